@@ -1,0 +1,137 @@
+// Package channel is what a chat platform looks like to the host: one
+// interface, the message that goes out, the message that comes in, and the
+// classes of what can go wrong.
+//
+// A channel owns its connection, its sessions and its protocol. It knows
+// nothing of the queue, of groups' directories or of retries: whoever calls
+// Send decides whether to call it again.
+package channel
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Channel carries messages to and from the chats of one platform. All methods
+// may be called from several goroutines at once.
+type Channel interface {
+	// Name is the channel's key in longshore.yaml: "web", "whatsapp", "slack".
+	Name() string
+
+	// Owns says, by form alone, whether a chat belongs to this channel.
+	Owns(chat groups.JID) bool
+
+	// Limits is what the platform takes, per kind. It does not change while
+	// the channel runs.
+	Limits() media.Limits
+
+	// Run keeps the channel connected until ctx is done, which is no error,
+	// or until the platform ends it for good. What members write goes to in.
+	// All goroutines of the channel have ended when Run returns.
+	Run(ctx context.Context, in Inbox) error
+
+	// Send sends m and returns once the platform has acknowledged it. An
+	// error passes unless it is an *Error that says otherwise. Sending the
+	// same Message.ID twice must not show twice; a channel that cannot
+	// promise so implements Asker. Send does not keep m after it returns.
+	Send(ctx context.Context, m Message) (Receipt, error)
+}
+
+// Message is one thing that appears in a chat: a text, or a file with its
+// caption.
+type Message struct {
+	ID      string // made before the first attempt, the same on every retry; 32 lower-case hex digits
+	Chat    groups.JID
+	Text    string // the text, or the caption of File
+	File    *File  // nil for a text
+	ReplyTo string // the platform's id of the message that is answered; may be empty
+
+	// Progress, where not nil, is told the bytes sent so far. It returns at
+	// once and may be called from any goroutine until Send returns.
+	Progress func(sent int64)
+}
+
+// File is the outbox's own copy of what was accepted; nothing can change it.
+type File struct {
+	media.Info
+	SHA256 string                            // of the content, lower-case hex
+	Open   func() (io.ReadSeekCloser, error) // a fresh reader at the start; the caller closes it
+}
+
+// Receipt is the platform's word that it has taken a message.
+type Receipt struct {
+	ID   string    // the platform's id of the message
+	Time time.Time // as the platform says, or when it answered
+	Note string    // what the sender should know: "sent as a document: …"; may be empty
+}
+
+// Inbox takes what members write and what their devices report. Both methods
+// return when it is kept, and may be called from several goroutines.
+type Inbox interface {
+	// Receive takes a member's message. An error means it was not kept.
+	Receive(ctx context.Context, m Inbound) error
+	// Report refines what became of a message that was sent: its platform id,
+	// and "delivered" or "read".
+	Report(ctx context.Context, chat groups.JID, id string, state State)
+}
+
+// State is what a member's device reports of a message.
+type State string
+
+// The states that refine a receipt.
+const (
+	StateDelivered State = "delivered"
+	StateRead      State = "read"
+)
+
+// Inbound is a member's message.
+type Inbound struct {
+	ID     string // the platform's, unique in its chat
+	Chat   groups.JID
+	From   string // the member's name, for people; not an identity
+	Text   string
+	Time   time.Time
+	Files  []Attachment
+	Quote  *Quote // what it answers; may be nil
+	Direct bool   // speaks to the assistant without its trigger word: a mention, a reply to it
+}
+
+// Attachment is a file that a member sent.
+type Attachment struct {
+	media.Info
+	// Open returns the bytes. Reading may fail when a platform has dropped
+	// them meanwhile. The caller closes it before Receive returns.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Quote is the message that another one answers.
+type Quote struct {
+	ID   string
+	From string
+	Text string
+}
+
+// Asker is implemented by a channel that cannot rule out a second copy when
+// a Message.ID is sent again, but can be asked whether it is there already.
+type Asker interface {
+	// Sent looks for the message. A Receipt means it is in the chat; a nil
+	// Receipt and no error, that it is not; an error, that nobody knows.
+	Sent(ctx context.Context, m Message) (*Receipt, error)
+}
+
+// Status is implemented by a channel that has a connection to speak of.
+type Status interface {
+	// Connected says whether a Send now would reach the platform, and in
+	// detail what an operator should know or do otherwise.
+	Connected() (ok bool, detail string)
+}
+
+// Typing is implemented by a channel that can show that somebody is writing.
+type Typing interface {
+	// Typing shows or hides it; errors are the channel's own to log.
+	Typing(ctx context.Context, chat groups.JID, on bool)
+}

@@ -1,0 +1,49 @@
+package channel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Class says what a caller of Send may do after an error.
+type Class int
+
+// The classes. An error that is no *Error is Passing.
+const (
+	Passing   Class = iota // not sent; try again later
+	Permanent              // not sent, and never will be
+	Ambiguous              // may have been sent: ask, or repeat with the same id
+	Held                   // not sent; the channel is down until an operator acts. Time spent held does not count against the deadline
+)
+
+// Error is what Send returns when it knows more than that it went wrong.
+type Error struct {
+	Class      Class
+	Code       string        // stable, for programs: "file_too_large", "not_a_member"
+	Message    string        // for the agent and the operator; holds no host path
+	Hint       string        // what to do about it; may be empty
+	RetryAfter time.Duration // the platform's wish, for Passing; 0: none
+	Err        error         // the cause, for the operator's log; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %v", e.Message, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Refusal returns the three parts that the protocol's reply holds.
+func (e *Error) Refusal() (code, message, hint string) { return e.Code, e.Message, e.Hint }
+
+// ClassOf is the class of any error that Send returned. Nil is Passing.
+func ClassOf(err error) Class {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return Passing
+}
