@@ -1,0 +1,125 @@
+// Command longshore gives every chat group its own assistant and carries the
+// files that the assistant makes to the group's chat.
+//
+// This package holds the commands and the wiring; what they wire lies in the
+// rooms below it and in ipc, groups and media. Run "longshore help" for the
+// commands, "longshore demo" to see it work.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// env is what a command may touch of the world outside its arguments.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	config         string // path of longshore.yaml
+	json           bool   // print for programs
+}
+
+// run executes one command line and returns the process's exit code.
+// "longshore agentrunner …" is the container's program in the same binary, so
+// that a demo needs no second one; it parses its own arguments.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "agentrunner" {
+		return cli.Main(args[1:], stdin, stdout, stderr)
+	}
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	root := newRoot(e)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return e.fail(err)
+	}
+	return exitOK
+}
+
+// newRoot builds the tree of commands.
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "longshore",
+		Short:         "carry the files of assistants in containers to their groups' chats",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.PersistentFlags().StringVarP(&e.config, "config", "c", "longshore.yaml", "configuration `file`")
+	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
+	root.AddCommand(
+		newDemo(e), newInit(e), newServe(e), newSend(e),
+		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
+		newConfig(e), newMCPConfig(e), newVersion(e),
+	)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{code: exitUsage, err: err} })
+	return root
+}
+
+// Exit codes, the same for every command.
+const (
+	exitOK      = 0
+	exitError   = 1 // something went wrong; the text says what
+	exitUsage   = 2 // the command line is wrong
+	exitRefused = 3 // a request or a file was refused
+	exitFailed  = 4 // a delivery failed, or doctor found a fault
+	exitPending = 5 // kept, not yet sent
+)
+
+// exitError carries an exit code, and what to do, up to main.
+type exitError struct {
+	code int
+	err  error
+	hint string
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// fail prints err with its hint and returns the exit code.
+func (e *env) fail(err error) int {
+	code, hint := exitOf(err)
+	fmt.Fprintf(e.stderr, "longshore: %s\n", media.Printable(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(e.stderr, "hint: %s\n", media.Printable(hint))
+	}
+	return code
+}
+
+// refuser is an error that knows the protocol's three parts of a refusal.
+type refuser interface {
+	Refusal() (code, message, hint string)
+}
+
+func exitOf(err error) (code int, hint string) {
+	var ee *exitError
+	var re refuser
+	switch {
+	case errors.As(err, &ee):
+		return ee.code, ee.hint
+	case errors.As(err, &re):
+		_, _, hint = re.Refusal()
+		return exitRefused, hint
+	}
+	return exitError, ""
+}
