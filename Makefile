@@ -1,0 +1,29 @@
+# The two commands that matter need no make: go run ./host demo, go test ./...
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: build test race fuzz bench lint ci
+
+build: ## static binaries in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/agentrunner ./agentrunner
+
+test: ## what the README promises
+	go test ./...
+
+race:
+	go test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME each
+	./.ci/fuzz $(or $(FUZZTIME),20s)
+
+bench: ## each figure with the floor it is held against, from the same run
+	./.ci/bench
+
+lint:
+	gofmt -l . && go vet ./...
+	golangci-lint run
+
+ci:
+	bash .ci/run
