@@ -1,0 +1,153 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// destination is a chat that the source may send to, with what its channel takes.
+type destination struct {
+	chat    groups.JID
+	channel channel.Channel
+	limits  media.Limits
+}
+
+// authorize turns the claimed chat into a destination. The source is known by
+// its folder alone; what the request says of it must agree.
+func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
+	if r.Folder != "" && r.Folder != folder {
+		return destination{}, &ipc.Refusal{
+			Code:    "wrong_group",
+			Message: "the request names another group's folder as its own",
+			Hint:    "leave groupFolder out, or give your own group's folder",
+		}
+	}
+	source, ok := b.Registry.ByFolder(folder)
+	if !ok {
+		return destination{}, fmt.Errorf("authorize: folder %q belongs to no group", folder)
+	}
+	chat, err := b.Registry.Authorize(folder, r.Chat)
+	if err != nil {
+		return destination{}, err
+	}
+	for _, c := range b.Channels {
+		if c.Owns(chat) {
+			return destination{chat: chat, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
+		}
+	}
+	return destination{}, &ipc.Refusal{
+		Code:    "channel_unsupported",
+		Message: fmt.Sprintf("no channel of this host carries %q", string(chat)),
+		Hint:    "ask the operator to configure the chat's channel",
+	}
+}
+
+// parts makes the messages of a request, in order. What was copied for a
+// request that is refused in the end is discarded.
+func (b *Bridge) parts(ctx context.Context, folder, request string, r ipc.Request, dst destination, sofar *batch) ([]outbox.Part, error) {
+	parts := texts(r.Text, dst.limits.Text)
+	bytes := sofar.bytes
+	var err error
+	for _, ref := range r.Files {
+		var file outbox.File
+		file, err = b.file(ctx, folder, request, ref, dst, func(size int64) error {
+			bytes += size
+			return b.Outbox.Room(folder, sofar.parts+len(parts)+1, bytes)
+		})
+		if err != nil {
+			break
+		}
+		parts = append(parts, withCaption(file, ref.Caption, dst.limits)...)
+	}
+	if err == nil && len(r.Files) == 0 {
+		err = b.Outbox.Room(folder, sofar.parts+len(parts), bytes)
+	}
+	if err != nil {
+		b.discard(outbox.Delivery{Parts: parts})
+		return nil, err
+	}
+	if len(parts) > 0 {
+		parts[0].ReplyTo = r.ReplyTo
+	}
+	return parts, nil
+}
+
+// copies is how often a file that changes while it is copied is tried before
+// it is refused.
+const copies = 3
+
+// file opens, checks and copies one file. The descriptor that was checked is
+// the one that is copied.
+func (b *Bridge) file(ctx context.Context, folder, request string, ref ipc.FileRef, dst destination, room func(int64) error) (outbox.File, error) {
+	f, err := b.Mounts[folder].Open(ref.Path)
+	if err != nil {
+		return outbox.File{}, err
+	}
+	defer f.Close()
+	b.Trace(folder, request, "opened")
+	return b.take(ctx, folder, request, f.File, ref, dst, room)
+}
+
+// take checks and copies an open file.
+func (b *Bridge) take(ctx context.Context, folder, request string, f *os.File, ref ipc.FileRef, dst destination, room func(int64) error) (outbox.File, error) {
+	for try := 1; ; try++ {
+		info, err := inspect(f, ref, dst)
+		if err != nil {
+			return outbox.File{}, err
+		}
+		b.Trace(folder, request, "checked")
+		if try == 1 {
+			if err := room(info.Size); err != nil {
+				return outbox.File{}, err
+			}
+		}
+		blob, err := b.Outbox.CopyFile(ctx, f, info.Size)
+		if err == nil {
+			b.Trace(folder, request, "copied")
+			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name}, nil
+		}
+		if !errors.Is(err, outbox.ErrChanged) {
+			return outbox.File{}, fmt.Errorf("copy %q: %w", ref.Path, err)
+		}
+		if try == copies {
+			return outbox.File{}, &ipc.Refusal{
+				Code:    "file_changing",
+				Message: fmt.Sprintf("%q changes while it is read", path.Base(ref.Path)),
+				Hint:    "finish writing the file, then send it",
+			}
+		}
+	}
+}
+
+// inspect says what an open file is and whether the channel takes it. It reads
+// the file's head and no more.
+func inspect(f *os.File, ref ipc.FileRef, dst destination) (media.Info, error) {
+	stat, err := f.Stat()
+	if err != nil {
+		return media.Info{}, fmt.Errorf("stat: %w", err)
+	}
+	head := make([]byte, min(stat.Size(), media.HeadSize))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return media.Info{}, fmt.Errorf("read head: %w", err)
+	}
+	name := ref.Name
+	if name == "" {
+		name = path.Base(ref.Path)
+	}
+	info, err := media.Classify(name, ref.MIME, head[:n], stat.Size(), media.Style(ref.As))
+	if err != nil {
+		return media.Info{}, err
+	}
+	return info, dst.limits.Check(dst.channel.Name(), info)
+}

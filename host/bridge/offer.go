@@ -1,0 +1,84 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Offer accepts a request that did not come through the queue: an operator's,
+// in the name of the group. It passes the same checks as the group's own.
+func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request) (outbox.Delivery, error) {
+	dst, err := b.authorize(folder, r)
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	d := hostDelivery(folder, dst, uuid.NewString())
+	if d.Parts, err = b.parts(ctx, folder, "", r, dst, &batch{}); err != nil {
+		return outbox.Delivery{}, err
+	}
+	return d, b.put(ctx, d)
+}
+
+// OfferFile sends one of the operator's own files, which no mount needs to
+// hold, to the group's chat.
+func (b *Bridge) OfferFile(ctx context.Context, folder, name string, ref ipc.FileRef) (outbox.Delivery, error) {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	f, err := groups.OpenRegular(name)
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	defer f.Close()
+	d := hostDelivery(folder, dst, uuid.NewString())
+	file, err := b.take(ctx, folder, "", f, ref, dst, func(size int64) error {
+		return b.Outbox.Room(folder, 1, size)
+	})
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	d.Parts = withCaption(file, ref.Caption, dst.limits)
+	return d, b.put(ctx, d)
+}
+
+// Say sends the host's own words, or the assistant's answer, to the group's
+// chat. The same key said twice appears once.
+func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil {
+		return err
+	}
+	d := hostDelivery(folder, dst, key)
+	if d.Parts = texts(text, dst.limits.Text); len(d.Parts) == 0 {
+		return nil
+	}
+	return b.put(ctx, d)
+}
+
+// hostDelivery is a delivery without a request, whose key is derived from id.
+func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
+	sum := sha256.Sum256([]byte(folder + "\x00host\x00" + id))
+	return outbox.Delivery{
+		Key: hex.EncodeToString(sum[:])[:32], Folder: folder,
+		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
+	}
+}
+
+func (b *Bridge) put(ctx context.Context, d outbox.Delivery) error {
+	if err := b.Outbox.Put(ctx, []outbox.Delivery{d}); err != nil {
+		b.discard(d)
+		return fmt.Errorf("record delivery: %w", err)
+	}
+	return nil
+}
+

@@ -1,0 +1,87 @@
+package bridge
+
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Result is what the agent is told of a delivery: a projection of its record,
+// the same whenever it is made.
+func Result(d outbox.Delivery) ipc.Result {
+	r := ipc.Result{ID: d.Request, Chat: string(d.Chat), Channel: d.Channel, Time: time.Now()}
+	var sent, total int64
+	open := false
+	for _, p := range d.Parts {
+		o := outcome(p)
+		r.Parts = append(r.Parts, o)
+		r.Status = worse(r.Status, o.Status)
+		if o.MessageID != "" {
+			r.MessageID = o.MessageID
+		}
+		if r.Code == "" && o.Code != "" {
+			r.Code, r.Message, r.Hint = o.Code, o.Message, o.Hint
+		}
+		total += o.Size
+		if p.Open() {
+			open = true
+			sent += p.Sent
+		} else {
+			sent += o.Size
+		}
+	}
+	if open && sent > 0 {
+		r.Progress = &ipc.Progress{Sent: sent, Total: total}
+	}
+	return r
+}
+
+func outcome(p outbox.Part) ipc.Outcome {
+	o := ipc.Outcome{
+		Kind: "text", Status: status(p.State), MessageID: p.Receipt.ID,
+		Code: p.Code, Message: p.Message, Hint: p.Hint, Note: p.Receipt.Note,
+	}
+	if p.File != nil {
+		o.Name, o.Kind, o.Size, o.SHA256 = p.File.Name, string(p.File.Kind), p.File.Size, p.File.SHA256
+		o.Note = join(p.File.Note, p.Receipt.Note)
+	}
+	return o
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+func status(s outbox.State) ipc.Status {
+	switch s {
+	case outbox.Sent:
+		return ipc.Sent
+	case outbox.Delivered:
+		return ipc.Delivered
+	case outbox.Read:
+		return ipc.Read
+	case outbox.Uncertain:
+		return ipc.Uncertain
+	case outbox.Failed, outbox.Dropped:
+		return ipc.Failed
+	default:
+		return ipc.Queued
+	}
+}
+
+// order ranks statuses by how much they weigh in a request of several parts:
+// while one part is open the request is, and a failure outweighs success.
+var order = []ipc.Status{ipc.Queued, ipc.Failed, ipc.Uncertain, ipc.Sent, ipc.Delivered, ipc.Read}
+
+func worse(a, b ipc.Status) ipc.Status {
+	for _, s := range order {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return b
+}
