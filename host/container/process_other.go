@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package container
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// childAttributes puts the child into a process group of its own, which
+// signals reach as a whole.
+func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// reap collects the child, then kills what is left of its group.
+func reap(cmd *exec.Cmd, killAll func()) error {
+	err := cmd.Wait()
+	killAll()
+	return err
+}
+
+// killMarked does nothing: another process's environment cannot be read here.
+func killMarked(...string) {}
