@@ -1,0 +1,42 @@
+package agent
+
+import "strings"
+
+// scheduledNote tells an assistant that nobody wrote what it reads.
+const scheduledNote = "[Scheduled task: this was not written by a member just now.]\n\n"
+
+// LastMessage is the text of the last message in a prompt of the form
+//
+//	<messages>
+//	<message sender="Ada" time="…">text</message>
+//	</messages>
+//
+// without the markup and without what it quotes. A prompt of another form is
+// its own last message.
+func LastMessage(prompt string) string {
+	const opening, closing = "<message ", "</message>"
+	at := strings.LastIndex(prompt, opening)
+	if at < 0 {
+		return strings.TrimSpace(prompt)
+	}
+	_, text, ok := strings.Cut(prompt[at:], ">")
+	if !ok {
+		return strings.TrimSpace(prompt)
+	}
+	text, _, _ = strings.Cut(text, closing)
+	text = withoutQuote(text)
+	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&")
+	return strings.TrimSpace(unescape.Replace(text))
+}
+
+func withoutQuote(text string) string {
+	const closing = "</quoted_message>"
+	before, rest, ok := strings.Cut(text, "<quoted_message")
+	if !ok {
+		return text
+	}
+	if _, after, ok := strings.Cut(rest, closing); ok {
+		return before + after
+	}
+	return before
+}

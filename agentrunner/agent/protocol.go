@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	outputStart = "---NANOCLAW_OUTPUT_START---"
+	outputEnd   = "---NANOCLAW_OUTPUT_END---"
+
+	maxStart = 64 << 20 // bytes of the start document; a long conversation's backlog is in it
+	maxReply = 1 << 20  // bytes of one output's text, a tenth of what a v1 host reads in all
+)
+
+// start is the document that a conversation begins with. Unknown keys are
+// those of a newer host.
+type start struct {
+	Prompt    string            `json:"prompt"`
+	Session   string            `json:"sessionId"`
+	Folder    string            `json:"groupFolder"`
+	Chat      string            `json:"chatJid"`
+	Main      bool              `json:"isMain"`
+	Scheduled bool              `json:"isScheduledTask"`
+	Secrets   map[string]string `json:"secrets"`
+	Name      string            `json:"assistantName"`
+}
+
+// output is one marked answer. A nil Result only tells the session.
+type output struct {
+	Status  string  `json:"status"` // success or error
+	Result  *string `json:"result"`
+	Session string  `json:"newSessionId,omitempty"`
+	Error   string  `json:"error,omitempty"`
+}
+
+// readStart reads the first JSON value and does not wait for the end of stdin,
+// which some runtimes leave open.
+func readStart(r io.Reader) (start, error) {
+	var s start
+	if err := json.NewDecoder(io.LimitReader(r, maxStart)).Decode(&s); err != nil {
+		return start{}, fmt.Errorf("read the start document from stdin: %w", err)
+	}
+	return s, nil
+}
+
+// env is what the assistant's programs and tools learn of the conversation.
+// A secret with a name that no shell takes is left out.
+func (s start) env() []string {
+	main := "0"
+	if s.Main {
+		main = "1"
+	}
+	var env []string
+	for _, prefix := range []string{"LONGSHORE_", "NANOCLAW_"} {
+		env = append(env, prefix+"CHAT_JID="+s.Chat, prefix+"GROUP_FOLDER="+s.Folder, prefix+"IS_MAIN="+main)
+	}
+	if s.Name != "" {
+		env = append(env, "LONGSHORE_ASSISTANT_NAME="+s.Name)
+	}
+	name := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	for _, key := range slices.Sorted(maps.Keys(s.Secrets)) {
+		if name.MatchString(key) && !strings.ContainsRune(s.Secrets[key], 0) {
+			env = append(env, key+"="+s.Secrets[key])
+		}
+	}
+	return env
+}
+
+// writeOutput writes one marked answer in a single write, so that nothing else
+// comes between the marks.
+func writeOutput(w io.Writer, o output) error {
+	if o.Result != nil {
+		text := strings.ToValidUTF8(cut(*o.Result), "?")
+		o.Result = &text
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	if _, err := fmt.Fprintf(w, "%s\n%s\n%s\n", outputStart, body, outputEnd); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// cut keeps an answer within what one output may hold.
+func cut(text string) string {
+	if len(text) <= maxReply {
+		return text
+	}
+	return text[:maxReply] + "\n[the rest of the answer was cut]"
+}

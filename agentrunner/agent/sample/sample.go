@@ -1,0 +1,158 @@
+// Package sample is a small assistant that needs no model: it answers a handful
+// of fixed sentences by calling the real tools, as any other assistant would.
+// The demo and the self-test use it.
+//
+//	help                     what it can do
+//	ping                     whether the tools work
+//	say TEXT                 a message through send_message
+//	send FILE                a file of the workspace through send_file
+//	send me the report       harbour-week.pdf and harbour-week.png through send_files
+//
+// It understands no other language than this, and keeps no memory of what was
+// said.
+package sample
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+)
+
+// Agent is the sample assistant.
+type Agent struct {
+	Tools []string         // program and arguments that start the MCP server, such as agentrunner mcp
+	Dir   string           // where the report is written; empty: the working directory
+	Now   func() time.Time // nil means time.Now
+}
+
+var _ agent.Agent = Agent{}
+
+// Turn does what the last message of the prompt asks for.
+func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
+	text, err := a.answer(ctx, t)
+	if ctx.Err() != nil {
+		return agent.Reply{}, ctx.Err()
+	}
+	if err != nil {
+		return agent.Reply{}, err
+	}
+	return agent.Reply{Text: text, Session: "sample"}, nil
+}
+
+func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
+	verb, rest := command(agent.LastMessage(t.Prompt))
+	switch {
+	case verb == "help", verb == "":
+		return help, nil
+	case verb == "ping":
+		said, err := a.call(ctx, t, "chat_info", nil)
+		return "Pong. " + said, err
+	case verb == "say" && rest != "":
+		_, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
+		return "", err
+	case (verb == "send" || verb == "make") && isReport(rest), isReport(verb):
+		return a.report(ctx, t)
+	case verb == "send" && rest != "":
+		said, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
+		return said, err
+	}
+	return fmt.Sprintf("I am only the sample assistant and do not know what to do with %q. Write \"help\" to see what I can do.", short(verb+" "+rest)), nil
+}
+
+const help = `I am the sample assistant. Write one of these:
+- send me the report: I make a PDF and a chart and send both
+- send FILE: I send a file of my workspace, such as: send inbox/photo.jpg
+- say TEXT: I say it
+- ping: I tell whether my tools work`
+
+// command splits a message into its first word, in lower case and without
+// what calls the assistant before it, and the rest.
+func command(message string) (verb, rest string) {
+	message = strings.TrimSpace(message)
+	for strings.HasPrefix(message, "@") {
+		_, after, _ := strings.Cut(message, " ")
+		message = strings.TrimSpace(after)
+	}
+	verb, rest, _ = strings.Cut(message, " ")
+	verb = strings.ToLower(strings.Trim(verb, ".,:;!?"))
+	if verb == "please" || verb == "hi" || verb == "hello" {
+		return command(rest)
+	}
+	return verb, strings.TrimSpace(rest)
+}
+
+// isReport says whether the object of a sentence is the report, and no file
+// that happens to have the word in its name.
+func isReport(s string) bool {
+	for _, word := range strings.Fields(strings.ToLower(s)) {
+		switch strings.Trim(word, ".,:;!?") {
+		case "report":
+			return true
+		case "me", "us", "the", "a", "your", "this", "week's", "weekly", "please":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func short(s string) string {
+	const most = 60
+	if runes := []rune(strings.TrimSpace(s)); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+// report writes both files and sends them in one call.
+func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
+	now := time.Now
+	if a.Now != nil {
+		now = a.Now
+	}
+	r := newReport(now())
+	chart, err := r.png()
+	if err != nil {
+		return "", err
+	}
+	pdfPath, err := a.write("harbour-week.pdf", r.pdf())
+	if err != nil {
+		return "", err
+	}
+	pngPath, err := a.write("harbour-week.png", chart)
+	if err != nil {
+		return "", err
+	}
+	said, err := a.call(ctx, t, "send_files", map[string]any{"files": []any{
+		map[string]any{"file_path": pdfPath, "caption": "The harbour's week, " + r.span()},
+		map[string]any{"file_path": pngPath, "caption": fmt.Sprintf("%s containers in seven days; the best was %s with %d",
+			thousands(r.boxes()), r.best().date.Format("Monday"), r.best().boxes)},
+	}})
+	if err != nil {
+		return "", err
+	}
+	return "Here is the report, with its chart. " + said, nil
+}
+
+// write replaces a file of the workspace as a whole: an earlier one of the
+// same name may still be on its way.
+func (a Agent) write(name string, data []byte) (string, error) {
+	dir, err := filepath.Abs(a.Dir)
+	if err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	path := filepath.Join(dir, name)
+	temp := filepath.Join(dir, "."+name+".tmp")
+	if err := os.WriteFile(temp, data, 0o644); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return path, nil
+}

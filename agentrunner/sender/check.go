@@ -1,0 +1,217 @@
+package sender
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// checkedFile is a file that was found fit to send, still open.
+type checkedFile struct {
+	claim     File
+	file      *os.File
+	info      media.Info
+	container string // the path for the request; empty: it has to be staged
+	limit     int64  // bytes that its kind may have; 0: not known here
+}
+
+// check opens a file and finds out what the host would say about it. The
+// caller closes checkedFile.file.
+func (s *Sender) check(f File, host hostView) (checkedFile, error) {
+	local, err := s.localPath(f.Path)
+	if err != nil {
+		return checkedFile{}, err
+	}
+	if !utf8.ValidString(f.Path + f.Name + f.Caption + f.MIME) {
+		return checkedFile{}, problem("invalid_argument", "path, name or caption is not valid UTF-8", "rename the file or correct the text")
+	}
+	file, stat, err := open(local, f.Path)
+	if err != nil {
+		return checkedFile{}, err
+	}
+	c := checkedFile{claim: f, file: file}
+	if err := c.classify(stat.Size(), host); err != nil {
+		file.Close()
+		return checkedFile{}, err
+	}
+	if real, err := filepath.EvalSymlinks(local); err == nil && links(stat) == 1 {
+		if path, ok := s.config.container(real); ok && shared(path, host.mounts()) {
+			c.container = path
+		}
+	}
+	return c, nil
+}
+
+// open opens without waiting for a FIFO's other end, and refuses all that is
+// no plain file with content. named is the path in the caller's own words.
+func open(local, named string) (*os.File, fs.FileInfo, error) {
+	file, err := os.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, openProblem(err, local, named)
+	}
+	stat, err := file.Stat()
+	if err == nil {
+		err = plain(stat, named)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, stat, nil
+}
+
+func openProblem(err error, local, named string) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return problem("not_found", "there is no file "+quoted(named), notFoundHint(local))
+	case errors.Is(err, fs.ErrPermission):
+		return problem("unreadable", quoted(named)+" may not be read by this user", "make it readable (chmod a+r) or send a copy of it")
+	case errors.Is(err, syscall.ELOOP):
+		return problem("not_found", quoted(named)+" is a link that leads back to itself", "send the file that was meant")
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
+		return problem("not_regular", quoted(named)+" is no plain file", "write its content into a file and send that")
+	}
+	return problem("unreadable", quoted(named)+" cannot be opened: "+errno(err), "check the path, or send a copy of the file")
+}
+
+// errno is the cause of an error without the path that os puts before it.
+func errno(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// notFoundHint names a file of the same directory that differs in case or
+// extension only, which is how assistants mostly miss.
+func notFoundHint(local string) string {
+	const hint = "check the path; relative paths start at the working directory"
+	dir, err := os.Open(filepath.Dir(local))
+	if err != nil {
+		return hint
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(1000)
+	stem := strings.ToLower(strings.TrimSuffix(filepath.Base(local), filepath.Ext(local)))
+	for _, name := range names {
+		if strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name))) == stem {
+			return "did you mean " + quoted(name) + " in the same directory?"
+		}
+	}
+	return hint
+}
+
+func plain(stat fs.FileInfo, named string) error {
+	switch {
+	case stat.IsDir():
+		return problem("is_directory", quoted(named)+" is a directory", "send the files in it one by one, or pack it into an archive first")
+	case !stat.Mode().IsRegular():
+		return problem("not_regular", quoted(named)+" is no plain file", "write its content into a file and send that")
+	case stat.Size() == 0:
+		return problem("empty_file", quoted(named)+" is empty", "write its content first; close the file before it is sent")
+	}
+	return nil
+}
+
+func (c *checkedFile) classify(size int64, host hostView) error {
+	head := make([]byte, media.HeadSize)
+	n, err := io.ReadFull(io.NewSectionReader(c.file, 0, size), head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return problem("unreadable", quoted(c.claim.Path)+" cannot be read: "+errno(err), "send a copy of the file")
+	}
+	name := c.claim.Name
+	if name == "" {
+		name = filepath.Base(strings.TrimRight(c.claim.Path, "/"))
+	}
+	info, err := media.Classify(name, c.claim.MIME, head[:n], size, media.Style(c.claim.As))
+	if err != nil {
+		return asProblem(err)
+	}
+	c.info = info
+	c.limit = host.limit(info.Kind)
+	return c.fits(host)
+}
+
+// fits names limit and remedy where the file is too large for its kind.
+func (c *checkedFile) fits(host hostView) error {
+	if c.limit == 0 || c.info.Size <= c.limit {
+		return nil
+	}
+	message := fmt.Sprintf("%s is %s; %s takes %s up to %s", quoted(c.info.Name), size(c.info.Size),
+		host.channel(), plural(c.info.Kind), size(c.limit))
+	if document := host.limit(media.Document); c.info.Kind != media.Document && c.info.Size <= document {
+		return problem("file_too_large", message, `call again with as "document", which may have up to `+size(document))
+	}
+	return problem("file_too_large", message, "make it smaller: compress it, lower its resolution or split it")
+}
+
+// asProblem turns a refusal of another package into a Problem.
+func asProblem(err error) error {
+	var r interface {
+		Refusal() (code, message, hint string)
+	}
+	if errors.As(err, &r) {
+		return problem(r.Refusal())
+	}
+	return err
+}
+
+func size(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
+
+func plural(k media.Kind) string {
+	switch k {
+	case media.Audio:
+		return "audio"
+	case media.Voice:
+		return "voice notes"
+	}
+	return string(k) + "s"
+}
+
+// hostView is what the host told of itself; the zero value is a host that says
+// nothing, as those of the older protocol do.
+type hostView struct {
+	context ipc.Context
+	known   bool
+	main    bool
+}
+
+func (s *Sender) host() hostView {
+	context, err := s.client.Context()
+	return hostView{context: context, known: err == nil, main: s.config.Main}
+}
+
+func (h hostView) limit(k media.Kind) int64 { return h.context.Limits[string(k)] }
+
+func (h hostView) channel() string {
+	if h.context.Channel == "" {
+		return "the chat"
+	}
+	return h.context.Channel
+}
+
+// mounts are the directories that host and container share.
+func (h hostView) mounts() []ipc.ContextMount {
+	if h.known && len(h.context.Mounts) > 0 {
+		return h.context.Mounts
+	}
+	mounts := []ipc.ContextMount{{Path: "/workspace/group"}, {Path: "/workspace/global"}, {Path: "/workspace/extra"},
+		{Path: containerIPC + "/" + ipc.FilesDir}}
+	if h.main {
+		mounts = append(mounts, ipc.ContextMount{Path: "/workspace/project"},
+			ipc.ContextMount{Path: "/workspace/project/.env", Shadow: true})
+	}
+	return mounts
+}

@@ -1,0 +1,118 @@
+package sender
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Info answers "is this working?" and "what may I send where?".
+type Info struct {
+	Summary     string             `json:"summary" jsonschema:"The same in words."`
+	Working     bool               `json:"working" jsonschema:"Whether a file sent now would be taken by the host."`
+	Chat        string             `json:"chat,omitempty"`
+	Group       string             `json:"group,omitempty"`
+	Channel     string             `json:"channel,omitempty"`
+	Connected   bool               `json:"connected" jsonschema:"Whether the host has its connection to the chat platform."`
+	Receipts    bool               `json:"receipts" jsonschema:"Whether the host reports what became of a request."`
+	Main        bool               `json:"main" jsonschema:"Whether this group may send to other chats."`
+	Chats       []ipc.ChatInfo     `json:"chats,omitempty" jsonschema:"Chats this group may send to."`
+	Limits      map[string]int64   `json:"limits,omitempty" jsonschema:"Largest file of each kind, in bytes."`
+	Captions    map[string]int     `json:"captions,omitempty" jsonschema:"Longest caption of each kind, in characters; 0: it goes as a message of its own."`
+	TextLimit   int                `json:"text_limit,omitempty" jsonschema:"Characters in one message; longer text is split."`
+	Mounts      []ipc.ContextMount `json:"mounts,omitempty" jsonschema:"Directories from which files are sent without a copy."`
+	HostVersion string             `json:"host_version,omitempty"`
+	ToolVersion string             `json:"tool_version"`
+	Pending     int                `json:"pending" jsonschema:"Requests that the host has not taken yet."`
+}
+
+// Info reads what the host tells about the group. version is this program's.
+func (s *Sender) Info(version string) Info {
+	host := s.host()
+	c := host.context
+	info := Info{Chat: c.Chat, Group: c.Group, Channel: c.Channel, Connected: c.Connected, Main: c.Main || s.config.Main,
+		Receipts: s.receipts(), Chats: c.Chats, Limits: c.Limits, Captions: c.Captions, TextLimit: c.Text,
+		HostVersion: c.Host, ToolVersion: version}
+	if host.known {
+		info.Mounts = c.Mounts
+	}
+	if info.Chat == "" {
+		info.Chat = s.config.Chat
+	}
+	pending, oldest, err := s.pending()
+	info.Pending = pending
+	info.Working = err == nil && oldest < stuckAfter
+	info.Summary = printable(info.words(s, host, err, oldest))
+	return info
+}
+
+// stuckAfter is how long a host that runs leaves a request lying: its rescan
+// is a matter of seconds.
+const stuckAfter = time.Minute
+
+// pending counts the requests that lie in the queue, and how long the oldest has.
+func (s *Sender) pending() (n int, oldest time.Duration, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.config.IPC, ipc.MessagesDir))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		n++
+		if stat, err := e.Info(); err == nil {
+			oldest = max(oldest, time.Since(stat.ModTime()))
+		}
+	}
+	return n, oldest, nil
+}
+
+func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration) string {
+	var b strings.Builder
+	switch {
+	case queue != nil:
+		return "Not working: there is no queue at " + quoted(s.config.IPC) + ". Files cannot be sent from here; tell the operator."
+	case oldest >= stuckAfter:
+		fmt.Fprintf(&b, "The host does not take requests: %d waiting, the oldest for %s. What is sent now is kept until it does.", i.Pending, oldest.Round(time.Second))
+	case !host.known:
+		b.WriteString("Files can be queued. The host tells nothing about itself: it speaks an older protocol or has not started yet.")
+	case !i.Connected:
+		fmt.Fprintf(&b, "The host runs, but %s is not connected. What is sent now is kept and goes out once it is.", host.channel())
+	default:
+		fmt.Fprintf(&b, "Working: this group's chat is %s on %s, which is connected.", i.Chat, host.channel())
+	}
+	if len(i.Limits) > 0 {
+		b.WriteString(" Largest files:")
+		for n, kind := range slices.Sorted(maps.Keys(i.Limits)) {
+			if n > 0 {
+				b.WriteString(",")
+			}
+			fmt.Fprintf(&b, " %s %s", kind, size(i.Limits[kind]))
+		}
+		b.WriteString(".")
+	}
+	var paths []string
+	for _, m := range i.Mounts {
+		if !m.Shadow {
+			paths = append(paths, m.Path)
+		}
+	}
+	if len(paths) > 0 {
+		b.WriteString(" Sent without a copy from: " + strings.Join(paths, ", ") + ".")
+	}
+	if len(i.Chats) > 0 {
+		b.WriteString(" Chats that may be named:")
+		for _, c := range i.Chats {
+			fmt.Fprintf(&b, " %s (%s)", c.Chat, c.Name)
+		}
+		b.WriteString(".")
+	}
+	return b.String() + " Tool version " + i.ToolVersion + "."
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package sender
+
+import "io/fs"
+
+func links(fs.FileInfo) uint64 { return 1 }

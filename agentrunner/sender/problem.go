@@ -1,0 +1,51 @@
+package sender
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// Problem is what a caller can do something about: it was found before
+// anything was sent. Its words are made for the model or person that called.
+type Problem struct {
+	Code    string // stable, for programs
+	Message string // what is wrong, lower case, no period
+	Hint    string // what to do about it
+}
+
+func (p *Problem) Error() string {
+	if p.Hint == "" {
+		return p.Message
+	}
+	return p.Message + ": " + p.Hint
+}
+
+func problem(code, message, hint string) *Problem {
+	return &Problem{Code: code, Message: message, Hint: hint}
+}
+
+// inFile says which of several files has the problem, and that none was sent.
+func inFile(err error, i, of int) error {
+	var p *Problem
+	if of == 1 || !errors.As(err, &p) {
+		return err
+	}
+	return problem(p.Code, fmt.Sprintf("nothing was sent, because of file %d of %d: %s", i+1, of, p.Message), p.Hint)
+}
+
+// dropProblem puts a request that could not be queued into words.
+func (s *Sender) dropProblem(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return problem("no_queue", "there is no queue to send through: "+quoted(s.config.IPC)+" is missing",
+			"this program must run inside an assistant's container, or with LONGSHORE_IPC set")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return problem("no_space", "there is no room left to queue it", "delete files that are no longer needed and call again")
+	case errors.Is(err, fs.ErrPermission):
+		return problem("no_queue", "the queue in "+quoted(s.config.IPC)+" cannot be written to",
+			"the operator must let this program's user write to its messages directory")
+	}
+	return fmt.Errorf("queue request: %w", err)
+}

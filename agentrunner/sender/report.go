@@ -1,0 +1,174 @@
+package sender
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Report is what became of one call. Summary says all of it in words and names
+// the next step, so that a reader who sees only the summary, or only the other
+// fields, knows enough.
+type Report struct {
+	ID        string        `json:"id" jsonschema:"The request's id; delivery_status takes it."`
+	Status    string        `json:"status" jsonschema:"queued, sent, delivered, read, failed, refused, uncertain or withdrawn."`
+	Summary   string        `json:"summary" jsonschema:"What happened and what to do next, in words."`
+	Chat      string        `json:"chat,omitempty" jsonschema:"The chat it went to."`
+	Channel   string        `json:"channel,omitempty"`
+	MessageID string        `json:"message_id,omitempty" jsonschema:"The chat platform's id of the message; usable as reply_to."`
+	Code      string        `json:"code,omitempty" jsonschema:"Why it failed or was refused; stable."`
+	Message   string        `json:"message,omitempty"`
+	Hint      string        `json:"hint,omitempty" jsonschema:"What to do about it."`
+	Files     []ipc.Outcome `json:"parts,omitempty" jsonschema:"What became of each file or text, in order."`
+	Progress  *ipc.Progress `json:"progress,omitempty" jsonschema:"Bytes on their way."`
+}
+
+// withdrawn is what a request is called that was taken back before the host
+// accepted it.
+const withdrawn ipc.Status = "withdrawn"
+
+// Failed says whether the call came to a bad end.
+func (r Report) Failed() bool {
+	return r.Status == string(ipc.Refused) || r.Status == string(ipc.Failed)
+}
+
+// with takes over what the host answered; a zero result leaves r as it was.
+func (r Report) with(result ipc.Result) Report {
+	if result.Status == "" {
+		return r
+	}
+	r.Status = string(result.Status)
+	if result.Chat != "" {
+		r.Chat = result.Chat
+	}
+	r.Channel, r.MessageID, r.Progress = result.Channel, result.MessageID, result.Progress
+	r.Code, r.Message, r.Hint = result.Code, printable(result.Message), printable(result.Hint)
+	if len(result.Parts) > 0 {
+		r.Files = make([]ipc.Outcome, len(result.Parts))
+		for i, part := range result.Parts {
+			part.Name, part.Message, part.Hint, part.Note = printable(part.Name), printable(part.Message), printable(part.Hint), printable(part.Note)
+			r.Files[i] = part
+		}
+	}
+	for i := range r.Files {
+		if r.Files[i].Status == "" {
+			r.Files[i].Status = result.Status
+		}
+	}
+	return r
+}
+
+// about is the occasion of a report, which decides what "queued" means.
+type about struct {
+	waited     time.Duration
+	noWait     bool
+	noReceipts bool
+	status     bool
+}
+
+var (
+	aboutNoReceipts = about{noReceipts: true}
+	aboutNoWait     = about{noWait: true}
+	aboutStatus     = about{status: true}
+)
+
+func aboutWait(d time.Duration) about { return about{waited: d} }
+
+// inWords fills in Summary.
+func (r Report) inWords(a about) Report {
+	for i := range r.Files {
+		if r.Files[i].Status == "" {
+			r.Files[i].Status = ipc.Status(r.Status)
+		}
+	}
+	r.Summary = printable(r.words(a) + r.notes())
+	return r
+}
+
+func (r Report) words(a about) string {
+	what := r.what()
+	id := ""
+	if r.MessageID != "" {
+		id = " Message id " + r.MessageID + "."
+	}
+	switch ipc.Status(r.Status) {
+	case ipc.Sent:
+		return "Sent " + what + " to the chat." + id
+	case ipc.Delivered:
+		return "Delivered " + what + ": it is on a member's device." + id
+	case ipc.Read:
+		return "Delivered " + what + ", and a member has seen it." + id
+	case ipc.Refused:
+		return "Not sent: " + r.why() + " Nothing of it is in the chat; correct it before you call again."
+	case ipc.Failed:
+		return "Could not be sent: " + r.why() + r.partial()
+	case ipc.Uncertain:
+		return "The chat platform never said whether " + what + " arrived. Ask a member of the chat before you send it again."
+	case withdrawn:
+		return "Taken back before the host accepted it: nothing was sent."
+	}
+	return r.queuedWords(a, what)
+}
+
+func (r Report) queuedWords(a about, what string) string {
+	const then = "; call delivery_status with it to see how it ends; do not send it again."
+	switch {
+	case a.noReceipts:
+		return "Queued " + what + ". This host gives no receipts, so nobody can say here whether it arrived; id: " + r.ID +
+			". Do not send it again unless a member says that it is missing."
+	case a.noWait:
+		return "Queued " + what + "; id: " + r.ID + then
+	case a.status:
+		return "Still on its way: " + what + r.sofar() + ". It is kept and will be sent; id: " + r.ID + ". Do not send it again; ask later."
+	}
+	return fmt.Sprintf("Still on its way after %s: %s%s. It is kept and will be sent; id: %s%s",
+		a.waited.Round(time.Second), what, r.sofar(), r.ID, then)
+}
+
+func (r Report) sofar() string {
+	if r.Progress == nil || r.Progress.Total == 0 {
+		return ""
+	}
+	return " (" + progressWords(*r.Progress) + ")"
+}
+
+// why is the host's reason as one or two sentences.
+func (r Report) why() string {
+	message := r.Message
+	if message == "" {
+		message = "the host gave no reason (code " + r.Code + ")"
+	}
+	return sentence(message) + after(sentence(r.Hint))
+}
+
+func after(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}
+
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
+
+// partial says which of several parts did arrive although the whole failed.
+func (r Report) partial() string {
+	var sent []string
+	for _, f := range r.Files {
+		switch f.Status {
+		case ipc.Sent, ipc.Delivered, ipc.Read:
+			sent = append(sent, partName(f))
+		}
+	}
+	if len(sent) == 0 {
+		return " Nothing of it is in the chat."
+	}
+	return " In the chat already: " + strings.Join(sent, ", ") + "; do not send that again."
+}

@@ -1,0 +1,252 @@
+// Package sender sends an assistant's files and words to its chat: it checks a
+// file before anything is written, stages what the host could not open, drops
+// the request into the queue, waits for the answer and puts it into words.
+//
+// It is what the MCP tools and the command line have in common, and knows
+// neither. It makes no promise of safety: everything here runs on the
+// assistant's side of the mount, so the host checks all of it again.
+//
+//	<ipc>/messages/<id>.json      one request a call
+//	<ipc>/files/<uuid>/<name>     a copy of a file that lies on no shared mount
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// MaxFiles is how many files one call may send.
+const MaxFiles = 30
+
+// ErrKeep, as the cause of a context's end, says that the program is leaving:
+// what was queued stays queued. Any other cause takes back what the host has
+// not accepted yet.
+var ErrKeep = errors.New("the program is leaving")
+
+// File is one file to send, as the assistant names it.
+type File struct {
+	Path    string // absolute, relative to the working directory, ~/… or file://…
+	Name    string // to show in the chat; empty: the path's last part
+	MIME    string // empty: found from name and content
+	Caption string
+	As      string // auto, document, voice, gif, sticker; empty is auto
+}
+
+// Options say where a call goes and how long it waits.
+type Options struct {
+	Chat     string                            // another chat than the group's own; the main group only
+	ReplyTo  string                            // the platform's id of the message that is answered
+	NoWait   bool                              // return once the request is queued
+	Progress func(p ipc.Progress, text string) // told while bytes are on their way; may be nil
+}
+
+// Sender serves the calls of one group. Its methods may be called from several
+// goroutines at once; it starts none itself.
+type Sender struct {
+	config Config
+	client *ipc.Client
+
+	mu     sync.Mutex
+	staged map[string][]string // request id -> staged copies that may go once it is settled
+}
+
+// New returns the sender for a group's queue. It opens nothing yet, so that a
+// call can still say what is missing.
+func New(config Config) *Sender {
+	return &Sender{config: config, client: ipc.NewClient(config.IPC), staged: map[string][]string{}}
+}
+
+// Main says whether the group may name another chat than its own.
+func (s *Sender) Main() bool { return s.config.Main }
+
+// SendFiles sends files in order as one request, or none of them: each is
+// checked before anything is written. The error is a *Problem where the caller
+// can do something about it. A Report without an error may still tell of a
+// refusal or failure.
+func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report, error) {
+	if len(files) == 0 {
+		return Report{}, problem("invalid_argument", "no file was named", "give the path of at least one file")
+	}
+	if len(files) > MaxFiles {
+		return Report{}, problem("too_many_files", fmt.Sprintf("%d files in one call; at most %d go at once", len(files), MaxFiles),
+			"send them in several calls, or pack them into one archive")
+	}
+	host := s.host()
+	checked := make([]checkedFile, 0, len(files))
+	defer func() {
+		for _, c := range checked {
+			c.file.Close()
+		}
+	}()
+	for i, f := range files {
+		c, err := s.check(f, host)
+		if err != nil {
+			return Report{}, inFile(err, i, len(files))
+		}
+		checked = append(checked, c)
+	}
+	req := s.request(ipc.TypeFile, o)
+	var staged []string
+	parts := make([]ipc.Outcome, 0, len(files))
+	for i, c := range checked {
+		if c.container == "" {
+			rel, err := s.stage(c)
+			if err != nil {
+				s.unstage(staged)
+				return Report{}, inFile(err, i, len(files))
+			}
+			staged = append(staged, rel)
+			c.container = containerIPC + "/" + rel
+		}
+		req.Files = append(req.Files, ipc.FileRef{
+			Path: c.container, Name: c.info.Name, MIME: c.claim.MIME, Caption: c.claim.Caption, As: c.claim.As})
+		parts = append(parts, ipc.Outcome{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
+	}
+	return s.deliver(ctx, req, parts, staged, o)
+}
+
+// SendText sends one text message. A longer text than the channel takes at
+// once is split by the host.
+func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, error) {
+	if !utf8.ValidString(text) {
+		return Report{}, problem("invalid_argument", "the text is not valid UTF-8", "send text only; send anything else as a file")
+	}
+	if len(text) > maxText {
+		return Report{}, problem("too_large", fmt.Sprintf("the text has %d bytes; a message may have %d", len(text), maxText),
+			"write it into a file and send that, or send it in parts")
+	}
+	if isBlank(text) {
+		return Report{}, problem("invalid_argument", "the text is empty", "give the words to send")
+	}
+	req := s.request(ipc.TypeMessage, o)
+	req.Text = text
+	return s.deliver(ctx, req, []ipc.Outcome{{Kind: "text"}}, nil, o)
+}
+
+// maxText leaves room for the rest of a request, and for the two bytes that
+// JSON makes of a quote or a newline.
+const maxText = ipc.MaxRequest/2 - 1024
+
+func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
+	chat := o.Chat
+	if chat == "" {
+		chat = s.config.Chat
+	}
+	return ipc.Request{Type: t, Chat: chat, Folder: s.config.Folder, ReplyTo: o.ReplyTo,
+		Time: time.Now().UTC().Format(time.RFC3339Nano)}
+}
+
+// deliver queues a request and waits for what becomes of it. From Drop on the
+// request is durable, so the caller's end does not interrupt it there.
+func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outcome, staged []string, o Options) (Report, error) {
+	if err := ctx.Err(); err != nil {
+		s.unstage(staged)
+		return Report{}, fmt.Errorf("queue request: %w", err)
+	}
+	id, err := s.client.Drop(context.WithoutCancel(ctx), req)
+	if err != nil {
+		s.unstage(staged)
+		return Report{}, s.dropProblem(err)
+	}
+	s.remember(id, staged)
+	known := Report{ID: id, Chat: req.Chat, Status: string(ipc.Queued), Files: parts}
+	if !s.receipts() {
+		return known.inWords(aboutNoReceipts), nil
+	}
+	if o.NoWait {
+		return known.inWords(aboutNoWait), nil
+	}
+	started := time.Now()
+	wait, cancel := context.WithTimeout(ctx, s.config.Wait)
+	defer cancel()
+	result, err := s.client.Wait(wait, id, func(r ipc.Result) {
+		if o.Progress != nil && r.Progress != nil {
+			o.Progress(*r.Progress, progressWords(*r.Progress))
+		}
+	})
+	if err != nil && wait.Err() == nil {
+		return Report{}, fmt.Errorf("wait for the result of %s: %w", id, err)
+	}
+	if ctx.Err() != nil && !result.Status.Final() && !errors.Is(context.Cause(ctx), ErrKeep) {
+		if report, ok := s.withdraw(id, known); ok {
+			return report, nil
+		}
+	}
+	s.forget(id, result)
+	return known.with(result).inWords(aboutWait(time.Since(started))), nil
+}
+
+// withdraw takes a request back; false means that the host has it already.
+func (s *Sender) withdraw(id string, known Report) (Report, bool) {
+	gone, err := s.client.Withdraw(id)
+	if err != nil || !gone {
+		return Report{}, false
+	}
+	s.forget(id, ipc.Result{Status: withdrawn})
+	known.Status = string(withdrawn)
+	return known.inWords(aboutWait(0)), true
+}
+
+// Status says how far an earlier call's request has come.
+func (s *Sender) Status(id string) (Report, error) {
+	if !validID(id) {
+		return Report{}, problem("invalid_argument", "that is no request id: "+quoted(id), "use the id exactly as send_file or send_message returned it")
+	}
+	if !s.receipts() {
+		return Report{}, problem("no_receipts", "this host gives no receipts, so nothing is known of "+id,
+			"ask a member of the chat whether it arrived")
+	}
+	result, err := s.client.Status(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Report{}, problem("unknown_id", "no request with the id "+id+" is known", "check the id; results are kept for a limited time only")
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("read status of %s: %w", id, err)
+	}
+	s.forget(id, result)
+	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(aboutStatus), nil
+}
+
+// receipts says whether the host writes results: hosts of the older protocol
+// do not.
+func (s *Sender) receipts() bool {
+	_, err := os.Stat(filepath.Join(s.config.IPC, ipc.ResultsDir))
+	return err == nil
+}
+
+func (s *Sender) remember(id string, staged []string) {
+	if len(staged) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.staged[id] = staged
+}
+
+// forget removes the staged copies of a request that is settled; until then
+// the host may still have to open them.
+func (s *Sender) forget(id string, result ipc.Result) {
+	if !result.Status.Final() {
+		return
+	}
+	s.mu.Lock()
+	staged := s.staged[id]
+	delete(s.staged, id)
+	s.mu.Unlock()
+	s.unstage(staged)
+}
+
+func (s *Sender) unstage(staged []string) {
+	for _, rel := range staged {
+		_ = s.client.Unstage(rel) // the host sweeps what stays
+	}
+}

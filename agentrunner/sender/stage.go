@@ -1,0 +1,116 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// MaxContent is the largest content, in bytes, that a call may carry itself.
+const MaxContent = 20 << 20
+
+// maxStaged bounds a copy where the host told no limit.
+const maxStaged = 2 << 30
+
+var errGrew = errors.New("the file grew while it was copied")
+
+// stage copies a checked file into the group's own files directory, as a
+// stream and no more than the limit of its kind.
+func (s *Sender) stage(c checkedFile) (string, error) {
+	limit := c.limit
+	if limit == 0 {
+		limit = maxStaged
+	}
+	if c.info.Size > limit {
+		return "", problem("file_too_large", fmt.Sprintf("%s is %s; a copy may have up to %s", quoted(c.info.Name), size(c.info.Size), size(limit)),
+			"move the file to /workspace/group, from where it is sent without a copy")
+	}
+	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
+		return "", problem("unreadable", quoted(c.claim.Path)+" cannot be read twice", "send a copy of the file")
+	}
+	rel, err := s.client.Stage(c.info.Name, &capped{r: c.file, left: limit})
+	if errors.Is(err, errGrew) {
+		return "", problem("file_too_large", quoted(c.info.Name)+" grew beyond "+size(limit)+" while it was copied", "wait until it is written, then call again")
+	}
+	if err != nil {
+		return "", s.dropProblem(err)
+	}
+	return rel, nil
+}
+
+// capped fails once more than left bytes were read.
+type capped struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.left -= int64(n)
+	if c.left < 0 {
+		return 0, errGrew
+	}
+	return n, err
+}
+
+// SendContent sends a file whose content comes with the call, in standard
+// base64. Limits and errors are those of SendFiles.
+func (s *Sender) SendContent(ctx context.Context, content string, f File, o Options) (Report, error) {
+	if isBlank(f.Name) {
+		return Report{}, problem("invalid_argument", "the file has no name", "give file_name with its extension, such as chart.png")
+	}
+	data, err := decodeContent(content)
+	if err != nil {
+		return Report{}, err
+	}
+	info, err := media.Classify(f.Name, f.MIME, data[:min(len(data), media.HeadSize)], int64(len(data)), media.Style(f.As))
+	if err != nil {
+		return Report{}, asProblem(err)
+	}
+	host := s.host()
+	c := checkedFile{claim: f, info: info, limit: host.limit(info.Kind)}
+	if err := c.fits(host); err != nil {
+		return Report{}, err
+	}
+	rel, err := s.client.Stage(info.Name, bytes.NewReader(data))
+	if err != nil {
+		return Report{}, s.dropProblem(err)
+	}
+	req := s.request(ipc.TypeFile, o)
+	req.Files = []ipc.FileRef{{Path: containerIPC + "/" + rel, Name: info.Name, MIME: f.MIME, Caption: f.Caption, As: f.As}}
+	parts := []ipc.Outcome{{Name: info.Name, Kind: string(info.Kind), Size: info.Size, Note: info.Note}}
+	return s.deliver(ctx, req, parts, []string{rel}, o)
+}
+
+// decodeContent is strict, so that a cut or garbled content is not sent as a
+// broken file.
+func decodeContent(content string) ([]byte, error) {
+	switch {
+	case isBlank(content):
+		return nil, problem("empty_file", "content_base64 is empty", "give the file's bytes in base64, or write a file and use send_file")
+	case strings.HasPrefix(content, "data:"):
+		return nil, problem("invalid_argument", "content_base64 begins with a data: prefix", `give only what follows "base64,"`)
+	case base64.StdEncoding.DecodedLen(len(content)) > MaxContent+2:
+		return nil, problem("file_too_large", "the content has about "+size(int64(base64.StdEncoding.DecodedLen(len(content))))+
+			"; a call may carry "+size(MaxContent), "write it to a file in /workspace/group and use send_file")
+	case strings.ContainsAny(content, "-_"):
+		return nil, problem("invalid_argument", "content_base64 is in the URL alphabet", "use standard base64, with + and /")
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(content)
+	if err != nil {
+		var at base64.CorruptInputError
+		where := ""
+		if errors.As(err, &at) {
+			where = fmt.Sprintf(" at character %d", int64(at)+1)
+		}
+		return nil, problem("invalid_argument", "content_base64 is no valid base64"+where, "encode the whole file again, with its padding, or write it to a file and use send_file")
+	}
+	return data, nil
+}
