@@ -1,0 +1,87 @@
+package groups
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// GlobalFolder is the directory beside the groups' own that all of them see,
+// read-only, at /workspace/global. No group may have it as its folder.
+const GlobalFolder = "global"
+
+// errorsFolder lies beside the groups' queue directories.
+const errorsFolder = "errors"
+
+// The leaves of ipc/<folder>, in the order in which they are mounted. The
+// container writes the first three; the host alone writes the others.
+var (
+	ipcWritable = []string{"messages", "files", "input"}
+	ipcReadable = []string{"results", "context"}
+)
+
+// Layout says where everything lies on the host. Its methods only join names;
+// Prepare makes the directories.
+type Layout struct {
+	State   string // absolute; longshore's own directory, or the root of a NanoClaw v1 installation
+	Project string // absolute; what main sees at /workspace/project; empty: nothing
+	V1      bool   // State is laid out as NanoClaw v1 does: the queue and the host's own below data/
+}
+
+// Groups holds the workspaces.
+func (l Layout) Groups() string { return filepath.Join(l.State, "groups") }
+
+// Workspace is the directory of one group.
+func (l Layout) Workspace(folder string) string { return filepath.Join(l.Groups(), folder) }
+
+// Global is the directory that all groups see.
+func (l Layout) Global() string { return l.Workspace(GlobalFolder) }
+
+// IPCDir holds the queue directories of all groups.
+func (l Layout) IPCDir() string { return filepath.Join(l.own(), "ipc") }
+
+// IPC is one leaf of a group's queue directory ("messages", "results", …), or
+// that directory itself when leaf is empty.
+func (l Layout) IPC(folder, leaf string) string { return filepath.Join(l.IPCDir(), folder, leaf) }
+
+// Errors is where refused and failed requests are kept for the operator.
+func (l Layout) Errors() string { return filepath.Join(l.IPCDir(), errorsFolder) }
+
+// Outbox is the directory of the accepted deliveries; only the host enters it.
+func (l Layout) Outbox() string { return filepath.Join(l.own(), "outbox") }
+
+// Store is where channels keep their sessions and keys; only the host enters
+// it. It is at the same place in v1, whose sessions stay valid.
+func (l Layout) Store() string { return filepath.Join(l.State, "store") }
+
+// Channel is where the channel of that name keeps what is no secret: state/web.
+func (l Layout) Channel(name string) string { return filepath.Join(l.own(), name) }
+
+// Logs holds the logs of the assistants' runs.
+func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
+
+// own is where the host keeps what NanoClaw v1 has no place for.
+func (l Layout) own() string {
+	if l.V1 {
+		return filepath.Join(l.State, "data")
+	}
+	return l.State
+}
+
+// private lists the directories that main must not see through the project
+// root.
+func (l Layout) private() []string {
+	if l.V1 {
+		return []string{l.own(), l.Groups(), l.Store()}
+	}
+	return []string{l.State}
+}
+
+// below says whether path is dir or lies in it, both clean and absolute, and
+// returns the slash-separated rest, "." for dir itself.
+func below(dir, path string) (rest string, ok bool) {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}

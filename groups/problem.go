@@ -1,0 +1,130 @@
+package groups
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+)
+
+// Problem is one thing that is wrong in the configuration file.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`          // from 1
+	Column  int    `json:"column"`        // from 1, in characters
+	Key     string `json:"key,omitempty"` // "groups[1].chat"
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	excerpt string // the line up to its key, with a caret below
+}
+
+// Error is the place and what is wrong, the line with a caret, and what to do.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
+	if p.Key != "" {
+		fmt.Fprintf(&b, "%s: ", p.Key)
+	}
+	b.WriteString(p.Message)
+	b.WriteString(p.excerpt)
+	if p.Hint != "" {
+		b.WriteString("\n  hint: " + p.Hint)
+	}
+	return b.String()
+}
+
+// source is the text of a configuration file, the place of each key in it, and
+// what is wrong with it.
+type source struct {
+	name     string
+	text     []byte
+	lines    []string
+	places   map[string]*token.Position // by key path: "groups[1].chat"
+	problems []*Problem
+}
+
+func newSource(name string, b []byte) *source {
+	return &source{name: name, text: b, lines: strings.Split(string(b), "\n"), places: make(map[string]*token.Position)}
+}
+
+// bad notes a problem with the value at key. A key that is absent stands at
+// the nearest one above it.
+func (s *source) bad(key, message, hint string) {
+	if slices.ContainsFunc(s.problems, func(p *Problem) bool { return p.Key == key && key != "" }) {
+		return // the first one says why the value is not what it should be
+	}
+	at := key
+	for s.places[at] == nil && at != "" {
+		at = parentKey(at)
+	}
+	s.badAt(s.places[at], key, message, hint)
+}
+
+func (s *source) badAt(pos *token.Position, key, message, hint string) {
+	p := &Problem{File: s.name, Line: 1, Column: 1, Key: key, Message: message, Hint: hint}
+	if pos != nil {
+		p.Line, p.Column = pos.Line, pos.Column
+	}
+	p.excerpt = s.excerpt(p.Line, p.Column)
+	s.problems = append(s.problems, p)
+}
+
+// has says whether the file holds key, even with nothing behind it.
+func (s *source) has(key string) bool { return s.places[key] != nil }
+
+// line is where key stands.
+func (s *source) line(key string) int {
+	if pos := s.places[key]; pos != nil {
+		return pos.Line
+	}
+	return 1
+}
+
+// keyAhead is a key and its colon, at the start of what is left of a line.
+var keyAhead = regexp.MustCompile(`^[A-Za-z0-9_.-]+ *:( |$)`)
+
+// excerpt shows a line with a caret at column, and of the line only the key
+// that stands there: anything else may be a secret, and this goes to logs.
+func (s *source) excerpt(line, column int) string {
+	if line < 1 || line > len(s.lines) {
+		return ""
+	}
+	text := []rune(strings.TrimRight(s.lines[line-1], "\r"))
+	if column < 1 || column > len(text) {
+		return ""
+	}
+	before := strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' {
+			return r
+		}
+		return '·'
+	}, string(text[:column-1]))
+	shown := "…"
+	if key := keyAhead.FindString(string(text[column-1:])); key != "" {
+		shown = strings.TrimSuffix(key, " ") + " …"
+	}
+	number := fmt.Sprintf("%5d | ", line)
+	return "\n" + number + before + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + strings.Repeat(" ", column-1) + "^"
+}
+
+// err joins the problems in the order of the file.
+func (s *source) err() error {
+	slices.SortStableFunc(s.problems, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
+	errs := make([]error, len(s.problems))
+	for i, p := range s.problems {
+		errs[i] = p
+	}
+	return errors.Join(errs...)
+}
+
+// parentKey is the key path that holds key: "groups[1]" for "groups[1].chat".
+func parentKey(key string) string {
+	if i := strings.LastIndexAny(key, ".["); i >= 0 {
+		return key[:i]
+	}
+	return ""
+}

@@ -1,0 +1,137 @@
+package groups
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// folderPattern is what a group's folder may be called; it is NanoClaw v1's.
+var folderPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// checkFolder says what is wrong with a folder's name, or nil. The names that
+// mean something else under groups/ and ipc/ are reserved in any case, since
+// some file systems do not tell one case from another.
+func checkFolder(folder string) error {
+	if !folderPattern.MatchString(folder) {
+		return fmt.Errorf("folder %q is no name of a group: it takes 1 to 64 letters, digits, _ and -, and starts with a letter or digit", folder)
+	}
+	for _, reserved := range []string{GlobalFolder, errorsFolder} {
+		if strings.EqualFold(folder, reserved) {
+			return fmt.Errorf("folder %q is reserved", folder)
+		}
+	}
+	return nil
+}
+
+// Registry knows every group, by its folder and by its chat. It does not
+// change; all methods may be called from several goroutines.
+type Registry struct {
+	all      []Group
+	byFolder map[string]int
+	byChat   map[JID]int
+}
+
+// NewRegistry takes the groups in their order. A folder or chat that is bad or
+// used twice, or a second main, is an error.
+func NewRegistry(groups []Group) (*Registry, error) {
+	r := &Registry{
+		all:      slices.Clone(groups),
+		byFolder: make(map[string]int, len(groups)),
+		byChat:   make(map[JID]int, len(groups)),
+	}
+	var errs []error
+	main := -1
+	for i, g := range r.all {
+		if err := checkFolder(g.Folder); err != nil {
+			errs = append(errs, err)
+		}
+		if _, err := ParseJID(string(g.Chat)); err != nil {
+			errs = append(errs, fmt.Errorf("group %s: %w", g.Folder, err))
+		}
+		if _, taken := r.byFolder[g.Folder]; taken {
+			errs = append(errs, fmt.Errorf("two groups have the folder %q", g.Folder))
+		}
+		if j, taken := r.byChat[g.Chat]; taken {
+			errs = append(errs, fmt.Errorf("groups %s and %s have the same chat %s", r.all[j].Folder, g.Folder, g.Chat))
+		}
+		if g.Main {
+			if main >= 0 {
+				errs = append(errs, fmt.Errorf("groups %s and %s are both main", r.all[main].Folder, g.Folder))
+			}
+			main = i
+		}
+		r.byFolder[g.Folder] = i
+		r.byChat[g.Chat] = i
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// All returns the groups in the order of the configuration.
+func (r *Registry) All() []Group { return slices.Clone(r.all) }
+
+// ByFolder finds the group whose directory is called folder.
+func (r *Registry) ByFolder(folder string) (Group, bool) {
+	i, ok := r.byFolder[folder]
+	if !ok {
+		return Group{}, false
+	}
+	return r.all[i], true
+}
+
+// ByChat finds the group that owns chat.
+func (r *Registry) ByChat(chat JID) (Group, bool) {
+	i, ok := r.byChat[chat]
+	if !ok {
+		return Group{}, false
+	}
+	return r.all[i], true
+}
+
+// Authorize says which chat a request from folder goes to. folder is the name
+// of the directory the request was found in, the only identity there is;
+// claimed is what the request says, and may be empty for the group's own chat.
+// A group reaches its own chat, main every registered one. It is asked for
+// every request anew. The error is an *Error.
+func (r *Registry) Authorize(folder, claimed string) (JID, error) {
+	g, ok := r.ByFolder(folder)
+	if !ok {
+		return "", &Error{
+			Code:    CodeGroupUnknown,
+			Message: fmt.Sprintf("no group has the folder %q", folder),
+			Hint:    "the operator adds the group to longshore.yaml and restarts the host",
+		}
+	}
+	if claimed == "" {
+		return g.Chat, nil
+	}
+	chat, err := ParseJID(claimed)
+	if err != nil {
+		return "", err
+	}
+	if chat == g.Chat {
+		return chat, nil
+	}
+	if !g.Main {
+		// The same words whether or not another group owns the chat: a group
+		// learns nothing of the others.
+		return "", &Error{
+			Code:    CodeChatNotAllowed,
+			Message: fmt.Sprintf("this group may not send to %s", chat),
+			Hint:    "leave the chat out: it goes to your own, " + string(g.Chat),
+		}
+	}
+	if _, ok := r.byChat[chat]; !ok {
+		return "", &Error{
+			Code:    CodeChatUnknown,
+			Message: fmt.Sprintf("no group is registered for %s", chat),
+			Hint:    "chat_info lists the chats that can be reached; the operator adds others to longshore.yaml",
+		}
+	}
+	return chat, nil
+}

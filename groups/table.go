@@ -1,0 +1,90 @@
+package groups
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+)
+
+// Workspace is the directory below which a container sees everything that it
+// shares with the host.
+const Workspace = "/workspace"
+
+// extraPattern is what an extra mount may be called.
+var extraPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// Mount is one row of a group's mount map.
+type Mount struct {
+	Container string // where the container sees it: clean, absolute, slashes
+	Host      string // the directory that is mounted; "/dev/null" over a shadowed file; empty for a shadowed directory, over which an empty one is mounted
+	ReadOnly  bool
+	Shadow    bool   // hides what would be seen here; what lies at or below Container cannot be sent
+	Hides     string // of a shadow: what it hides on the host. A runtime leaves the shadow out while that does not exist, since there is nothing to mount it on
+}
+
+// mountTable is what the group's container sees, in an order in which it can
+// be mounted: a mount comes after those it lies in.
+func mountTable(l Layout, g Group) ([]Mount, error) {
+	if !filepath.IsAbs(l.State) || l.Project != "" && !filepath.IsAbs(l.Project) {
+		return nil, errors.New("mount map: state and project directories must be absolute")
+	}
+	if err := checkFolder(g.Folder); err != nil {
+		return nil, fmt.Errorf("mount map: %w", err)
+	}
+	table := []Mount{
+		{Container: Workspace + "/group", Host: l.Workspace(g.Folder)},
+		{Container: Workspace + "/global", Host: l.Global(), ReadOnly: true},
+	}
+	for _, leaf := range ipcWritable {
+		table = append(table, Mount{Container: path.Join(Workspace, "ipc", leaf), Host: l.IPC(g.Folder, leaf)})
+	}
+	for _, leaf := range ipcReadable {
+		table = append(table, Mount{Container: path.Join(Workspace, "ipc", leaf), Host: l.IPC(g.Folder, leaf), ReadOnly: true})
+	}
+	if g.Main && l.Project != "" {
+		project, err := projectMounts(l)
+		if err != nil {
+			return nil, err
+		}
+		table = append(table, project...)
+	}
+	seen := make(map[string]bool)
+	for _, e := range g.Mounts {
+		if !extraPattern.MatchString(e.Name) || seen[e.Name] {
+			return nil, fmt.Errorf("mount map of %s: the extra mount's name %q is bad or used twice", g.Folder, e.Name)
+		}
+		if !filepath.IsAbs(e.Host) {
+			return nil, fmt.Errorf("mount map of %s: extra mount %s: %q is not absolute", g.Folder, e.Name, e.Host)
+		}
+		seen[e.Name] = true
+		table = append(table, Mount{Container: Workspace + "/extra/" + e.Name, Host: filepath.Clean(e.Host), ReadOnly: !e.Write})
+	}
+	return table, nil
+}
+
+// projectMounts are the project root and what is hidden in it: .env, where
+// secrets are kept by custom, and what is the host's own.
+func projectMounts(l Layout) ([]Mount, error) {
+	const at = Workspace + "/project"
+	env := filepath.Join(l.Project, ".env")
+	table := []Mount{
+		{Container: at, Host: filepath.Clean(l.Project), ReadOnly: true},
+		{Container: at + "/.env", Host: "/dev/null", ReadOnly: true, Shadow: true, Hides: env},
+	}
+	for _, dir := range l.private() {
+		rest, inside := below(l.Project, dir)
+		if !inside {
+			continue
+		}
+		if rest == "." {
+			return nil, fmt.Errorf("mount map: the project directory %s is the state directory", l.Project)
+		}
+		table = append(table, Mount{Container: path.Join(at, rest), ReadOnly: true, Shadow: true, Hides: dir})
+	}
+	if _, inside := below(l.State, l.Project); inside && !l.V1 {
+		return nil, fmt.Errorf("mount map: the project directory %s lies in the state directory", l.Project)
+	}
+	return table, nil
+}
