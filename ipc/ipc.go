@@ -8,13 +8,22 @@
 //	ipc/<folder>/messages/<id>.json   requests, written by the container
 //	ipc/<folder>/files/<id>/<name>    bytes that the container staged for a request
 //	ipc/<folder>/results/<id>.json    results, read-only in the container
-//	ipc/<folder>/input/<name>.json    follow-up messages for the assistant
+//	ipc/<folder>/files/<id>.json      requests too, as some NanoClaw forks write them
+//	ipc/<folder>/input/<name>.json    follow-up messages for the assistant; _close ends its session
 //	ipc/<folder>/context/context.json what the tools may tell the agent, read-only
-//	ipc/errors/<folder>-<id>.json     what was refused, <…>.reason.json beside it
+//	ipc/errors/<folder>-<id>.json     what was refused, as it was read
+//	ipc/errors/<folder>-<id>.reason.json  why, when, and what to do about it
 //
 // The layout and the field names are NanoClaw v1's where v1 has them.
 //
-// The package does not decide who may send what: that is the Handler's part.
+// A request lives as a dotted file, as <id>.json, as a durable record of
+// whoever handles it, and is unlinked only then. A rename is no claim: the
+// container may still hold the file open, so what the spool read once into
+// memory is what counts.
+//
+// The package does not decide who may send what, it does not open the files
+// that a request names, and it keeps no record of its own: all that is the
+// [Handler]'s part.
 package ipc
 
 import "time"
@@ -47,7 +56,7 @@ type Request struct {
 	Type    Type
 	Chat    string // chatJid; empty means the group's own chat
 	Folder  string // groupFolder; where present it must be the source's own
-	Text    string // of a message
+	Text    string // of a message; a file request has none, its text is the first file's caption
 	ReplyTo string // the platform's id of the message that is answered
 	Sender  string // v1's optional persona name
 	Files   []FileRef
@@ -66,8 +75,8 @@ type FileRef struct {
 // Status is how far a request has come.
 type Status string
 
-// The states of a result. Refused, Failed, Uncertain, Withdrawn are final; Sent may still
-// become Delivered or Read.
+// The states of a result. Refused, Failed and Uncertain are final; Sent may still
+// become Delivered or Read. A request that its client withdrew has no result.
 const (
 	Queued    Status = "queued"    // accepted and kept, or waiting for room in the outbox
 	Sent      Status = "sent"      // the platform acknowledged it
@@ -127,6 +136,9 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string { return r.Message }
+
+// Refusal returns its three parts, as the refusals of the other packages do.
+func (r *Refusal) Refusal() (code, message, hint string) { return r.Code, r.Message, r.Hint }
 
 // Context is what the host tells the container's tools about their group, in
 // context/context.json. It holds no host path.

@@ -1,0 +1,59 @@
+package ipc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// wireRequest is a request as it is written, in v1's field names and order.
+type wireRequest struct {
+	Type    Type       `json:"type"`
+	Chat    string     `json:"chatJid,omitempty"`
+	Folder  string     `json:"groupFolder,omitempty"`
+	Text    string     `json:"text,omitempty"`
+	Sender  string     `json:"sender,omitempty"`
+	ReplyTo string     `json:"replyTo,omitempty"`
+	Files   []wireFile `json:"files,omitempty"`
+	wireFile
+	Time string `json:"timestamp,omitempty"`
+}
+
+type wireFile struct {
+	Path    string `json:"filePath,omitempty"`
+	Name    string `json:"fileName,omitempty"`
+	MIME    string `json:"mimeType,omitempty"`
+	Caption string `json:"caption,omitempty"`
+	As      string `json:"as,omitempty"`
+}
+
+// Encode writes a request as indented JSON that Decode takes back unchanged.
+// A message and a single file come out as NanoClaw v1 and its forks read
+// them. Its error is a *Refusal where the request breaks a limit.
+func Encode(r Request) ([]byte, error) {
+	if refusal := r.check(); refusal != nil {
+		return nil, refusal
+	}
+	w := wireRequest{
+		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
+		Sender: r.Sender, ReplyTo: r.ReplyTo, Time: r.Time,
+	}
+	if len(r.Files) == 1 {
+		w.wireFile = wireFile(r.Files[0])
+	} else {
+		for _, f := range r.Files {
+			w.Files = append(w.Files, wireFile(f))
+		}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(w); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	if buf.Len() > MaxRequest {
+		return nil, tooLarge(int64(buf.Len()))
+	}
+	return buf.Bytes(), nil
+}
