@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newConfig(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "check, show and describe longshore.yaml",
+		Args:  exactly(),
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "validate",
+			Short: "check longshore.yaml as serve would, without starting anything",
+			Args:  exactly(),
+			RunE:  func(*cobra.Command, []string) error { return e.validateConfig() },
+		},
+		&cobra.Command{
+			Use:   "show",
+			Short: "print the configuration with every default filled in; secrets are not shown",
+			Args:  exactly(),
+			RunE:  func(*cobra.Command, []string) error { return e.showConfig() },
+		},
+		&cobra.Command{
+			Use:   "schema",
+			Short: "print the JSON Schema of longshore.yaml, for editors",
+			Args:  exactly(),
+			RunE: func(*cobra.Command, []string) error {
+				_, err := e.stdout.Write(groups.Schema())
+				return err
+			},
+		},
+	)
+	return cmd
+}
+
+func (e *env) validateConfig() error {
+	if e.json {
+		_, err := groups.Load(e.config)
+		problems := problemsOf(err)
+		if err != nil && len(problems) == 0 {
+			return noConfig(err)
+		}
+		if err := e.printJSON(map[string]any{"valid": err == nil, "problems": problems}); err != nil {
+			return err
+		}
+		if err != nil {
+			return tooManyProblems(e.config, len(problems))
+		}
+		return nil
+	}
+	c, err := e.load()
+	if err != nil {
+		return err
+	}
+	e.say("%s is valid: %s, state in %s", e.config, count(len(c.Groups), "group"), c.State)
+	return nil
+}
+
+func (e *env) showConfig() error {
+	c, err := e.load()
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encode configuration: %w", err)
+	}
+	if e.json {
+		if text, err = yaml.YAMLToJSON(text); err != nil {
+			return fmt.Errorf("encode configuration: %w", err)
+		}
+	}
+	for line := range strings.Lines(string(text)) {
+		e.say("%s", strings.TrimRight(line, "\r\n"))
+	}
+	return nil
+}
+
+// load reads the configuration. What is wrong with it goes to stderr as it was
+// found, one problem after the other with its line; the error then only
+// counts.
+func (e *env) load() (*groups.Config, error) {
+	c, err := groups.Load(e.config)
+	if err == nil {
+		return c, nil
+	}
+	problems := problemsOf(err)
+	if len(problems) == 0 {
+		return nil, noConfig(err)
+	}
+	for _, p := range problems {
+		for line := range strings.Lines(p.Error()) {
+			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
+		}
+	}
+	return nil, tooManyProblems(e.config, len(problems))
+}
+
+func noConfig(err error) error {
+	return hinted(err, "longshore init writes a longshore.yaml to start from; --config names another place")
+}
+
+func tooManyProblems(name string, n int) error {
+	return hinted(fmt.Errorf("%s has %s", name, count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
+}
+
+// problemsOf takes the problems out of a joined error.
+func problemsOf(err error) []*groups.Problem {
+	problems := []*groups.Problem{}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			problems = append(problems, problemsOf(one)...)
+		}
+		return problems
+	}
+	if p, ok := errors.AsType[*groups.Problem](err); ok {
+		problems = append(problems, p)
+	}
+	return problems
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+func newDoctor(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "look for what is wrong, without changing anything",
+		Long: `Looks at the configuration, the state directory, the disk, the limits of the
+kernel, the outbox, the queues, the channels and the assistants, and says of
+each fault what to do about it. It only reads.
+
+Ends with exit code 4 where it found a fault.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings := e.examine(cmd.Context())
+			if e.json {
+				if err := e.printJSON(findings); err != nil {
+					return err
+				}
+			} else if err := e.printFindings(findings); err != nil {
+				return err
+			}
+			if n := faults(findings); n > 0 {
+				return &exitError{code: exitFailed, err: fmt.Errorf("%s found", count(n, "fault"))}
+			}
+			return nil
+		},
+	}
+}
+
+// examine has the doctor look at everything; a configuration that cannot be
+// used is itself a finding, and then there is nothing else to look at.
+func (e *env) examine(ctx context.Context) []operator.Finding {
+	c, err := e.load()
+	if err != nil {
+		return []operator.Finding{{
+			Check: "config", Severity: operator.Fault, Message: err.Error(),
+			Remedy: "mend it, then: longshore config validate",
+		}}
+	}
+	findings := operator.CheckConfigFile(e.config)
+	return append(findings, doctorFor(c).Examine(ctx)...)
+}
+
+func (e *env) printFindings(findings []operator.Finding) error {
+	t := e.table()
+	for _, f := range findings {
+		t.row(string(f.Severity), f.Check, f.Message)
+		if f.Remedy != "" {
+			t.row(" ", " ", "to do: "+f.Remedy)
+		}
+	}
+	return t.flush()
+}
+
+func faults(findings []operator.Finding) int {
+	n := 0
+	for _, f := range findings {
+		if f.Severity == operator.Fault {
+			n++
+		}
+	}
+	return n
+}

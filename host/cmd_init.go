@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+func newInit(e *env) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "write a commented longshore.yaml to start from",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			if err := writeConfig(e.config, groups.Example(), force); err != nil {
+				return err
+			}
+			e.say("wrote %s", e.config)
+			e.say("")
+			e.say("next:")
+			e.say("  1. edit it: one entry under groups: for each chat")
+			e.say("  2. longshore config validate")
+			e.say("  3. longshore doctor")
+			e.say("  4. longshore serve")
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite the file if it is there")
+	return cmd
+}
+
+// writeConfig writes the file with mode 0600, since secrets may come to stand
+// in it.
+func writeConfig(path string, text []byte, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if _, err := f.Write(text); err != nil {
+		f.Close()
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}

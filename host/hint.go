@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usage says that the command line is wrong.
+func usage(message, hint string) error {
+	return &exitError{code: exitUsage, err: errors.New(message), hint: hint}
+}
+
+// hinted adds to an error what to do about it.
+func hinted(err error, hint string) error {
+	return &exitError{code: 1, err: err, hint: hint}
+}
+
+// exactly is cobra.ExactArgs with words for people: each argument that is
+// wanted has a name.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage("no "+names[len(args)]+" given", "usage: "+cmd.UseLine())
+		case len(args) > len(names):
+			return usage("too many arguments: "+strings.Join(args[len(names):], " "), "usage: "+cmd.UseLine())
+		}
+		return nil
+	}
+}

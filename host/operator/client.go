@@ -1,0 +1,132 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// maxReply is the largest answer that the client reads, in bytes: some ten
+// thousand items.
+const maxReply = 64 << 20
+
+// Client is the Control of a host that runs. Its errors are *Error where the
+// host had an answer, and ErrNoHost where none runs.
+type Client struct {
+	http *http.Client
+}
+
+var _ Control = (*Client)(nil)
+
+// NewClient returns a client of the host whose socket lies in dir, see
+// ControlDir. It connects at each call.
+func NewClient(dir string) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
+		DisableKeepAlives: true, // a command makes one or two calls, and nothing is left to close
+	}}}
+}
+
+// Status asks the host for its Status.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	return s, c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
+}
+
+// List asks the host for the items that match.
+func (c *Client) List(ctx context.Context, f Filter) ([]Item, error) {
+	q := url.Values{}
+	if f.Group != "" {
+		q.Set("group", f.Group)
+	}
+	if f.Failed {
+		q.Set("failed", "1")
+	}
+	if f.All {
+		q.Set("all", "1")
+	}
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	var items []Item
+	return items, c.call(ctx, http.MethodGet, "/v1/items?"+q.Encode(), nil, &items)
+}
+
+// Show asks the host for one item.
+func (c *Client) Show(ctx context.Context, id string) (Item, error) {
+	var item Item
+	return item, c.call(ctx, http.MethodGet, itemPath(id), nil, &item)
+}
+
+// Retry has the host try an item again.
+func (c *Client) Retry(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodPost, itemPath(id)+"/retry", nil, nil)
+}
+
+// Drop has the host give an item up.
+func (c *Client) Drop(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, itemPath(id), nil, nil)
+}
+
+// Send has the host accept a file. It returns when the host has copied it.
+func (c *Client) Send(ctx context.Context, s Send) (Item, error) {
+	var item Item
+	return item, c.call(ctx, http.MethodPost, "/v1/send", s, &item)
+}
+
+// Health returns nil where the host says that all is well, and its words
+// otherwise.
+func (c *Client) Health(ctx context.Context) error {
+	return c.call(ctx, http.MethodGet, "/healthz", nil, nil)
+}
+
+func itemPath(id string) string { return "/v1/items/" + url.PathEscape(id) }
+
+// call makes one call and decodes its answer into out, where out is not nil.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode call: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://longshore"+path, body)
+	if err != nil {
+		return fmt.Errorf("make call: %w", err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		if errors.Is(err, ErrNoHost) {
+			return ErrNoHost
+		}
+		return fmt.Errorf("ask the host: %w", err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
+	if err != nil {
+		return fmt.Errorf("read the host's answer: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		answer := &Error{}
+		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
+			return fmt.Errorf("the host answered %d", res.StatusCode)
+		}
+		return answer
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("read the host's answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package operator_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// patient is a healthy installation that a test makes ill.
+type patient struct {
+	operator.Doctor
+	t *testing.T
+}
+
+func newPatient(t *testing.T) *patient {
+	t.Helper()
+	state := filepath.Join(t.TempDir(), "state")
+	p := &patient{t: t, Doctor: operator.Doctor{
+		Layout:   groups.Layout{State: state},
+		Groups:   []groups.Group{{Name: "Family", Folder: "family", Chat: "web:family"}},
+		Proc:     t.TempDir(),
+		LookPath: func(name string) (string, error) { return "/bin/" + name, nil },
+		Now:      func() time.Time { return time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC) },
+	}}
+	p.must(p.Layout.Prepare(p.Groups))
+	p.proc("sys/fs/inotify/max_user_instances", "128\n")
+	p.proc("sys/fs/inotify/max_user_watches", "65536\n")
+	return p
+}
+
+func (p *patient) must(errs ...error) {
+	p.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// proc writes a file of the patient's own procfs.
+func (p *patient) proc(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.Proc, name)
+	p.must(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+}
+
+// database makes an outbox's database, and leaves its log beside it if asked.
+func (p *patient) database(withLog bool) string {
+	p.t.Helper()
+	path := filepath.Join(p.Layout.Outbox(), "outbox.db")
+	db, err := sql.Open("sqlite", path)
+	p.must(err)
+	defer db.Close()
+	_, err = db.Exec("PRAGMA journal_mode=WAL; CREATE TABLE delivery (k TEXT); CREATE INDEX i ON delivery (k)")
+	p.must(err)
+	for i := range 500 {
+		_, err := db.Exec("INSERT INTO delivery VALUES (?)", fmt.Sprintf("%0100d", i))
+		p.must(err)
+	}
+	if !withLog {
+		return path
+	}
+	// Closing would fold the log in, so what a crash leaves is copied aside.
+	aside := p.t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		p.must(err, os.WriteFile(filepath.Join(aside, "db"+suffix), data, 0o600))
+	}
+	p.must(db.Close())
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(filepath.Join(aside, "db"+suffix))
+		p.must(err, os.WriteFile(path+suffix, data, 0o600))
+	}
+	return path
+}
+
+// damage overwrites the middle of a file.
+func (p *patient) damage(path string) {
+	p.t.Helper()
+	data, err := os.ReadFile(path)
+	p.must(err)
+	for i := len(data) / 3; i < 2*len(data)/3; i++ {
+		data[i] = 0x5a
+	}
+	p.must(os.WriteFile(path, data, 0o600))
+}
+
+// tree is everything below the state directory: names, modes, times, contents.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		words := fmt.Sprint(fi.Mode(), fi.ModTime().UnixNano(), fi.Size())
+		if fi.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			words += fmt.Sprintf(" %x", sha256.Sum256(data))
+		}
+		all[path] = words
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
+	leaf := func(p *patient, name string) string { return p.Layout.IPC("family", name) }
+	for _, c := range []struct {
+		name     string
+		plant    func(p *patient)
+		check    string
+		severity operator.Severity
+		words    string // in the message
+	}{
+		{"no state directory", func(p *patient) { p.must(os.RemoveAll(p.Layout.State)) }, "state", operator.Note, "does not exist yet"},
+		{"state directory is a link", func(p *patient) {
+			p.must(os.Rename(p.Layout.State, p.Layout.State+"2"), os.Symlink(p.Layout.State+"2", p.Layout.State))
+		}, "state", operator.Fault, "not a directory itself"},
+		{"state open to others", func(p *patient) { p.must(os.Chmod(p.Layout.State, 0o777)) }, "state", operator.Fault, "others may write"},
+		{"outbox open to others", func(p *patient) { p.must(os.Chmod(p.Layout.Outbox(), 0o755)) }, "state", operator.Fault, "outbox is open"},
+		{"store is a link", func(p *patient) {
+			p.must(os.Remove(p.Layout.Store()), os.Symlink("/etc", p.Layout.Store()))
+		}, "state", operator.Fault, "store"},
+		{"messages swapped for a link", func(p *patient) {
+			p.must(os.Remove(leaf(p, "messages")), os.Symlink("/tmp", leaf(p, "messages")))
+		}, "queue", operator.Fault, "ipc/family/messages is not a directory itself"},
+		{"results open to all", func(p *patient) { p.must(os.Chmod(leaf(p, "results"), 0o777)) }, "queue", operator.Fault, "anybody may replace"},
+		{"workspace swapped for a link", func(p *patient) {
+			p.must(os.Remove(p.Layout.Workspace("family")), os.Symlink("/", p.Layout.Workspace("family")))
+		}, "queue", operator.Fault, "workspace of group family"},
+		{"queue of nobody", func(p *patient) { p.must(os.Mkdir(p.Layout.IPC("a\x1b[31m", ""), 0o755)) }, "queue", operator.Note, `"a\x1b[31m"`},
+		{"refused requests", func(p *patient) {
+			p.must(os.WriteFile(filepath.Join(p.Layout.Errors(), "family-x.reason.json"), []byte("{}"), 0o600))
+		}, "errors", operator.Note, "1 refused"},
+		{"damaged outbox", func(p *patient) { p.damage(p.database(false)) }, "outbox", operator.Fault, "outbox's database"},
+		{"damaged outbox with a log", func(p *patient) { p.damage(p.database(true)) }, "outbox", operator.Fault, "outbox's database"},
+		{"outbox that is no database", func(p *patient) {
+			p.must(os.WriteFile(filepath.Join(p.Layout.Outbox(), "outbox.db"), []byte(strings.Repeat("no", 4000)), 0o600))
+		}, "outbox", operator.Fault, "cannot be read"},
+		{"whole outbox after a crash", func(p *patient) { p.database(true) }, "outbox", operator.Fine, "whole"},
+		{"outbox held by a host that hangs", func(p *patient) {
+			lock := filepath.Join(p.Layout.Outbox(), "lock")
+			p.must(os.WriteFile(lock, nil, 0o600))
+			var st unix.Stat_t
+			p.must(unix.Stat(lock, &st))
+			p.proc("locks", fmt.Sprintf("1: POSIX  ADVISORY  READ  1 fd:01:1 0 EOF\n2: FLOCK  ADVISORY  WRITE 4711 fd:01:%d 0 EOF\n", st.Ino))
+		}, "outbox", operator.Fault, "process 4711 holds"},
+		{"few inotify instances", func(p *patient) { p.proc("sys/fs/inotify/max_user_instances", "4\n") }, "inotify", operator.Warning, "instances"},
+		{"few inotify watches", func(p *patient) { p.proc("sys/fs/inotify/max_user_watches", "3\n") }, "inotify", operator.Warning, "watches"},
+		{"no inotify", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "sys"))) }, "inotify", operator.Note, "polls"},
+		{"clock at the epoch", func(p *patient) { p.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", operator.Fault, "1970"},
+		{"web without token", func(p *patient) { p.Web.Listen = "0.0.0.0:0" }, "web", operator.Fault, "no token"},
+		{"web with a token to guess", func(p *patient) { p.Web = operator.Web{Listen: "0.0.0.0:0", Token: strings.Repeat("ab", 20)} }, "web", operator.Fault, "guessed"},
+		{"the same on loopback", func(p *patient) { p.Web = operator.Web{Listen: "127.0.0.1:0", Token: "x"} }, "web", operator.Warning, "guessed"},
+		{"web address of no form", func(p *patient) { p.Web.Listen = "8420" }, "web", operator.Fault, "host:port"},
+		{"web address in use", func(p *patient) {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			p.must(err)
+			p.t.Cleanup(func() { ln.Close() })
+			p.Web.Listen = ln.Addr().String()
+		}, "web", operator.Fault, "cannot listen"},
+		{"assistant without command", func(p *patient) {
+			p.Commands = map[string]string{"helper": "claude"}
+			p.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
+		}, "assistant", operator.Fault, `"claude" of assistant "helper"`},
+		{"no container engine", func(p *patient) { p.Container = "/nowhere/docker.sock" }, "assistant", operator.Fault, "engine"},
+		{"mount that is gone", func(p *patient) {
+			p.Groups[0].Mounts = []groups.Extra{{Name: "photos", Host: "/nowhere/photos"}}
+		}, "mounts", operator.Warning, "/workspace/extra/photos"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPatient(t)
+			c.plant(p)
+			parent := filepath.Dir(p.Layout.State)
+			before := tree(t, parent)
+			findings := p.Examine(t.Context())
+			if diff := cmp.Diff(before, tree(t, parent)); diff != "" {
+				t.Errorf("the doctor changed something:\n%s", diff)
+			}
+			for _, f := range findings {
+				if f.Check == c.check && f.Severity == c.severity && strings.Contains(f.Message, c.words) {
+					if f.Severity != operator.Fine && f.Remedy == "" && f.Check != "inotify" {
+						t.Errorf("no remedy: %+v", f)
+					}
+					return
+				}
+			}
+			t.Errorf("not found among %+v", findings)
+		})
+	}
+}
+
+func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
+	p := newPatient(t)
+	p.database(false)
+	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: &control{}, Health: healthy()})
+	for _, f := range p.Examine(t.Context()) {
+		// The machine's own disk and clock are what they are.
+		if f.Severity != operator.Fine && f.Check != "disk" && f.Check != "clock" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for want, findings := range map[operator.Severity][]operator.Finding{
+		operator.Fine:    nil,
+		operator.Warning: {{Severity: operator.Note}, {Severity: operator.Warning}, {Severity: operator.Fine}},
+		operator.Fault:   {{Severity: operator.Fault}, {Severity: operator.Warning}},
+	} {
+		if got := operator.Worst(findings); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestTheDoctorStopsWhenToldTo(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if findings := newPatient(t).Examine(ctx); len(findings) != 0 {
+		t.Errorf("went on: %+v", findings)
+	}
+}
+
+func TestTheConfigurationMustBeClosedToOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "longshore.yaml")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[fs.FileMode]operator.Severity{0o600: operator.Fine, 0o644: operator.Fine, 0o664: operator.Fault, 0o646: operator.Fault} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := operator.Worst(operator.CheckConfigFile(path)); got != want {
+			t.Errorf("mode %o: %s, want %s", mode, got, want)
+		}
+	}
+}

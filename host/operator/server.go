@@ -1,0 +1,193 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxBody is the largest request body that the control socket takes, in bytes.
+const maxBody = 64 << 10
+
+// Server serves a Control on the control socket:
+//
+//	GET    /v1/status
+//	GET    /v1/items?group=&failed=1&all=1&limit=
+//	GET    /v1/items/{id}
+//	POST   /v1/items/{id}/retry
+//	DELETE /v1/items/{id}
+//	POST   /v1/send
+//
+// and whatever Health answers below /healthz and /metrics. Errors are a JSON
+// object with code, message and hint.
+//
+// The caller holds the outbox, and with it the right to the socket.
+type Server struct {
+	Dir     string       // where the socket lies, see ControlDir
+	Control Control      // what is served
+	Health  http.Handler // see Metrics.Handler; may be nil
+	Runtime string       // directory for a socket whose path would be too long; empty: the system's temporary one
+	Log     *slog.Logger // may be nil
+}
+
+// Run serves until ctx is done, which is no error, and removes the socket. All
+// its goroutines have ended when it returns.
+func (s *Server) Run(ctx context.Context) error {
+	ln, remove, err := listen(ctx, s.Dir, s.Runtime)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	log := s.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(peerListener{ln, log}) }()
+	select {
+	case err = <-done:
+		return fmt.Errorf("serve control socket: %w", err)
+	case <-ctx.Done():
+	}
+	// The calls in flight end with ctx; give their replies a moment.
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if srv.Shutdown(stop) != nil {
+		srv.Close()
+	}
+	<-done
+	return nil
+}
+
+// peerListener hands out connections of our own user and of root alone.
+type peerListener struct {
+	*net.UnixListener
+	log *slog.Logger
+}
+
+func (l peerListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if peerAllowed(conn) {
+			return conn, nil
+		}
+		l.log.Warn("control connection of another user refused")
+		conn.Close()
+	}
+}
+
+// Handler is the control protocol without its socket.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
+		status, err := s.Control.Status(r.Context())
+		reply(w, status, err)
+	})
+	mux.HandleFunc("GET /v1/items", func(w http.ResponseWriter, r *http.Request) {
+		f, err := filterOf(r)
+		if err != nil {
+			reply(w, nil, err)
+			return
+		}
+		items, err := s.Control.List(r.Context(), f)
+		reply(w, items, err)
+	})
+	mux.HandleFunc("GET /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
+		item, err := s.Control.Show(r.Context(), r.PathValue("id"))
+		reply(w, item, err)
+	})
+	mux.HandleFunc("POST /v1/items/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.Control.Retry(r.Context(), r.PathValue("id")))
+	})
+	mux.HandleFunc("DELETE /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.Control.Drop(r.Context(), r.PathValue("id")))
+	})
+	mux.HandleFunc("POST /v1/send", s.send)
+	if s.Health != nil {
+		mux.Handle("GET /healthz", s.Health)
+		mux.Handle("GET /metrics", s.Health)
+	}
+	return mux
+}
+
+func (s *Server) send(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		reply(w, nil, badCall("the call is larger than "+strconv.Itoa(maxBody)+" bytes"))
+		return
+	}
+	var call Send
+	if err := json.Unmarshal(body, &call); err != nil {
+		reply(w, nil, badCall("the call is not the JSON that was expected"))
+		return
+	}
+	item, err := s.Control.Send(r.Context(), call)
+	reply(w, item, err)
+}
+
+func filterOf(r *http.Request) (Filter, error) {
+	q := r.URL.Query()
+	f := Filter{Group: q.Get("group"), Failed: q.Get("failed") == "1", All: q.Get("all") == "1"}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return f, badCall("limit is not a number")
+		}
+		f.Limit = n
+	}
+	return f, nil
+}
+
+func badCall(message string) *Error { return &Error{Code: CodeBadCall, Message: message} }
+
+// refuser is an error that knows the three parts of its refusal.
+type refuser interface {
+	error
+	Refusal() (code, message, hint string)
+}
+
+// reply writes v, or err as an Error. The operator may see any error's text:
+// only the host's own user can reach the socket.
+func reply(w http.ResponseWriter, v any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if err != nil {
+		answer := Error{Code: "internal", Message: err.Error()}
+		if re, ok := errors.AsType[refuser](err); ok {
+			answer.Code, answer.Message, answer.Hint = re.Refusal()
+		}
+		w.WriteHeader(httpStatus(answer.Code))
+		v = answer
+	}
+	json.NewEncoder(w).Encode(v) //nolint:errcheck // the caller went away
+}
+
+func httpStatus(code string) int {
+	switch code {
+	case CodeNotFound:
+		return http.StatusNotFound
+	case CodeBadCall:
+		return http.StatusBadRequest
+	case "internal":
+		return http.StatusInternalServerError
+	}
+	return http.StatusConflict
+}

@@ -1,0 +1,373 @@
+package operator_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// dialEnv makes the test binary a process of another user that tries to
+// connect: see TestOtherUsersAreRefused.
+const dialEnv = "LONGSHORE_TEST_DIAL"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(dialEnv); path != "" {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			os.Stdout.WriteString("refused: " + err.Error())
+			os.Exit(0)
+		}
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		conn.Write([]byte("GET /v1/status HTTP/1.0\r\n\r\n"))
+		answer, _ := io.ReadAll(conn)
+		os.Stdout.WriteString("answered: " + string(answer))
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// control is a Control that remembers what it was asked.
+type control struct {
+	items []operator.Item
+	asked []string
+	err   error
+}
+
+func (c *control) Status(context.Context) (operator.Status, error) {
+	c.asked = append(c.asked, "status")
+	return operator.Status{Running: true, PID: 7, State: "/state"}, c.err
+}
+
+func (c *control) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
+	c.asked = append(c.asked, "list "+f.Group)
+	return c.items, c.err
+}
+
+func (c *control) Show(_ context.Context, id string) (operator.Item, error) {
+	c.asked = append(c.asked, "show "+id)
+	return operator.Item{ID: id}, c.err
+}
+
+func (c *control) Retry(_ context.Context, id string) error {
+	c.asked = append(c.asked, "retry "+id)
+	return c.err
+}
+
+func (c *control) Drop(_ context.Context, id string) error {
+	c.asked = append(c.asked, "drop "+id)
+	return c.err
+}
+
+func (c *control) Send(_ context.Context, s operator.Send) (operator.Item, error) {
+	c.asked = append(c.asked, "send "+s.Path+" to "+s.Group)
+	return operator.Item{ID: "sent"}, c.err
+}
+
+// serve runs a server in dir until the test ends.
+func serve(t *testing.T, s *operator.Server) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	await(t, func() bool {
+		_, err := operator.NewClient(s.Dir).Status(ctx)
+		return err == nil
+	})
+}
+
+// await asks until the answer is yes, giving way in between.
+func await(t *testing.T, ok func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// privateDir is a directory in a path that every user may pass.
+func privateDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestTheClientAsksWhatTheServerAnswers(t *testing.T) {
+	c := &control{items: []operator.Item{{ID: "one", Kind: operator.Delivery, Message: "a\x1b[31m\u202eb"}}}
+	dir := privateDir(t)
+	serve(t, &operator.Server{Dir: dir, Control: c})
+	c.asked = nil
+	client := operator.NewClient(dir)
+	ctx := t.Context()
+	items, err := client.List(ctx, operator.Filter{Group: "family", Failed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.items, items); diff != "" {
+		t.Error(diff)
+	}
+	// A name in the errors folder may hold anything but a slash.
+	for _, err := range []error{client.Retry(ctx, "family-a b?.json"), client.Drop(ctx, "0123")} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := client.Show(ctx, "..%2f"); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Send(ctx, operator.Send{Group: "family", Path: "/tmp/x"}); err != nil {
+		t.Error(err)
+	}
+	want := []string{"list family", "retry family-a b?.json", "drop 0123", "show ..%2f", "send /tmp/x to family"}
+	if diff := cmp.Diff(want, c.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestErrorsKeepTheirCodeAndHint(t *testing.T) {
+	c := &control{}
+	dir := privateDir(t)
+	serve(t, &operator.Server{Dir: dir, Control: c})
+	c.err = &operator.Error{Code: operator.CodeNotFound, Message: "no such item", Hint: "look again"}
+	err := operator.NewClient(dir).Retry(t.Context(), "x")
+	var got *operator.Error
+	if !errors.As(err, &got) {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(c.err, error(got)); diff != "" {
+		t.Error(diff)
+	}
+	c.err = errors.New("disk on fire")
+	if err := operator.NewClient(dir).Drop(t.Context(), "x"); err == nil || err.Error() != "disk on fire" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoHostIsSaidSo(t *testing.T) {
+	for name, dir := range map[string]string{"empty": t.TempDir(), "missing": "/nowhere/at/all", "long": "/" + strings.Repeat("x", 200)} {
+		if _, err := operator.NewClient(dir).Status(t.Context()); !errors.Is(err, operator.ErrNoHost) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestTheSocketIsClosedToOthersAndGoesWithTheHost(t *testing.T) {
+	dir := privateDir(t)
+	path := filepath.Join(dir, "longshore.sock")
+	t.Run("while it runs", func(t *testing.T) {
+		serve(t, &operator.Server{Dir: dir, Control: &control{}})
+		fi, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fi.Mode().Type() != os.ModeSocket || fi.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v", fi.Mode())
+		}
+		second := &operator.Server{Dir: dir, Control: &control{}}
+		if err := second.Run(t.Context()); !errors.Is(err, operator.ErrRunning) {
+			t.Errorf("a second host got %v", err)
+		}
+	})
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
+}
+
+func TestAStaleSocketIsReplaced(t *testing.T) {
+	dir := privateDir(t)
+	path := filepath.Join(dir, "longshore.sock")
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.SetUnlinkOnClose(false) // as a host does that is killed
+	ln.Close()
+	serve(t, &operator.Server{Dir: dir, Control: &control{}})
+}
+
+func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
+	dir := privateDir(t)
+	path := filepath.Join(dir, "longshore.sock")
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&operator.Server{Dir: dir, Control: &control{}}).Run(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
+		t.Errorf("now %q, %v", data, err)
+	}
+}
+
+func TestALongPathGetsAShortSocket(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runtime, err := os.MkdirTemp("", "run") // t.TempDir could itself be too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(runtime) })
+	for _, name := range []string{"first", "after a crash"} {
+		t.Run(name, func(t *testing.T) {
+			serve(t, &operator.Server{Dir: dir, Control: &control{}, Runtime: runtime})
+			target, err := os.Readlink(filepath.Join(dir, "longshore.sock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fi, err := os.Lstat(filepath.Dir(target))
+			if err != nil || fi.Mode().Perm() != 0o700 {
+				t.Errorf("%v, %v", fi, err)
+			}
+		})
+		if left, _ := os.ReadDir(runtime); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		if err := os.Symlink("/nowhere", filepath.Join(dir, "longshore.sock")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestADirectoryOfSomebodyElseIsNotUsed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runtime := t.TempDir()
+	run := func() error {
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		return (&operator.Server{Dir: dir, Control: &control{}, Runtime: runtime}).Run(ctx)
+	}
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	// Its name is known to everybody, who may have made it first.
+	names := make(chan string, 1)
+	t.Run("learn the name", func(t *testing.T) {
+		serve(t, &operator.Server{Dir: dir, Control: &control{}, Runtime: runtime})
+		target, err := os.Readlink(filepath.Join(dir, "longshore.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names <- filepath.Dir(target)
+	})
+	if err := os.Mkdir(<-names, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(runtime)
+	if err := os.Chmod(filepath.Join(runtime, entries[0].Name()), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(); err == nil || !strings.Contains(err.Error(), "not a directory of ours") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOtherUsersAreRefused(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+			t.Fatal("only root can become another user")
+		}
+		t.Skip("only root can become another user")
+	}
+	// The helper must be reachable for a user who may not enter our cache.
+	open, err := os.MkdirTemp("", "open")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(open) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper := filepath.Join(open, "helper")
+	dir := filepath.Join(open, "state")
+	err = errors.Join(os.Chmod(open, 0o755), os.WriteFile(helper, data, 0o755), os.Mkdir(dir, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, &operator.Server{Dir: dir, Control: &control{}})
+	path := filepath.Join(dir, "longshore.sock")
+	ask := func(uid uint32) string {
+		cmd := exec.Command(helper)
+		cmd.Env = []string{dialEnv + "=" + path}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if got := ask(1000); !strings.HasPrefix(got, "refused") {
+		t.Errorf("by the socket's mode: %s", got)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(1000); strings.Contains(got, "/state") {
+		t.Errorf("by the peer's user: %s", got)
+	}
+	if got := ask(0); !strings.Contains(got, "/state") {
+		t.Errorf("our own user: %s", got)
+	}
+}
+
+func TestCallsThatCannotBeMeant(t *testing.T) {
+	h := (&operator.Server{Control: &control{}}).Handler()
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+	}{
+		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusBadRequest},
+		{"not JSON", "POST", "/v1/send", `group=family`, http.StatusBadRequest},
+		{"negative limit", "GET", "/v1/items?limit=-1", "", http.StatusBadRequest},
+		{"limit of words", "GET", "/v1/items?limit=many", "", http.StatusBadRequest},
+		{"unknown path", "GET", "/v2/items", "", http.StatusNotFound},
+		{"wrong method", "PUT", "/v1/items/x", "", http.StatusMethodNotAllowed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, bytes.NewBufferString(c.body)))
+			if w.Code != c.status {
+				t.Errorf("status %d, want %d: %s", w.Code, c.status, w.Body)
+			}
+		})
+	}
+}

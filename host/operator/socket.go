@@ -1,0 +1,155 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+const (
+	socketName = "longshore.sock"
+
+	// maxSocketPath is below what a socket's name may hold everywhere: Linux
+	// takes 107 bytes (unix(7)), macOS and the BSDs 103.
+	maxSocketPath = 100
+
+	// dialTimeout is for a host that has stopped accepting: a unix socket
+	// answers at once or not at all.
+	dialTimeout = 2 * time.Second
+)
+
+// ControlDir is the directory that holds the control socket: the host's own,
+// where no container reaches.
+func ControlDir(l groups.Layout) string { return filepath.Dir(l.Outbox()) }
+
+// listen binds the control socket in own. It fails with
+// ErrRunning where a host answers already, and replaces what a host that died
+// left behind. The second result removes it again.
+func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, func(), error) {
+	if conn, err := dial(ctx, own); err == nil {
+		conn.Close()
+		return nil, nil, ErrRunning
+	}
+	link := filepath.Join(own, socketName)
+	if err := removeStale(link); err != nil {
+		return nil, nil, err
+	}
+	path := link
+	if len(path) > maxSocketPath {
+		dir, err := shortDir(own, runtimeDir)
+		if err != nil {
+			return nil, nil, err
+		}
+		path = filepath.Join(dir, "s")
+		if err := removeStale(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, nil, fmt.Errorf("bind control socket: %w", err)
+	}
+	// Between bind and chmod the umask alone decides who may connect; the
+	// check of the peer's uid in accept covers that moment.
+	err = os.Chmod(path, 0o600)
+	if err == nil && path != link {
+		err = os.Symlink(path, link)
+	}
+	if err != nil {
+		ln.Close()
+		return nil, nil, fmt.Errorf("place control socket: %w", err)
+	}
+	remove := func() {
+		if path != link {
+			os.Remove(link)
+			os.Remove(filepath.Dir(path))
+		}
+	}
+	return ln, remove, nil
+}
+
+// dial connects to the control socket in own. The error is
+// ErrNoHost where nobody listens.
+func dial(ctx context.Context, own string) (net.Conn, error) {
+	path := filepath.Join(own, socketName)
+	if target, err := os.Readlink(path); err == nil {
+		path = target // a socket's name is limited also where a link would lead to it
+	}
+	d := net.Dialer{Timeout: dialTimeout}
+	conn, err := d.DialContext(ctx, "unix", path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EINVAL):
+		// EINVAL: too long a path, where no host has left a link.
+		return nil, ErrNoHost
+	case err != nil:
+		return nil, fmt.Errorf("reach the host: %w", err)
+	}
+	return conn, nil
+}
+
+// removeStale removes a socket, or a link to one, that nobody answers on. What
+// is neither was not put there by a host and stays.
+func removeStale(path string) error {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at control socket: %w", err)
+	}
+	if fi.Mode()&(fs.ModeSocket|fs.ModeSymlink) == 0 {
+		return fmt.Errorf("%s is in the place of the control socket and is no socket", filepath.Base(path))
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove stale control socket: %w", err)
+	}
+	return nil
+}
+
+// shortDir returns a directory with a short name for the socket of a directory
+// whose path is too long. Its name follows from the path, so that
+// the next host finds what the last one left.
+func shortDir(own, runtimeDir string) (string, error) {
+	if runtimeDir == "" {
+		runtimeDir = os.TempDir()
+	}
+	sum := sha256.Sum256([]byte(own))
+	dir := filepath.Join(runtimeDir, "longshore-"+hex.EncodeToString(sum[:6]))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make directory for control socket: %w", err)
+	}
+	// Somebody else may have made it first, in a directory open to all.
+	fi, err := os.Lstat(dir)
+	if err != nil {
+		return "", fmt.Errorf("look at directory for control socket: %w", err)
+	}
+	if !fi.IsDir() || fi.Mode().Perm() != 0o700 || !ownedBySelf(fi) {
+		return "", fmt.Errorf("%s is not a directory of ours with mode 0700", dir)
+	}
+	return dir, nil
+}
+
+// ownedBySelf says whether the process's user owns what fi describes.
+func ownedBySelf(fi fs.FileInfo) bool {
+	uid, ok := uidOf(fi)
+	return ok && uid == os.Geteuid()
+}
+
+// uidOf is the user whom what fi describes belongs to.
+func uidOf(fi fs.FileInfo) (uid int, ok bool) {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(st.Uid), true
+}

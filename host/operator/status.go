@@ -1,0 +1,56 @@
+package operator
+
+import "time"
+
+// Status is what a host says of itself. Where none runs, Running is false and
+// what can be known from the disk is filled in.
+type Status struct {
+	Running    bool        `json:"running"`
+	PID        int         `json:"pid,omitempty"`
+	Version    string      `json:"version"`
+	Started    time.Time   `json:"started,omitzero"`
+	State      string      `json:"state"` // the state directory
+	Channels   []Channel   `json:"channels"`
+	Groups     []Group     `json:"groups"`
+	Assistants []Assistant `json:"assistants"`
+	Failures   []Item      `json:"failures"` // the latest, newest first, at most RecentFailures
+	Errors     int         `json:"errors"`   // requests in the errors folder
+	Disk       Disk        `json:"disk"`
+}
+
+// RecentFailures is how many failures a Status names.
+const RecentFailures = 5
+
+// Channel is the state of one channel.
+type Channel struct {
+	Name      string `json:"name"`
+	Connected bool   `json:"connected"`
+	Detail    string `json:"detail,omitempty"` // what to know, or to do
+}
+
+// Group is the state of one group's queue.
+type Group struct {
+	Folder  string    `json:"folder"`
+	Name    string    `json:"name"`
+	Chat    string    `json:"chat"`
+	Channel string    `json:"channel"`
+	Main    bool      `json:"main,omitempty"`
+	Pending int       `json:"pending"` // open deliveries
+	Bytes   int64     `json:"bytes"`   // of open deliveries
+	Waiting int       `json:"waiting"` // requests that are not accepted yet
+	Oldest  time.Time `json:"oldest,omitzero"`
+}
+
+// Assistant is an assistant that runs.
+type Assistant struct {
+	Group   string    `json:"group"`
+	State   string    `json:"state"` // starting, working, idle, …
+	Detail  string    `json:"detail,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+}
+
+// Disk is the file system that the state directory lies on.
+type Disk struct {
+	Free  uint64 `json:"free"`  // bytes that the host's user can write
+	Total uint64 `json:"total"` // bytes
+}
