@@ -1,0 +1,142 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+)
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+var (
+	messageID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	keyForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
+)
+
+// chatOf answers 404 itself where there is no such chat.
+func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
+	c := w.chats[r.PathValue("chat")]
+	if c == nil {
+		fail(rw, &problem{http.StatusNotFound, "unknown_chat", "there is no chat " + quoteShort(r.PathValue("chat")), "GET /api/chats lists them"})
+	}
+	return c, c != nil
+}
+
+func (w *Web) listChats(rw http.ResponseWriter, _ *http.Request) {
+	type entry struct {
+		Chat string `json:"chat"` // the name in the address
+		JID  string `json:"jid"`
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}
+	list := []entry{}
+	for _, r := range w.order {
+		list = append(list, entry{r.name, string(r.JID), cleanName(r.Name, r.name), "/c/" + r.name})
+	}
+	answer(rw, http.StatusOK, map[string]any{"chats": list})
+}
+
+// listMessages gives the newest messages, or those next to ?before= or
+// ?after= a message; always the oldest first.
+func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
+	c, ok := w.chatOf(rw, r)
+	if !ok {
+		return
+	}
+	q := r.URL.Query()
+	limit := defaultPage
+	if s := q.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > maxPage {
+			fail(rw, &problem{http.StatusBadRequest, "bad_limit", "limit is not a number from 1 to 200", "leave it out for 50"})
+			return
+		}
+		limit = n
+	}
+	if q.Get("after") != "" && q.Get("before") != "" {
+		fail(rw, &problem{http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"})
+		return
+	}
+	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
+	if err != nil {
+		w.failed(rw, r, err)
+		return
+	}
+	more := len(ms) > limit
+	switch {
+	case more && q.Get("after") != "":
+		ms = ms[:limit]
+	case more:
+		ms = ms[1:]
+	}
+	if ms == nil {
+		ms = []*Message{}
+	}
+	answer(rw, http.StatusOK, map[string]any{"messages": ms, "more": more})
+	w.delivered(r.Context(), c, ms)
+}
+
+func (w *Web) window(r *http.Request, c *room, after, before string, limit int) ([]*Message, error) {
+	if after != "" {
+		seq, err := w.position(r, c, after)
+		if err != nil {
+			return nil, err
+		}
+		return w.store.after(r.Context(), c.name, seq, limit)
+	}
+	seq := int64(1<<63 - 1)
+	if before != "" {
+		var err error
+		if seq, err = w.position(r, c, before); err != nil {
+			return nil, err
+		}
+	}
+	return w.store.before(r.Context(), c.name, seq, limit)
+}
+
+// position is a message's place in the history; a *problem where there is no
+// such message.
+func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
+	m, err := w.store.byID(r.Context(), c.name, id)
+	if err != nil {
+		return 0, err
+	}
+	if m == nil {
+		return 0, &problem{http.StatusNotFound, "unknown_message", "this chat has no message " + quoteShort(id), "use an id that the API gave"}
+	}
+	return m.seq, nil
+}
+
+// failed answers with the problem that err is, or hides what it is.
+func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
+	if p, ok := err.(*problem); ok {
+		fail(rw, p)
+		return
+	}
+	w.internal(rw, r, err)
+}
+
+// seen takes the ids of messages that a page has had before somebody's eyes.
+func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
+	c, ok := w.chatOf(rw, r)
+	if !ok {
+		return
+	}
+	r.Body = http.MaxBytesReader(rw, r.Body, 32<<10)
+	var in struct {
+		IDs []string `json:"ids"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.IDs) == 0 || len(in.IDs) > maxPage {
+		fail(rw, &problem{http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""})
+		return
+	}
+	if err := w.report(r.Context(), c, in.IDs, Read); err != nil {
+		w.internal(rw, r, err)
+		return
+	}
+	rw.WriteHeader(http.StatusNoContent)
+}

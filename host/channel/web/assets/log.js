@@ -1,0 +1,174 @@
+// The list of messages: order, days, groups, scrolling, earlier ones, receipts.
+import { $, el, icon, time, moment, dayKey, dayName, hue } from "./dom.js";
+import { format } from "./text.js";
+import { shown } from "./file.js";
+import * as api from "./api.js";
+
+const log = $("log"), list = $("messages"), start = $("start");
+const known = new Map(); // id -> message
+let isOwn, onReply;      // given by init
+let oldest = null, more = false, loading = false, missed = 0, stuck = true;
+
+export const settings = document.body.dataset;
+export let last = "0"; // the newest message's id; "0" while there is none
+
+export async function init(options) {
+  ({ isOwn, onReply } = options);
+  const page = await api.history({});
+  more = page.more;
+  page.messages.forEach((m) => insert(m, null));
+  oldest = page.messages[0]?.id ?? null;
+  if (page.messages.length) last = page.messages.at(-1).id;
+  frame();
+  bottom();
+}
+
+// add takes a message that has just happened.
+export function add(m) {
+  last = m.id;
+  if (known.has(m.id)) return;
+  oldest ??= m.id;
+  insert(m, null);
+  frame();
+  if (stuck || own(m)) return bottom();
+  missed++;
+  pill();
+}
+
+const own = (m) => !m.assistant && m.author !== undefined && isOwn(m.author);
+
+function insert(m, before) {
+  known.set(m.id, m);
+  const item = build(m);
+  list.insertBefore(item, before);
+  boundary(item);
+  if (item.nextElementSibling) boundary(nextMessage(item));
+  if (m.assistant && m.status !== "read") eyes.observe(item);
+}
+
+const isMessage = (n) => n?.classList.contains("msg");
+function nextMessage(item) { let n = item.nextElementSibling; while (n && !isMessage(n)) n = n.nextElementSibling; return n; }
+function prevMessage(item) { let n = item.previousElementSibling; while (n && !isMessage(n)) n = n.previousElementSibling; return n; }
+
+// boundary sets what depends on the message before: the day and the group.
+function boundary(item) {
+  if (!item) return;
+  if (item.previousElementSibling?.classList.contains("day")) item.previousElementSibling.remove();
+  const m = known.get(item.dataset.id), p = known.get(prevMessage(item)?.dataset.id);
+  const newDay = !p || dayKey(p.time) !== dayKey(m.time);
+  if (newDay) item.before(el("li", { className: "day" }, dayName(m.time)));
+  const first = newDay || p.from !== m.from || p.assistant !== m.assistant || p.author !== m.author || new Date(m.time) - new Date(p.time) > 600000;
+  item.classList.toggle("first", first);
+  const who = item.querySelector(".who");
+  if (who) who.hidden = !first;
+}
+
+function build(m) {
+  const mine = own(m);
+  const bubble = el("div", { className: "bubble" });
+  if (!mine) bubble.append(el("span", { className: "who ink" + hue(m.from) }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
+  if (m.quote) bubble.append(quoted(m));
+  if (m.file) {
+    const f = shown(m.file);
+    bubble.classList.toggle("media", !!f.media);
+    bubble.append(f.node);
+    if (f.caption) bubble.append(f.caption);
+  }
+  if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, format(m.text)));
+  bubble.append(el("div", { className: "meta" }, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time))));
+  const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
+  reply.addEventListener("click", () => onReply(m));
+  const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, reply);
+  if (mine) bubble.prepend(el("span", { className: "sr" }, "You: "));
+  if (m.file?.kind === "sticker" && m.file.inline) item.classList.add("sticker");
+  return item;
+}
+
+function quoted(m) {
+  const node = el("button", { type: "button", className: "quote", "aria-label": `Go to the message of ${m.quote.from} that this answers` },
+    el("b", {}, m.quote.from), el("span", {}, m.quote.text));
+  node.addEventListener("click", () => reveal(m.replyTo));
+  return node;
+}
+
+async function reveal(id) {
+  for (let i = 0; i < 10 && !known.has(id) && more; i++) await older();
+  const item = list.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  if (!item) return;
+  item.scrollIntoView({ block: "center", behavior: "smooth" });
+  item.classList.add("flash");
+  setTimeout(() => item.classList.remove("flash"), 1500);
+}
+
+// frame shows what stands above the first message.
+function frame() {
+  $("older").hidden = !more;
+  start.hidden = more;
+  document.body.classList.toggle("empty-chat", known.size === 0);
+  start.replaceChildren(...(known.size ? ["This is where the chat begins."] :
+    [el("b", {}, "Nothing here yet"), `Write to ${settings.assistant} below, or drop a file anywhere on this page.`]));
+}
+
+async function older() {
+  if (loading || !more || !oldest) return;
+  loading = true;
+  try {
+    const page = await api.history({ before: oldest });
+    const height = log.scrollHeight, top = log.scrollTop;
+    const first = list.querySelector(".msg");
+    page.messages.forEach((m) => known.has(m.id) || insert(m, first?.previousElementSibling?.classList.contains("day") ? first.previousElementSibling : first));
+    if (page.messages.length) oldest = page.messages[0].id;
+    boundary(first);
+    more = page.more;
+    frame();
+    log.scrollTop = top + log.scrollHeight - height;
+  } catch { /* the next scroll tries again */ } finally { loading = false; }
+}
+new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && older(), { root: log, rootMargin: "500px 0px 0px" }).observe($("older"));
+
+// While the reader is at the end, the end stays in view whatever grows.
+export function bottom() {
+  stuck = true;
+  missed = 0;
+  log.scrollTop = log.scrollHeight;
+  pill();
+}
+export const follow = () => stuck && bottom();
+log.addEventListener("scroll", () => {
+  stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+  if (stuck) missed = 0;
+  pill();
+}, { passive: true });
+const grown = new ResizeObserver(follow);
+[log, list, $("pending"), $("arriving")].forEach((n) => grown.observe(n));
+
+function pill() {
+  const far = log.scrollHeight - log.scrollTop - log.clientHeight > 400;
+  $("newer").hidden = stuck || (!missed && !far);
+  $("newer").classList.toggle("quietly", !missed);
+  $("newercount").classList.toggle("sr", !missed);
+  $("newercount").textContent = missed ? (missed === 1 ? "1 new message" : missed + " new messages") : "Go to the newest message";
+}
+$("newer").addEventListener("click", () => { bottom(); $("text").focus({ preventScroll: true }); });
+
+// Receipts: what has been on a visible page for a moment was seen.
+const read = new Set();
+let timer = 0;
+const eyes = new IntersectionObserver((entries) => {
+  for (const e of entries) {
+    if (e.isIntersecting) read.add(e.target.dataset.id); else if (!sent.has(e.target.dataset.id)) read.delete(e.target.dataset.id);
+  }
+  tell();
+}, { root: log, threshold: 0.3 });
+const sent = new Set();
+export function tell() {
+  clearTimeout(timer);
+  if (document.visibilityState !== "visible" || !read.size) return;
+  timer = setTimeout(async () => {
+    const ids = [...read].filter((id) => !sent.has(id)).slice(0, 200);
+    if (!ids.length) return;
+    ids.forEach((id) => { sent.add(id); read.delete(id); eyes.unobserve(list.querySelector(`[data-id="${CSS.escape(id)}"]`)); });
+    try { await api.seen(ids); } catch { ids.forEach((id) => { sent.delete(id); read.add(id); }); }
+  }, 400);
+}
+document.addEventListener("visibilitychange", tell);

@@ -1,0 +1,90 @@
+// The chat page.
+import { $, el, random, hue } from "./dom.js";
+import { waiting } from "./file.js";
+import * as api from "./api.js";
+import * as log from "./log.js";
+import * as composer from "./composer.js";
+
+const { name, assistant } = document.body.dataset;
+
+// Who writes in this browser. Where nothing can be kept, it lasts for the page.
+function remember(key, make) {
+  try {
+    const kept = localStorage.getItem(key);
+    if (kept) return kept;
+    localStorage.setItem(key, make());
+    return localStorage.getItem(key);
+  } catch { return make(); }
+}
+const me = { author: remember("longshore.author", random), name: remember("longshore.name", () => "Member") };
+$("whoname").textContent = me.name;
+
+$("who").addEventListener("click", () => {
+  $("whoinput").value = me.name === "Member" ? "" : me.name;
+  $("whodialog").returnValue = "";
+  $("whodialog").showModal();
+});
+// Enter in the field means the button that saves, not the first one.
+$("whoinput").addEventListener("keydown", (e) => { if (e.key === "Enter") { e.preventDefault(); $("whodialog").close("save"); } });
+$("whodialog").addEventListener("close", () => {
+  if ($("whodialog").returnValue !== "save") return;
+  me.name = $("whoinput").value.trim().slice(0, 64) || "Member";
+  $("whoname").textContent = me.name;
+  try { localStorage.setItem("longshore.name", me.name); } catch { /* lasts for the page */ }
+});
+
+// The line below the chat's name.
+let live = "connecting", working = false;
+function state() {
+  const [words, look] = live === "lost" ? ["Connection lost, trying again…", "off"]
+    : live !== "live" ? ["Connecting…", ""]
+    : working ? [`${assistant} is working…`, "busy"] : [`with ${assistant}`, ""];
+  $("state").textContent = words;
+  $("state").className = look;
+}
+
+let unread = 0;
+function title() { document.title = (unread ? `(${unread}) ` : "") + name + " · Longshore"; }
+document.addEventListener("visibilitychange", () => { if (!document.hidden) { unread = 0; title(); } });
+
+function message(m) {
+  composer.arrived(m.key);
+  log.add(m);
+  if (document.hidden && m.author !== me.author) { unread++; title(); }
+}
+
+// Files that are arriving, kept by id so that their bars move smoothly. One
+// that is over at once is not shown at all.
+const arriving = new Map();
+function activity({ typing, arriving: now }) {
+  working = typing || now.length > 0;
+  const visible = typing && !now.length;
+  if ($("typing").hidden === visible) { $("typing").hidden = !visible; log.follow(); }
+  for (const [id, a] of arriving) if (!now.some((f) => f.id === id)) { a.node.remove(); arriving.delete(id); }
+  for (const f of now) {
+    const shown = arriving.get(f.id);
+    if (shown) { shown.update(f.sent); continue; }
+    const card = waiting(f.name, f.size, f.sent);
+    const node = el("div", { className: "msg first" }, el("div", { className: "bubble" }, el("span", { className: "who ink" + hue(assistant) }, assistant), card.node));
+    $("arriving").append(node);
+    arriving.set(f.id, { node, update: card.update });
+  }
+  state();
+}
+
+async function begin() {
+  composer.init({ me, onSend: log.bottom });
+  try {
+    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply });
+  } catch (e) {
+    composer.notice(`The messages could not be loaded: ${e.message}.`);
+    setTimeout(begin, 3000);
+    return;
+  }
+  composer.notice("");
+  api.listen({ last: () => log.last, message, activity, state: (s) => { live = s; state(); } });
+}
+
+// A wide screen has its keyboard at hand; on a phone it would cover the chat.
+if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
+begin();

@@ -1,0 +1,231 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	partSuffix = ".part"
+	copyChunk  = 1 << 20 // bytes between two looks at limits and progress
+)
+
+// errTooLarge is what stage returns when the reader holds more than it may.
+var errTooLarge = errors.New("larger than allowed")
+
+// blobs holds the bytes of files.
+type blobs struct {
+	root *os.Root
+	dir  *os.File // the same directory, to sync it
+	used atomic.Int64
+}
+
+// staged is a file that is on the disk, whole and synced, under its .part
+// name. Exactly one of keep and drop is called in the end; drop after keep
+// does nothing.
+type staged struct {
+	blobs  *blobs
+	ID     string
+	Size   int64
+	SHA256 string
+	kept   bool
+}
+
+// openBlobs sweeps what has no row in the history: files that a crash left
+// between their rename and their row, and those that never came so far.
+func openBlobs(dir string, s *store) (*blobs, error) {
+	dir = filepath.Join(dir, "files")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("web: make file directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("web: open file directory: %w", err)
+	}
+	b := &blobs{root: root}
+	if b.dir, err = root.Open("."); err == nil {
+		err = b.sweep(s)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("web: sweep file directory: %w", err), b.close())
+	}
+	return b, nil
+}
+
+func (b *blobs) sweep(s *store) error {
+	known := map[string]bool{}
+	if err := s.eachFile(func(id string, size int64) {
+		known[id] = true
+		b.used.Add(size)
+	}); err != nil {
+		return err
+	}
+	for {
+		names, err := b.dir.Readdirnames(1024)
+		for _, name := range names {
+			if known[name] {
+				continue
+			}
+			if err := b.root.Remove(name); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (b *blobs) close() error {
+	var errs []error
+	if b.dir != nil {
+		errs = append(errs, b.dir.Close())
+	}
+	return errors.Join(append(errs, b.root.Close())...)
+}
+
+// stage copies r to the disk, at most limit bytes of it, and syncs them.
+// progress, which may be nil, is told the bytes so far.
+func (b *blobs) stage(r io.Reader, limit int64, progress func(int64)) (_ *staged, err error) {
+	var raw [16]byte
+	// Since Go 1.24 Read cannot fail.
+	_, _ = rand.Read(raw[:])
+	s := &staged{blobs: b, ID: hex.EncodeToString(raw[:])}
+	f, err := b.root.OpenFile(s.ID+partSuffix, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store file: %w", err)
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("store file: %w", cerr)
+		}
+		if err != nil {
+			s.drop()
+		}
+	}()
+	if s.Size, err = copyTo(f, r, limit, progress); err != nil {
+		return nil, err
+	}
+	if s.SHA256, err = syncAndHash(f); err != nil {
+		return nil, fmt.Errorf("store file: %w", err)
+	}
+	return s, nil
+}
+
+// copyTo copies in chunks with io.CopyN, which leaves the work to the kernel
+// when r is a file too.
+func copyTo(f *os.File, r io.Reader, limit int64, progress func(int64)) (int64, error) {
+	var n int64
+	for {
+		m, err := io.CopyN(f, r, min(copyChunk, limit+1-n))
+		n += m
+		if n > limit {
+			return n, errTooLarge
+		}
+		if progress != nil && m > 0 {
+			progress(n)
+		}
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, fmt.Errorf("store file: %w", err)
+		}
+	}
+}
+
+// syncAndHash waits for the disk and reads the bytes back from memory at the
+// same time. What is hashed is what was stored, not what was meant to be.
+func syncAndHash(f *os.File) (string, error) {
+	synced := make(chan error, 1)
+	go func() { synced <- f.Sync() }()
+	h := sha256.New()
+	_, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<62))
+	if err := errors.Join(err, <-synced); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// open returns the staged bytes; the caller closes them.
+func (s *staged) open() (*os.File, error) {
+	if s.kept {
+		return s.blobs.root.Open(s.ID)
+	}
+	return s.blobs.root.Open(s.ID + partSuffix)
+}
+
+// head is the file's first bytes, for classification.
+func (s *staged) head() ([]byte, error) {
+	f, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, media.HeadSize))
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return head, nil
+}
+
+// keep gives files their final names, durably. What fails half-way is for
+// drop and, after a crash, for the sweep.
+func (b *blobs) keep(files []*staged) error {
+	for _, s := range files {
+		if err := b.root.Rename(s.ID+partSuffix, s.ID); err != nil {
+			return fmt.Errorf("store file: %w", err)
+		}
+		s.kept = true
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	if err := b.dir.Sync(); err != nil {
+		return fmt.Errorf("store file: %w", err)
+	}
+	return nil
+}
+
+// settle says that the rows of kept files are durable: drop no longer takes
+// them.
+func (b *blobs) settle(files []*staged) {
+	for _, s := range files {
+		b.used.Add(s.Size)
+		s.blobs = nil
+	}
+}
+
+// drop removes the file unless it is settled. A failure leaves an orphan for
+// the sweep.
+func (s *staged) drop() {
+	if s == nil || s.blobs == nil {
+		return
+	}
+	name := s.ID + partSuffix
+	if s.kept {
+		name = s.ID
+	}
+	_ = s.blobs.root.Remove(name)
+	s.blobs = nil
+}
+
+func (b *blobs) open(id string) (*os.File, error) {
+	if strings.ContainsAny(id, "/.") {
+		return nil, os.ErrNotExist
+	}
+	return b.root.Open(id)
+}

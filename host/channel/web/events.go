@@ -1,0 +1,150 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	maxPages   = 512              // event streams in all
+	eventBatch = 64               // messages written at once
+	heartbeat  = 20 * time.Second // keeps proxies from ending a quiet stream
+	writeLimit = 15 * time.Second // a page that takes nothing for so long is let go; it comes back and catches up
+)
+
+// stream is one page that listens.
+type stream struct {
+	web    *Web
+	room   *room
+	rw     http.ResponseWriter
+	rc     *http.ResponseController
+	cursor int64 // the last message written
+	seen   int   // the last activity's version written; -1: none
+}
+
+// events is a page's live view: "message" events, whose ids a page that was
+// cut off names to get what it missed, and "activity" events.
+func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
+	c, ok := w.chatOf(rw, r)
+	if !ok {
+		return
+	}
+	// Subscribing comes before the first look at the history: what arrives in
+	// between then wakes us instead of being missed.
+	wake, cancel, ok := w.hub.subscribe(c.name, maxPages)
+	if !ok {
+		fail(rw, &problem{http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"})
+		return
+	}
+	defer cancel()
+	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), seen: -1}
+	var err error
+	if s.cursor, err = w.startOf(r, c); err != nil {
+		w.failed(rw, r, err)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	if s.write([]byte("retry: 1000\n\n")) != nil {
+		return
+	}
+	s.run(r.Context(), wake)
+}
+
+// startOf is where the page left off: the browser's own Last-Event-ID, else
+// ?after=, else now.
+func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		id = r.URL.Query().Get("after")
+	}
+	if id == "" {
+		return w.store.newest(r.Context(), c.name)
+	}
+	if id == "0" {
+		return 0, nil // from the beginning: a page that found the chat empty
+	}
+	return w.position(r, c, id)
+}
+
+func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		if err := s.catchUp(ctx); err != nil {
+			return
+		}
+		select {
+		case <-wake:
+		case <-tick.C:
+			if s.write([]byte(": still here\n\n")) != nil {
+				return
+			}
+		case <-s.web.stop:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// catchUp writes everything behind the cursor, then the activity.
+func (s *stream) catchUp(ctx context.Context) error {
+	for {
+		ms, err := s.web.store.after(ctx, s.room.name, s.cursor, eventBatch)
+		if err != nil {
+			return err
+		}
+		if len(ms) == 0 {
+			break
+		}
+		var b bytes.Buffer
+		for _, m := range ms {
+			if err := event(&b, "message", m.ID, m); err != nil {
+				return err
+			}
+		}
+		if err := s.write(b.Bytes()); err != nil {
+			return err
+		}
+		s.cursor = ms[len(ms)-1].seq
+		s.web.delivered(ctx, s.room, ms)
+	}
+	now := s.web.hub.snapshot(s.room.name)
+	if now.version == s.seen {
+		return nil
+	}
+	s.seen = now.version
+	var b bytes.Buffer
+	if err := event(&b, "activity", "", now); err != nil {
+		return err
+	}
+	return s.write(b.Bytes())
+}
+
+// event appends one event. JSON holds no raw line break, so nothing in it can
+// end the event early.
+func event(b *bytes.Buffer, kind, id string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		fmt.Fprintf(b, "id: %s\n", id)
+	}
+	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", kind, data)
+	return nil
+}
+
+func (s *stream) write(p []byte) error {
+	// Recorders of tests have no deadlines.
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeLimit))
+	if _, err := s.rw.Write(p); err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}

@@ -1,0 +1,292 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inbox keeps what the channel hands to the host.
+type inbox struct {
+	receive func(context.Context, channel.Inbound) error // nil: keep
+
+	mu      sync.Mutex
+	kept    []channel.Inbound
+	bodies  [][]byte // of all attachments, in order
+	reports []string // "<id> <state>"
+	changed chan struct{}
+}
+
+func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
+
+func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
+	if in.receive != nil {
+		if err := in.receive(ctx, m); err != nil {
+			return err
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, f := range m.Files {
+		r, err := f.Open(ctx)
+		if err != nil {
+			return err
+		}
+		b, err := io.ReadAll(r)
+		if err := r.Close(); err != nil {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		in.bodies = append(in.bodies, b)
+	}
+	in.kept = append(in.kept, m)
+	in.signal()
+	return nil
+}
+
+func (in *inbox) Report(_ context.Context, _ groups.JID, id string, s channel.State) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.reports = append(in.reports, id+" "+string(s))
+	in.signal()
+}
+
+func (in *inbox) signal() {
+	close(in.changed)
+	in.changed = make(chan struct{})
+}
+
+// wait blocks until ok holds, which is called with the lock held.
+func (in *inbox) wait(t testing.TB, ok func() bool) {
+	t.Helper()
+	for {
+		in.mu.Lock()
+		done, changed := ok(), in.changed
+		in.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatal("the inbox never came to hold what was waited for")
+		}
+	}
+}
+
+func (in *inbox) received() []channel.Inbound {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return append([]channel.Inbound(nil), in.kept...)
+}
+
+// site is a channel that runs.
+type site struct {
+	*web.Web
+	in   *inbox
+	t    testing.TB
+	stop func() // ends Run; the clean-up does it too
+}
+
+func options(dir string) web.Options {
+	return web.Options{
+		Dir: dir, Listen: "127.0.0.1:0", AssistantName: "Andy",
+		Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
+	}
+}
+
+func start(t testing.TB, opts web.Options) *site {
+	t.Helper()
+	return startWith(t, opts, newInbox())
+}
+
+func startWith(t testing.TB, opts web.Options, in *inbox) *site {
+	t.Helper()
+	w, err := web.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx, in) }()
+	s := &site{Web: w, in: in, t: t}
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	t.Cleanup(s.stop)
+	// Run's first act is to take the inbox; the first post needs it.
+	for ok, _ := w.Connected(); !ok; ok, _ = w.Connected() {
+		res, err := http.Get(w.URL() + "api/chats")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	return s
+}
+
+func (s *site) at(path string) string { return strings.TrimSuffix(s.URL(), "/") + path }
+
+// do sends a request and returns the answer with its body read.
+func (s *site) do(method, path string, body io.Reader, header ...string) (*http.Response, []byte) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.at(path), body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		} else {
+			req.Header.Set(header[i], header[i+1])
+		}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return res, b
+}
+
+func (s *site) say(text string) web.Message {
+	s.t.Helper()
+	b, _ := json.Marshal(map[string]string{"text": text, "from": "Ann"})
+	return s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(b), "Content-Type", "application/json"))[0]
+}
+
+func (s *site) posted(res *http.Response, body []byte) []web.Message {
+	s.t.Helper()
+	if res.StatusCode != http.StatusCreated {
+		s.t.Fatalf("post answered %d: %s", res.StatusCode, body)
+	}
+	return s.decode(body)
+}
+
+func (s *site) decode(body []byte) []web.Message {
+	s.t.Helper()
+	var out struct{ Messages []web.Message }
+	if err := json.Unmarshal(body, &out); err != nil {
+		s.t.Fatalf("%v in %s", err, body)
+	}
+	return out.Messages
+}
+
+func (s *site) history(query string) []web.Message {
+	s.t.Helper()
+	res, b := s.do("GET", "/api/chats/family/messages"+query, nil)
+	if res.StatusCode != http.StatusOK {
+		s.t.Fatalf("history answered %d: %s", res.StatusCode, b)
+	}
+	return s.decode(b)
+}
+
+// attachment is a file of a form.
+type attachment struct {
+	name string
+	body []byte
+}
+
+func form(t testing.TB, fields map[string]string, files ...attachment) (io.Reader, string) {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for k, v := range fields {
+		if err := m.WriteField(k, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range files {
+		p, err := m.CreateFormFile("files", f.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Write(f.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b, m.FormDataContentType()
+}
+
+func (s *site) upload(fields map[string]string, files ...attachment) (*http.Response, []byte) {
+	s.t.Helper()
+	body, kind := form(s.t, fields, files...)
+	return s.do("POST", "/api/chats/family/messages", body, "Content-Type", kind)
+}
+
+// newID makes a message id as the outbox does.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// reader is an outbox file in memory.
+type reader struct{ *bytes.Reader }
+
+func (reader) Close() error { return nil }
+
+func outgoing(name, mime string, kind media.Kind, body []byte) *channel.File {
+	sum := sha256.Sum256(body)
+	return &channel.File{
+		Info:   media.Info{Name: name, MIME: mime, Kind: kind, Size: int64(len(body))},
+		SHA256: hex.EncodeToString(sum[:]),
+		Open:   func() (io.ReadSeekCloser, error) { return reader{bytes.NewReader(body)}, nil },
+	}
+}
+
+func (s *site) send(m channel.Message) channel.Receipt {
+	s.t.Helper()
+	if m.ID == "" {
+		m.ID = newID()
+	}
+	if m.Chat == "" {
+		m.Chat = "web:family"
+	}
+	r, err := s.Send(s.t.Context(), m)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func texts(ms []web.Message) string {
+	var b strings.Builder
+	for _, m := range ms {
+		fmt.Fprintf(&b, "%s;", m.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Message is one entry of a chat, as the API gives it.
+type Message struct {
+	ID        string    `json:"id"`               // unique in its chat
+	From      string    `json:"from"`             // the name its writer gave; not an identity
+	Assistant bool      `json:"assistant"`        // written by the assistant
+	Author    string    `json:"author,omitempty"` // the writer's browser, so that a page knows its own; not an identity
+	Key       string    `json:"key,omitempty"`    // the poster's own, by which a page knows its post again
+	Text      string    `json:"text"`             // the text, or the file's caption
+	Time      time.Time `json:"time"`
+	ReplyTo   string    `json:"replyTo,omitempty"`
+	Quote     *Quote    `json:"quote,omitempty"` // what ReplyTo is, as it was then
+	File      *File     `json:"file,omitempty"`
+	Status    Status    `json:"status"`
+
+	seq int64 // its place in the history
+}
+
+// Quote is the message that another one answers.
+type Quote struct {
+	From string `json:"from"`
+	Text string `json:"text"` // its beginning, or its file's name
+}
+
+// File is the file of a message.
+type File struct {
+	ID     string     `json:"id"`
+	Name   string     `json:"name"`
+	MIME   string     `json:"mime"`
+	Kind   media.Kind `json:"kind"`
+	Size   int64      `json:"size"`   // bytes
+	SHA256 string     `json:"sha256"` // of the content, lower-case hex
+	URL    string     `json:"url"`    // on this server
+	Inline bool       `json:"inline"` // may be shown in place
+	Width  int        `json:"width,omitempty"`
+	Height int        `json:"height,omitempty"` // pixels, where known
+	Loop   bool       `json:"loop,omitempty"`   // a silent video that repeats
+}
+
+// Status is what became of a message.
+type Status string
+
+// The states. A member's message stays Received; the assistant's goes from
+// Sent over Delivered to Read.
+const (
+	Received  Status = "received"  // handed to the host
+	Sent      Status = "sent"      // in the history
+	Delivered Status = "delivered" // pushed to a page or fetched
+	Read      Status = "read"      // seen on a page
+)
+
+// inlineTypes are the types that a browser shows or plays without running
+// anything that they hold. Everything else is only ever a download.
+var inlineTypes = map[string]bool{
+	"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true,
+	"video/mp4": true, "video/webm": true,
+	"audio/mpeg": true, "audio/ogg": true, "audio/mp4": true, "audio/x-m4a": true,
+	"audio/aac": true, "audio/wav": true, "audio/x-wav": true, "audio/webm": true,
+}
+
+// maxPixels is the largest picture that a page is asked to decode: a small
+// file can unfold to gigabytes in a member's browser.
+const maxPixels = 50_000_000
+
+// finish fills what follows from the other fields.
+func (f *File) finish() {
+	f.URL = "/files/" + f.ID + "/" + url.PathEscape(f.Name)
+	f.Inline = inlineTypes[baseType(f.MIME)] && f.Kind != media.Document &&
+		int64(f.Width)*int64(f.Height) <= maxPixels
+}
+
+// baseType is a MIME type without its parameters.
+func baseType(mime string) string {
+	t, _, _ := strings.Cut(mime, ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// maxQuote is how many characters of an answered message are repeated.
+const maxQuote = 160
+
+// quote is m as another message repeats it.
+func (m *Message) quote() *Quote {
+	text := m.Text
+	if text == "" && m.File != nil {
+		text = m.File.Name
+	}
+	if r := []rune(text); len(r) > maxQuote {
+		text = string(r[:maxQuote]) + "…"
+	}
+	return &Quote{From: m.From, Text: text}
+}
+
+// cleanName makes a name fit for a page, a log and a prompt: one line without
+// control characters and without the bidirectional marks that could make it
+// read as another, at most maxName characters.
+func cleanName(s, fallback string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != zeroWidthJoiner, r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxName {
+		s = strings.TrimSpace(string(r[:maxName]))
+	}
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+const (
+	maxName         = 64
+	zeroWidthJoiner = '\u200d' // holds emoji together
+)
+
+// cleanText keeps a text as it was written, but for control characters that
+// no writer means.
+func cleanText(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return s
+}

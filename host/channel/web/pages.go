@@ -1,0 +1,147 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+)
+
+//go:embed assets
+var assetFS embed.FS
+
+// pages are parsed once; they are part of the program, so an error in them is
+// found by any test.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"initial": initial, "hue": hue}).ParseFS(assetFS, "assets/*.html"))
+
+// assets serves the page's scripts and styles.
+type assets struct{ files map[string]asset }
+
+type asset struct {
+	body []byte
+	mime string
+	etag string
+}
+
+var assetTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+func loadAssets() (*assets, error) {
+	a := &assets{files: map[string]asset{}}
+	entries, err := fs.ReadDir(assetFS, "assets")
+	if err != nil {
+		return nil, fmt.Errorf("web: read assets: %w", err)
+	}
+	for _, e := range entries {
+		mime, ok := assetTypes[path.Ext(e.Name())]
+		if !ok {
+			continue
+		}
+		body, err := assetFS.ReadFile("assets/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("web: read assets: %w", err)
+		}
+		a.files[e.Name()] = asset{body: body, mime: mime, etag: `"` + tag(body) + `"`}
+	}
+	return a, nil
+}
+
+func (a *assets) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	f, ok := a.files[r.PathValue("name")]
+	if !ok {
+		http.NotFound(rw, r)
+		return
+	}
+	rw.Header().Set("Content-Type", f.mime)
+	rw.Header().Set("ETag", f.etag)
+	rw.Header().Set("Cache-Control", "no-cache") // kept, but asked for again: a new host brings new scripts
+	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(f.body))
+}
+
+// pageChat is a chat as the templates need it.
+type pageChat struct {
+	Slug, Name string
+	Current    bool
+}
+
+type pageData struct {
+	Chat          pageChat
+	Chats         []pageChat
+	AssistantName string
+	MaxUpload     int64
+	MaxFiles      int
+	MaxText       int
+}
+
+func (w *Web) pageData(current string) pageData {
+	d := pageData{AssistantName: w.opts.AssistantName, MaxUpload: w.opts.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
+	for _, r := range w.order {
+		c := pageChat{Slug: r.name, Name: cleanName(r.Name, r.name), Current: r.name == current}
+		if c.Current {
+			d.Chat = c
+		}
+		d.Chats = append(d.Chats, c)
+	}
+	return d
+}
+
+func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
+	if len(w.order) == 1 {
+		http.Redirect(rw, r, "/c/"+w.order[0].name, http.StatusSeeOther)
+		return
+	}
+	render(rw, http.StatusOK, "index.html", w.pageData(""))
+}
+
+func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("chat")
+	if w.chats[name] == nil {
+		render(rw, http.StatusNotFound, "missing.html", nil)
+		return
+	}
+	render(rw, http.StatusOK, "chat.html", w.pageData(name))
+}
+
+func renderLogin(rw http.ResponseWriter, wrong bool) {
+	render(rw, http.StatusUnauthorized, "login.html", wrong)
+}
+
+func render(rw http.ResponseWriter, status int, name string, data any) {
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+		http.Error(rw, "internal error", http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.WriteHeader(status)
+	// A client that is gone needs no page.
+	_, _ = b.WriteTo(rw)
+}
+
+// initial is what stands in a chat's round picture.
+func initial(name string) string {
+	for _, r := range name {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return strings.ToUpper(string(r))
+		}
+	}
+	return "#"
+}
+
+// hue spreads names over the style sheet's eight colours.
+func hue(name string) int {
+	n := 0
+	for _, r := range name {
+		n = (n*31 + int(r)) & 0xffff
+	}
+	return n % 8
+}

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	maxText      = 20_000    // characters of a member's text
+	maxJSON      = 256 << 10 // bytes of a post without files
+	maxPosts     = 8         // posts with files at a time
+	keepingLimit = time.Minute
+)
+
+// posted is what a member says, in either form.
+type posted struct {
+	Text    string `json:"text"`
+	From    string `json:"from"`
+	ReplyTo string `json:"replyTo"`
+	Author  string `json:"author"` // the browser's own mark; may be empty
+	Key     string `json:"key"`    // made by the poster: the same key again is the same post; may be empty
+
+	files []upload
+}
+
+// upload is one file of a post.
+type upload struct {
+	*staged
+	info media.Info
+}
+
+func (p *posted) drop() {
+	for _, f := range p.files {
+		f.drop()
+	}
+}
+
+// post lets somebody speak as a member. Several files become a message each,
+// the first with the text; the host gets them as one.
+func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
+	c, ok := w.chatOf(rw, r)
+	if !ok {
+		return
+	}
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	var p *posted
+	switch {
+	case err == nil && kind == "application/json":
+		p, err = readJSON(rw, r)
+	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
+		p, err = w.readForm(rw, r)
+	default:
+		err = &problem{http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
+			"set Content-Type to application/json or multipart/form-data"}
+	}
+	if err == nil {
+		defer p.drop()
+		err = p.check()
+	}
+	if err != nil {
+		w.failed(rw, r, err)
+		return
+	}
+	ms, err := w.speak(r.Context(), c, p)
+	if err != nil {
+		w.failed(rw, r, err)
+		return
+	}
+	answer(rw, http.StatusCreated, map[string]any{"messages": ms})
+}
+
+func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
+	d := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxJSON))
+	d.DisallowUnknownFields()
+	var p posted
+	err := d.Decode(&p)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is something behind the object")
+		}
+	}
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return nil, textTooLong()
+	case err != nil:
+		return nil, &problem{http.StatusBadRequest, "bad_json", "the body is no message: " + quoteShort(err.Error()),
+			`send {"text": "…", "from": "…"}`}
+	}
+	return &p, nil
+}
+
+func textTooLong() *problem {
+	return &problem{http.StatusRequestEntityTooLarge, "text_too_long", fmt.Sprintf("a text may have up to %s characters", humanize.Comma(maxText)),
+		"send it as a file, or in parts"}
+}
+
+// check cleans the texts and refuses what is no message.
+func (p *posted) check() error {
+	p.Text = cleanText(p.Text)
+	p.From = cleanName(p.From, "Member")
+	switch {
+	case utf8.RuneCountInString(p.Text) > maxText:
+		return textTooLong()
+	case strings.TrimSpace(p.Text) == "" && len(p.files) == 0:
+		return &problem{http.StatusBadRequest, "empty", "there is nothing to send", "write a text or attach a file"}
+	case p.Key != "" && !keyForm.MatchString(p.Key), p.Author != "" && !keyForm.MatchString(p.Author):
+		return &problem{http.StatusBadRequest, "bad_key", "key and author have 8 to 64 letters, digits, - or _", "leave them out, or use a random UUID"}
+	case p.ReplyTo != "" && !messageID.MatchString(p.ReplyTo):
+		return &problem{http.StatusBadRequest, "bad_reply", "replyTo is not the id of a message", "use the id that the API gave"}
+	}
+	return nil
+}
+
+// speak hands the post to the host and then shows it. The chat is held
+// meanwhile, so that an answer cannot come before its question; the host must
+// therefore not wait for a Send to this chat inside Receive.
+func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error) {
+	if err := c.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if p.Key != "" {
+		if there, err := w.store.byKey(ctx, c.name, p.Key); err != nil || len(there) > 0 {
+			return there, err
+		}
+	}
+	in := w.inbox.Load()
+	if in == nil {
+		return nil, &problem{http.StatusServiceUnavailable, "not_running", "the host is starting or stopping", "try again in a moment"}
+	}
+	ms, files, inbound, err := w.compose(ctx, c, p)
+	if err != nil {
+		return nil, err
+	}
+	// The member may leave now; the message goes through.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepingLimit)
+	defer cancel()
+	if err := (*in).Receive(ctx, inbound); err != nil {
+		w.log.Warn("a member's message was not kept", "channel", "web", "chat", c.JID, "error", err)
+		return nil, &problem{http.StatusServiceUnavailable, "not_kept", "the host could not take the message; nothing was sent", "try again in a moment"}
+	}
+	if err := w.appendLocked(ctx, c, ms, files); err != nil {
+		return nil, err
+	}
+	return ms, nil
+}
+
+// compose makes the messages, their files and what the host gets, all with
+// the first message's id.
+func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, channel.Inbound, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, nil, channel.Inbound{}, fmt.Errorf("make message id: %w", err)
+	}
+	base := strings.ReplaceAll(id.String(), "-", "")
+	in := channel.Inbound{ID: base, Chat: c.JID, From: p.From, Text: p.Text, Time: time.Now().UTC()}
+	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Status: Received, Key: p.Key}
+	if p.ReplyTo != "" {
+		answered, err := w.store.byID(ctx, c.name, p.ReplyTo)
+		if err != nil {
+			return nil, nil, channel.Inbound{}, err
+		}
+		if answered != nil {
+			first.ReplyTo, first.Quote = p.ReplyTo, answered.quote()
+			in.Quote = &channel.Quote{ID: p.ReplyTo, From: first.Quote.From, Text: first.Quote.Text}
+			in.Direct = answered.Assistant
+		}
+	}
+	ms := []*Message{first}
+	var files []*staged
+	for i, f := range p.files {
+		if i > 0 {
+			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Status: Received, Key: p.Key})
+		}
+		ms[i].File = describe(f.staged, f.info)
+		files = append(files, f.staged)
+		in.Files = append(in.Files, channel.Attachment{Info: f.info, Open: func(context.Context) (io.ReadCloser, error) { return f.open() }})
+	}
+	return ms, files, in, nil
+}
+
+// diskProblem is what a member reads when a file cannot be stored.
+func diskProblem(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space"}
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// arrivalEvery is how often a page hears of a file's progress.
+const arrivalEvery = 100 * time.Millisecond
+
+// Send puts m into the chat's history. The receipt's id is m.ID. The same id
+// again returns the first receipt and changes nothing. Permanent are an
+// unknown chat, what exceeds the limits, and bytes that are not those that
+// were accepted.
+func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	r, err := w.roomOf(m.Chat)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	if err := w.checkOutgoing(m); err != nil {
+		return channel.Receipt{}, err
+	}
+	if there, err := w.store.byID(ctx, r.name, m.ID); err != nil || there != nil {
+		return receiptOf(there), err
+	}
+	msg := &Message{
+		ID: m.ID, From: w.opts.AssistantName, Assistant: true,
+		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
+	}
+	if msg.Quote, err = w.quote(ctx, r, m.ReplyTo); err != nil {
+		return channel.Receipt{}, err
+	}
+	var files []*staged
+	if m.File != nil {
+		s, err := w.receiveBytes(r, m)
+		if err != nil {
+			return channel.Receipt{}, err
+		}
+		defer s.drop()
+		files = append(files, s)
+		msg.File = describe(s, m.File.Info)
+	}
+	if err := w.append(ctx, r, []*Message{msg}, files); err != nil {
+		return channel.Receipt{}, err
+	}
+	there, err := w.store.byID(ctx, r.name, m.ID)
+	if err == nil && there == nil {
+		err = errors.New("write history: the message is not there")
+	}
+	return receiptOf(there), err
+}
+
+func receiptOf(m *Message) channel.Receipt {
+	if m == nil {
+		return channel.Receipt{}
+	}
+	return channel.Receipt{ID: m.ID, Time: m.Time}
+}
+
+func (w *Web) roomOf(jid groups.JID) (*room, error) {
+	if name, ok := chatOf(jid); ok && w.chats[name] != nil {
+		return w.chats[name], nil
+	}
+	return nil, &channel.Error{
+		Class: channel.Permanent, Code: "unknown_chat",
+		Message: fmt.Sprintf("the web channel has no chat %q", string(jid)),
+		Hint:    "use the chat of a registered group",
+	}
+}
+
+func (w *Web) checkOutgoing(m channel.Message) error {
+	if most := w.opts.Limits.Text; m.File == nil && most > 0 && utf8.RuneCountInString(m.Text) > most {
+		return &channel.Error{
+			Class: channel.Permanent, Code: "text_too_long",
+			Message: fmt.Sprintf("the text has %d characters; web takes up to %d", utf8.RuneCountInString(m.Text), most),
+			Hint:    "split the text, or send it as a file",
+		}
+	}
+	if m.File == nil {
+		return nil
+	}
+	if most := w.opts.Limits.Kinds[m.File.Kind].Bytes; m.File.Size > most {
+		return &channel.Error{
+			Class: channel.Permanent, Code: "file_too_large",
+			Message: fmt.Sprintf("%q is %s; web takes %s files up to %s", m.File.Name, humanize.Bytes(uint64(m.File.Size)), m.File.Kind, humanize.Bytes(uint64(most))),
+			Hint:    "send a smaller file, or send it as a document",
+		}
+	}
+	return nil
+}
+
+// receiveBytes copies the file of m to the disk and tells the pages meanwhile.
+func (w *Web) receiveBytes(r *room, m channel.Message) (*staged, error) {
+	src, err := m.File.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open accepted file: %w", err)
+	}
+	defer src.Close()
+
+	a := arrival{ID: m.ID, Name: m.File.Name, MIME: m.File.MIME, Size: m.File.Size}
+	w.hub.setArriving(r.name, a)
+	defer w.hub.endArriving(r.name, m.ID)
+	told := time.Now()
+	s, err := w.blobs.stage(src, m.File.Size, func(n int64) {
+		if m.Progress != nil {
+			m.Progress(n)
+		}
+		if now := time.Now(); now.Sub(told) >= arrivalEvery {
+			told, a.Sent = now, n
+			w.hub.setArriving(r.name, a)
+		}
+	})
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return nil, &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: "free some disk space on the host", Err: err}
+	case err != nil && !errors.Is(err, errTooLarge):
+		return nil, err
+	case err != nil || s.Size != m.File.Size || s.SHA256 != m.File.SHA256:
+		s.drop()
+		return nil, &channel.Error{
+			Class: channel.Permanent, Code: "content_changed",
+			Message: fmt.Sprintf("%q is no longer what was accepted", m.File.Name),
+			Hint:    "send the file again",
+			Err:     err,
+		}
+	}
+	return s, nil
+}
+
+// quote looks up what a message answers; an unknown one is no error.
+func (w *Web) quote(ctx context.Context, r *room, id string) (*Quote, error) {
+	if id == "" {
+		return nil, nil
+	}
+	m, err := w.store.byID(ctx, r.name, id)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	return m.quote(), nil
+}
+
+// append makes messages and their files durable and shows them.
+func (w *Web) append(ctx context.Context, r *room, msgs []*Message, files []*staged) error {
+	if err := r.enter(ctx); err != nil {
+		return err
+	}
+	defer r.leave()
+	return w.appendLocked(ctx, r, msgs, files)
+}
+
+// appendLocked is append for whoever has entered the chat. From here on the
+// caller's wish to stop no longer counts: half of it is done.
+func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := w.blobs.keep(files); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for _, m := range msgs {
+		m.Time = now
+	}
+	fresh, err := w.store.insert(ctx, r.name, msgs)
+	if err != nil || !fresh {
+		return err
+	}
+	w.blobs.settle(files)
+	w.hub.notify(r.name)
+	return nil
+}

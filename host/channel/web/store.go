@@ -1,0 +1,296 @@
+package web
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// schema is version 1. A later version adds its steps to openStore.
+const schema = `
+CREATE TABLE messages (
+	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+	chat       TEXT NOT NULL,
+	id         TEXT NOT NULL,
+	key        TEXT NOT NULL,
+	author     TEXT NOT NULL,
+	sender     TEXT NOT NULL,
+	assistant  INTEGER NOT NULL,
+	text       TEXT NOT NULL,
+	time       INTEGER NOT NULL,
+	reply_to   TEXT NOT NULL,
+	quote_from TEXT,
+	quote_text TEXT,
+	status     TEXT NOT NULL,
+	UNIQUE (chat, id)
+);
+CREATE INDEX messages_chat ON messages (chat, seq);
+CREATE INDEX messages_key ON messages (chat, key) WHERE key <> '';
+CREATE TABLE files (
+	id      TEXT PRIMARY KEY,
+	message INTEGER NOT NULL UNIQUE REFERENCES messages (seq),
+	name    TEXT NOT NULL,
+	mime    TEXT NOT NULL,
+	kind    TEXT NOT NULL,
+	size    INTEGER NOT NULL,
+	sha256  TEXT NOT NULL,
+	width   INTEGER NOT NULL,
+	height  INTEGER NOT NULL,
+	loop    INTEGER NOT NULL
+);
+PRAGMA user_version = 1;`
+
+const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status,
+	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop
+	FROM messages m LEFT JOIN files f ON f.message = m.seq`
+
+// store is the history.
+type store struct{ db *sql.DB }
+
+func openStore(dir string) (*store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("web: make history directory: %w", err)
+	}
+	path := filepath.Join(dir, "web.db")
+	// Made here, so that it is never readable by others; SQLite gives its
+	// -wal and -shm the same mode.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("web: open history: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("web: open history: %w", err)
+	}
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("web: open history: %w", err)
+	}
+	db.SetMaxOpenConns(4)
+	s := &store{db: db}
+	if err := s.migrate(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+func (s *store) migrate() error {
+	var version int
+	if err := s.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("web: read history: %w", err)
+	}
+	switch version {
+	case 0:
+		if _, err := s.db.Exec("BEGIN IMMEDIATE;" + schema + "COMMIT;"); err != nil {
+			return fmt.Errorf("web: make history: %w", err)
+		}
+	case 1:
+	default:
+		return fmt.Errorf("web: the history has version %d, this program knows 1: use the newer program that wrote it", version)
+	}
+	return nil
+}
+
+func (s *store) close() error {
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("web: close history: %w", err)
+	}
+	return nil
+}
+
+// insert adds messages to a chat, all or none. It says whether they are new:
+// false means that one of the ids is there already and nothing was added.
+func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("write history: %w", err)
+	}
+	defer func() {
+		if !fresh {
+			// Rolling back what was rolled back already is no error here.
+			_ = tx.Rollback()
+		}
+	}()
+	for _, m := range msgs {
+		var qf, qt any
+		if m.Quote != nil {
+			qf, qt = m.Quote.From, m.Quote.Text
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO messages
+			(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (chat, id) DO NOTHING`,
+			chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, m.Status)
+		if err != nil {
+			return false, fmt.Errorf("write history: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return false, err
+		}
+		if m.seq, err = res.LastInsertId(); err != nil {
+			return false, fmt.Errorf("write history: %w", err)
+		}
+		if f := m.File; f != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop)
+				VALUES (?,?,?,?,?,?,?,?,?,?)`, f.ID, m.seq, f.Name, f.MIME, f.Kind, f.Size, f.SHA256, f.Width, f.Height, f.Loop); err != nil {
+				return false, fmt.Errorf("write history: %w", err)
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return false, fmt.Errorf("write history: %w", err)
+	}
+	return true, nil
+}
+
+// byID returns nil where the chat has no such message.
+func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
+	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.id = ?", chat, id)
+	if err != nil || len(ms) == 0 {
+		return nil, err
+	}
+	return ms[0], nil
+}
+
+// byKey returns what was posted under the poster's own key.
+func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error) {
+	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.Key = ? AND m.Key <> '' ORDER BY m.seq", chat, key)
+}
+
+// after returns the oldest messages behind seq, oldest first.
+func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
+	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ?", chat, seq, limit)
+}
+
+// before returns the newest messages before seq, oldest first.
+func (s *store) before(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
+	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?", chat, seq, limit)
+	slices.Reverse(ms)
+	return ms, err
+}
+
+// newest is the number of the chat's last message, 0 when it has none.
+func (s *store) newest(ctx context.Context, chat string) (int64, error) {
+	var seq int64
+	err := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM messages WHERE chat = ?", chat).Scan(&seq)
+	if err != nil {
+		return 0, fmt.Errorf("read history: %w", err)
+	}
+	return seq, nil
+}
+
+// raise moves the assistant's messages among ids to a later status and
+// returns those that it moved, so that each step is reported once.
+func (s *store) raise(ctx context.Context, chat string, ids []string, to Status) ([]string, error) {
+	from := []any{Sent}
+	if to == Read {
+		from = append(from, Delivered)
+	}
+	args := append([]any{to, chat}, from...)
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	rows, err := s.db.QueryContext(ctx, "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
+		marks(len(from))+") AND id IN ("+marks(len(ids))+") RETURNING id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("write history: %w", err)
+	}
+	defer rows.Close()
+	var moved []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("write history: %w", err)
+		}
+		moved = append(moved, id)
+	}
+	return moved, rows.Err()
+}
+
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// file returns nil where there is none.
+func (s *store) file(ctx context.Context, id string) (*File, error) {
+	ms, err := s.query(ctx, "SELECT "+columns+" WHERE f.id = ?", id)
+	if err != nil || len(ms) == 0 {
+		return nil, err
+	}
+	return ms[0].File, nil
+}
+
+// eachFile calls f for every file of the history.
+func (s *store) eachFile(f func(id string, size int64)) error {
+	rows, err := s.db.Query("SELECT id, size FROM files")
+	if err != nil {
+		return fmt.Errorf("read history: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var size int64
+		if err := rows.Scan(&id, &size); err != nil {
+			return fmt.Errorf("read history: %w", err)
+		}
+		f(id, size)
+	}
+	return rows.Err()
+}
+
+func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
+	rows, err := s.db.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	defer rows.Close()
+	var ms []*Message
+	for rows.Next() {
+		m, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		ms = append(ms, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return ms, nil
+}
+
+func scan(rows *sql.Rows) (*Message, error) {
+	var (
+		m                       Message
+		ms                      int64
+		qf, qt                  sql.NullString
+		id, name, mime, kind, h sql.NullString
+		size                    sql.NullInt64
+		width, height           sql.NullInt64
+		loop                    sql.NullBool
+	)
+	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status,
+		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop)
+	if err != nil {
+		return nil, err
+	}
+	m.Time = time.UnixMilli(ms).UTC()
+	if qf.Valid {
+		m.Quote = &Quote{From: qf.String, Text: qt.String}
+	}
+	if id.Valid {
+		m.File = &File{ID: id.String, Name: name.String, MIME: mime.String, Kind: media.Kind(kind.String), SHA256: h.String}
+		m.File.Size, m.File.Loop = size.Int64, loop.Bool
+		m.File.Width, m.File.Height = int(width.Int64), int(height.Int64)
+		m.File.finish()
+	}
+	return &m, nil
+}

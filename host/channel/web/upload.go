@@ -1,0 +1,156 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+const maxField = 4*maxText + 1 // bytes of a form's text field
+
+// readForm streams a form's files to the disk as they come in. Whoever gets a
+// posted drops it in the end; after an error nothing is left.
+func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (_ *posted, err error) {
+	select {
+	case w.uploads <- struct{}{}:
+		defer func() { <-w.uploads }()
+	default:
+		return nil, &problem{http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment"}
+	}
+	most := int64(w.opts.MaxFiles)*w.opts.MaxUpload + maxJSON
+	if r.ContentLength > most {
+		return nil, w.fileTooLarge("this")
+	}
+	body := &pacedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: http.NewResponseController(rw), start: time.Now()}
+	r.Body = body
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, badForm(err)
+	}
+	p := &posted{}
+	defer func() {
+		if err != nil {
+			p.drop()
+		}
+	}()
+	for parts := 0; ; parts++ {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return p, nil
+		}
+		if err != nil {
+			return nil, badForm(err)
+		}
+		if parts >= w.opts.MaxFiles+8 {
+			return nil, badForm(errors.New("too many parts"))
+		}
+		if err := w.readPart(p, part); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (w *Web) readPart(p *posted, part *multipart.Part) error {
+	if name := part.FileName(); name != "" {
+		return w.readFile(p, name, part)
+	}
+	b, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return badForm(err)
+	}
+	if len(b) > maxField {
+		return textTooLong()
+	}
+	switch v := string(b); part.FormName() {
+	case "text":
+		p.Text = v
+	case "from":
+		p.From = v
+	case "replyTo":
+		p.ReplyTo = v
+	case "author":
+		p.Author = v
+	case "key":
+		p.Key = v
+	default:
+		return &problem{http.StatusBadRequest, "unknown_field", "the form has a field " + quoteShort(part.FormName()), "use text, from, replyTo, author, key and files"}
+	}
+	return nil
+}
+
+func (w *Web) readFile(p *posted, name string, r io.Reader) error {
+	if len(p.files) >= w.opts.MaxFiles {
+		return &problem{http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages"}
+	}
+	if err := w.room(); err != nil {
+		return err
+	}
+	s, err := w.blobs.stage(r, w.opts.MaxUpload, nil)
+	if errors.Is(err, errTooLarge) {
+		return w.fileTooLarge(quoteShort(cleanName(name, "this file")))
+	}
+	var disk *fs.PathError // an error of ours; one of the body's has another type
+	if errors.As(err, &disk) {
+		return diskProblem(err)
+	}
+	if err != nil {
+		return badForm(err)
+	}
+	head, err := s.head()
+	if err != nil {
+		s.drop()
+		return err
+	}
+	p.files = append(p.files, upload{staged: s, info: classify(name, head, s.Size)})
+	return nil
+}
+
+// room refuses files when the quota or the disk is used up. Posts that run at
+// the same time may each exceed it by a file.
+func (w *Web) room() error {
+	if w.blobs.used.Load() >= w.opts.Quota {
+		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("the chats' files take up %s, which is all they may", humanize.IBytes(uint64(w.opts.Quota))),
+			"ask the host's operator for more room"}
+	}
+	if free, ok := freeDisk(w.opts.Dir); ok && free < w.opts.KeepFree {
+		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}
+	}
+	return nil
+}
+
+func (w *Web) fileTooLarge(what string) *problem {
+	return &problem{http.StatusRequestEntityTooLarge, "file_too_large",
+		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, humanize.IBytes(uint64(w.opts.MaxUpload))),
+		"compress it, or send it in parts"}
+}
+
+func badForm(err error) error {
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return &problem{http.StatusRequestEntityTooLarge, "too_large", "the files are larger than one message may carry", "send them in several messages"}
+	}
+	return &problem{http.StatusBadRequest, "bad_form", "the form did not arrive whole", "send it again"}
+}
+
+// pacedBody ends an upload that trickles, so that nobody can hold a place
+// with a byte a minute.
+type pacedBody struct {
+	io.ReadCloser
+	rc    *http.ResponseController
+	start time.Time
+	n     int64
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	// Recorders of tests have no deadlines.
+	_ = b.rc.SetReadDeadline(paceLimit(b.start, b.n))
+	n, err := b.ReadCloser.Read(p)
+	b.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,316 @@
+// Package web is the embedded default channel: a chat page for every group,
+// served by the host itself, with no account anywhere.
+//
+// Members open the page, write and attach files; what the assistant sends
+// appears live. Below the page lies a small HTTP API that a script can use.
+// docs/web.md describes both.
+//
+//	web/web.db           history (SQLite, WAL, synchronous FULL)
+//	web/files/<id>.part  a file on its way in; swept at start
+//	web/files/<id>       the bytes of one file, 0600
+//
+// A file's life: it is written and synced under its .part name, compared with
+// the SHA-256 it must have, renamed, the directory synced, and then its
+// message is inserted. The row is what makes a file exist: one without a row
+// is an orphan of a crash and is swept at the next start. Only after the row
+// is durable does Send return its receipt.
+//
+// The page has no notion of who somebody is. Whoever can reach the address,
+// and knows the token where there is one, reads and writes every chat, under
+// any name. The package does not decide what reaches an assistant, and it
+// keeps history for ever.
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Scheme is what every JID of this channel begins with.
+const Scheme = "web:"
+
+var (
+	_ channel.Channel = (*Web)(nil)
+	_ channel.Status  = (*Web)(nil)
+	_ channel.Typing  = (*Web)(nil)
+
+	chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+)
+
+// Chat is one page.
+type Chat struct {
+	JID  groups.JID // web:<name>, the name being what the page's address ends in
+	Name string     // for people; the JID's name where empty
+}
+
+// Options configures a Web. Dir and Chats are needed; everything else has a
+// default.
+type Options struct {
+	Dir      string                  // the channel's own directory, made when missing
+	Listen   string                  // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
+	Listener net.Listener            // used instead of Listen where not nil; Close closes it
+	Token    string                  // whoever opens the page must know it; needed off loopback
+	Hosts    []string                // further names the page is reached by, behind a proxy; needs Token
+	Extra    map[string]http.Handler // further routes by http.ServeMux pattern, behind the same guards
+
+	Chats         []Chat
+	AssistantName string       // "Assistant" when empty
+	Limits        media.Limits // what Send takes; media.DefaultLimits when zero
+	MaxUpload     int64        // bytes of one file of a member; the limit for documents when 0
+	MaxFiles      int          // files in one post of a member; 10 when 0
+	Quota         int64        // bytes of all files kept; 10 GiB when 0
+	KeepFree      int64        // bytes of disk that uploads leave free; 256 MiB when 0
+	Log           *slog.Logger // discarded when nil
+}
+
+// Web is the channel. New makes one, Run serves it, Close frees it.
+type Web struct {
+	opts     Options
+	log      *slog.Logger
+	chats    map[string]*room
+	order    []*room
+	store    *store
+	blobs    *blobs
+	hub      *hub
+	guard    *guard
+	assets   *assets
+	listener net.Listener
+	uploads  chan struct{} // one token for each post that may stream a body
+
+	inbox   atomic.Pointer[channel.Inbox] // nil unless running
+	serving atomic.Bool
+	stop    chan struct{} // closed when streams must end
+	stopped sync.Once
+	closed  sync.Once
+	closing error
+}
+
+// room is a chat and the lock that keeps its history in order: whoever holds
+// it may insert, so that rows become visible in the order of their numbers
+// and a page that asks for "everything after" misses nothing.
+type room struct {
+	Chat
+	name string
+	lock chan struct{}
+}
+
+// New opens the history, sweeps what a crash left behind and listens. It
+// starts no goroutine of its own. The options' errors name the remedy.
+func New(opts Options) (*Web, error) {
+	if err := opts.fill(); err != nil {
+		return nil, err
+	}
+	w := &Web{
+		opts:    opts,
+		log:     opts.Log,
+		chats:   make(map[string]*room, len(opts.Chats)),
+		hub:     newHub(),
+		uploads: make(chan struct{}, maxPosts),
+		stop:    make(chan struct{}),
+	}
+	for _, c := range opts.Chats {
+		if err := w.addChat(c); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if w.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
+	if err := w.open(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (o *Options) fill() error {
+	if o.Dir == "" {
+		return errors.New("web: no directory given for the history")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return fmt.Errorf("web: resolve directory: %w", err)
+	}
+	o.Dir = dir
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:8420"
+	}
+	if o.AssistantName == "" {
+		o.AssistantName = "Assistant"
+	}
+	if o.Limits.Kinds == nil {
+		o.Limits = defaultLimits()
+	}
+	if o.MaxUpload == 0 {
+		o.MaxUpload = o.Limits.Kinds[media.Document].Bytes
+	}
+	if o.MaxFiles == 0 {
+		o.MaxFiles = 10
+	}
+	if o.Quota == 0 {
+		o.Quota = 10 << 30
+	}
+	if o.KeepFree == 0 {
+		o.KeepFree = 256 << 20
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+func (w *Web) addChat(c Chat) error {
+	name, ok := chatOf(c.JID)
+	if !ok {
+		return fmt.Errorf("web: chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
+	}
+	if w.chats[name] != nil {
+		return fmt.Errorf("web: chat %q is given twice: give each group a chat of its own", c.JID)
+	}
+	if c.Name == "" {
+		c.Name = name
+	}
+	r := &room{Chat: c, name: name, lock: make(chan struct{}, 1)}
+	w.chats[name] = r
+	w.order = append(w.order, r)
+	return nil
+}
+
+// open opens what Close closes.
+func (w *Web) open() (err error) {
+	if w.listener, err = listen(w.opts); err != nil {
+		return err
+	}
+	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
+		return err
+	}
+	if w.store, err = openStore(w.opts.Dir); err != nil {
+		return err
+	}
+	w.blobs, err = openBlobs(w.opts.Dir, w.store)
+	return err
+}
+
+// chatOf is a JID's chat, by form alone.
+func chatOf(jid groups.JID) (string, bool) {
+	s := string(jid)
+	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
+		return "", false
+	}
+	return s[len(Scheme):], true
+}
+
+// Name is "web".
+func (w *Web) Name() string { return "web" }
+
+// Owns says whether chat has the form web:<name>.
+func (w *Web) Owns(chat groups.JID) bool {
+	_, ok := chatOf(chat)
+	return ok
+}
+
+// Limits is what Send takes.
+func (w *Web) Limits() media.Limits { return w.opts.Limits }
+
+// Connected says whether the page is being served, and where.
+func (w *Web) Connected() (ok bool, detail string) {
+	if !w.serving.Load() {
+		return false, "the page is not being served"
+	}
+	return true, "serving " + w.URL()
+}
+
+// Typing shows or hides on the chat's page that the assistant is at work.
+func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
+	if name, ok := chatOf(chat); ok && w.chats[name] != nil {
+		w.hub.setTyping(name, on)
+	}
+}
+
+// Run serves the page until ctx is done, then ends every request, closes the
+// history and returns. It is called once.
+func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
+	w.inbox.Store(&in)
+	srv := w.server()
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(w.listener) }()
+	w.serving.Store(true)
+	w.log.Info("serving the chat page", "channel", "web", "url", w.URL())
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+		err = fmt.Errorf("web: serve: %w", err)
+	}
+	w.serving.Store(false)
+	w.inbox.Store(nil)
+	w.endStreams()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		// A request that outlives the grace is cut; its client sees a broken
+		// connection and may repeat it.
+		_ = srv.Close()
+	}
+	if err == nil {
+		<-served
+	}
+	return errors.Join(err, w.Close())
+}
+
+func (w *Web) endStreams() { w.stopped.Do(func() { close(w.stop) }) }
+
+// Close frees what New opened. Run does it by itself; only a Web that is
+// never run needs it. Send fails afterwards with an error that passes.
+func (w *Web) Close() error {
+	w.closed.Do(func() {
+		w.endStreams()
+		var errs []error
+		if w.listener != nil {
+			if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, fmt.Errorf("web: close listener: %w", err))
+			}
+		}
+		if w.blobs != nil {
+			errs = append(errs, w.blobs.close())
+		}
+		if w.store != nil {
+			errs = append(errs, w.store.close())
+		}
+		w.closing = errors.Join(errs...)
+	})
+	return w.closing
+}
+
+// enter waits for the chat's lock.
+func (r *room) enter(ctx context.Context) error {
+	select {
+	case r.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *room) leave() { <-r.lock }
+
+// tag is a value that changes with the content.
+func tag(b []byte) string {
+	sum := sha256.Sum256(b)
+	return fmt.Sprintf("%x", sum[:8])
+}
