@@ -170,3 +170,14 @@ type ContextMount struct {
 	ReadOnly bool   `json:"readOnly"`
 	Shadow   bool   `json:"shadow,omitempty"` // what lies here cannot be sent
 }
+
+// input is a follow-up message in input/, as v1 writes it.
+type input struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+const (
+	closeFile   = "_close" // in input/: the session shall end
+	contextFile = "context.json"
+)

@@ -1,0 +1,159 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// clientPoll is how often the client looks by itself: not every file system
+// tells of changes, and an event is a hint only.
+const clientPoll = 500 * time.Millisecond
+
+// Wait returns when the request has come to an end that it can report, or with
+// the last state seen when ctx ends, which is no error. Every change, the last
+// one included, is told to changed, which may be nil. On a host that gives no
+// receipts it returns at once.
+func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Result, error) {
+	hint, stop := hints(c.path(ResultsDir), func(name string) bool { return name == id+suffix })
+	defer stop()
+	tick := time.NewTicker(clientPoll)
+	defer tick.Stop()
+	last := Result{ID: id, Status: Queued}
+	for first := true; ; first = false {
+		r, err := c.Status(id)
+		var refusal *Refusal
+		switch {
+		case errors.As(err, &refusal) && ValidID(id):
+			// Taken from the queue, and its result is not written yet.
+			r = last
+		case err != nil:
+			return last, err
+		}
+		if changed != nil && (first || !reflect.DeepEqual(r, last)) {
+			changed(r)
+		}
+		last = r
+		if r.Status.Final() || r.Code == CodeNoReceipts {
+			return r, nil
+		}
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case <-hint:
+		case <-tick.C:
+		}
+	}
+}
+
+// hints tells of new names in a directory. Where nobody can watch it, it
+// stays silent; the caller polls anyway.
+func hints(dir string, match func(name string) bool) (<-chan struct{}, func()) {
+	w, err := fsnotify.NewBufferedWatcher(16)
+	if err != nil {
+		return nil, func() {}
+	}
+	if err := w.Add(dir); err != nil {
+		w.Close()
+		return nil, func() {}
+	}
+	hint := make(chan struct{}, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case e, ok := <-w.Events:
+				if !ok {
+					return
+				}
+				if !e.Has(fsnotify.Create) || !match(filepath.Base(e.Name)) {
+					continue
+				}
+			case _, ok := <-w.Errors:
+				if !ok {
+					return
+				}
+			}
+			select {
+			case hint <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return hint, func() {
+		w.Close()
+		<-done
+	}
+}
+
+// Inputs returns the follow-ups that have come, oldest first, and whether the
+// host wants the session closed. It blocks until there is one of both or ctx
+// ends. What it returns is deleted: the caller has it now.
+func (c *Client) Inputs(ctx context.Context) (texts []string, closed bool, err error) {
+	hint, stop := hints(c.path(InputDir), func(name string) bool { return isRequest(name) || name == closeFile })
+	defer stop()
+	tick := time.NewTicker(clientPoll)
+	defer tick.Stop()
+	for {
+		texts, closed, err = c.takeInputs()
+		if len(texts) > 0 || closed || err != nil {
+			return texts, closed, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-hint:
+		case <-tick.C:
+		}
+	}
+}
+
+// takeInputs reads and deletes. A follow-up that cannot be read is deleted
+// too, as it would come up for ever; one that cannot be deleted is an error,
+// as the assistant would hear it for ever.
+func (c *Client) takeInputs() (texts []string, closed bool, err error) {
+	entries, err := os.ReadDir(c.path(InputDir)) // sorted
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		closed = closed || e.Name() == closeFile
+		if !isRequest(e.Name()) {
+			continue
+		}
+		var in input
+		readErr := c.readJSON(&in, InputDir, e.Name())
+		if err := os.Remove(c.path(InputDir, e.Name())); err != nil {
+			return texts, false, err
+		}
+		if readErr == nil && in.Type == "message" && strings.TrimSpace(in.Text) != "" {
+			texts = append(texts, in.Text)
+		}
+	}
+	if closed {
+		err = c.ClearClose()
+	}
+	return texts, closed, err
+}
+
+// ClearClose forgets a wish to close that a former session left behind.
+func (c *Client) ClearClose() error {
+	err := os.Remove(c.path(InputDir, closeFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
