@@ -1,20 +1,36 @@
 // Package outbox keeps what was accepted until it is settled.
 //
 // From Put on, a delivery is durable: its record in SQLite, its bytes as files
-// beside it. One worker a chat sends the parts in order through the channel
-// that owns the chat; passing errors are retried with the same message id,
-// permanent ones end it, and every change is told to Options.OnUpdate after
-// it is durable.
+// beside it. The parts of a chat's deliveries go out in the order of
+// acceptance, one at a time, through the channel that owns the chat, and no
+// chat waits for another. Passing errors are retried with the same message id,
+// permanent ones end a part, and every change is told to Options.OnUpdate
+// after it is durable.
 //
 //	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups)
 //	outbox/files/<blob>     the bytes of one file, 0600
 //	outbox/lock             held while the host runs
 //
-// The package does not decide who may send what, and it never reads a
-// workspace: the bytes come from the reader that the bridge opened.
+// # What a crash leaves
+//
+// A blob is written and synced before the record that names it, and removed
+// after the record that no longer needs it; Open removes the blobs that no
+// record names. A record in state queued was accepted. Before a channel that
+// is a [channel.Asker] is called, the part is durably marked as begun, and
+// after a crash the channel is asked about such a part before it is sent
+// again. Other channels show the same message id once, so that their parts
+// are simply sent again: nothing needs to be written before the attempt, and
+// outcomes are recorded in groups while the chat's next parts already go out.
+//
+// The package does not decide who may send what, and it never opens a
+// workspace: the bytes come from the file that the bridge opened.
 package outbox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -38,6 +54,8 @@ const (
 	Dropped   State = "dropped"   // by an operator
 )
 
+func (s State) open() bool { return s == Queued || s == Sending }
+
 // Delivery is one accepted request, or one thing the host itself says.
 type Delivery struct {
 	Key     string // 32 lower-case hex digits; the same request seen again after a crash has the same key
@@ -45,16 +63,28 @@ type Delivery struct {
 	Request string // the request's id, under which the result is written; empty for the host's own words
 	Channel string
 	Chat    groups.JID
-	Created time.Time
-	Parts   []Part // sent in order
+	Created time.Time // filled by Put where zero
+	Parts   []Part    // sent in order
+}
+
+// Open says whether a part is not settled yet.
+func (d *Delivery) Open() bool {
+	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() })
+}
+
+// clone is a copy that shares nothing that changes.
+func (d *Delivery) clone() Delivery {
+	c := *d
+	c.Parts = slices.Clone(d.Parts)
+	return c
 }
 
 // Part is one message of a delivery.
 type Part struct {
-	MessageID string // 32 lower-case hex digits, derived from Key and position
+	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
 	Text      string // the text, or the file's caption
 	ReplyTo   string
-	File      *File // nil for a text
+	File      *File // nil for a text; not changed after Put
 
 	State    State
 	Attempts int
@@ -66,9 +96,39 @@ type Part struct {
 	Hint     string
 }
 
+func (p *Part) size() int64 {
+	if p.File == nil {
+		return 0
+	}
+	return p.File.Size
+}
+
+func (p *Part) blob() string {
+	if p.File == nil {
+		return ""
+	}
+	return p.File.Blob
+}
+
+// withoutBlob is the part once its bytes are gone.
+func (p Part) withoutBlob() Part {
+	if p.File != nil {
+		f := *p.File
+		f.Blob = ""
+		p.File = &f
+	}
+	return p
+}
+
 // File is a file of a part; its bytes lie in the outbox under Blob.
 type File struct {
 	media.Info
 	SHA256 string
-	Blob   string // name below outbox/files
+	Blob   string // name below outbox/files; empty once the bytes are gone
+}
+
+// messageID makes the id under which a part is sent, now and on every retry.
+func messageID(key string, position int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
+	return hex.EncodeToString(sum[:16])
 }

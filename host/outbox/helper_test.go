@@ -1,0 +1,224 @@
+package outbox_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// fake is a channel whose Send is the test's.
+type fake struct {
+	name string
+	send func(ctx context.Context, m channel.Message) (channel.Receipt, error)
+
+	mu   sync.Mutex
+	seen []seen
+}
+
+// seen is one call of Send.
+type seen struct {
+	at time.Time
+	m  channel.Message
+}
+
+func (f *fake) Name() string                                   { return f.name }
+func (f *fake) Owns(chat groups.JID) bool                      { return strings.HasPrefix(string(chat), f.name+":") }
+func (f *fake) Limits() media.Limits                           { return media.Limits{} }
+func (f *fake) Run(ctx context.Context, _ channel.Inbox) error { <-ctx.Done(); return nil }
+
+func (f *fake) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	f.mu.Lock()
+	f.seen = append(f.seen, seen{time.Now(), m})
+	f.mu.Unlock()
+	if f.send != nil {
+		return f.send(ctx, m)
+	}
+	return channel.Receipt{ID: "r-" + m.ID}, nil
+}
+
+// texts are the texts that Send was called with, in order.
+func (f *fake) texts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var ts []string
+	for _, s := range f.seen {
+		ts = append(ts, s.m.Text)
+	}
+	return ts
+}
+
+func (f *fake) calls() []seen {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]seen(nil), f.seen...)
+}
+
+// asking is a fake that can be asked.
+type asking struct {
+	*fake
+	sent func(m channel.Message) (*channel.Receipt, error)
+}
+
+func (a *asking) Sent(_ context.Context, m channel.Message) (*channel.Receipt, error) {
+	return a.sent(m)
+}
+
+// book keeps what OnUpdate was told last of each delivery.
+type book struct {
+	mu   sync.Mutex
+	last map[string]outbox.Delivery
+	told []outbox.Delivery
+	news chan struct{}
+}
+
+func newBook() *book {
+	return &book{last: map[string]outbox.Delivery{}, news: make(chan struct{}, 1)}
+}
+
+func (b *book) update(d outbox.Delivery) {
+	b.mu.Lock()
+	b.last[d.Key] = d
+	b.told = append(b.told, d)
+	b.mu.Unlock()
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+func (b *book) of(d outbox.Delivery) outbox.Delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last[d.Key]
+}
+
+// settled waits until every delivery is settled.
+func (b *book) settled(t testing.TB, ds ...outbox.Delivery) {
+	t.Helper()
+	b.until(t, "all settled", func() bool {
+		for _, d := range ds {
+			last, ok := b.last[d.Key]
+			if !ok || last.Open() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// until waits for a condition on what was told.
+func (b *book) until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	timeout := time.After(10 * time.Hour)
+	if testing.Testing() && time.Now().Year() > 2000 {
+		timeout = time.After(time.Minute)
+	}
+	for {
+		b.mu.Lock()
+		done := ok()
+		b.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-b.news:
+		case <-timeout:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// open opens an outbox that ends with the test.
+func open(t testing.TB, opts outbox.Options) *outbox.Outbox {
+	t.Helper()
+	if opts.Dir == "" {
+		opts.Dir = t.TempDir()
+	}
+	o, err := outbox.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+// run runs an outbox until the test ends, or until the returned function is called.
+func run(t testing.TB, o *outbox.Outbox) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- o.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// key makes a delivery's key of any words.
+func key(words ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprintln(words...)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// text is a delivery of texts.
+func text(chat groups.JID, words ...string) outbox.Delivery {
+	name, _, _ := strings.Cut(string(chat), ":")
+	d := outbox.Delivery{Key: key(chat, words), Folder: "group-" + string(chat), Request: "q-" + strings.Join(words, "-"),
+		Channel: name, Chat: chat}
+	for _, w := range words {
+		d.Parts = append(d.Parts, outbox.Part{Text: w})
+	}
+	return d
+}
+
+// file is a delivery of one file, whose bytes are already in the outbox.
+func file(t testing.TB, o *outbox.Outbox, chat groups.JID, name, content string) outbox.Delivery {
+	t.Helper()
+	b, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := text(chat, name)
+	d.Parts[0].File = &outbox.File{
+		Info:   media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: b.Size},
+		SHA256: b.SHA256, Blob: b.Name,
+	}
+	return d
+}
+
+func put(t testing.TB, o *outbox.Outbox, ds ...outbox.Delivery) {
+	t.Helper()
+	if err := o.Put(context.Background(), ds); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads all that a channel was given of a file.
+func read(f *channel.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return string(b), err
+}
