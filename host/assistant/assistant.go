@@ -1,0 +1,254 @@
+// Package assistant turns what members write into turns of their group's
+// assistant, and what the assistant says into messages of the chat.
+//
+// [Manager] is the channels' Inbox. A message that calls the assistant, by its
+// trigger word or directly, starts the group's assistant or reaches the
+// running one in its input directory; what is written in between is kept as
+// context for the next call. At most a handful of assistants run at once;
+// groups wait their turn in the order in which they were called, and an
+// assistant with nothing to do makes room.
+//
+//	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
+//	inbound/<folder>/turn.json          what the turn under way holds, and since when
+//	inbound/<folder>/session            the agent's session id
+//	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
+//	groups/<folder>/inbox/              files of members, written for the assistant
+//	ipc/<folder>/input/                 follow-ups, written for the assistant
+//
+// # What is kept
+//
+// A message is on disk before Receive returns, and stays until the turn that
+// held it has ended: until the assistant's next output after it was read, or
+// until the chat was told that there will be none. A message that the channel
+// brings twice counts once. What an assistant has not read when it ends goes
+// to the next one. A turn that breaks, because the assistant crashed, hung or
+// was on a host that died, is tried again only if nothing of it had reached
+// the outbox; otherwise the chat is told that the assistant was interrupted,
+// because a second run would send twice. So each message is answered, tried
+// again, or its loss told. One gap is left: a follow-up that the assistant
+// reads in the instant before the host hears the end of the turn before is
+// taken as held by that turn.
+//
+// The package does not send: words go to Options.Say. It does not decide which
+// chats exist, and knows no channel by name.
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/container"
+)
+
+// Options says what a Manager works with. Layout, Groups, Runtime, Say and
+// SentSince are needed; the zero value of everything else is usable.
+type Options struct {
+	Layout  groups.Layout
+	Groups  *groups.Registry
+	Runtime container.Runtime
+
+	// Plan says how to run a group's assistant. Nil: as the runtime does by
+	// default.
+	Plan func(g groups.Group) (Plan, error)
+
+	// Say takes a text for a chat and returns once it is durable. The same key
+	// again, also after a restart, must not say it twice.
+	Say func(ctx context.Context, folder string, chat groups.JID, text, key string) error
+
+	// SentSince says whether anything that the group's assistant or this
+	// package sent was accepted at or after the time.
+	SentSince func(folder string, since time.Time) bool
+
+	// Typing shows or hides that somebody is writing. May be nil.
+	Typing func(ctx context.Context, chat groups.JID, on bool)
+
+	// Report takes what the channels' devices report. May be nil.
+	Report func(ctx context.Context, chat groups.JID, id string, state channel.State)
+
+	AtOnce      int           // assistants that run at the same time; 0: 5
+	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
+	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
+	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
+	Attempts    int           // how often a turn that broke is tried in all; 0: 3
+	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
+	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MB
+	Context     int           // messages kept that did not call the assistant; 0: 50
+	Location    *time.Location
+	Log         *slog.Logger
+}
+
+// Plan is how to run one group's assistant.
+type Plan struct {
+	Name    string            // what the assistant is called, in the agent protocol
+	Agent   string            // which agent agentrunner drives
+	Command []string          // instead of the runtime's default; may be empty
+	Env     map[string]string // further environment
+	Secrets map[string]string // handed over in the input, never in the environment or a log
+}
+
+func (o Options) withDefaults() Options {
+	o.AtOnce = or(o.AtOnce, 5)
+	o.IdleTimeout = or(o.IdleTimeout, 30*time.Minute)
+	o.TurnTimeout = or(o.TurnTimeout, 30*time.Minute)
+	o.CloseGrace = or(o.CloseGrace, 30*time.Second)
+	o.Attempts = or(o.Attempts, 3)
+	o.Backoff = or(o.Backoff, 2*time.Second)
+	o.MaxFile = or(o.MaxFile, 100_000_000)
+	o.Context = or(o.Context, 50)
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Plan == nil {
+		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
+	}
+	if o.Typing == nil {
+		o.Typing = func(context.Context, groups.JID, bool) {}
+	}
+	if o.Report == nil {
+		o.Report = func(context.Context, groups.JID, string, channel.State) {}
+	}
+	return o
+}
+
+func or[T int | int64 | time.Duration](value, otherwise T) T {
+	if value <= 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Manager runs the groups' assistants. Its methods may be called from several
+// goroutines.
+type Manager struct {
+	o    Options
+	wake chan struct{} // to Run, of capacity one: something may be due
+
+	mu      sync.Mutex // guards what follows, and the conversations' state
+	all     []*conversation
+	byGroup map[string]*conversation // by folder
+	queue   []*conversation          // called, waiting for room, first come first served
+	running int
+}
+
+var _ channel.Inbox = (*Manager)(nil)
+
+// New reads what an earlier host has left on disk. It starts nothing, and the
+// directories of Layout must have been made.
+func New(o Options) (*Manager, error) {
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*conversation{}}
+	for _, g := range o.Groups.All() {
+		if g.Assistant == "" {
+			continue
+		}
+		c, err := m.open(g)
+		if err != nil {
+			return nil, fmt.Errorf("group %s: read kept messages: %w", g.Folder, err)
+		}
+		m.all = append(m.all, c)
+		m.byGroup[g.Folder] = c
+	}
+	return m, nil
+}
+
+// Run starts assistants until ctx is done; then it ends them and returns nil
+// when all have ended. It is called once.
+func (m *Manager) Run(ctx context.Context) error {
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	for _, c := range m.all {
+		m.settleInterrupted(ctx, c)
+	}
+	for {
+		next := m.schedule(func(c *conversation) {
+			sessions.Go(func() {
+				newSession(m, c).run(ctx)
+				m.ended(c)
+			})
+		})
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-m.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// schedule queues the groups that are called, starts as many as there is room
+// for, and asks idle assistants to make room for the rest. It returns the time
+// until a group's backoff is over.
+func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next = time.Hour
+	now := time.Now()
+	for _, c := range m.all {
+		if c.phase != idle || !c.called() {
+			continue
+		}
+		if wait := c.notBefore.Sub(now); wait > 0 {
+			next = min(next, wait)
+			continue
+		}
+		c.phase, c.since = queued, now
+		m.queue = append(m.queue, c)
+	}
+	// Those that were called in one go wait in the order of their messages.
+	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
+	for len(m.queue) > 0 && m.running < m.o.AtOnce {
+		c := m.queue[0]
+		m.queue = m.queue[1:]
+		c.phase, c.since = running, now
+		m.running++
+		start(c)
+	}
+	m.makeRoom(len(m.queue))
+	return next
+}
+
+// makeRoom asks the assistants that have been idle longest to end, as many as
+// are waited for.
+func (m *Manager) makeRoom(n int) {
+	var resting []*conversation
+	for _, c := range m.all {
+		if c.yielding {
+			n--
+		} else if c.resting {
+			resting = append(resting, c)
+		}
+	}
+	slices.SortFunc(resting, func(a, b *conversation) int { return a.since.Compare(b.since) })
+	for _, c := range resting[:min(max(n, 0), len(resting))] {
+		c.yielding = true
+		signal(c.nudge)
+	}
+}
+
+// ended takes note that a group's session is over.
+func (m *Manager) ended(c *conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.phase, c.since, c.resting, c.yielding = idle, time.Now(), false, false
+	m.running--
+	signal(m.wake)
+}
+
+// signal leaves a token in a channel of capacity one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,121 @@
+package assistant
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// phase is where a group is on its way to a running assistant.
+type phase string
+
+const (
+	idle    phase = "idle"
+	queued  phase = "queued"
+	running phase = "running"
+)
+
+// conversation is one group's messages and the state of its assistant.
+type conversation struct {
+	group  groups.Group
+	store  *store
+	inputs *inputs
+	mounts []groups.Mount
+	nudge  chan struct{} // to the running session, of capacity one: look at kept and yielding
+
+	receiving sync.Mutex // one message at a time, so that they stay in order
+
+	// Guarded by Manager.mu.
+	kept      []*record // not handed to an assistant, in order
+	phase     phase
+	since     time.Time // of the phase, or of resting
+	resting   bool      // the running session has nothing to do
+	yielding  bool      // the running session is asked to end, to make room
+	attempt   int       // how often the messages at the head of kept were tried
+	failures  int       // turns in a row that broke
+	told      bool      // the chat knows of this row
+	notBefore time.Time // of the next start
+	lastErr   string
+	broken    *turn // found at start: a turn of an earlier host that must not run again
+}
+
+// open reads what is on disk of a group and sorts out the turn that a host
+// which died has left.
+func (m *Manager) open(g groups.Group) (*conversation, error) {
+	mounts, err := groups.NewMountMap(m.o.Layout, g)
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{
+		group: g, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1), mounts: mounts.Mounts(),
+		inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, "input")},
+	}
+	var held *turn
+	c.store, c.kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder)
+	if err != nil || held == nil {
+		return c, err
+	}
+	// What the assistant had not read goes to the next one like any other
+	// message. Its process has died with its host.
+	held.unread(c.inputs.drain())
+	if held.empty() {
+		return c, c.store.saveTurn(nil)
+	}
+	if m.o.SentSince(g.Folder, held.Started) || held.Attempt+1 >= m.o.Attempts {
+		c.kept = slices.DeleteFunc(c.kept, held.holds)
+		c.broken = held
+		return c, nil
+	}
+	c.attempt = held.Attempt + 1
+	return c, c.store.saveTurn(nil)
+}
+
+// called says whether a message waits that calls the assistant.
+func (c *conversation) called() bool { return slices.ContainsFunc(c.kept, (*record).calls) }
+
+// firstCall is when the oldest of those was written down.
+func (c *conversation) firstCall() time.Time {
+	for _, r := range c.kept {
+		if r.calls() {
+			return r.Kept
+		}
+	}
+	return time.Now()
+}
+
+// giveBack puts records back in their place.
+func (c *conversation) giveBack(records []*record) {
+	c.kept = append(c.kept, records...)
+	slices.SortFunc(c.kept, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+}
+
+// surplus takes the oldest of what does not call the assistant, beyond limit
+// messages and as many notices, out of kept.
+func (c *conversation) surplus(limit int) (out []*record) {
+	count := map[kind]int{}
+	for _, r := range c.kept {
+		count[r.Kind]++
+	}
+	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool {
+		if r.calls() || count[r.Kind] <= limit {
+			return false
+		}
+		count[r.Kind]--
+		out = append(out, r)
+		return true
+	})
+	return out
+}
+
+// urgent says whether something waits that a running assistant should get.
+func (c *conversation) urgent() bool {
+	return slices.ContainsFunc(c.kept, func(r *record) bool { return r.Kind != contextKind })
+}
+
+// succeeded takes note of a turn that ended well.
+func (c *conversation) succeeded() {
+	c.failures, c.attempt, c.told, c.lastErr, c.notBefore = 0, 0, false, "", time.Time{}
+}

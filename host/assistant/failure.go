@@ -1,0 +1,172 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/container"
+)
+
+// What a chat is told, in the host's own words.
+const (
+	tryingAgain = "The assistant stopped unexpectedly. It is being started again."
+	interrupted = "The assistant was interrupted while it was answering. Please ask again for what is missing."
+	gaveUp      = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
+	tookTooLong = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
+)
+
+// maxBackoff bounds the wait before the next start of an assistant that breaks.
+const maxBackoff = 5 * time.Minute
+
+// sayTries is how often a word to the chat is tried to be kept.
+const sayTries = 3
+
+// settle sorts out what a session leaves that has ended: what was not read
+// goes to the next one, and a turn that had no output is broken.
+func (s *session) settle(ctx context.Context, err error) {
+	unread := s.turn.unread(s.c.inputs.drain())
+	if s.turn.empty() {
+		s.giveBack(unread)
+		s.saveTurn()
+		if err != nil && !errors.Is(err, container.ErrStopped) {
+			s.log.Warn("assistant ended badly with nothing to do", "error", err)
+		}
+		return
+	}
+	sent := s.m.o.SentSince(s.c.group.Folder, s.turn.Started)
+	if ctx.Err() != nil {
+		// The next host finds the records. It runs them again unless it finds
+		// the turn too.
+		if !sent {
+			s.turn.all()
+		}
+		s.saveTurn()
+		return
+	}
+	s.broken(ctx, s.cause(err), sent, unread)
+}
+
+func (s *session) cause(err error) string {
+	switch {
+	case s.fault != "":
+		return s.fault
+	case err != nil:
+		return err.Error()
+	}
+	return "it ended without an output"
+}
+
+// broken tells the chat and the operator of a turn that will have no output,
+// and has it tried again where that cannot repeat anything.
+func (s *session) broken(ctx context.Context, cause string, sent bool, unread []*record) {
+	c, m := s.c, s.m
+	again := !sent && !s.slow && s.turn.Attempt+1 < m.o.Attempts
+	m.mu.Lock()
+	c.failures++
+	wait := backoff(m.o.Backoff, c.failures)
+	c.notBefore, c.lastErr = time.Now().Add(wait), cause
+	tell := !again || !c.told
+	c.told = c.told || again
+	m.mu.Unlock()
+	s.log.Error("assistant broke off", "error", cause, "attempt", s.turn.Attempt+1, "again", again, "wait", wait,
+		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
+
+	if tell {
+		if err := m.tell(ctx, c, s.turn, s.words(again, sent)); err != nil && !again {
+			return // turn and records stay on disk, and a later host tells
+		}
+	}
+	attempt, records := s.turn.Attempt+1, s.turn.all()
+	if !again {
+		attempt = 0
+		if err := c.store.finish(records); err != nil {
+			s.log.Error("broken turn not cleared away", "error", err)
+		}
+		records = nil
+	}
+	s.saveTurn()
+	m.mu.Lock()
+	c.attempt = attempt
+	m.mu.Unlock()
+	s.giveBack(append(records, unread...))
+}
+
+func (s *session) words(again, sent bool) string {
+	switch {
+	case again:
+		return tryingAgain
+	case s.slow:
+		return tookTooLong
+	case sent:
+		return interrupted
+	}
+	return gaveUp
+}
+
+func (s *session) giveBack(records []*record) {
+	s.m.mu.Lock()
+	s.c.giveBack(records)
+	s.m.mu.Unlock()
+}
+
+// settleInterrupted tells a group's chat of the turn that was lost with an
+// earlier host.
+func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
+	t := c.broken
+	if t == nil {
+		return
+	}
+	c.broken = nil
+	words := gaveUp
+	if m.o.SentSince(c.group.Folder, t.Started) {
+		words = interrupted
+	}
+	m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)
+	if m.tell(ctx, c, t, words) != nil {
+		return
+	}
+	if err := errors.Join(c.store.finish(t.all()), c.store.saveTurn(nil)); err != nil {
+		m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
+	}
+}
+
+// tell says something in the host's own words, once per turn and words.
+func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words string) error {
+	err := m.say(ctx, c, words, key(t.ID, words))
+	if err != nil {
+		m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
+	}
+	return err
+}
+
+// say hands a text to the outbox, which is local: that the host is ending does
+// not keep the last words back.
+func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (err error) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for try := range sayTries {
+		if try > 0 {
+			select {
+			case <-time.After(time.Duration(try) * 200 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+		if err = m.o.Say(last, c.group.Folder, c.group.Chat, text, key); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("say: %w", err)
+}
+
+func backoff(first time.Duration, failures int) time.Duration {
+	wait := first
+	for range failures - 1 {
+		if wait *= 2; wait >= maxBackoff {
+			return maxBackoff
+		}
+	}
+	return wait
+}

@@ -1,0 +1,123 @@
+package assistant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// closeFile asks the assistant to end; the name is NanoClaw v1's.
+const closeFile = "_close"
+
+// inputs is a group's input directory, by which messages reach an assistant
+// that runs:
+//
+//	input/<epoch ms>-<counter>.json  {"type":"message","text":…}, removed by the assistant once read
+//	input/_close                     asks it to end
+//
+// The assistant may write there too, so every name in it is foreign but those
+// that this host has given.
+type inputs struct {
+	dir string
+
+	mu   sync.Mutex
+	last int64
+	n    int
+}
+
+// next is the name of the next follow-up. Names sort in the order of the calls.
+func (in *inputs) next() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.last = max(in.last, time.Now().UnixMilli())
+	in.n++
+	return fmt.Sprintf("%d-%06d.json", in.last, in.n%1_000_000)
+}
+
+// write puts a follow-up where the assistant finds it, whole or not at all.
+func (in *inputs) write(name, text string) error {
+	data, err := json.Marshal(map[string]string{"type": "message", "text": text})
+	if err != nil {
+		return err
+	}
+	return in.put(name, data)
+}
+
+// close asks the assistant to end.
+func (in *inputs) close() error { return in.put(closeFile, nil) }
+
+func (in *inputs) put(name string, data []byte) error {
+	root, err := openDir(in.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	tmp := "." + name + ".tmp"
+	root.Remove(tmp) // of an earlier try, or planted
+	f, err := createNew(root, tmp)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(tmp, name) // replaces a link that lies there, never follows it
+	}
+	if err != nil {
+		root.Remove(tmp)
+	}
+	return err
+}
+
+// unread tells which follow-ups lie there.
+func (in *inputs) unread() map[string]bool {
+	names := map[string]bool{}
+	root, err := openDir(in.dir)
+	if err != nil {
+		return names
+	}
+	defer root.Close()
+	for _, name := range list(root) {
+		names[name] = true
+	}
+	return names
+}
+
+// drain empties the directory and tells which follow-ups lay there. It is
+// called when no assistant runs.
+func (in *inputs) drain() map[string]bool {
+	names := map[string]bool{}
+	root, err := openDir(in.dir)
+	if err != nil {
+		return names
+	}
+	defer root.Close()
+	for _, name := range list(root) {
+		if err := root.Remove(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// list returns the names that an assistant would look at, of a directory that
+// it may have filled: not more than a host can ever have written.
+func list(root *os.Root) (names []string) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	const most = 100_000
+	all, _ := dir.Readdirnames(most)
+	for _, name := range all {
+		if name == closeFile || strings.HasSuffix(name, ".json") {
+			names = append(names, name)
+		}
+	}
+	return names
+}

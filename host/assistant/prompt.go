@@ -1,0 +1,168 @@
+package assistant
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+)
+
+// The bounds of a prompt, in bytes of text before escaping.
+const (
+	maxText   = 32 << 10  // of one message
+	maxQuote  = 2 << 10   // of the message that it answers
+	maxPrompt = 256 << 10 // of all; older ones are left out, those that call the assistant last
+)
+
+// prompt is what the assistant reads, in NanoClaw v1's form, with the ids, the
+// files and the host's notices as additions:
+//
+//	<context timezone="Europe/Berlin" />
+//	<notice time="…">…</notice>
+//	<messages>
+//	<message id="…" sender="Ann" time="…" reply_to="…"><quoted_message from="Bob">…</quoted_message>text
+//	<attachment path="/workspace/group/inbox/report.pdf" name="report.pdf" kind="document" mime="application/pdf" size="71 kB" />
+//	</message>
+//	</messages>
+//
+// All that is foreign is escaped, so that no message can pass for another's.
+func prompt(records []*record, zone *time.Location) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<context timezone=\"%s\" />\n", attribute(zone.String()))
+	messages, omitted := fit(records)
+	for _, r := range records {
+		if r.Kind == noticeKind {
+			fmt.Fprintf(&b, "<notice time=\"%s\">%s</notice>\n", stamp(r.Time, zone), escape(cut(r.Text, maxText)))
+		}
+	}
+	if len(messages) == 0 {
+		return b.String()
+	}
+	b.WriteString("<messages>\n")
+	if omitted > 0 {
+		fmt.Fprintf(&b, "<omitted count=\"%d\" />\n", omitted)
+	}
+	for _, r := range messages {
+		writeMessage(&b, r, zone)
+	}
+	b.WriteString("</messages>")
+	return b.String()
+}
+
+// fit leaves out the oldest messages that are context, and then the oldest of
+// all, until the rest is small enough.
+func fit(records []*record) (messages []*record, omitted int) {
+	room := maxPrompt
+	keep := map[*record]bool{}
+	for _, want := range []kind{callKind, contextKind} {
+		for i := len(records) - 1; i >= 0; i-- {
+			r := records[i]
+			if r.Kind != want {
+				continue
+			}
+			if room -= weight(r); room < 0 && len(keep) > 0 {
+				break
+			}
+			keep[r] = true
+		}
+	}
+	for _, r := range records {
+		switch {
+		case keep[r]:
+			messages = append(messages, r)
+		case r.Kind != noticeKind:
+			omitted++
+		}
+	}
+	return messages, omitted
+}
+
+func weight(r *record) int { return min(len(r.Text), maxText) + 300*(1+len(r.Files)) }
+
+func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
+	b.WriteString("<message")
+	if r.ID != "" {
+		fmt.Fprintf(b, ` id="%s"`, attribute(r.ID))
+	}
+	fmt.Fprintf(b, ` sender="%s" time="%s"`, attribute(r.From), stamp(r.Time, zone))
+	if r.Quote != nil && r.Quote.ID != "" {
+		fmt.Fprintf(b, ` reply_to="%s"`, attribute(r.Quote.ID))
+	}
+	b.WriteString(">")
+	if r.Quote != nil {
+		fmt.Fprintf(b, `<quoted_message from="%s">%s</quoted_message>`, attribute(r.Quote.From), escape(cut(r.Quote.Text, maxQuote)))
+	}
+	b.WriteString(escape(cut(r.Text, maxText)))
+	for _, f := range r.Files {
+		b.WriteString("\n<attachment")
+		for _, a := range [][2]string{{"path", f.Path}, {"name", f.Name}, {"kind", f.Kind}, {"mime", f.MIME}, {"size", bytesOf(f.Size)}, {"not_stored", f.Missing}} {
+			if a[1] != "" {
+				fmt.Fprintf(b, ` %s="%s"`, a[0], attribute(a[1]))
+			}
+		}
+		b.WriteString(" />")
+	}
+	if len(r.Files) > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString("</message>\n")
+}
+
+func bytesOf(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	return humanize.Bytes(uint64(n))
+}
+
+func stamp(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format("Jan 2, 2006, 3:04 PM")
+}
+
+// cut shortens a text and says by how much.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:limit], "")
+	return head + " [" + strconv.Itoa(len(text)-len(head)) + " more bytes left out]"
+}
+
+var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+
+// escape makes text safe inside an element: no markup, no control character.
+func escape(text string) string {
+	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		if r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, text))
+}
+
+// attribute makes text safe between double quotes, on one line.
+func attribute(text string) string {
+	return escape(strings.Join(strings.Fields(cut(text, 500)), " "))
+}
+
+var internal = regexp.MustCompile(`(?s)<internal>.*?</internal>`)
+
+// maxReply is the longest text that one output brings to the chat, in bytes;
+// what a platform takes in one message is the outbox's business.
+const maxReply = 256 << 10
+
+// reply is what of an output the chat gets to see: what the assistant marked
+// as internal is not for it. It may be empty.
+func reply(result *string) string {
+	if result == nil {
+		return ""
+	}
+	return cut(strings.TrimSpace(internal.ReplaceAllString(*result, "")), maxReply)
+}

@@ -1,0 +1,83 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Receive keeps a member's message, with its files, and sees to it that the
+// group's assistant gets it. It returns when the message is on disk; an error
+// means that it is not and the channel may bring it again. A message of a chat
+// that has no assistant, and one that came before, are ignored.
+func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
+	g, ok := m.o.Groups.ByChat(in.Chat)
+	if !ok || m.byGroup[g.Folder] == nil {
+		return nil
+	}
+	c := m.byGroup[g.Folder]
+	id := in.ID
+	if id == "" { // nothing to know it again by
+		id = uuid.NewString()
+	}
+	r := &record{
+		Key: key(string(in.Chat), id), Kind: contextKind, ID: in.ID,
+		From: in.From, Text: in.Text, Time: in.Time, Quote: in.Quote,
+	}
+	if in.Direct || calls(g.Trigger, in.Text) {
+		r.Kind = callKind
+	}
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	if c.store.knows(r.Key) {
+		return nil
+	}
+	r.Files = m.keepFiles(ctx, c, in.Files)
+	return m.keep(c, r)
+}
+
+// Report passes on what became of a message that was sent.
+func (m *Manager) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
+	m.o.Report(ctx, chat, id, state)
+}
+
+// Notify keeps a word of the host to a group's assistant, such as that a
+// delivery failed after all. It reaches an assistant that runs at once, and
+// otherwise goes with the next prompt. A folder without an assistant is an
+// error.
+func (m *Manager) Notify(folder, text string) error {
+	c := m.byGroup[folder]
+	if c == nil {
+		return fmt.Errorf("notify assistant: group %q has none", folder)
+	}
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Text: text, Time: time.Now()})
+}
+
+// keep makes a record durable and wakes whom it concerns.
+func (m *Manager) keep(c *conversation, r *record) error {
+	if err := c.store.add(r); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	c.kept = append(c.kept, r)
+	surplus := c.surplus(m.o.Context)
+	if c.phase == running {
+		signal(c.nudge)
+	}
+	m.mu.Unlock()
+	signal(m.wake)
+	if err := c.store.finish(surplus); err != nil { // r is kept for all that
+		m.o.Log.Error("old messages not cleared away", "group", c.group.Folder, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package assistant
+
+import (
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// kind is what a record is to the assistant.
+type kind string
+
+const (
+	callKind    kind = "call"    // a message that calls the assistant
+	contextKind kind = "context" // a message for it to know when it is called
+	noticeKind  kind = "notice"  // the host's own word
+)
+
+// record is a member's message, or a notice of the host, until a turn that
+// held it has ended.
+type record struct {
+	Key   string         `json:"key"`
+	Kind  kind           `json:"kind"`
+	Kept  time.Time      `json:"kept"`
+	ID    string         `json:"id,omitempty"` // the platform's
+	From  string         `json:"from,omitempty"`
+	Text  string         `json:"text"`
+	Time  time.Time      `json:"time"`
+	Quote *channel.Quote `json:"quote,omitempty"`
+	Files []file         `json:"files,omitempty"`
+
+	name string // of its file in the store
+}
+
+func (r *record) calls() bool { return r.Kind == callKind }
+
+// file is a member's file: in the inbox, or not and why.
+type file struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind,omitempty"`
+	MIME    string `json:"mime,omitempty"`
+	Size    int64  `json:"size,omitempty"`
+	Path    string `json:"path,omitempty"`    // where the assistant sees it
+	Missing string `json:"missing,omitempty"` // why it is not there
+}
+
+// turn is what was handed to an assistant and has not been ended by an output.
+type turn struct {
+	ID      string              `json:"id"`
+	Started time.Time           `json:"started"` // what was sent from then on belongs to it
+	Attempt int                 `json:"attempt"` // 0 for the first
+	Names   []string            `json:"records"`
+	Inputs  map[string][]string `json:"inputs,omitempty"` // by the follow-up's file name, those of Names that it holds
+
+	records map[string]*record
+}
+
+func newTurn(id string, attempt int) *turn {
+	return &turn{
+		ID: id, Started: now(), Attempt: attempt,
+		Inputs: map[string][]string{}, records: map[string]*record{},
+	}
+}
+
+// now is cut to the millisecond, the resolution in which an outbox may keep
+// its times: what is sent right after must not seem to be earlier.
+func now() time.Time { return time.Now().Truncate(time.Millisecond) }
+
+// add takes records in, handed over in the follow-up of that name or, without
+// one, in the prompt.
+func (t *turn) add(input string, records []*record) {
+	for _, r := range records {
+		t.Names = append(t.Names, r.name)
+		t.records[r.name] = r
+		if input != "" {
+			t.Inputs[input] = append(t.Inputs[input], r.name)
+		}
+	}
+}
+
+// resolve finds the records of a turn that was read from disk. One that is
+// not there has ended.
+func (t *turn) resolve(kept []*record) {
+	t.records = map[string]*record{}
+	for _, r := range kept {
+		if slices.Contains(t.Names, r.name) {
+			t.records[r.name] = r
+		}
+	}
+	t.Names = slices.DeleteFunc(t.Names, func(n string) bool { return t.records[n] == nil })
+}
+
+func (t *turn) empty() bool { return len(t.Names) == 0 }
+
+func (t *turn) holds(r *record) bool { return t.records[r.name] != nil }
+
+// unread takes out the records of the follow-ups that were not read.
+func (t *turn) unread(inputs map[string]bool) (out []*record) {
+	for input, names := range t.Inputs {
+		if !inputs[input] {
+			continue
+		}
+		for _, name := range names {
+			if r := t.take(name); r != nil {
+				out = append(out, r)
+			}
+		}
+		delete(t.Inputs, input)
+	}
+	return out
+}
+
+// ended takes out the records that an output ends: all but those of
+// follow-ups that were not read.
+func (t *turn) ended(unread map[string]bool) (out []*record) {
+	open := map[string]bool{}
+	for input, names := range t.Inputs {
+		if !unread[input] {
+			delete(t.Inputs, input)
+			continue
+		}
+		for _, name := range names {
+			open[name] = true
+		}
+	}
+	for _, name := range slices.Clone(t.Names) {
+		if !open[name] {
+			out = append(out, t.take(name))
+		}
+	}
+	return out
+}
+
+// all takes out everything.
+func (t *turn) all() []*record { return t.ended(nil) }
+
+func (t *turn) take(name string) *record {
+	r := t.records[name]
+	delete(t.records, name)
+	t.Names = slices.DeleteFunc(t.Names, func(n string) bool { return n == name })
+	return r
+}

@@ -1,0 +1,332 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/host/container"
+)
+
+// activity is what a running assistant is about.
+type activity int
+
+const (
+	busy     activity = iota // a turn is under way
+	resting                  // it has nothing to do and may get a follow-up
+	closing                  // it was asked to end
+	stopping                 // it is being ended
+)
+
+// Replies that come faster wait: an assistant in a loop floods no chat.
+const (
+	replyBurst = 10
+	replyEvery = 3 * time.Second
+)
+
+// session is one run of a group's assistant, from its start until it has
+// ended. One goroutine, which Manager.Run owns, does everything in it.
+type session struct {
+	m   *Manager
+	c   *conversation
+	log *slog.Logger
+
+	id      string // for the keys of replies
+	child   container.Session
+	turn    *turn
+	doing   activity
+	timer   *time.Timer // of the turn, of resting or of closing, as doing says
+	fault   string      // why the host ended it with a turn open
+	slow    bool        // the fault is that it took too long
+	replies int
+	pace    *rate.Limiter
+	typing  *typist
+	helpers sync.WaitGroup // what this goroutine owns
+}
+
+func newSession(m *Manager, c *conversation) *session {
+	return &session{
+		m: m, c: c, log: m.o.Log.With("group", c.group.Folder), id: uuid.NewString(),
+		pace: rate.NewLimiter(rate.Every(replyEvery), replyBurst),
+	}
+}
+
+func (s *session) run(ctx context.Context) {
+	s.m.mu.Lock()
+	records, attempt := s.c.kept, s.c.attempt
+	s.c.kept = nil
+	s.m.mu.Unlock()
+	s.turn = newTurn(uuid.NewString(), attempt)
+	s.turn.add("", records)
+
+	err := s.start(ctx, prompt(records, s.m.o.Location))
+	if err == nil {
+		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
+		err = s.converse(ctx)
+	}
+	s.settle(ctx, err)
+}
+
+func (s *session) start(ctx context.Context, prompt string) error {
+	s.c.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
+	if err := s.c.store.saveTurn(s.turn); err != nil {
+		return fmt.Errorf("note turn: %w", err)
+	}
+	plan, err := s.m.o.Plan(s.c.group)
+	if err != nil {
+		return fmt.Errorf("plan assistant: %w", err)
+	}
+	input, err := s.input(plan, prompt)
+	if err != nil {
+		return err
+	}
+	layout, folder := s.m.o.Layout, s.c.group.Folder
+	s.child, err = s.m.o.Runtime.Start(ctx, container.Spec{
+		Group: s.c.group, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: s.c.mounts,
+		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
+		LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
+	})
+	return err
+}
+
+// input is the document that the assistant reads from stdin, as NanoClaw v1
+// writes it. The last attempt begins a new conversation: one that cannot be
+// resumed would break every attempt.
+func (s *session) input(plan Plan, prompt string) ([]byte, error) {
+	g := s.c.group
+	resume := s.c.store.session()
+	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
+		resume = ""
+	}
+	return json.Marshal(struct {
+		Prompt    string            `json:"prompt"`
+		SessionID string            `json:"sessionId,omitempty"`
+		Folder    string            `json:"groupFolder"`
+		Chat      string            `json:"chatJid"`
+		Main      bool              `json:"isMain"`
+		Name      string            `json:"assistantName,omitempty"`
+		Secrets   map[string]string `json:"secrets,omitempty"`
+	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets})
+}
+
+// converse goes between chat and assistant until the assistant has ended, and
+// returns how it did.
+func (s *session) converse(ctx context.Context) error {
+	defer s.helpers.Wait()
+	s.typing = newTypist(s.m.o.Typing, s.c.group.Chat)
+	s.helpers.Go(func() { s.typing.run(ctx) })
+	defer s.typing.end()
+	s.timer = time.NewTimer(s.m.o.TurnTimeout)
+	defer s.timer.Stop()
+	ended := make(chan error, 1)
+	s.helpers.Go(func() { ended <- s.child.Wait() })
+
+	s.typing.show(true)
+	outputs, done := s.child.Outputs(), ctx.Done()
+	for {
+		select {
+		case out, more := <-outputs:
+			if !more { // nothing can be heard of it any more
+				outputs = nil
+				s.close()
+				continue
+			}
+			s.hear(ctx, out)
+		case err := <-ended:
+			if outputs != nil {
+				for out := range outputs {
+					s.hear(ctx, out)
+				}
+			}
+			return err
+		case <-s.c.nudge:
+			s.attend()
+		case <-s.timer.C:
+			s.expire()
+		case <-done:
+			done = nil
+			s.stop()
+		}
+	}
+}
+
+// hear takes an output to the chat. It is the end of the turn for what the
+// assistant had read by then.
+func (s *session) hear(ctx context.Context, out container.Output) {
+	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session() {
+		if err := s.c.store.saveSession(id); err != nil {
+			s.log.Error("session id not kept", "error", err)
+		}
+	}
+	if out.Status == container.Failure {
+		s.fail("the assistant reports: %q", cut(out.Error, 500))
+		return
+	}
+	if text := reply(out.Result); text != "" {
+		if err := s.reply(ctx, text); err != nil {
+			s.fail("its answer could not be kept: %v", err)
+			return
+		}
+	}
+	s.endTurn()
+}
+
+func (s *session) reply(ctx context.Context, text string) error {
+	if ctx.Err() == nil {
+		s.pace.Wait(ctx) // ends early when the host does
+	}
+	s.replies++
+	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
+}
+
+func (s *session) endTurn() {
+	open := !s.turn.empty()
+	if open {
+		done := s.turn.ended(s.c.inputs.unread())
+		if err := s.c.store.finish(done); err != nil {
+			s.log.Error("ended messages not cleared away", "error", err)
+		}
+		s.turn.Started, s.turn.Attempt = now(), 0
+		s.saveTurn()
+	}
+	s.m.mu.Lock()
+	s.c.succeeded()
+	s.m.mu.Unlock()
+	switch {
+	case s.doing >= closing:
+	case s.turn.empty():
+		s.rest()
+	default:
+		s.timer.Reset(s.m.o.TurnTimeout)
+	}
+}
+
+func (s *session) saveTurn() {
+	t := s.turn
+	if t.empty() {
+		t = nil
+	}
+	if err := s.c.store.saveTurn(t); err != nil {
+		s.log.Error("turn not noted", "error", err)
+	}
+}
+
+// rest waits for a follow-up. One may have been kept already, and others may
+// wait for the room.
+func (s *session) rest() {
+	s.doing = resting
+	s.typing.show(false)
+	s.timer.Reset(s.m.o.IdleTimeout)
+	s.m.mu.Lock()
+	s.c.resting, s.c.since = true, time.Now()
+	s.m.mu.Unlock()
+	signal(s.c.nudge)
+	signal(s.m.wake)
+}
+
+// attend makes room where that is asked for, or hands over what waits.
+func (s *session) attend() {
+	if s.doing >= closing {
+		return
+	}
+	s.m.mu.Lock()
+	yield := s.c.yielding && s.doing == resting
+	s.c.yielding = yield // one that is busy again is not asked any more
+	var records []*record
+	if !yield && s.c.urgent() {
+		records, s.c.kept, s.c.resting = s.c.kept, nil, false
+	}
+	s.m.mu.Unlock()
+	switch {
+	case yield: // whoever waits was called earlier than what waits here
+		s.close()
+	case len(records) > 0:
+		s.followUp(records)
+	}
+}
+
+// followUp hands records to the running assistant.
+func (s *session) followUp(records []*record) {
+	name := s.c.inputs.next()
+	if s.turn.empty() { // what was sent while it rested is not of this turn
+		s.turn.Started = now()
+	}
+	s.turn.add(name, records)
+	err := s.c.store.saveTurn(s.turn) // before the assistant can have read it
+	if err == nil {
+		err = s.c.inputs.write(name, prompt(records, s.m.o.Location))
+	}
+	if err != nil {
+		s.log.Error("follow-up not handed over", "error", err)
+		s.turn.unread(map[string]bool{name: true})
+		s.m.mu.Lock()
+		s.c.giveBack(records)
+		s.m.mu.Unlock()
+		if s.doing == resting { // it gets them from its next prompt
+			s.stop()
+		}
+		return
+	}
+	if s.doing == resting {
+		s.doing = busy
+		s.timer.Reset(s.m.o.TurnTimeout)
+		s.typing.show(true)
+	}
+}
+
+// expire acts on the timer.
+func (s *session) expire() {
+	switch s.doing {
+	case busy:
+		s.slow = true
+		s.fail("no output within %s", s.m.o.TurnTimeout)
+	case resting:
+		s.close()
+	case closing:
+		s.stop()
+	case stopping:
+	}
+}
+
+func (s *session) fail(format string, args ...any) {
+	if s.fault == "" {
+		s.fault = fmt.Sprintf(format, args...)
+	}
+	s.stop()
+}
+
+// close asks the assistant to end, and ends it when it does not.
+func (s *session) close() {
+	if s.doing >= closing {
+		return
+	}
+	s.leave(closing)
+	s.timer.Reset(s.m.o.CloseGrace)
+	if err := s.c.inputs.close(); err != nil {
+		s.log.Warn("assistant not asked to end", "error", err)
+		s.stop()
+	}
+}
+
+func (s *session) stop() {
+	if s.doing == stopping {
+		return
+	}
+	s.leave(stopping)
+	s.timer.Stop()
+	s.helpers.Go(func() { s.child.Stop(context.Background()) })
+}
+
+func (s *session) leave(to activity) {
+	s.doing = to
+	s.m.mu.Lock()
+	s.c.resting = false
+	s.m.mu.Unlock()
+}

@@ -1,0 +1,36 @@
+package assistant
+
+import "time"
+
+// Status is what an operator wants to know of a group's assistant.
+type Status struct {
+	Folder    string    `json:"folder"`
+	State     string    `json:"state"` // idle, queued, running, resting (running with nothing to do), waiting (after a failure)
+	Since     time.Time `json:"since"`
+	Kept      int       `json:"kept"`                // messages and notices that wait to be handed over
+	Failures  int       `json:"failures"`            // turns in a row that broke
+	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
+	LastError string    `json:"lastError,omitempty"` // may hold host paths
+}
+
+// Status tells the state of each group that has an assistant, in the order of
+// the configuration.
+func (m *Manager) Status() []Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []Status
+	for _, c := range m.all {
+		s := Status{
+			Folder: c.group.Folder, State: string(c.phase), Since: c.since,
+			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr,
+		}
+		switch {
+		case c.resting:
+			s.State = "resting"
+		case c.phase == idle && c.called() && time.Now().Before(c.notBefore):
+			s.State, s.Next = "waiting", c.notBefore
+		}
+		all = append(all, s)
+	}
+	return all
+}

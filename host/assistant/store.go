@@ -1,0 +1,238 @@
+package assistant
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The files of a group's directory that are no records.
+const (
+	turnFile    = "turn.json"
+	sessionFile = "session"
+	seenFile    = "seen"
+)
+
+// The seen file is cut to seenKeep keys when it has grown to seenMax.
+const (
+	seenKeep = 2000
+	seenMax  = 4000
+)
+
+// store keeps one group's records. Everything is durable when its methods
+// return. The directory is the host's alone, so no name in it is foreign.
+type store struct {
+	mu   sync.Mutex
+	dir  string
+	last int64 // the nanoseconds of the last name, so that names sort in order
+	seen map[string]bool
+	done []string // the keys in the seen file, oldest first
+}
+
+// openStore makes or reads the directory. Records that cannot be read are put
+// aside under a name that no later start looks at.
+func openStore(parent, folder string) (*store, []*record, *turn, error) {
+	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := errors.Join(syncDir(parent), s.loadSeen()); err != nil {
+		return nil, nil, nil, err
+	}
+	entries, err := os.ReadDir(s.dir) // sorted, so in order
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var kept []*record
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, ".tmp") {
+			os.Remove(s.path(name))
+		}
+		if name == turnFile || !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		var r record
+		if err := s.load(name, &r); err != nil {
+			os.Rename(s.path(name), s.path(name+".broken"))
+			continue
+		}
+		if s.seen[r.Key] { // ended; the host died before it was removed
+			os.Remove(s.path(name))
+			continue
+		}
+		r.name = name
+		s.last = max(s.last, r.Kept.UnixNano()) // the clock may have been set back
+		s.seen[r.Key] = true
+		kept = append(kept, &r)
+	}
+	held := &turn{}
+	if err := s.load(turnFile, held); err != nil {
+		os.Remove(s.path(turnFile))
+		return s, kept, nil, nil
+	}
+	held.resolve(kept)
+	return s, kept, held, nil
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *store) load(name string, to any) error {
+	data, err := os.ReadFile(s.path(name))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
+}
+
+// key is by what a message of a chat is known again.
+func key(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// knows says whether a message of that key was added before.
+func (s *store) knows(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[key]
+}
+
+// add keeps a record and gives it its name and time.
+func (s *store) add(r *record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last+1, time.Now().UnixNano())
+	r.Kept = time.Unix(0, s.last)
+	r.name = fmt.Sprintf("%020d-%s.json", s.last, r.Key[:8])
+	if err := s.save(r.name, r); err != nil {
+		return fmt.Errorf("keep message: %w", err)
+	}
+	s.seen[r.Key] = true
+	return nil
+}
+
+// finish forgets records that a turn has ended. From the moment their keys
+// are in the seen file they are done with, whatever happens after.
+func (s *store) finish(records []*record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []byte
+	for _, r := range records {
+		lines = append(append(lines, r.Key...), '\n')
+		s.done = append(s.done, r.Key)
+	}
+	if err := s.appendSeen(lines); err != nil {
+		return fmt.Errorf("note ended messages: %w", err)
+	}
+	for _, r := range records {
+		if err := os.Remove(s.path(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove ended message: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *store) appendSeen(lines []byte) error {
+	if len(s.done) > seenMax {
+		for _, old := range s.done[:len(s.done)-seenKeep] {
+			delete(s.seen, old)
+		}
+		s.done = slices.Clone(s.done[len(s.done)-seenKeep:])
+		return s.write(seenFile, []byte(strings.Join(s.done, "\n")+"\n"))
+	}
+	f, err := os.OpenFile(s.path(seenFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(lines)
+	return errors.Join(err, f.Sync(), f.Close(), syncDir(s.dir))
+}
+
+func (s *store) loadSeen() error {
+	data, err := os.ReadFile(s.path(seenFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range bytes.Lines(data) {
+		if k, whole := strings.CutSuffix(string(line), "\n"); whole && len(k) == 32 {
+			s.seen[k] = true
+			s.done = append(s.done, k)
+		}
+	}
+	if len(data) > 0 && data[len(data)-1] != '\n' { // torn by a crash: nothing may be appended to it
+		return s.write(seenFile, []byte(strings.Join(s.done, "\n")+"\n"))
+	}
+	return nil
+}
+
+// saveTurn keeps what the turn under way holds; nil: no turn is under way.
+func (s *store) saveTurn(t *turn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t != nil {
+		return s.save(turnFile, t)
+	}
+	if err := os.Remove(s.path(turnFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+// session is the agent's session id, or empty.
+func (s *store) session() string {
+	data, _ := os.ReadFile(s.path(sessionFile))
+	return string(data)
+}
+
+func (s *store) saveSession(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(sessionFile, []byte(id))
+}
+
+func (s *store) save(name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return s.write(name, data)
+}
+
+// write replaces a file as a whole and is durable when it returns.
+func (s *store) write(name string, data []byte) error {
+	tmp := s.path(name + ".tmp")
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, s.path(name)); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
