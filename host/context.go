@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -11,26 +10,23 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// contextEvery is how often the channels are asked whether what the agents
-// were told still holds. Nothing is written while it does.
+// contextEvery is how often the channels are asked whether they are connected.
+// Contexts are written at start and when that changes.
 const contextEvery = 2 * time.Second
 
 // tellContexts keeps each group's context.json true until ctx is done.
 func (h *host) tellContexts(ctx context.Context) error {
-	told := map[string]ipc.Context{}
+	up := map[string]bool{} // by channel; missing: not told yet
 	tick := time.NewTicker(contextEvery)
 	defer tick.Stop()
 	for {
-		for _, g := range h.registry.All() {
-			c := h.contextOf(g)
-			if reflect.DeepEqual(c, told[g.Folder]) {
+		for _, c := range h.channels {
+			now := connected(c)
+			if before, told := up[c.Name()]; told && before == now {
 				continue
 			}
-			told[g.Folder] = c
-			c.Time = time.Now()
-			if err := h.spool.WriteContext(g.Folder, c); err != nil {
-				h.opts.log.Error("write context", "group", g.Folder, "error", err)
-			}
+			up[c.Name()] = now
+			h.tellContextsOf(c)
 		}
 		select {
 		case <-ctx.Done():
@@ -40,11 +36,23 @@ func (h *host) tellContexts(ctx context.Context) error {
 	}
 }
 
+// tellContextsOf writes the contexts of all groups on one channel.
+func (h *host) tellContextsOf(c channel.Channel) {
+	for _, g := range h.registry.All() {
+		if !c.Owns(g.Chat) {
+			continue
+		}
+		if err := h.spool.WriteContext(g.Folder, h.contextOf(g)); err != nil {
+			h.opts.log.Error("write context", "group", g.Folder, "error", err)
+		}
+	}
+}
+
 // contextOf is what a group's tools may tell its agent.
 func (h *host) contextOf(g groups.Group) ipc.Context {
 	c := ipc.Context{
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
-		Limits: map[string]int64{}, Captions: map[string]int{}, Host: versionText(),
+		Limits: map[string]int64{}, Captions: map[string]int{}, Host: versionText(), Time: time.Now(),
 	}
 	if ch := h.channelOf(g.Chat); ch != nil {
 		c.Channel = ch.Name()
