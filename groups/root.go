@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 )
 
 // root is a mounted directory, held open once it was asked for.
@@ -151,8 +152,11 @@ func (r *root) missing(how string) *Error {
 // failed wraps what the system said about the mounted directory, without its
 // path on the host.
 func (r *root) failed(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return r.missing("may not be read by the host")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // it went while it was opened
+		return r.missing("does not exist on the host")
 	}
 	var cause *fs.PathError
 	if errors.As(err, &cause) {

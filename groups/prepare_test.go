@@ -1,0 +1,98 @@
+package groups_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+func TestPrepareMakesTheLayout(t *testing.T) {
+	uid, gid := groups.AgentUser()
+	host := os.Geteuid()
+	l := groups.Layout{State: filepath.Join(t.TempDir(), "a/state")}
+	old := syscall.Umask(0o077) // modes do not depend on it
+	err := l.Prepare([]groups.Group{{Folder: "family"}})
+	syscall.Umask(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]struct {
+		mode os.FileMode
+		uid  int
+	}{
+		".":                   {0o700, host},
+		"groups":              {0o755, host},
+		"groups/global":       {0o755, host},
+		"groups/family":       {0o755, uid},
+		"ipc":                 {0o755, host},
+		"ipc/errors":          {0o700, host},
+		"ipc/family":          {0o755, host},
+		"ipc/family/messages": {0o755, uid},
+		"ipc/family/files":    {0o755, uid},
+		"ipc/family/input":    {0o755, uid},
+		"ipc/family/results":  {0o755, host},
+		"ipc/family/context":  {0o755, host},
+		"outbox":              {0o700, host},
+		"store":               {0o700, host},
+		"logs":                {0o700, host},
+	} {
+		info, err := os.Lstat(filepath.Join(l.State, dir))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		st := info.Sys().(*syscall.Stat_t)
+		if !info.IsDir() || info.Mode().Perm() != want.mode || int(st.Uid) != want.uid || want.uid == uid && int(st.Gid) != gid && host != uid {
+			t.Errorf("%s: %v of user %d, group %d; want %v of %d", dir, info.Mode(), st.Uid, st.Gid, want.mode, want.uid)
+		}
+	}
+	if err := l.Prepare([]groups.Group{{Folder: "family"}, {Folder: "team"}}); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestPrepareOfAV1Directory(t *testing.T) {
+	dir := t.TempDir()
+	l := groups.Layout{State: dir, Project: dir, V1: true}
+	if err := l.Prepare([]groups.Group{{Folder: "main", Main: true}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{"groups/main", "groups/global", "data/ipc/main/messages", "data/ipc/errors", "data/outbox", "store"} {
+		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", sub, err)
+		}
+	}
+}
+
+// nanoclaw #2880: the root of what is written to may itself be a planted link.
+func TestPrepareRefusesAPlantedLink(t *testing.T) {
+	for _, planted := range []string{"groups/family", "ipc/family", "ipc/family/messages", "groups"} {
+		outside, l := t.TempDir(), groups.Layout{State: t.TempDir()}
+		mkdir(t, l.State, filepath.Dir(planted))
+		symlink(t, outside, l.State, planted)
+		if err := l.Prepare([]groups.Group{{Folder: "family"}}); err == nil {
+			t.Errorf("%s is a link, and there is no error", planted)
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+			t.Errorf("%s: %d entries behind the link, %v", planted, len(entries), err)
+		}
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		layout groups.Layout
+		group  groups.Group
+	}{
+		"a relative state": {groups.Layout{State: "state"}, groups.Group{Folder: "a"}},
+		"the folder ..":    {groups.Layout{State: t.TempDir()}, groups.Group{Folder: ".."}},
+		"the folder a/b":   {groups.Layout{State: t.TempDir()}, groups.Group{Folder: "a/b"}},
+	} {
+		if err := tt.layout.Prepare([]groups.Group{tt.group}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package groups_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// race is an agent that exchanges one name for another, as fast as it can, so
+// that path leads now to its own file and now to a secret.
+type race struct {
+	name string
+	a, b string // host paths that change places
+	path string // container path that is opened meanwhile
+	host string // the same on the host, for the control
+}
+
+func races(t *testing.T, g *ground) []race {
+	t.Helper()
+	ws, leaf := g.Workspace("family"), g.IPC("family", "files")
+	write(t, "SECRET", g.Workspace("main"), "a.txt")
+	write(t, "mine", ws, "a.txt")
+	symlink(t, "../main/a.txt", ws, "leaf")
+	write(t, "mine", ws, "dir/a.txt")
+	symlink(t, "../main", ws, "link")
+	write(t, "mine", leaf, "a.txt")
+	symlink(t, g.Workspace("main"), leaf+".link")
+	return []race{
+		{"leaf", filepath.Join(ws, "a.txt"), filepath.Join(ws, "leaf"), "/workspace/group/a.txt", filepath.Join(ws, "a.txt")},
+		{"directory", filepath.Join(ws, "dir"), filepath.Join(ws, "link"), "/workspace/group/dir/a.txt", filepath.Join(ws, "dir/a.txt")},
+		{"mounted directory", leaf, leaf + ".link", "/workspace/ipc/files/a.txt", filepath.Join(leaf, "a.txt")},
+	}
+}
+
+// run flips until the opener has been tried for d, or leaked where it is to.
+func (r race) run(t *testing.T, d time.Duration, untilLeak bool, open func() (io.ReadCloser, error)) (tries, opened, leaks int) {
+	t.Helper()
+	stop := make(chan struct{})
+	var flips sync.WaitGroup
+	flips.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := unix.Renameat2(unix.AT_FDCWD, r.a, unix.AT_FDCWD, r.b, unix.RENAME_EXCHANGE); err != nil {
+				t.Errorf("exchange: %v", err)
+				return
+			}
+		}
+	})
+	defer flips.Wait()
+	defer close(stop)
+	for start := time.Now(); time.Since(start) < d && (!untilLeak || leaks == 0); tries++ {
+		f, err := open()
+		if err != nil {
+			continue
+		}
+		b, err := io.ReadAll(f)
+		if err != nil {
+			t.Errorf("read: %v", err)
+		}
+		f.Close()
+		opened++
+		if string(b) != "mine" {
+			leaks++
+		}
+	}
+	return tries, opened, leaks
+}
+
+// TOCTOU (CVE-2026-44112, CVE-2026-44113, CVE-2018-15664).
+func TestRaceAgainstTheOpenerLeaksNothing(t *testing.T) {
+	d := 2 * time.Second
+	if testing.Short() {
+		d = 200 * time.Millisecond
+	}
+	g := newGround(t)
+	m := g.mounts(t, g.family)
+	for _, r := range races(t, g) {
+		t.Run(r.name, func(t *testing.T) {
+			tries, opened, leaks := r.run(t, d, false, func() (io.ReadCloser, error) { return m.Open(r.path) })
+			if leaks > 0 {
+				t.Errorf("%d leaks in %d tries", leaks, tries)
+			}
+			if opened == 0 || opened == tries {
+				t.Errorf("%d of %d tries opened the file: the attack was none", opened, tries)
+			}
+			t.Logf("%d tries, %d opened, %d leaks", tries, opened, leaks)
+		})
+	}
+}
+
+// The control: checks that look at a name and then open it must leak, or the
+// test above proves nothing.
+func TestRaceAgainstANaiveOpenerLeaks(t *testing.T) {
+	g := newGround(t)
+	for _, r := range races(t, g)[:2] {
+		t.Run(r.name, func(t *testing.T) {
+			tries, _, leaks := r.run(t, 30*time.Second, true, func() (io.ReadCloser, error) {
+				return naiveOpen(g.Workspace("family"), r.host)
+			})
+			if leaks == 0 {
+				t.Errorf("no leak in %d tries", tries)
+			}
+		})
+	}
+}
+
+// naiveOpen looks, resolves, compares, opens.
+func naiveOpen(root, path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || !strings.HasPrefix(real, root+"/") {
+		return nil, os.ErrPermission
+	}
+	return os.Open(path)
+}

@@ -1,0 +1,175 @@
+package groups_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// code is the code of a refusal, "" for no error, "passing" for another error.
+func code(err error) string {
+	var refusal *groups.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refusal):
+		return refusal.Code
+	}
+	return "passing"
+}
+
+func TestParseJID(t *testing.T) {
+	for jid, channel := range map[string]string{
+		"web:family":                     "web",
+		"web:a_b-0":                      "web",
+		"120363000000000000@g.us":        "whatsapp",
+		"4915100000000-1400000@g.us":     "whatsapp",
+		"4915100000000@s.whatsapp.net":   "whatsapp",
+		"123456789012345@lid":            "whatsapp",
+		"slack:C024BE91L":                "slack",
+		"tg:-1001234567890":              "telegram",
+		"tg:42":                          "telegram",
+		"dc:1234567890":                  "discord",
+		"mem:Chat.1":                     "mem",
+		"web:" + strings.Repeat("a", 64): "web",
+
+		"":                                "",
+		"family":                          "",
+		"web:":                            "",
+		"web:Family":                      "",
+		"web:-a":                          "",
+		"web:a b":                         "",
+		"web:a\n":                         "",
+		"web:a\x00":                       "",
+		"web:ä":                           "",
+		"web:../x":                        "",
+		" web:a":                          "",
+		"web:" + strings.Repeat("a", 65):  "",
+		"abc@g.us":                        "",
+		"4915100000000:7@s.whatsapp.net":  "",
+		"1@g.us\n":                        "",
+		"1@g.us@g.us":                     "",
+		"slack:c024":                      "",
+		"dc:-1":                           "",
+		"mem:" + strings.Repeat("a", 300): "",
+		"\u202e1@g.us":                    "",
+	} {
+		got, err := groups.ParseJID(jid)
+		if channel == "" {
+			if code(err) != groups.CodeBadJID || got != "" {
+				t.Errorf("ParseJID(%q) = %q, %v; want bad_jid", jid, got, err)
+			}
+			continue
+		}
+		if err != nil || string(got) != jid || got.Channel() != channel {
+			t.Errorf("ParseJID(%q) = %q of channel %q, %v; want channel %q", jid, got, got.Channel(), err, channel)
+		}
+	}
+}
+
+func newRegistry(t *testing.T) *groups.Registry {
+	t.Helper()
+	r, err := groups.NewRegistry([]groups.Group{
+		{Name: "Family", Folder: "family", Chat: "web:family"},
+		{Name: "Team", Folder: "team", Chat: "120363000000000000@g.us"},
+		{Name: "Me", Folder: "main", Chat: "web:me", Main: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestAuthorizeOwnChatOnlyMainAny(t *testing.T) {
+	r := newRegistry(t)
+	for _, tt := range []struct {
+		folder, claimed string
+		want            groups.JID
+		code            string
+	}{
+		{"family", "", "web:family", ""},
+		{"family", "web:family", "web:family", ""},
+		{"family", "web:me", "", groups.CodeChatNotAllowed},
+		{"family", "120363000000000000@g.us", "", groups.CodeChatNotAllowed},
+		{"family", "web:nobody", "", groups.CodeChatNotAllowed},
+		{"family", "WEB:family", "", groups.CodeBadJID},
+		{"family", " ", "", groups.CodeBadJID},
+		{"main", "", "web:me", ""},
+		{"main", "web:family", "web:family", ""},
+		{"main", "120363000000000000@g.us", "120363000000000000@g.us", ""},
+		{"main", "web:nobody", "", groups.CodeChatUnknown},
+		{"main", "nobody", "", groups.CodeBadJID},
+		{"stranger", "", "", groups.CodeGroupUnknown},
+		{"stranger", "web:family", "", groups.CodeGroupUnknown},
+		{"Family", "web:family", "", groups.CodeGroupUnknown},
+		{"", "web:family", "", groups.CodeGroupUnknown},
+	} {
+		got, err := r.Authorize(tt.folder, tt.claimed)
+		if got != tt.want || code(err) != tt.code {
+			t.Errorf("Authorize(%q, %q) = %q, %v; want %q, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
+		}
+	}
+}
+
+// Whether another group's chat exists must not show in the refusal.
+func TestRefusalDoesNotTellWhichChatsExist(t *testing.T) {
+	r := newRegistry(t)
+	_, known := r.Authorize("family", "web:me")
+	_, unknown := r.Authorize("family", "web:no")
+	if a, b := known.Error(), unknown.Error(); strings.ReplaceAll(a, "web:me", "web:no") != b {
+		t.Errorf("the refusals differ: %q, %q", a, b)
+	}
+}
+
+func TestRegistryFindsGroups(t *testing.T) {
+	r := newRegistry(t)
+	var folders []string
+	for _, g := range r.All() {
+		folders = append(folders, g.Folder)
+		byFolder, ok := r.ByFolder(g.Folder)
+		if !ok || byFolder.Name != g.Name {
+			t.Errorf("ByFolder(%q) = %v, %v", g.Folder, byFolder, ok)
+		}
+		byChat, ok := r.ByChat(g.Chat)
+		if !ok || byChat.Name != g.Name {
+			t.Errorf("ByChat(%q) = %v, %v", g.Chat, byChat, ok)
+		}
+	}
+	if diff := cmp.Diff([]string{"family", "team", "main"}, folders); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := r.ByFolder("nobody"); ok {
+		t.Error("ByFolder finds nobody")
+	}
+	if _, ok := r.ByChat("web:nobody"); ok {
+		t.Error("ByChat finds nobody")
+	}
+	r.All()[0].Folder = "changed"
+	if _, ok := r.ByFolder("family"); !ok || r.All()[0].Folder != "family" {
+		t.Error("what All returns is not a copy")
+	}
+}
+
+func TestNewRegistryRefuses(t *testing.T) {
+	good := groups.Group{Folder: "a", Chat: "web:a"}
+	for name, list := range map[string][]groups.Group{
+		"same folder":   {good, {Folder: "a", Chat: "web:b"}},
+		"same chat":     {good, {Folder: "b", Chat: "web:a"}},
+		"two mains":     {{Folder: "a", Chat: "web:a", Main: true}, {Folder: "b", Chat: "web:b", Main: true}},
+		"folder ..":     {{Folder: "..", Chat: "web:a"}},
+		"folder global": {{Folder: "global", Chat: "web:a"}},
+		"folder errors": {{Folder: "Errors", Chat: "web:a"}},
+		"folder a/b":    {{Folder: "a/b", Chat: "web:a"}},
+		"folder .a":     {{Folder: ".a", Chat: "web:a"}},
+		"no folder":     {{Chat: "web:a"}},
+		"no chat":       {{Folder: "a"}},
+	} {
+		if _, err := groups.NewRegistry(list); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
