@@ -131,7 +131,11 @@ func (e *Error) Refusal() (code, message, hint string) { return e.Code, e.Messag
 const (
 	CodeNotFound  = "not_found"
 	CodeAmbiguous = "ambiguous_id"
-	CodeNotFailed = "not_failed"
+	CodeNotFailed = "not_failed" // it is open
+	CodeSettled   = "settled"    // nothing is left to do with it
+	CodeSending   = "sending"    // under way at this moment
+	CodeNoBytes   = "no_bytes"   // its files are no longer kept
+	CodeUnwell    = "unwell"     // of /healthz
 	CodeBadCall   = "bad_call"
 )
 

@@ -184,6 +184,8 @@ func httpStatus(code string) int {
 	switch code {
 	case CodeNotFound:
 		return http.StatusNotFound
+	case CodeUnwell:
+		return http.StatusServiceUnavailable
 	case CodeBadCall:
 		return http.StatusBadRequest
 	case "internal":

@@ -1,0 +1,248 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// DeskOptions is what a Desk works with.
+type DeskOptions struct {
+	Layout   groups.Layout
+	Groups   []groups.Group    // as configured
+	Outbox   *outbox.Outbox    // nil: there is none yet, so nothing was ever accepted
+	Channels []channel.Channel // those of the host
+	Version  string
+
+	// Running says that this is the host itself and not a command beside it;
+	// Started is since when.
+	Running bool
+	Started time.Time
+
+	Assistants func() []Assistant // nil: none
+
+	// Offer accepts an operator's file into the outbox.
+	Offer func(context.Context, Send) (outbox.Delivery, error)
+}
+
+// Desk is the Control of the process that holds the outbox.
+type Desk struct{ DeskOptions }
+
+var _ Control = (*Desk)(nil)
+
+// NewDesk returns a Desk. It owns nothing of what it is given.
+func NewDesk(o DeskOptions) *Desk { return &Desk{o} }
+
+// List returns what matches, oldest first; where there is more than the limit,
+// the newest of it.
+func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
+	limit := f.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	items := []Item{}
+	err := d.deliveries(ctx, f, limit, func(delivery outbox.Delivery) {
+		items = append(items, itemOf(delivery, false))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.Failed {
+		requests, err := d.requests(f.Group)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, requests...)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return a.Created.Compare(b.Created) })
+	return items[max(0, len(items)-limit):], nil
+}
+
+// page is how many deliveries the outbox is asked for at a time.
+const page = 500
+
+// deliveries calls each for up to limit deliveries, the newest first.
+func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
+	if d.Outbox == nil {
+		return nil
+	}
+	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen}
+	switch {
+	case f.Failed:
+		query.State = outbox.FilterFailed
+	case f.All:
+		query.State = outbox.FilterAll
+	}
+	for limit > 0 {
+		query.Limit = min(limit, page)
+		found, err := d.Outbox.List(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, delivery := range found {
+			each(delivery)
+		}
+		if len(found) < query.Limit {
+			return nil
+		}
+		limit -= len(found)
+		query.Before = found[len(found)-1].Key
+	}
+	return nil
+}
+
+// Show returns one item with all that is known of it.
+func (d *Desk) Show(ctx context.Context, id string) (Item, error) {
+	if isRequest(id) {
+		return d.request(id)
+	}
+	delivery, err := d.find(ctx, id)
+	if err != nil {
+		return Item{}, err
+	}
+	return itemOf(delivery, true), nil
+}
+
+// find finds a delivery.
+func (d *Desk) find(ctx context.Context, id string) (outbox.Delivery, error) {
+	if d.Outbox == nil {
+		return outbox.Delivery{}, notFound(id)
+	}
+	delivery, err := d.Outbox.Get(ctx, id)
+	return delivery, ofOutbox(id, err)
+}
+
+// Retry queues a failed delivery again, or puts a request back into its queue.
+func (d *Desk) Retry(ctx context.Context, id string) error {
+	if isRequest(id) {
+		return d.retryRequest(id)
+	}
+	if d.Outbox == nil {
+		return notFound(id)
+	}
+	return ofOutbox(id, d.Outbox.Retry(ctx, id))
+}
+
+// Drop gives a delivery up, or removes a request from the errors folder.
+func (d *Desk) Drop(ctx context.Context, id string) error {
+	if isRequest(id) {
+		return d.dropRequest(id)
+	}
+	if d.Outbox == nil {
+		return notFound(id)
+	}
+	return ofOutbox(id, d.Outbox.Drop(ctx, id))
+}
+
+// Send accepts a file.
+func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
+	if !slices.ContainsFunc(d.Groups, func(g groups.Group) bool { return g.Folder == s.Group }) {
+		return Item{}, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", s.Group), Hint: "see: longshore status"}
+	}
+	delivery, err := d.Offer(ctx, s)
+	if err != nil {
+		return Item{}, err
+	}
+	return itemOf(delivery, true), nil
+}
+
+// isRequest tells the name of a request in the errors folder from the key of a
+// delivery.
+func isRequest(id string) bool { return strings.HasSuffix(id, ".json") }
+
+func notFound(id string) error {
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
+}
+
+// ofOutbox turns the outbox's errors into words with a remedy.
+func ofOutbox(id string, err error) error {
+	switch {
+	case errors.Is(err, outbox.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, outbox.ErrAmbiguous):
+		return &Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
+	case errors.Is(err, outbox.ErrOpen):
+		return &Error{Code: CodeNotFailed, Message: "the delivery is still on its way", Hint: "nothing has to be done; see: longshore queue show " + id}
+	case errors.Is(err, outbox.ErrSettled):
+		return &Error{Code: CodeSettled, Message: "the delivery is settled, and there is nothing left of it to do that with", Hint: "see: longshore queue show " + id}
+	case errors.Is(err, outbox.ErrSending):
+		return &Error{Code: CodeSending, Message: "the delivery is being sent right now", Hint: "try again in a moment"}
+	case errors.Is(err, outbox.ErrNoBytes):
+		return &Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
+	}
+	return err
+}
+
+// Status describes the host, or where none runs what can be known from the
+// disk.
+func (d *Desk) Status(ctx context.Context) (Status, error) {
+	s := Status{
+		Running: d.Running, Version: d.Version, Started: d.Started, State: d.Layout.State,
+		Channels: []Channel{}, Assistants: []Assistant{}, Failures: []Item{}, Disk: DiskOf(d.Layout.State),
+	}
+	if d.Running {
+		s.PID = os.Getpid()
+		for _, c := range d.Channels {
+			s.Channels = append(s.Channels, channelOf(c))
+		}
+	}
+	if d.Assistants != nil {
+		s.Assistants = append(s.Assistants, d.Assistants()...)
+	}
+	var err error
+	if s.Groups, err = d.groups(ctx); err != nil {
+		return Status{}, err
+	}
+	err = d.deliveries(ctx, Filter{Failed: true}, RecentFailures, func(delivery outbox.Delivery) {
+		s.Failures = append(s.Failures, itemOf(delivery, false))
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s.Errors, _ = countJSON(d.Layout.Errors(), reasonSuffix) // a folder that is not there holds none
+	return s, nil
+}
+
+func channelOf(c channel.Channel) Channel {
+	s, ok := c.(channel.Status)
+	if !ok {
+		return Channel{Name: c.Name(), Connected: true}
+	}
+	connected, detail := s.Connected()
+	return Channel{Name: c.Name(), Connected: connected, Detail: detail}
+}
+
+// maxCounted is how many open deliveries are counted group by group: more
+// than the quotas of a hundred groups let in.
+const maxCounted = 10_000
+
+// groups describes each group's queue.
+func (d *Desk) groups(ctx context.Context) ([]Group, error) {
+	all := make([]Group, len(d.Groups))
+	place := map[string]*Group{}
+	for i, g := range d.Groups {
+		waiting, _ := countJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
+		all[i] = Group{
+			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: g.Chat.Channel(),
+			Main: g.Main, Waiting: waiting,
+		}
+		place[g.Folder] = &all[i]
+	}
+	err := d.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
+		if g := place[delivery.Folder]; g != nil {
+			g.Pending++
+			g.Bytes += itemOf(delivery, false).Bytes
+			g.Oldest = oldest(g.Oldest, delivery.Created)
+		}
+	})
+	return all, err
+}

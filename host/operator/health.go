@@ -1,0 +1,162 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Health answers
+//
+//	/healthz   200 while deliveries can be accepted and recorded, else 503;
+//	           either way a JSON object that says what is wrong
+//	/metrics   the host's metrics as Prometheus reads them
+//
+// A channel that is not connected makes the host no less healthy: what is
+// accepted is kept, and a restart would not help.
+func (d *Desk) Health() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		newCollector(d),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		err := d.healthy(r.Context())
+		if err != nil {
+			reply(w, nil, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string]string{"status": "ok"}) //nolint:errcheck // the caller went away
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// healthy says why nothing can be accepted, or nil.
+func (d *Desk) healthy(ctx context.Context) error {
+	if d.Outbox != nil {
+		if _, err := d.Outbox.Stats(ctx); err != nil {
+			return &Error{Code: CodeUnwell, Message: "the outbox cannot be read: " + err.Error(), Hint: "see docs/operations.md"}
+		}
+	}
+	if disk := DiskOf(d.Layout.State); disk.Total > 0 && disk.Free < noSpace {
+		return &Error{
+			Code: CodeUnwell, Message: fmt.Sprintf("%s of disk are free", humanize.IBytes(disk.Free)),
+			Hint: "make room on the file system of the state directory",
+		}
+	}
+	return nil
+}
+
+// collector asks the desk whenever it is scraped; nothing is counted twice.
+type collector struct {
+	desk *Desk
+	up, held, groups, bytes, retained, inFlight, stalled, oldest,
+	attempts, settled, errors, assistants, free *prometheus.Desc
+}
+
+func newCollector(d *Desk) *collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("longshore_"+name, help, labels, nil)
+	}
+	return &collector{
+		desk:       d,
+		up:         desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
+		held:       desc("channel_held", "Whether the channel waits for an operator.", "channel"),
+		groups:     desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
+		bytes:      desc("outbox_pending_bytes", "Bytes of their files."),
+		retained:   desc("outbox_retained_bytes", "Bytes kept of failed messages, for a retry."),
+		inFlight:   desc("outbox_sends_in_flight", "Sends that are under way."),
+		stalled:    desc("outbox_sends_stalled", "Of these, those that make no progress."),
+		oldest:     desc("outbox_oldest_seconds", "Age of the oldest delivery that is not settled; 0 where there is none."),
+		attempts:   desc("outbox_attempts_total", "Attempts to send, since the host started."),
+		settled:    desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
+		errors:     desc("errors_requests", "Refused requests in the errors folder."),
+		assistants: desc("assistants", "Assistants by state.", "state"),
+		free:       desc("disk_free_bytes", "Free space on the file system of the state directory."),
+	}
+}
+
+// Describe is a prometheus.Collector's; without descriptions a collector is
+// checked at each scrape, which is what the changing labels need.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// scrapeTime bounds a scrape: an outbox that hangs must not pile them up.
+const scrapeTime = 5 * time.Second
+
+// Collect reads what the desk knows now.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for _, ch := range c.desk.Channels {
+		gauge(c.up, number(channelOf(ch).Connected), ch.Name())
+	}
+	if c.desk.Assistants != nil {
+		states := map[string]int{}
+		for _, a := range c.desk.Assistants() {
+			states[a.State]++
+		}
+		for state, n := range states {
+			gauge(c.assistants, float64(n), state)
+		}
+	}
+	if n, err := countJSON(c.desk.Layout.Errors(), reasonSuffix); err == nil {
+		gauge(c.errors, float64(n))
+	}
+	gauge(c.free, float64(DiskOf(c.desk.Layout.State).Free))
+	c.outbox(out, gauge)
+}
+
+func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
+	if c.desk.Outbox == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	s, err := c.desk.Outbox.Stats(ctx)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(c.groups, err)
+		return
+	}
+	for _, ch := range c.desk.Channels {
+		held := 0.0
+		for _, name := range s.Held {
+			if name == ch.Name() {
+				held = 1
+			}
+		}
+		gauge(c.held, held, ch.Name())
+	}
+	gauge(c.groups, float64(s.Pending))
+	gauge(c.bytes, float64(s.Bytes))
+	gauge(c.retained, float64(s.Retained))
+	gauge(c.inFlight, float64(s.InFlight))
+	gauge(c.stalled, float64(s.Stalled))
+	age := 0.0
+	if !s.Oldest.IsZero() {
+		age = time.Since(s.Oldest).Seconds()
+	}
+	gauge(c.oldest, age)
+	out <- prometheus.MustNewConstMetric(c.attempts, prometheus.CounterValue, float64(s.Attempts))
+	for outcome, n := range map[string]int64{"sent": s.Sent, "failed": s.Failed, "uncertain": s.Uncertain} {
+		out <- prometheus.MustNewConstMetric(c.settled, prometheus.CounterValue, float64(n), outcome)
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
