@@ -19,7 +19,7 @@ const stopDelay = 5 * time.Second
 
 // Command is an Agent made of any program: each turn starts it anew with the
 // prompt on stdin, and what it prints on stdout is the answer. The session's
-// name stands in LONGSHORE_SESSION and stays the same from turn to turn.
+// name stands in LONGSHORE_CONVERSATION and stays the same from turn to turn.
 type Command struct {
 	Args []string // the program and its arguments
 	Dir  string   // working directory; empty: that of this process
@@ -48,7 +48,7 @@ func (c Command) Turn(ctx context.Context, t Turn) (Reply, error) {
 	stderr := &tail{most: 4096}
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(append(os.Environ(), t.Env...), "LONGSHORE_SESSION="+session)
+	cmd.Env = append(append(os.Environ(), t.Env...), "LONGSHORE_CONVERSATION="+session)
 	cmd.Stdin = strings.NewReader(t.Prompt)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -2,9 +2,6 @@ package agent
 
 import "strings"
 
-// scheduledNote tells an assistant that nobody wrote what it reads.
-const scheduledNote = "[Scheduled task: this was not written by a member just now.]\n\n"
-
 // LastMessage is the text of the last message in a prompt of the form
 //
 //	<messages>

@@ -49,6 +49,14 @@ func readStart(r io.Reader) (start, error) {
 	return s, nil
 }
 
+// opening is the first prompt.
+func (s start) opening() string {
+	if s.Scheduled {
+		return "[Scheduled task: no member wrote this just now.]\n\n" + s.Prompt
+	}
+	return s.Prompt
+}
+
 // env is what the assistant's programs and tools learn of the conversation.
 // A secret with a name that no shell takes is left out.
 func (s start) env() []string {

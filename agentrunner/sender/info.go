@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -55,6 +56,22 @@ func (s *Sender) Info(version string) Info {
 // stuckAfter is how long a host that runs leaves a request lying: its rescan
 // is a matter of seconds.
 const stuckAfter = time.Minute
+
+// Writable says whether requests can be queued at all.
+func (s *Sender) Writable() error {
+	dir := filepath.Join(s.config.IPC, ipc.MessagesDir)
+	stat, err := os.Stat(dir)
+	if err == nil && !stat.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err == nil {
+		err = mayWrite(dir)
+	}
+	if err != nil {
+		return s.dropProblem(err)
+	}
+	return nil
+}
 
 // pending counts the requests that lie in the queue, and how long the oldest has.
 func (s *Sender) pending() (n int, oldest time.Duration, err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 )
 
@@ -20,6 +21,20 @@ func (p *Problem) Error() string {
 		return p.Message
 	}
 	return p.Message + ": " + p.Hint
+}
+
+// Text is the problem as whole sentences.
+func (p *Problem) Text() string {
+	return capital(sentence(p.Message)) + after(capital(sentence(p.Hint)))
+}
+
+// capital begins a sentence, unless its first word is a name such as send_file.
+func capital(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if s == "" || strings.ContainsAny(word, "_.") || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func problem(code, message, hint string) *Problem {
@@ -47,5 +62,5 @@ func (s *Sender) dropProblem(err error) error {
 		return problem("no_queue", "the queue in "+quoted(s.config.IPC)+" cannot be written to",
 			"the operator must let this program's user write to its messages directory")
 	}
-	return fmt.Errorf("queue request: %w", err)
+	return fmt.Errorf("queue request: %w", asProblem(err))
 }

@@ -60,34 +60,29 @@ func (r Report) with(result ipc.Result) Report {
 	return r
 }
 
-// about is the occasion of a report, which decides what "queued" means.
-type about struct {
-	waited     time.Duration
-	noWait     bool
-	noReceipts bool
-	status     bool
-}
+// occasion decides what a status that is still open means.
+type occasion int
 
-var (
-	aboutNoReceipts = about{noReceipts: true}
-	aboutNoWait     = about{noWait: true}
-	aboutStatus     = about{status: true}
+const (
+	afterWaiting    occasion = iota // the call waited for the result
+	withoutWaiting                  // the caller did not want to
+	withoutReceipts                 // the host writes no results
+	whenAsked                       // delivery_status
+	notTaken                        // the request still lies in the queue
 )
 
-func aboutWait(d time.Duration) about { return about{waited: d} }
-
 // inWords fills in Summary.
-func (r Report) inWords(a about) Report {
+func (r Report) inWords(o occasion, waited time.Duration) Report {
 	for i := range r.Files {
 		if r.Files[i].Status == "" {
 			r.Files[i].Status = ipc.Status(r.Status)
 		}
 	}
-	r.Summary = printable(r.words(a) + r.notes())
+	r.Summary = printable(r.words(o, waited) + r.notes())
 	return r
 }
 
-func (r Report) words(a about) string {
+func (r Report) words(o occasion, waited time.Duration) string {
 	what := r.what()
 	id := ""
 	if r.MessageID != "" {
@@ -109,22 +104,24 @@ func (r Report) words(a about) string {
 	case withdrawn:
 		return "Taken back before the host accepted it: nothing was sent."
 	}
-	return r.queuedWords(a, what)
+	return r.queuedWords(o, waited, what)
 }
 
-func (r Report) queuedWords(a about, what string) string {
+func (r Report) queuedWords(o occasion, waited time.Duration, what string) string {
 	const then = "; call delivery_status with it to see how it ends; do not send it again."
-	switch {
-	case a.noReceipts:
+	switch o {
+	case withoutReceipts:
 		return "Queued " + what + ". This host gives no receipts, so nobody can say here whether it arrived; id: " + r.ID +
 			". Do not send it again unless a member says that it is missing."
-	case a.noWait:
+	case withoutWaiting:
 		return "Queued " + what + "; id: " + r.ID + then
-	case a.status:
+	case notTaken:
+		return "Not taken by the host yet: " + what + ". It lies in the queue and will be sent once the host runs; id: " + r.ID + then
+	case whenAsked:
 		return "Still on its way: " + what + r.sofar() + ". It is kept and will be sent; id: " + r.ID + ". Do not send it again; ask later."
 	}
 	return fmt.Sprintf("Still on its way after %s: %s%s. It is kept and will be sent; id: %s%s",
-		a.waited.Round(time.Second), what, r.sofar(), r.ID, then)
+		waited.Round(time.Second), what, r.sofar(), r.ID, then)
 }
 
 func (r Report) sofar() string {
@@ -140,7 +137,7 @@ func (r Report) why() string {
 	if message == "" {
 		message = "the host gave no reason (code " + r.Code + ")"
 	}
-	return sentence(message) + after(sentence(r.Hint))
+	return sentence(message) + after(capital(sentence(r.Hint)))
 }
 
 func after(s string) string {

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,9 +22,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-// MaxFiles is how many files one call may send.
-const MaxFiles = 30
 
 // ErrKeep, as the cause of a context's end, says that the program is leaving:
 // what was queued stays queued. Any other cause takes back what the host has
@@ -76,8 +72,8 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	if len(files) == 0 {
 		return Report{}, problem("invalid_argument", "no file was named", "give the path of at least one file")
 	}
-	if len(files) > MaxFiles {
-		return Report{}, problem("too_many_files", fmt.Sprintf("%d files in one call; at most %d go at once", len(files), MaxFiles),
+	if len(files) > ipc.MaxFiles {
+		return Report{}, problem("too_many_files", fmt.Sprintf("%d files in one call; at most %d go at once", len(files), ipc.MaxFiles),
 			"send them in several calls, or pack them into one archive")
 	}
 	host := s.host()
@@ -120,8 +116,8 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 	if !utf8.ValidString(text) {
 		return Report{}, problem("invalid_argument", "the text is not valid UTF-8", "send text only; send anything else as a file")
 	}
-	if len(text) > maxText {
-		return Report{}, problem("too_large", fmt.Sprintf("the text has %d bytes; a message may have %d", len(text), maxText),
+	if len(text) > ipc.MaxText {
+		return Report{}, problem("too_large", fmt.Sprintf("the text has %d bytes; a message may have %d", len(text), ipc.MaxText),
 			"write it into a file and send that, or send it in parts")
 	}
 	if isBlank(text) {
@@ -131,10 +127,6 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 	req.Text = text
 	return s.deliver(ctx, req, []ipc.Outcome{{Kind: "text"}}, nil, o)
 }
-
-// maxText leaves room for the rest of a request, and for the two bytes that
-// JSON makes of a quote or a newline.
-const maxText = ipc.MaxRequest/2 - 1024
 
 func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
 	chat := o.Chat
@@ -160,10 +152,10 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 	s.remember(id, staged)
 	known := Report{ID: id, Chat: req.Chat, Status: string(ipc.Queued), Files: parts}
 	if !s.receipts() {
-		return known.inWords(aboutNoReceipts), nil
+		return known.inWords(withoutReceipts, 0), nil
 	}
 	if o.NoWait {
-		return known.inWords(aboutNoWait), nil
+		return known.inWords(withoutWaiting, 0), nil
 	}
 	started := time.Now()
 	wait, cancel := context.WithTimeout(ctx, s.config.Wait)
@@ -173,7 +165,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 			o.Progress(*r.Progress, progressWords(*r.Progress))
 		}
 	})
-	if err != nil && wait.Err() == nil {
+	if err != nil {
 		return Report{}, fmt.Errorf("wait for the result of %s: %w", id, err)
 	}
 	if ctx.Err() != nil && !result.Status.Final() && !errors.Is(context.Cause(ctx), ErrKeep) {
@@ -182,7 +174,16 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 		}
 	}
 	s.forget(id, result)
-	return known.with(result).inWords(aboutWait(time.Since(started))), nil
+	return known.with(result).inWords(s.occasion(id, afterWaiting), time.Since(started)), nil
+}
+
+// occasion is notTaken while the request lies in the queue, and usual
+// otherwise.
+func (s *Sender) occasion(id string, usual occasion) occasion {
+	if _, err := os.Lstat(filepath.Join(s.config.IPC, ipc.MessagesDir, id+".json")); err == nil {
+		return notTaken
+	}
+	return usual
 }
 
 // withdraw takes a request back; false means that the host has it already.
@@ -193,27 +194,24 @@ func (s *Sender) withdraw(id string, known Report) (Report, bool) {
 	}
 	s.forget(id, ipc.Result{Status: withdrawn})
 	known.Status = string(withdrawn)
-	return known.inWords(aboutWait(0)), true
+	return known.inWords(afterWaiting, 0), true
 }
 
 // Status says how far an earlier call's request has come.
 func (s *Sender) Status(id string) (Report, error) {
-	if !validID(id) {
+	if !ipc.ValidID(id) {
 		return Report{}, problem("invalid_argument", "that is no request id: "+quoted(id), "use the id exactly as send_file or send_message returned it")
 	}
-	if !s.receipts() {
-		return Report{}, problem("no_receipts", "this host gives no receipts, so nothing is known of "+id,
+	result, err := s.client.Status(id)
+	if err != nil {
+		return Report{}, fmt.Errorf("read status of %s: %w", id, asProblem(err))
+	}
+	if result.Code == ipc.CodeNoReceipts {
+		return Report{}, problem(result.Code, "this host gives no receipts, so nothing is known of "+id,
 			"ask a member of the chat whether it arrived")
 	}
-	result, err := s.client.Status(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Report{}, problem("unknown_id", "no request with the id "+id+" is known", "check the id; results are kept for a limited time only")
-	}
-	if err != nil {
-		return Report{}, fmt.Errorf("read status of %s: %w", id, err)
-	}
 	s.forget(id, result)
-	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(aboutStatus), nil
+	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(s.occasion(id, whenAsked), 0), nil
 }
 
 // receipts says whether the host writes results: hosts of the older protocol

@@ -84,14 +84,3 @@ func printable(s string) string {
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// validID says whether s can be the name of a request: it becomes a part of a
-// path.
-func validID(s string) bool {
-	if s == "" || len(s) > 128 || s[0] == '.' {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '-' && r != '_' && r != '.' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
-	})
-}

@@ -50,16 +50,19 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 	case verb == "help", verb == "":
 		return help, nil
 	case verb == "ping":
-		said, err := a.call(ctx, t, "chat_info", nil)
-		return "Pong. " + said, err
+		answer, err := a.call(ctx, t, "chat_info", nil)
+		return "Pong. " + answer.text, err
 	case verb == "say" && rest != "":
-		_, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
-		return "", err
+		answer, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
+		if err == nil && !answer.bad {
+			return "", nil // the words are in the chat, nothing is to be added
+		}
+		return answer.text, err
 	case (verb == "send" || verb == "make") && isReport(rest), isReport(verb):
 		return a.report(ctx, t)
 	case verb == "send" && rest != "":
-		said, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
-		return said, err
+		answer, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
+		return answer.text, err
 	}
 	return fmt.Sprintf("I am only the sample assistant and do not know what to do with %q. Write \"help\" to see what I can do.", short(verb+" "+rest)), nil
 }
@@ -128,15 +131,15 @@ func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said, err := a.call(ctx, t, "send_files", map[string]any{"files": []any{
+	answer, err := a.call(ctx, t, "send_files", map[string]any{"files": []any{
 		map[string]any{"file_path": pdfPath, "caption": "The harbour's week, " + r.span()},
 		map[string]any{"file_path": pngPath, "caption": fmt.Sprintf("%s containers in seven days; the best was %s with %d",
 			thousands(r.boxes()), r.best().date.Format("Monday"), r.best().boxes)},
 	}})
-	if err != nil {
-		return "", err
+	if err != nil || answer.bad {
+		return answer.text, err
 	}
-	return "Here is the report, with its chart. " + said, nil
+	return "Here is the report, with its chart. " + answer.text, nil
 }
 
 // write replaces a file of the workspace as a whole: an earlier one of the

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Options are what Run needs.
+type Options struct {
+	Agent Agent
+	IPC   string       // the group's queue as this process sees it
+	Log   *slog.Logger // nil means discard
+}
+
+// Run holds one conversation: it reads the start document from stdin, then
+// takes turns until the host closes the conversation or ctx ends, neither of
+// which is an error. A turn that fails is reported to the host and ends Run
+// with its error, as v1's runner does: follow-ups that wait stay in input/ for
+// the next run. Follow-ups that come together with the close mark get a last
+// turn, since nobody else will read them.
+func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := readStart(stdin)
+	if err != nil {
+		return err
+	}
+	client := ipc.NewClient(o.IPC)
+	if err := client.ClearClose(); err != nil {
+		return fmt.Errorf("forget an earlier close mark: %w", err)
+	}
+	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env()}
+	for closed := false; ; {
+		reply, err := o.Agent.Turn(ctx, turn)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			o.Log.Error("turn failed", "group", s.Folder, "error", err)
+			if err := writeOutput(stdout, output{Status: "error", Session: turn.Session, Error: cut(err.Error())}); err != nil {
+				return err
+			}
+			return fmt.Errorf("turn: %w", err)
+		}
+		turn.Session = reply.Session
+		if err := writeOutput(stdout, success(reply)); err != nil {
+			return err
+		}
+		if closed {
+			return nil
+		}
+		var texts []string
+		texts, closed, err = client.Inputs(ctx)
+		if ctx.Err() != nil || (err == nil && len(texts) == 0) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read follow-ups: %w", err)
+		}
+		turn.Prompt = strings.Join(texts, "\n")
+	}
+}
+
+func success(r Reply) output {
+	o := output{Status: "success", Session: r.Session}
+	if r.Text != "" {
+		o.Result = &r.Text
+	}
+	return o
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// common are the flags of all that sends.
+type common struct {
+	reply, chat  string
+	json, noWait bool
+	wait         time.Duration
+}
+
+func (o *common) register(set *flag.FlagSet) {
+	set.StringVar(&o.reply, "reply-to", "", "")
+	set.StringVar(&o.chat, "chat", "", "")
+	set.BoolVar(&o.json, "json", false, "")
+	set.BoolVar(&o.noWait, "no-wait", false, "")
+	set.DurationVar(&o.wait, "wait", 0, "")
+}
+
+func (o *common) options() sender.Options {
+	return sender.Options{Chat: o.chat, ReplyTo: o.reply, NoWait: o.noWait}
+}
+
+func (c *call) send(args []string) int {
+	set := flags("send")
+	var o common
+	var f sender.File
+	o.register(set)
+	set.StringVar(&f.Caption, "caption", "", "")
+	set.StringVar(&f.Name, "name", "", "")
+	set.StringVar(&f.MIME, "mime", "", "")
+	set.StringVar(&f.As, "as", "", "")
+	paths, status, done := c.parse(set, args, 1, math.MaxInt)
+	if done {
+		return status
+	}
+	if len(paths) > 1 && (f.Name != "" || f.MIME != "") {
+		return c.usage(fmt.Errorf("send: --name and --mime go with one file, not with %d", len(paths)))
+	}
+	files := make([]sender.File, len(paths))
+	for i, path := range paths {
+		files[i] = sender.File{Path: path, Name: f.Name, MIME: f.MIME, As: f.As}
+	}
+	files[0].Caption = f.Caption
+	return c.deliver(o, func(ctx context.Context, s *sender.Sender) (sender.Report, error) {
+		return s.SendFiles(ctx, files, o.options())
+	})
+}
+
+func (c *call) message(args []string) int {
+	set := flags("message")
+	var o common
+	o.register(set)
+	words, status, done := c.parse(set, args, 1, 1)
+	if done {
+		return status
+	}
+	text := words[0]
+	if text == "-" {
+		all, err := io.ReadAll(io.LimitReader(c.stdin, ipc.MaxRequest+1))
+		if err != nil {
+			return c.fail(fmt.Errorf("read the message from stdin: %w", err))
+		}
+		text = string(all)
+	}
+	return c.deliver(o, func(ctx context.Context, s *sender.Sender) (sender.Report, error) {
+		return s.SendText(ctx, text, o.options())
+	})
+}
+
+// deliver runs what sends, with its time limit and its signals.
+func (c *call) deliver(o common, do func(context.Context, *sender.Sender) (sender.Report, error)) int {
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	if o.wait < 0 {
+		return c.usage(fmt.Errorf("--wait %s is below zero", o.wait))
+	}
+	if o.wait > 0 {
+		config.Wait = o.wait
+	}
+	ctx, stop := interrupted(true)
+	defer stop()
+	report, err := do(ctx, sender.New(config))
+	if err != nil {
+		return c.refused(err, o.json)
+	}
+	return c.report(report, o.json)
+}
+
+func (c *call) status(args []string) int {
+	set := flags("status")
+	asJSON := set.Bool("json", false, "")
+	ids, status, done := c.parse(set, args, 1, 1)
+	if done {
+		return status
+	}
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	report, err := sender.New(config).Status(ids[0])
+	if err != nil {
+		return c.refused(err, *asJSON)
+	}
+	return c.report(report, *asJSON)
+}
+
+// health is for a container's HEALTHCHECK: whether requests can be queued.
+func (c *call) health(args []string) int {
+	set := flags("health")
+	asJSON := set.Bool("json", false, "")
+	if _, status, done := c.parse(set, args, 0, 0); done {
+		return status
+	}
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	s := sender.New(config)
+	info := s.Info(version())
+	if *asJSON {
+		c.json(info)
+	} else {
+		fmt.Fprintln(c.stdout, info.Summary)
+	}
+	if err := s.Writable(); err != nil {
+		return c.fail(err)
+	}
+	return exitOK
+}

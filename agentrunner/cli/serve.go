@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/agentrunner/tools"
+)
+
+func (c *call) mcp(args []string) int {
+	if _, status, done := c.parse(flags("mcp"), args, 0, 0); done {
+		return status
+	}
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	ctx, stop := interrupted(false)
+	defer stop()
+	server := tools.Server(sender.New(config), version())
+	if err := tools.ServeStdio(ctx, server, c.stdin, c.stdout, c.logger()); err != nil {
+		return c.fail(fmt.Errorf("serve the tools: %w", err))
+	}
+	return exitOK
+}
+
+func (c *call) run(args []string) int {
+	set := flags("run")
+	name := set.String("agent", os.Getenv("LONGSHORE_AGENT"), "")
+	if _, status, done := c.parse(set, args, 0, 0); done {
+		return status
+	}
+	assistant, err := c.assistant(*name)
+	if err != nil {
+		return c.usage(err)
+	}
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	ctx, stop := interrupted(false)
+	defer stop()
+	if err := agent.Run(ctx, c.stdin, c.stdout, agent.Options{Agent: assistant, IPC: config.IPC, Log: c.logger()}); err != nil {
+		return c.fail(err)
+	}
+	return exitOK
+}
+
+// assistant makes the one that run drives.
+func (c *call) assistant(name string) (agent.Agent, error) {
+	switch name {
+	case "", "sample":
+		self, err := c.self()
+		if err != nil {
+			return nil, err
+		}
+		return sample.Agent{Tools: append(self, "mcp")}, nil
+	case "command":
+		command, err := agent.ParseCommand(os.Getenv("LONGSHORE_AGENT_COMMAND"))
+		if err != nil {
+			return nil, fmt.Errorf("LONGSHORE_AGENT_COMMAND: %w", err)
+		}
+		return command, nil
+	}
+	return nil, fmt.Errorf("run: there is no agent %q: sample or command", name)
+}
+
+// self is the argument vector that starts this program again, up to the
+// command: $LONGSHORE_AGENTRUNNER, or the executable with what stood before
+// this call's arguments, since longshore acts as agentrunner by its own first
+// argument.
+func (c *call) self() ([]string, error) {
+	if v := os.Getenv("LONGSHORE_AGENTRUNNER"); v != "" {
+		var argv []string
+		if err := json.Unmarshal([]byte(v), &argv); err != nil || len(argv) == 0 {
+			return nil, fmt.Errorf("LONGSHORE_AGENTRUNNER: %q is no JSON array of strings", v)
+		}
+		return argv, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	before := len(os.Args) - len(c.args)
+	if before < 1 || !slices.Equal(os.Args[before:], c.args) {
+		before = 1
+	}
+	return append([]string{path}, os.Args[1:before]...), nil
+}
+
+// logger writes to stderr, which is where the host of either protocol looks.
+func (c *call) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.stderr, nil))
+}

@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+)
+
+// handle binds a tool to what it does: arguments are checked against its
+// schema first, with words that a model can act on.
+func handle[A any](k kit, t mcp.Tool, do func(ctx context.Context, args A, progress progressFunc) (*mcp.CallToolResult, error)) server.ServerTool {
+	expected := shapeOf(t)
+	return server.ServerTool{Tool: t, Handler: func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var args A
+		if err := bind(t.Name, expected, req.Params.Arguments, &args); err != nil {
+			return refused(&sender.Problem{Code: "invalid_argument", Message: err.Error(),
+				Hint: "correct the arguments and call " + t.Name + " again"}), nil
+		}
+		result, err := do(ctx, args, k.progress(ctx, req))
+		var p *sender.Problem
+		if errors.As(err, &p) {
+			return refused(p), nil
+		}
+		if err != nil {
+			return broken(t.Name, err), nil
+		}
+		return result, nil
+	}}
+}
+
+// bind reads arguments into a tool's parameters. A null counts as left out,
+// which is how some CLIs write an optional parameter.
+func bind(tool string, expected shape, arguments, into any) error {
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return fmt.Errorf("the arguments are no JSON: %w", err)
+	}
+	fields := map[string]json.RawMessage{}
+	if arguments != nil {
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return fmt.Errorf("the arguments of %s must be one JSON object", tool)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if _, ok := expected.Properties[key]; !ok {
+			return unknown(tool, key, expected)
+		}
+	}
+	var missing []string
+	for _, key := range expected.Required {
+		if v, ok := fields[key]; !ok || bytes.Equal(v, []byte("null")) {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s needs %s", tool, strings.Join(missing, " and "))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields() // inside lists: the top was checked above
+	if err := decoder.Decode(into); err != nil {
+		return typeError(tool, err)
+	}
+	return nil
+}
+
+// unknown names the parameter that was most likely meant.
+func unknown(tool, key string, expected shape) error {
+	names := slices.Sorted(maps.Keys(expected.Properties))
+	meant := map[string]string{"path": "file_path", "file": "file_path", "filepath": "file_path", "filePath": "file_path",
+		"filename": "file_name", "fileName": "file_name", "name": "file_name", "mimeType": "mime_type", "mimetype": "mime_type",
+		"message": "text", "content": "text", "comment": "caption", "paths": "files", "file_paths": "files",
+		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "request_id": "id"}[key]
+	if slices.Contains(names, meant) {
+		return fmt.Errorf("%s has no parameter %q; did you mean %q?", tool, key, meant)
+	}
+	if key == "chat" || key == "chat_id" || key == "chatJid" {
+		return fmt.Errorf("%s has no parameter %q: this group sends to its own chat only, which need not be named", tool, key)
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no parameters, so none named %q", tool, key)
+	}
+	return fmt.Errorf("%s has no parameter %q; it has %s", tool, key, strings.Join(names, ", "))
+}
+
+func typeError(tool string, err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		want := map[string]string{"string": "a string", "slice": "a list", "struct": "an object"}[wrong.Type.Kind().String()]
+		return fmt.Errorf("%s: %s must be %s, not %s", tool, wrong.Field, want, article(wrong.Value))
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("%s: a file has no field %s; it has as, caption, file_name, file_path, mime_type", tool, field)
+	}
+	return fmt.Errorf("%s: %w", tool, err)
+}
+
+func article(value string) string {
+	value, _, _ = strings.Cut(value, " ") // "number 5" is a number
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + value
+}
+
+// chooseStyle checks the parameter as.
+func chooseStyle(as string) error {
+	styles := []string{"", "auto", "document", "voice", "gif", "sticker"}
+	if !slices.Contains(styles, as) {
+		return &sender.Problem{Code: "invalid_argument", Message: fmt.Sprintf("as is %q", as),
+			Hint: "it is one of " + strings.Join(styles[1:], ", ")}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+)
+
+//go:embed send_attachment.md
+var sendAttachmentText string
+
+// SendAttachmentArgs are the parameters of send_attachment.
+type SendAttachmentArgs struct {
+	Content string `json:"content_base64" jsonschema_description:"The file's bytes in standard base64, with padding; at most 20 MiB of bytes."`
+	Name    string `json:"file_name" jsonschema_description:"Name to show in the chat, with its extension."`
+	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
+	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
+	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+}
+
+func (k kit) sendAttachment() server.ServerTool {
+	t := tool[SendAttachmentArgs, sender.Report](k, "send_attachment", "Send content as a file to the chat", sendAttachmentText, false)
+	return handle(k, t, func(ctx context.Context, a SendAttachmentArgs, progress progressFunc) (*mcp.CallToolResult, error) {
+		report, err := k.sender.SendContent(ctx, a.Content,
+			sender.File{Name: a.Name, MIME: a.MIME, Caption: a.Caption},
+			sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+		if err != nil {
+			return nil, err
+		}
+		return answered(report), nil
+	})
+}

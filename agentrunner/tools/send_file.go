@@ -1,0 +1,41 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+)
+
+//go:embed send_file.md
+var sendFileText string
+
+// SendFileArgs are the parameters of send_file.
+type SendFileArgs struct {
+	Path    string `json:"file_path" jsonschema_description:"Path of the file: absolute, or relative to the working directory."`
+	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat, with its extension. Default: the file's own."`
+	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from the name and the content, which win over a wrong one."`
+	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
+	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+}
+
+func (k kit) sendFile() server.ServerTool {
+	t := tool[SendFileArgs, sender.Report](k, "send_file", "Send a file to the chat", sendFileText, false)
+	return handle(k, t, func(ctx context.Context, a SendFileArgs, progress progressFunc) (*mcp.CallToolResult, error) {
+		if err := chooseStyle(a.As); err != nil {
+			return nil, err
+		}
+		report, err := k.sender.SendFiles(ctx,
+			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, As: a.As}},
+			sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+		if err != nil {
+			return nil, err
+		}
+		return answered(report), nil
+	})
+}

@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+)
+
+//go:embed send_files.md
+var sendFilesText string
+
+// SendFilesArgs are the parameters of send_files.
+type SendFilesArgs struct {
+	Files   []OneFile `json:"files" jsonschema_description:"The files, in the order in which they are to appear; 1 to 32."`
+	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Chat    string    `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+}
+
+// OneFile is one file of several.
+type OneFile struct {
+	Path    string `json:"file_path" jsonschema_description:"Path of the file: absolute, or relative to the working directory."`
+	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat. Default: the file's own."`
+	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
+	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with this file."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown; see send_file."`
+}
+
+func (k kit) sendFiles() server.ServerTool {
+	t := tool[SendFilesArgs, sender.Report](k, "send_files", "Send several files to the chat", sendFilesText, false)
+	return handle(k, t, func(ctx context.Context, a SendFilesArgs, progress progressFunc) (*mcp.CallToolResult, error) {
+		files := make([]sender.File, 0, len(a.Files))
+		for _, f := range a.Files {
+			if err := chooseStyle(f.As); err != nil {
+				return nil, err
+			}
+			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, As: f.As})
+		}
+		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+		if err != nil {
+			return nil, err
+		}
+		return answered(report), nil
+	})
+}

@@ -1,0 +1,120 @@
+// Package tools is the MCP server that an assistant's CLI starts in its
+// container: the tools by which a model sends files and words to its chat.
+//
+// Each tool has a file for its parameters and a text beside it that the model
+// reads. What the tools do is [sender]'s part; this package knows only how it
+// is called over MCP. It opens no connection but stdin and stdout.
+package tools
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+)
+
+// Name is the server's name, which CLIs put before the tools' own.
+const Name = "longshore"
+
+//go:embed instructions.md
+var instructions string
+
+// Server returns the MCP server with the tools of s. version is shown to
+// clients and by chat_info.
+func Server(s *sender.Sender, version string) *server.MCPServer {
+	m := server.NewMCPServer(Name, version,
+		server.WithToolCapabilities(false),
+		server.WithRecovery(),
+		server.WithInstructions(instructions),
+	)
+	k := kit{sender: s, server: m, version: version}
+	m.AddTools(k.sendFile(), k.sendFiles(), k.sendAttachment(), k.sendMessage(), k.deliveryStatus(), k.chatInfo())
+	return m
+}
+
+// kit is what the tools share.
+type kit struct {
+	sender  *sender.Sender
+	server  *server.MCPServer
+	version string
+}
+
+// tool describes one tool. Its parameters are the fields of A, its structured
+// result is an R.
+func tool[A, R any](k kit, name, title, text string, reads bool) mcp.Tool {
+	t := mcp.NewTool(name, mcp.WithDescription(text), mcp.WithInputSchema[A](), mcp.WithOutputSchema[R](),
+		mcp.WithTitleAnnotation(title),
+		mcp.WithReadOnlyHintAnnotation(reads),
+		mcp.WithDestructiveHintAnnotation(false),
+		mcp.WithIdempotentHintAnnotation(reads),
+		mcp.WithOpenWorldHintAnnotation(!reads),
+	)
+	// Claude Code hides tools behind a search unless a server asks it not to.
+	t.Meta = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true})
+	if !k.sender.Main() {
+		t.RawInputSchema = without(t.RawInputSchema, "chat")
+	}
+	return t
+}
+
+// without takes one property out of an object's schema. Only the main group
+// may name a chat, so no other model is offered the parameter.
+func without(schema json.RawMessage, property string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
+		return schema
+	}
+	delete(properties, property)
+	kept, err := json.Marshal(properties)
+	if err != nil {
+		return schema
+	}
+	fields["properties"] = kept
+	smaller, err := json.Marshal(fields)
+	if err != nil {
+		return schema
+	}
+	return smaller
+}
+
+// shape is what a call's arguments are held against.
+type shape struct {
+	Properties map[string]json.RawMessage `json:"properties"`
+	Required   []string                   `json:"required"`
+}
+
+func shapeOf(t mcp.Tool) shape {
+	var s shape
+	// The schema is our own, from a Go type: were it broken, every call's test would say so.
+	_ = json.Unmarshal(t.RawInputSchema, &s)
+	slices.Sort(s.Required)
+	return s
+}
+
+// answered is the result of a call that reached the queue. Text and structure
+// each say everything, since CLIs show a model only one of them.
+func answered(r sender.Report) *mcp.CallToolResult {
+	result := mcp.NewToolResultStructured(r, r.Summary)
+	result.IsError = r.Failed()
+	return result
+}
+
+// refused is the result of a call that a model can correct.
+func refused(p *sender.Problem) *mcp.CallToolResult {
+	result := answered(sender.Report{Status: "refused", Summary: p.Text(), Code: p.Code, Message: p.Message, Hint: p.Hint})
+	result.IsError = true
+	return result
+}
+
+// broken is the result of a call that failed for no reason a model can do
+// something about.
+func broken(tool string, err error) *mcp.CallToolResult {
+	return refused(&sender.Problem{Code: "internal", Message: fmt.Sprintf("%s did not work: %v", tool, err),
+		Hint: "call it once more; if it fails again, tell the operator"})
+}

@@ -1,0 +1,136 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// workers is how many calls are served at once; each waits for a chat
+// platform most of its time.
+const workers = 32
+
+// ServeStdio serves one client until stdin ends or ctx does; neither is an
+// error. Calls that are in flight when stdin ends are still answered. When ctx
+// ends they are not, and whether their requests are taken back depends on
+// ctx's cause: see [sender.ErrKeep]. A process may call it once at a time, for
+// mcp-go's stdio session belongs to the process.
+func ServeStdio(ctx context.Context, m *server.MCPServer, stdin io.Reader, stdout io.Writer, logger *slog.Logger) error {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	stdio := server.NewStdioServer(m)
+	server.WithWorkerPoolSize(workers)(stdio)
+	stdio.SetErrorLogger(log.New(logWriter{logger}, "", 0))
+	gate := newGate(ctx, stdin, stdout)
+	err := stdio.Listen(ctx, gate, gate)
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// logWriter makes log lines of what mcp-go reports.
+type logWriter struct{ logger *slog.Logger }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.logger.Warn("mcp", "error", string(bytes.TrimSpace(p)))
+	return len(p), nil
+}
+
+// gate stands between the server and its streams and holds back the end of
+// stdin while requests are unanswered. Without it mcp-go would cancel them at
+// once, and a client that writes its calls and closes, as a shell's pipe does,
+// would get no reply.
+type gate struct {
+	ctx context.Context
+	in  *bufio.Reader
+	out io.Writer
+
+	rest []byte // of the line that is being handed on
+
+	mu     sync.Mutex
+	open   map[string]int // unanswered requests by id
+	change chan struct{}  // closed and replaced at each answer
+}
+
+func newGate(ctx context.Context, in io.Reader, out io.Writer) *gate {
+	return &gate{ctx: ctx, in: bufio.NewReader(in), out: out, open: map[string]int{}, change: make(chan struct{})}
+}
+
+// Read hands on whole lines, noting the requests in them, and reports the end
+// of stdin only once all of them are answered.
+func (g *gate) Read(p []byte) (int, error) {
+	if len(g.rest) == 0 {
+		line, err := g.in.ReadBytes('\n')
+		if len(line) == 0 {
+			g.drain()
+			return 0, err
+		}
+		if line[len(line)-1] != '\n' { // the last one, cut or unterminated
+			line = append(line, '\n')
+		}
+		g.note(line, +1)
+		g.rest = line
+	}
+	n := copy(p, g.rest)
+	g.rest = g.rest[n:]
+	return n, nil
+}
+
+// Write hands on one message, which mcp-go writes at once.
+func (g *gate) Write(p []byte) (int, error) {
+	n, err := g.out.Write(p)
+	g.note(p, -1)
+	return n, err
+}
+
+// note counts a request up (by is +1) and an answer down. A line that is
+// neither, or is broken, counts for nothing; nor does a subscription, which is
+// only answered when it ends.
+func (g *gate) note(line []byte, by int) {
+	var m struct {
+		ID     any    `json:"id"`
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(line, &m) != nil || m.ID == nil || (m.Method != "") != (by > 0) ||
+		strings.HasPrefix(m.Method, "subscriptions/") {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := fmt.Sprintf("%T %v", m.ID, m.ID) // 1 and "1" are two ids, 1 and 1.0 are one
+	if g.open[id] += by; g.open[id] <= 0 {
+		delete(g.open, id)
+	}
+	close(g.change)
+	g.change = make(chan struct{})
+}
+
+// drain waits until every request is answered. Each call answers within its
+// own time limit, so this ends.
+func (g *gate) drain() {
+	for {
+		g.mu.Lock()
+		left, change := len(g.open), g.change
+		g.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-change:
+		case <-g.ctx.Done():
+			return
+		}
+	}
+}
