@@ -1,0 +1,186 @@
+package outbox_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// killer ends the process in a step.
+type killer struct {
+	step string
+	mu   sync.Mutex
+	left int
+}
+
+func (k *killer) at(step string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if step != k.step {
+		return
+	}
+	if k.left--; k.left == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+// remote is the channel to the test's platform.
+type remote struct {
+	fake
+	url   string
+	newID bool // a mutant
+	kill  *killer
+}
+
+func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if r.newID {
+		m.ID = rand.Text()
+	}
+	var body io.Reader
+	if m.File != nil {
+		f, err := m.File.Open()
+		if err != nil {
+			return channel.Receipt{}, err
+		}
+		defer f.Close()
+		body = f
+	}
+	q := url.Values{"id": {m.ID}, "chat": {string(m.Chat)}, "text": {m.Text}}
+	if _, err := get(ctx, http.MethodPost, r.url+"/send", q, body); err != nil {
+		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Message: "no answer", Err: err}
+	}
+	r.kill.at("shown")
+	return channel.Receipt{ID: m.ID}, nil
+}
+
+// remoteAsker is the same for a platform that can be asked.
+type remoteAsker struct{ *remote }
+
+func (r remoteAsker) Sent(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+	status, err := get(ctx, http.MethodGet, r.url+"/sent", url.Values{"id": {m.ID}}, nil)
+	if err != nil || status == http.StatusNotFound {
+		return nil, err
+	}
+	return &channel.Receipt{ID: m.ID}, nil
+}
+
+// host is the process that is killed: it carries requests from a spool into
+// an outbox, which sends them, until nothing is left.
+func host() error {
+	dir, mutant := os.Getenv("OUTBOX_TEST_DIR"), os.Getenv("OUTBOX_TEST_MUTANT")
+	k := &killer{}
+	step, left, _ := strings.Cut(os.Getenv("OUTBOX_TEST_KILL"), ":")
+	k.step = step
+	k.left, _ = strconv.Atoi(left)
+	r := &remote{fake: fake{name: "fake"}, url: os.Getenv("OUTBOX_TEST_URL"), kill: k, newID: mutant == "new id per attempt"}
+	var ch channel.Channel = r
+	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
+		ch = remoteAsker{r}
+	}
+	news := make(chan struct{}, 1)
+	o, err := outbox.Open(context.Background(), outbox.Options{
+		Dir: filepath.Join(dir, "outbox"), Channels: []channel.Channel{ch},
+		Trace: func(_, _, step string) { k.at(step) },
+		OnUpdate: func(outbox.Delivery) {
+			select {
+			case news <- struct{}{}:
+			default:
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- o.Run(ctx) }()
+	if err := spool(o, filepath.Join(dir, "spool"), k, mutant == "put returns before the record"); err != nil {
+		cancel()
+		return err
+	}
+	for {
+		s, err := o.Stats(context.Background())
+		if err != nil || s.Pending == 0 {
+			cancel()
+			<-ran
+			return err
+		}
+		<-news
+	}
+}
+
+// spool accepts the requests: snapshot, record, unlink. early is a mutant that
+// unlinks first.
+func spool(o *outbox.Outbox, dir string, k *killer, early bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		k.at("read")
+		d, err := accept(o, path, e.Name())
+		if err != nil {
+			return err
+		}
+		k.at("copied")
+		record := func() error {
+			err := o.Put(context.Background(), []outbox.Delivery{d})
+			k.at("recorded")
+			return err
+		}
+		unlink := func() error {
+			err := os.Remove(path)
+			k.at("unlinked")
+			return err
+		}
+		steps := []func() error{record, unlink}
+		if early {
+			steps = []func() error{unlink, record}
+		}
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func accept(o *outbox.Outbox, path, name string) (outbox.Delivery, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	b, err := o.CopyFile(context.Background(), f, st.Size())
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	var i int
+	if _, err := fmt.Sscanf(name, "%d", &i); err != nil {
+		return outbox.Delivery{}, err
+	}
+	_, chat, _ := request(i)
+	d := text(chat, name+"a", name+"b")
+	d.Parts[1].File = &outbox.File{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name}
+	return d, nil
+}
