@@ -170,6 +170,9 @@ var envReference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 func (c *checker) expand(key string, value Secret) Secret {
 	match := envReference.FindStringSubmatch(value.Reveal())
 	if match == nil {
+		if strings.Contains(value.Reveal(), "${") {
+			c.bad(key, "${ stands inside a longer value", "only a whole value can come from the environment: ${NAME} and nothing else")
+		}
 		return value
 	}
 	found := c.env(match[1])

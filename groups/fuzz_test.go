@@ -91,7 +91,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, p := range problems(t, err) {
-			if p.Line < 1 || p.Line > strings.Count(text, "\n")+2 || p.Message == "" {
+			if p.Line < 1 || p.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 || p.Message == "" {
 				t.Fatalf("problem %+v", p)
 			}
 			if strings.ContainsFunc(p.Error(), func(r rune) bool { return r < ' ' && r != '\n' }) {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml/token"
 )
@@ -48,13 +49,16 @@ type source struct {
 }
 
 func newSource(name string, b []byte) *source {
-	return &source{name: name, text: b, lines: strings.Split(string(b), "\n"), places: make(map[string]*token.Position)}
+	// One kind of line's end, so that lines are counted as the parser does.
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
+	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), places: make(map[string]*token.Position)}
 }
 
 // bad notes a problem with the value at key. A key that is absent stands at
 // the nearest one above it.
 func (s *source) bad(key, message, hint string) {
-	if slices.ContainsFunc(s.problems, func(p *Problem) bool { return p.Key == key && key != "" }) {
+	shown := printable(key)
+	if slices.ContainsFunc(s.problems, func(p *Problem) bool { return p.Key == shown && key != "" }) {
 		return // the first one says why the value is not what it should be
 	}
 	at := key
@@ -65,9 +69,9 @@ func (s *source) bad(key, message, hint string) {
 }
 
 func (s *source) badAt(pos *token.Position, key, message, hint string) {
-	p := &Problem{File: s.name, Line: 1, Column: 1, Key: key, Message: message, Hint: hint}
+	p := &Problem{File: s.name, Line: 1, Column: 1, Key: printable(key), Message: printable(message), Hint: hint}
 	if pos != nil {
-		p.Line, p.Column = pos.Line, pos.Column
+		p.Line, p.Column = min(max(pos.Line, 1), len(s.lines)), pos.Column
 	}
 	p.excerpt = s.excerpt(p.Line, p.Column)
 	s.problems = append(s.problems, p)
@@ -84,16 +88,24 @@ func (s *source) line(key string) int {
 	return 1
 }
 
+// printable makes foreign text fit for a terminal and a log: control and bidi
+// characters in it show as a mark.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
 // keyAhead is a key and its colon, at the start of what is left of a line.
 var keyAhead = regexp.MustCompile(`^[A-Za-z0-9_.-]+ *:( |$)`)
 
 // excerpt shows a line with a caret at column, and of the line only the key
 // that stands there: anything else may be a secret, and this goes to logs.
 func (s *source) excerpt(line, column int) string {
-	if line < 1 || line > len(s.lines) {
-		return ""
-	}
-	text := []rune(strings.TrimRight(s.lines[line-1], "\r"))
+	text := []rune(s.lines[line-1])
 	if column < 1 || column > len(text) {
 		return ""
 	}
