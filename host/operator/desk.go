@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -101,46 +100,56 @@ func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(ou
 }
 
 // Show returns one item with all that is known of it.
-func (d *Desk) Show(ctx context.Context, id string) (Item, error) {
-	if isRequest(id) {
-		return d.request(id)
-	}
-	delivery, err := d.find(ctx, id)
+func (d *Desk) Show(ctx context.Context, id string) (item Item, err error) {
+	err = d.locate(id, func() error {
+		item, err = d.request(id)
+		return err
+	}, func() error {
+		delivery, err := d.Outbox.Get(ctx, id)
+		item = itemOf(delivery, true)
+		return ofOutbox(id, err)
+	})
 	if err != nil {
 		return Item{}, err
 	}
-	return itemOf(delivery, true), nil
-}
-
-// find finds a delivery.
-func (d *Desk) find(ctx context.Context, id string) (outbox.Delivery, error) {
-	if d.Outbox == nil {
-		return outbox.Delivery{}, notFound(id)
-	}
-	delivery, err := d.Outbox.Get(ctx, id)
-	return delivery, ofOutbox(id, err)
+	return item, nil
 }
 
 // Retry queues a failed delivery again, or puts a request back into its queue.
 func (d *Desk) Retry(ctx context.Context, id string) error {
-	if isRequest(id) {
-		return d.retryRequest(id)
-	}
-	if d.Outbox == nil {
-		return notFound(id)
-	}
-	return ofOutbox(id, d.Outbox.Retry(ctx, id))
+	return d.locate(id,
+		func() error { return d.retryRequest(id) },
+		func() error { return ofOutbox(id, d.Outbox.Retry(ctx, id)) })
 }
 
 // Drop gives a delivery up, or removes a request from the errors folder.
 func (d *Desk) Drop(ctx context.Context, id string) error {
-	if isRequest(id) {
-		return d.dropRequest(id)
+	return d.locate(id,
+		func() error { return d.dropRequest(id) },
+		func() error { return ofOutbox(id, d.Outbox.Drop(ctx, id)) })
+}
+
+// locate tries where an item of that id is likely to lie, and then the other
+// place.
+func (d *Desk) locate(id string, request, delivery func() error) error {
+	ask := []func() error{request, delivery}
+	switch {
+	case d.Outbox == nil:
+		ask = ask[:1]
+	case !mayBeRequest(id):
+		ask[0], ask[1] = ask[1], ask[0]
 	}
-	if d.Outbox == nil {
-		return notFound(id)
+	for _, try := range ask {
+		if err := try(); !isNotFound(err) {
+			return err
+		}
 	}
-	return ofOutbox(id, d.Outbox.Drop(ctx, id))
+	return notFound(id)
+}
+
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeNotFound
 }
 
 // Send accepts a file.
@@ -154,10 +163,6 @@ func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 	}
 	return itemOf(delivery, true), nil
 }
-
-// isRequest tells the name of a request in the errors folder from the key of a
-// delivery.
-func isRequest(id string) bool { return strings.HasSuffix(id, ".json") }
 
 func notFound(id string) error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}

@@ -66,14 +66,14 @@ func (p *patient) database(withLog bool) string {
 	defer db.Close()
 	_, err = db.Exec("PRAGMA journal_mode=WAL; CREATE TABLE delivery (k TEXT); CREATE INDEX i ON delivery (k)")
 	p.must(err)
-	for i := range 500 {
-		_, err := db.Exec("INSERT INTO delivery VALUES (?)", fmt.Sprintf("%0100d", i))
-		p.must(err)
-	}
+	_, err = db.Exec("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 500) INSERT INTO delivery SELECT printf('%0100d', i) FROM n")
+	p.must(err)
 	if !withLog {
 		return path
 	}
 	// Closing would fold the log in, so what a crash leaves is copied aside.
+	_, err = db.Exec("PRAGMA wal_checkpoint(TRUNCATE); CREATE TABLE late (k TEXT)")
+	p.must(err)
 	aside := p.t.TempDir()
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(path + suffix)

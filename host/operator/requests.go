@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// refused is the state of a request in the errors folder.
+const refused = "refused"
+
+// requests lists the errors folder.
+func (d *Desk) requests(group string) ([]Item, error) {
+	entries, err := ipc.ListErrors(d.Layout.IPCDir())
+	if err != nil {
+		return nil, fmt.Errorf("list the errors folder: %w", err)
+	}
+	var items []Item
+	for _, x := range entries {
+		if group == "" || x.Folder == group {
+			items = append(items, ofRequest(x))
+		}
+	}
+	return items, nil
+}
+
+// request reads one entry. It is notFound also where the folder has no such
+// entry.
+func (d *Desk) request(id string) (Item, error) {
+	x, body, err := ipc.ReadError(d.Layout.IPCDir(), entryName(id))
+	if err != nil {
+		return Item{}, ofErrors(id, err)
+	}
+	item := ofRequest(x)
+	item.Raw = string(body)
+	return item, nil
+}
+
+func (d *Desk) retryRequest(id string) error {
+	_, err := ipc.RetryError(d.Layout.IPCDir(), entryName(id))
+	return ofErrors(id, err)
+}
+
+func (d *Desk) dropRequest(id string) error {
+	return ofErrors(id, ipc.DropError(d.Layout.IPCDir(), entryName(id)))
+}
+
+// entryName takes the end away from a name that was copied from a listing of
+// the folder itself.
+func entryName(id string) string { return strings.TrimSuffix(id, ".json") }
+
+// mayBeRequest says whether id could name a request in the errors folder: a
+// delivery's key has none but hexadecimal digits, and the names in the folder
+// begin with that of a group and a hyphen. What others left there may be
+// called anything, so that a key is looked for in both places.
+func mayBeRequest(id string) bool { return strings.Trim(id, "0123456789abcdef") != "" }
+
+func ofRequest(x ipc.Quarantined) Item {
+	item := Item{
+		ID: x.Name, Kind: Request, Group: x.Folder, Request: x.Request, State: refused,
+		Created: x.First, Bytes: x.Size, Attempts: x.Attempts, Code: x.Code, Message: x.Message, Hint: x.Hint,
+	}
+	if x.Code == "" {
+		item.Code, item.Message = "no_reason", "nothing says why it lies here"
+		item.Hint = "look at it with: longshore errors show " + x.Name
+	}
+	return item
+}
+
+// ofErrors turns the errors of the folder into words with a remedy.
+func ofErrors(id string, err error) error {
+	switch {
+	case errors.Is(err, ipc.ErrNoEntry):
+		return notFound(id)
+	case errors.Is(err, ipc.ErrNoBody):
+		return &Error{
+			Code: CodeNoBytes, Message: "the request itself was not kept: it was too large, no plain file, or of no known group",
+			Hint: "read why with: longshore errors show " + id,
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return notFound(id)
+	}
+	return err
+}
