@@ -29,7 +29,7 @@ func cleanPath(p string) (string, error) {
 	case strings.Contains(p, "://") || len(p) >= 5 && strings.EqualFold(p[:5], "file:"):
 		return "", badPath("a URL is not a path", "write the path of a file, such as /workspace/group/report.pdf; fetch what lies elsewhere first")
 	case p[0] != '/':
-		return "", badPath("the path is relative", "write the whole path, such as /workspace/group/"+printable(firstBytes(p, 100))
+		return "", badPath("the path is relative", "write the whole path, such as /workspace/group/"+printable(firstBytes(p, 100)))
 	case strings.HasSuffix(p, "/"):
 		return "", badPath("the path ends with a slash, as a directory's does", "name a file in it")
 	}
