@@ -2,7 +2,6 @@ package sender
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -144,17 +141,17 @@ func (c *checkedFile) classify(size int64, host hostView) error {
 	return c.fits(host)
 }
 
-// fits names limit and remedy where the file is too large for its kind.
+// fits names limit and remedy where the file is too large for its kind. Where
+// the host told no limits, it is the one to judge.
 func (c *checkedFile) fits(host hostView) error {
-	if c.limit == 0 || c.info.Size <= c.limit {
+	if len(host.context.Limits) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s is %s; %s takes %s up to %s", quoted(c.info.Name), size(c.info.Size),
-		host.channel(), plural(c.info.Kind), size(c.limit))
-	if document := host.limit(media.Document); c.info.Kind != media.Document && c.info.Size <= document {
-		return problem("file_too_large", message, `call again with as "document", which may have up to `+size(document))
+	limits := media.Limits{Kinds: map[media.Kind]media.Limit{}}
+	for kind, bytes := range host.context.Limits {
+		limits.Kinds[media.Kind(kind)] = media.Limit{Bytes: bytes}
 	}
-	return problem("file_too_large", message, "make it smaller: compress it, lower its resolution or split it")
+	return asProblem(limits.Check(host.channel(), c.info))
 }
 
 // asProblem turns a refusal of another package into a Problem.
@@ -166,18 +163,6 @@ func asProblem(err error) error {
 		return problem(r.Refusal())
 	}
 	return err
-}
-
-func size(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
-
-func plural(k media.Kind) string {
-	switch k {
-	case media.Audio:
-		return "audio"
-	case media.Voice:
-		return "voice notes"
-	}
-	return string(k) + "s"
 }
 
 // hostView is what the host told of itself; the zero value is a host that says

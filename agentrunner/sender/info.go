@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Info answers "is this working?" and "what may I send where?".
@@ -49,7 +50,7 @@ func (s *Sender) Info(version string) Info {
 	pending, oldest, err := s.pending()
 	info.Pending = pending
 	info.Working = err == nil && oldest < stuckAfter
-	info.Summary = printable(info.words(s, host, err, oldest))
+	info.Summary = media.Printable(info.words(s, host, err, oldest))
 	return info
 }
 
@@ -111,7 +112,7 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 			if n > 0 {
 				b.WriteString(",")
 			}
-			fmt.Fprintf(&b, " %s %s", kind, size(i.Limits[kind]))
+			fmt.Fprintf(&b, " %s %s", kind, media.Size(i.Limits[kind]))
 		}
 		b.WriteString(".")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Report is what became of one call. Summary says all of it in words and names
@@ -44,11 +45,11 @@ func (r Report) with(result ipc.Result) Report {
 		r.Chat = result.Chat
 	}
 	r.Channel, r.MessageID, r.Progress = result.Channel, result.MessageID, result.Progress
-	r.Code, r.Message, r.Hint = result.Code, printable(result.Message), printable(result.Hint)
+	r.Code, r.Message, r.Hint = result.Code, media.Printable(result.Message), media.Printable(result.Hint)
 	if len(result.Parts) > 0 {
 		r.Files = make([]ipc.Outcome, len(result.Parts))
 		for i, part := range result.Parts {
-			part.Name, part.Message, part.Hint, part.Note = printable(part.Name), printable(part.Message), printable(part.Hint), printable(part.Note)
+			part.Name, part.Message, part.Hint, part.Note = media.Printable(part.Name), media.Printable(part.Message), media.Printable(part.Hint), media.Printable(part.Note)
 			r.Files[i] = part
 		}
 	}
@@ -78,7 +79,7 @@ func (r Report) inWords(o occasion, waited time.Duration) Report {
 			r.Files[i].Status = ipc.Status(r.Status)
 		}
 	}
-	r.Summary = printable(r.words(o, waited) + r.notes())
+	r.Summary = media.Printable(r.words(o, waited) + r.notes())
 	return r
 }
 

@@ -29,7 +29,7 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 		limit = maxStaged
 	}
 	if c.info.Size > limit {
-		return "", problem("file_too_large", fmt.Sprintf("%s is %s; a copy may have up to %s", quoted(c.info.Name), size(c.info.Size), size(limit)),
+		return "", problem("file_too_large", fmt.Sprintf("%s is %s; a copy may have up to %s", quoted(c.info.Name), media.Size(c.info.Size), media.Size(limit)),
 			"move the file to /workspace/group, from where it is sent without a copy")
 	}
 	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
@@ -37,7 +37,7 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 	}
 	rel, err := s.client.Stage(c.info.Name, &capped{r: c.file, left: limit})
 	if errors.Is(err, errGrew) {
-		return "", problem("file_too_large", quoted(c.info.Name)+" grew beyond "+size(limit)+" while it was copied", "wait until it is written, then call again")
+		return "", problem("file_too_large", quoted(c.info.Name)+" grew beyond "+media.Size(limit)+" while it was copied", "wait until it is written, then call again")
 	}
 	if err != nil {
 		return "", s.dropProblem(err)
@@ -98,8 +98,8 @@ func decodeContent(content string) ([]byte, error) {
 	case strings.HasPrefix(content, "data:"):
 		return nil, problem("invalid_argument", "content_base64 begins with a data: prefix", `give only what follows "base64,"`)
 	case base64.StdEncoding.DecodedLen(len(content)) > MaxContent+2:
-		return nil, problem("file_too_large", "the content has about "+size(int64(base64.StdEncoding.DecodedLen(len(content))))+
-			"; a call may carry "+size(MaxContent), "write it to a file in /workspace/group and use send_file")
+		return nil, problem("file_too_large", "the content has about "+media.Size(int64(base64.StdEncoding.DecodedLen(len(content))))+
+			"; a call may carry "+media.Size(MaxContent), "write it to a file in /workspace/group and use send_file")
 	case strings.ContainsAny(content, "-_"):
 		return nil, problem("invalid_argument", "content_base64 is in the URL alphabet", "use standard base64, with + and /")
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // what names the parts: "report.pdf (1.2 MB, document)", "the text", "3 files: …".
@@ -40,7 +40,7 @@ func partWords(f ipc.Outcome) string {
 	if f.Name == "" || f.Kind == "" {
 		return partName(f)
 	}
-	return fmt.Sprintf("%s (%s, %s)", f.Name, size(f.Size), f.Kind)
+	return fmt.Sprintf("%s (%s, %s)", f.Name, media.Size(f.Size), f.Kind)
 }
 
 // notes are what the host remarks on single parts, such as a picture that went
@@ -56,7 +56,7 @@ func (r Report) notes() string {
 }
 
 func progressWords(p ipc.Progress) string {
-	return size(p.Sent) + " of " + size(p.Total)
+	return media.Size(p.Sent) + " of " + media.Size(p.Total)
 }
 
 // quoted shows foreign text so that it can neither end its line nor steer a
@@ -66,21 +66,7 @@ func quoted(s string) string {
 	if runes := []rune(s); len(runes) > longest {
 		s = string(runes[:longest]) + "…"
 	}
-	return strconv.Quote(printable(s))
-}
-
-// printable replaces what does not print: control characters and the marks
-// that turn the direction of text around. A newline becomes a space.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			return '?'
-		}
-		return r
-	}, s)
+	return strconv.Quote(s)
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
