@@ -203,7 +203,7 @@ func tooManyFiles() *Refusal {
 func quote(s string) string {
 	const most = 64
 	if len(s) > most {
-		return fmt.Sprintf("%+q…", s[:most])
+		return fmt.Sprintf("%+q...", s[:most])
 	}
 	return fmt.Sprintf("%+q", s)
 }

@@ -1,0 +1,311 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func clientOf(t *testing.T) (*Spool, *Client, string) {
+	t.Helper()
+	dir := prepare(t, "fam")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+	t.Cleanup(func() { s.Close() })
+	return s, NewClient(filepath.Join(dir, "fam")), filepath.Join(dir, "fam")
+}
+
+func TestDroppedNamesSortInTheOrderOfTheCalls(t *testing.T) {
+	_, c, dir := clientOf(t)
+	var ids []string
+	for range 200 {
+		id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if !slices.IsSorted(ids) {
+		t.Error("not sorted")
+	}
+	info, err := os.Stat(filepath.Join(dir, MessagesDir, ids[0]+".json"))
+	if err != nil || info.Mode() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestDropLeavesNothingBehindWhenItCannot(t *testing.T) {
+	_, c, dir := clientOf(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Drop(ctx, Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	var refusal *Refusal
+	if _, err := c.Drop(t.Context(), Request{Type: TypeFile}); !errors.As(err, &refusal) {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, MessagesDir))
+	if err != nil || len(entries) > 0 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+	if _, err := NewClient(t.TempDir()).Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a queue: %v", err)
+	}
+}
+
+func TestWaitTellsEveryStep(t *testing.T) {
+	s, c, _ := clientOf(t)
+	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []Result{
+		{ID: id, Status: Queued, Time: time.Unix(1, 0).UTC()},
+		{ID: id, Status: Queued, Progress: &Progress{Sent: 1, Total: 2}, Time: time.Unix(2, 0).UTC()},
+		{ID: id, Status: Sent, MessageID: "m", Time: time.Unix(3, 0).UTC()},
+	}
+	var seen []Result
+	got, err := c.Wait(t.Context(), id, func(r Result) {
+		seen = append(seen, r)
+		if n := len(seen) - 1; n < len(steps) {
+			if err := s.WriteResult("fam", steps[n]); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(steps[2], got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(steps, seen[1:]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWaitEndsWithTheLastStateSeen(t *testing.T) {
+	_, c, _ := clientOf(t)
+	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := c.Wait(ctx, id, func(Result) { cancel() })
+	if err != nil || r.Status != Queued || r.Message == "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestHostWithoutReceiptsIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, MessagesDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := NewClient(dir)
+	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Wait(t.Context(), id, nil)
+	if err != nil || r.Status != Queued || r.Code != CodeNoReceipts {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestStatusOfWhatNobodyKnows(t *testing.T) {
+	_, c, _ := clientOf(t)
+	for _, id := range []string{"0190", "../results/x", "", "\x1b"} {
+		var refusal *Refusal
+		if _, err := c.Status(id); !errors.As(err, &refusal) || refusal.Code != CodeUnknown || strings.Contains(refusal.Message, "\x1b") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+func TestStagedBytesAreThereUntilUnstaged(t *testing.T) {
+	s, c, dir := clientOf(t)
+	path, err := c.Stage("../my report.pdf", strings.NewReader("bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(path, "files/") || !strings.HasSuffix(path, "/my report.pdf") {
+		t.Errorf("path %s", path)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(b) != "bytes" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := c.Unstage(path); err != nil {
+		t.Error(err)
+	}
+	second, err := c.Stage("a", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveStaged("fam", strings.Split(second, "/")[1]); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Stage("b", io.MultiReader(strings.NewReader("x"), iotest.ErrReader(errors.New("gone")))); err == nil {
+		t.Error("a broken reader was staged")
+	}
+	for _, p := range []string{"", "files", "files/..", "messages/a/b", "files/../messages/a"} {
+		if err := c.Unstage(p); err == nil {
+			t.Errorf("unstaged %q", p)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, FilesDir)); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestFollowUpsComeInOrderAndOnce(t *testing.T) {
+	s, c, dir := clientOf(t)
+	var want []string
+	for i := range 20 {
+		want = append(want, name(i))
+		if err := s.WriteInput("fam", name(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, body := range map[string]string{"1-bad.json": "{", ".half.json": hello, "note.txt": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, InputDir, n), []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, closed, err := c.Inputs(t.Context())
+	if err != nil || closed {
+		t.Errorf("closed %v, %v", closed, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := s.WriteClose("fam"); err != nil {
+		t.Fatal(err)
+	}
+	if got, closed, err := c.Inputs(t.Context()); len(got) > 0 || !closed || err != nil {
+		t.Errorf("%v, %v, %v", got, closed, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, closed, err := c.Inputs(ctx); closed || !errors.Is(err, context.Canceled) {
+		t.Errorf("closed again: %v, %v", closed, err)
+	}
+}
+
+func TestStaleCloseIsCleared(t *testing.T) {
+	s, c, _ := clientOf(t)
+	if err := errors.Join(c.ClearClose(), s.WriteClose("fam"), c.ClearClose(), s.WriteInput("fam", "hi")); err != nil {
+		t.Fatal(err)
+	}
+	if got, closed, err := c.Inputs(t.Context()); !slices.Equal(got, []string{"hi"}) || closed || err != nil {
+		t.Errorf("%v, %v, %v", got, closed, err)
+	}
+}
+
+func TestContextCrossesTheMount(t *testing.T) {
+	s, c, _ := clientOf(t)
+	if _, err := c.Context(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("before: %v", err)
+	}
+	want := Context{Group: "Family", Folder: "fam", Chat: "web:fam", Limits: map[string]int64{"image": 1}, Time: time.Unix(1, 0).UTC()}
+	if err := s.WriteContext("fam", want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Context()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOldResultsAndStagedFilesArePruned(t *testing.T) {
+	s, c, dir := clientOf(t)
+	old := time.Now().Add(-8 * 24 * time.Hour)
+	for i := range maxResults + 20 {
+		id := strings.TrimSuffix(name(i), ".json")
+		if err := s.WriteResult("fam", Result{ID: id, Status: Sent}); err != nil {
+			t.Fatal(err)
+		}
+		if i < 10 {
+			if err := os.Chtimes(filepath.Join(dir, ResultsDir, name(i)), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	staged, err := c.Stage("a", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	link := filepath.Join(dir, FilesDir, filepath.Dir(staged[len("files/"):]), "link")
+	if err := os.Symlink(outside, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Dir(link), old, old); err != nil {
+		t.Fatal(err)
+	}
+	id, err := c.Drop(t.Context(), Request{Type: TypeFile, Files: []FileRef{{Path: "/workspace/ipc/" + staged}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pruneGroup(s.groups["fam"])
+	if _, err := os.Stat(filepath.Join(dir, staged)); err != nil {
+		t.Errorf("staged bytes of a waiting request: %v", err)
+	}
+	if _, err := c.Withdraw(id); err != nil {
+		t.Fatal(err)
+	}
+	s.pruneGroup(s.groups["fam"])
+	if _, err := os.Stat(filepath.Join(dir, staged)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("old staged bytes: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "mine")); err != nil {
+		t.Errorf("beyond the link: %v", err)
+	}
+	results, err := os.ReadDir(filepath.Join(dir, ResultsDir))
+	if err != nil || len(results) != maxResults {
+		t.Errorf("%d results, %v", len(results), err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ResultsDir, name(5))); err == nil {
+		t.Error("an old result is still there")
+	}
+}
+
+func TestPrepareIsIdempotentAndSetsModes(t *testing.T) {
+	dir := prepare(t, "fam")
+	custom := filepath.Join(dir, "fam", MessagesDir)
+	if err := os.Chmod(custom, 0o2770); err != nil {
+		t.Fatal(err)
+	}
+	if err := Prepare(dir, []string{"fam", "new"}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{
+		"": 0o700, "errors": 0o700, "new/messages": 0o777 | os.ModeSticky, "new/files": 0o777 | os.ModeSticky,
+		"new/input": 0o777, "new/results": 0o755, "new/context": 0o755, "fam/messages": 0o770,
+	} {
+		info, err := os.Stat(filepath.Join(dir, path))
+		if err != nil || info.Mode()&(os.ModePerm|os.ModeSticky) != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
+		}
+	}
+	for _, folder := range []string{"..", "", "a/b", "errors"} {
+		if err := Prepare(dir, []string{folder}); err == nil {
+			t.Errorf("folder %q was prepared", folder)
+		}
+	}
+}

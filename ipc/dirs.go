@@ -1,0 +1,207 @@
+package ipc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// place is one directory of a group.
+type place int
+
+const (
+	inMessages place = iota
+	inFiles
+	inResults
+	inInput
+	inContext
+	places
+)
+
+func (p place) String() string {
+	return [...]string{MessagesDir, FilesDir, ResultsDir, InputDir, ContextDir}[p]
+}
+
+// errNotDirectory says that something else stands where a directory belongs.
+var errNotDirectory = errors.New("not a real directory")
+
+// base is the queue directory itself, opened at its first use.
+type base struct {
+	path string
+	mu   sync.Mutex
+	root *os.Root
+}
+
+func (b *base) open() (*os.Root, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.root != nil {
+		return b.root, nil
+	}
+	root, err := os.OpenRoot(b.path)
+	if err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	b.root = root
+	return root, nil
+}
+
+func (b *base) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.root == nil {
+		return nil
+	}
+	err := b.root.Close()
+	b.root = nil
+	return err
+}
+
+// dirs are the directories of one group, held open while in use.
+//
+// What is held open cannot be exchanged under us: every name is resolved below
+// it, without following links out of it. But the container may move it away
+// and put something else there (a link to another group's directory is what an
+// attacker would like to see opened), so verify compares from time to time, and
+// each opening insists on a real directory.
+type dirs struct {
+	base   *base
+	folder string
+	mu     sync.RWMutex // held for reading while a directory is used
+	group  *os.Root
+	leaf   [places]*os.Root
+	used   atomic.Bool
+}
+
+// in calls fn with the directory, which stays open until fn returns.
+func (d *dirs) in(p place, fn func(*os.Root) error) error {
+	d.used.Store(true)
+	for {
+		done, err := d.try(p, fn)
+		if done {
+			return err
+		}
+		if err := d.open(p); err != nil {
+			return fmt.Errorf("open %s: %w", p, err)
+		}
+	}
+}
+
+func (d *dirs) try(p place, fn func(*os.Root) error) (bool, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.leaf[p] == nil {
+		return false, nil
+	}
+	return true, fn(d.leaf[p])
+}
+
+func (d *dirs) open(p place) error {
+	root, err := d.base.open()
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.group == nil {
+		if d.group, err = openReal(root, d.folder); err != nil {
+			return err
+		}
+	}
+	if d.leaf[p] != nil {
+		return nil
+	}
+	leaf, err := openReal(d.group, p.String())
+	if errors.Is(err, fs.ErrNotExist) && p >= inResults {
+		if err := makeDir(d.group, p.String(), modeOf(p)); err != nil {
+			return err
+		}
+		leaf, err = openReal(d.group, p.String())
+	}
+	d.leaf[p] = leaf
+	return err
+}
+
+// openReal opens a directory that is no link, and still was none when it was
+// opened.
+func openReal(parent *os.Root, name string) (*os.Root, error) {
+	before, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, errNotDirectory
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := root.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = errNotDirectory
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// verify lets go of every directory that is no longer what its name leads to.
+func (d *dirs) verify() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	root, err := d.base.open()
+	if d.group == nil {
+		return
+	}
+	if err != nil || !same(root, d.folder, d.group) {
+		d.closeAll()
+		return
+	}
+	for p, leaf := range d.leaf {
+		if leaf != nil && !same(d.group, place(p).String(), leaf) {
+			leaf.Close()
+			d.leaf[p] = nil
+		}
+	}
+}
+
+func same(parent *os.Root, name string, held *os.Root) bool {
+	now, err := parent.Lstat(name)
+	if err != nil || !now.IsDir() {
+		return false
+	}
+	then, err := held.Stat(".")
+	return err == nil && os.SameFile(now, then)
+}
+
+// trim closes what nobody has used since the last call, so that a quiet group
+// costs no descriptor.
+func (d *dirs) trim() {
+	if !d.used.Swap(false) {
+		d.close()
+	}
+}
+
+func (d *dirs) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closeAll()
+}
+
+func (d *dirs) closeAll() {
+	for p, leaf := range d.leaf {
+		if leaf != nil {
+			leaf.Close()
+			d.leaf[p] = nil
+		}
+	}
+	if d.group != nil {
+		d.group.Close()
+		d.group = nil
+	}
+}

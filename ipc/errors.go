@@ -1,0 +1,145 @@
+package ipc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/google/uuid"
+)
+
+// ErrNoEntry is returned where the errors folder has no entry of that name.
+var ErrNoEntry = errors.New("no such entry in the errors folder")
+
+// ErrNoBody is returned by RetryError for a request whose bytes were not kept,
+// because it was too large or no plain file.
+var ErrNoBody = errors.New("the request's bytes were not kept")
+
+// ListErrors returns what lies in the errors folder of the queue directory,
+// oldest first. It may be called while a host serves the queue, as may the
+// functions below.
+func ListErrors(dir string) ([]Quarantined, error) {
+	var all []Quarantined
+	err := inErrors(dir, func(_, folder *os.Root) (err error) {
+		all, err = listErrors(folder)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return all, err
+}
+
+// ReadError returns one entry and the request's bytes, which are the
+// container's: nothing in them is fit for a terminal.
+func ReadError(dir, name string) (Quarantined, []byte, error) {
+	var x Quarantined
+	var body []byte
+	err := inErrors(dir, func(_, folder *os.Root) (err error) {
+		x, body, err = readEntry(folder, name)
+		return err
+	})
+	return x, body, err
+}
+
+// RetryError puts a request back into its group's queue, under its own id
+// where that is free, and removes the entry.
+func RetryError(dir, name string) (id string, err error) {
+	err = inErrors(dir, func(base, folder *os.Root) error {
+		x, body, err := readEntry(folder, name)
+		if err != nil {
+			return err
+		}
+		if len(body) == 0 || !ValidID(x.Folder) {
+			return ErrNoBody
+		}
+		if id, err = putBack(base, x, body); err != nil {
+			return err
+		}
+		return dropEntry(folder, name)
+	})
+	return id, err
+}
+
+// DropError removes an entry for good.
+func DropError(dir, name string) error {
+	return inErrors(dir, func(_, folder *os.Root) error {
+		if _, _, err := readEntry(folder, name); err != nil {
+			return err
+		}
+		return dropEntry(folder, name)
+	})
+}
+
+// inErrors opens queue and errors folder for the time of fn.
+func inErrors(dir string, fn func(base, folder *os.Root) error) error {
+	base, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open queue: %w", err)
+	}
+	defer base.Close()
+	folder, err := openReal(base, ErrorsDir)
+	if err != nil {
+		return fmt.Errorf("open errors folder: %w", err)
+	}
+	defer folder.Close()
+	return fn(base, folder)
+}
+
+func readEntry(dir *os.Root, name string) (Quarantined, []byte, error) {
+	if !ValidID(name) {
+		return Quarantined{}, nil, ErrNoEntry
+	}
+	x, reasonErr := readReason(dir, name)
+	body, info, err := readRequest(dir, name+suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(reasonErr, fs.ErrNotExist) {
+			return x, nil, ErrNoEntry
+		}
+		return x, nil, reasonErr
+	}
+	if err != nil {
+		return x, nil, err
+	}
+	if reasonErr != nil {
+		x = Quarantined{Name: name, Request: name, First: info.ModTime(), Last: info.ModTime(), Size: info.Size()}
+	}
+	return x, body, nil
+}
+
+func putBack(base *os.Root, x Quarantined, body []byte) (id string, err error) {
+	group, err := openReal(base, x.Folder)
+	if err != nil {
+		return "", err
+	}
+	defer group.Close()
+	messages, err := openReal(group, MessagesDir)
+	if err != nil {
+		return "", err
+	}
+	defer messages.Close()
+	id = x.Request
+	if _, err := messages.Lstat(id + suffix); !ValidID(id) || !errors.Is(err, fs.ErrNotExist) {
+		u, err := uuid.NewV7()
+		if err != nil {
+			return "", err
+		}
+		id = u.String()
+	}
+	if err := replaceFile(messages, id+suffix, body); err != nil {
+		return "", err
+	}
+	return id, syncRoot(messages)
+}
+
+// syncRoot makes what was put into a directory durable before its other copy
+// is removed.
+func syncRoot(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

@@ -1,0 +1,249 @@
+package ipc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// maxFresh is how many names from events are kept before listing is cheaper.
+const maxFresh = 4096
+
+// group is what the spool knows of one group.
+type group struct {
+	folder  string
+	dirs    dirs
+	written atomic.Int64 // results
+
+	mu      sync.Mutex
+	queued  bool                // in ready, or being worked on
+	dirty   bool                // to be listed before the next batch
+	rewatch bool                // its directories changed: watch them anew
+	held    bool                // the handler wants no more now
+	woken   bool                // released while a batch was under way
+	fresh   []string            // named by events since
+	handled map[string]struct{} // accepted or refused, not unlinked yet
+	stamps  [2]stamp            // of messages and files when they were listed
+
+	// Only the worker that has the group touches these.
+	names   []string // listed and not handed over, sorted
+	more    bool     // there were more than could be kept
+	size    int      // of the next batch
+	later   map[string]*waiting
+	watched [2]watchMark
+	problem string // told to the log already
+}
+
+// waiting is a request that was put off.
+type waiting struct {
+	first    time.Time
+	attempts int
+	code     string
+}
+
+// stamp is what a directory looked like when it was listed.
+type stamp struct {
+	info fs.FileInfo // nil: it could not be
+	at   time.Time
+}
+
+type watchMark struct {
+	watcher *fsnotify.Watcher
+	info    fs.FileInfo
+}
+
+// look has the group listed soon.
+func (s *Spool) look(g *group, rewatch bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dirty = true
+	g.rewatch = g.rewatch || rewatch
+	s.enqueue(g)
+}
+
+// announce takes a name from an event. While the group is held, events cost
+// nothing but the name.
+func (s *Spool) announce(g *group, name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.fresh) < maxFresh {
+		g.fresh = append(g.fresh, name)
+	} else {
+		g.dirty = true
+	}
+	s.enqueue(g)
+}
+
+// release lets a held group go on.
+func (s *Spool) release(g *group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.woken = true
+	if g.held {
+		g.held = false
+		s.enqueue(g)
+	}
+}
+
+// enqueue is called with g.mu held.
+func (s *Spool) enqueue(g *group) {
+	if !g.queued && !g.held {
+		g.queued = true
+		s.ready <- g
+	}
+}
+
+// take returns the names of the next batch.
+func (s *Spool) take(g *group) []string {
+	g.mu.Lock()
+	dirty, rewatch, fresh := g.dirty || g.more && len(g.names) == 0, g.rewatch, g.fresh
+	g.dirty, g.rewatch, g.fresh, g.woken = false, false, nil, false
+	if !dirty && !g.more {
+		for _, name := range fresh {
+			if _, ok := g.handled[name]; !ok {
+				g.names = append(g.names, name)
+			}
+		}
+	}
+	g.mu.Unlock()
+	if rewatch {
+		g.watched = [2]watchMark{}
+	}
+	if dirty {
+		s.list(g)
+	} else if len(fresh) > 0 {
+		slices.SortFunc(g.names, byID)
+		g.names = slices.Compact(g.names)
+	}
+	n := min(g.size, len(g.names))
+	batch := g.names[:n:n]
+	g.names = g.names[n:]
+	return batch
+}
+
+// done ends a turn: the group goes to the end of the line, waits, or rests.
+func (s *Spool) done(g *group, later bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queued = false
+	g.held = later && !g.woken
+	if g.dirty || g.more || len(g.fresh) > 0 || len(g.names) > 0 {
+		s.enqueue(g)
+	}
+}
+
+// list reads the group's directories.
+func (s *Spool) list(g *group) {
+	g.dirs.verify()
+	g.names, g.more = nil, false
+	for p := inMessages; p <= inFiles; p++ {
+		var seen stamp
+		err := g.dirs.in(p, func(dir *os.Root) error {
+			info, err := dir.Stat(".")
+			if err != nil {
+				return err
+			}
+			seen = stamp{info, time.Now()}
+			s.watchDir(g, p, info)
+			return s.readNames(g, p, dir)
+		})
+		if err != nil {
+			seen.info = nil
+		}
+		g.mu.Lock()
+		g.stamps[p] = seen
+		g.mu.Unlock()
+		s.complain(g, p, err)
+	}
+	slices.SortFunc(g.names, byID)
+	if !g.more {
+		for name := range g.later {
+			if _, ok := slices.BinarySearchFunc(g.names, name, byID); !ok {
+				delete(g.later, name)
+			}
+		}
+	}
+}
+
+// readNames appends a directory's requests to g.names, the first ones in order
+// where there are more than may be kept.
+func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		entries, err := f.Readdirnames(4096)
+		g.mu.Lock()
+		for _, name := range entries {
+			if !isRequest(name) {
+				continue
+			}
+			if p == inFiles {
+				name = FilesDir + "/" + name
+			}
+			if _, ok := g.handled[name]; !ok {
+				g.names = append(g.names, name)
+			}
+		}
+		g.mu.Unlock()
+		if len(g.names) > s.opts.list {
+			slices.SortFunc(g.names, byID)
+			g.names, g.more = slices.Clip(g.names[:s.opts.list]), true
+		}
+		if err != nil || len(entries) == 0 {
+			return nil // io.EOF; anything else shows at the next look
+		}
+	}
+}
+
+// complain tells the log once of a directory that cannot be used.
+func (s *Spool) complain(g *group, p place, err error) {
+	text := ""
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		text = err.Error()
+	}
+	if p == inMessages && text != g.problem {
+		g.problem = text
+		if text != "" {
+			s.log.Error("queue directory cannot be used", "group", g.folder, "directory", p.String(), "error", err)
+		}
+	}
+}
+
+// changed asks whether listing would bring something new. Change times are
+// coarse: what was listed within the same tick is listed again.
+func (g *group) changed(dir string) bool {
+	g.mu.Lock()
+	stamps := g.stamps
+	g.mu.Unlock()
+	for p, st := range stamps {
+		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
+		switch {
+		case err != nil && st.info == nil:
+		case err != nil || st.info == nil,
+			!os.SameFile(now, st.info),
+			!now.ModTime().Equal(st.info.ModTime()),
+			st.at.Sub(st.info.ModTime()) < 100*time.Millisecond:
+			return true
+		}
+	}
+	return false
+}
+
+// byID sorts by request, wherever it lies.
+func byID(a, b string) int {
+	if c := strings.Compare(strings.TrimPrefix(a, FilesDir+"/"), strings.TrimPrefix(b, FilesDir+"/")); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}

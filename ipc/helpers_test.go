@@ -1,0 +1,176 @@
+package ipc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const hello = `{"type":"message","text":"hello"}`
+
+// queue is a queue directory with a running spool.
+//
+// A test with a Handler of its own sets got afterwards.
+type queue struct {
+	*Spool
+	t    testing.TB
+	dir  string
+	log  *lockedBuffer
+	got  chan Drop // what the handler was given and accepted
+	stop func()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func prepare(t testing.TB, folders ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "ipc")
+	if err := Prepare(dir, folders); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// serve runs a spool. Without a Handler everything is accepted and sent to got.
+func serve(t testing.TB, dir string, o SpoolOptions) *queue {
+	t.Helper()
+	q := &queue{t: t, dir: dir, log: &lockedBuffer{}, got: make(chan Drop, 200_000)}
+	o.Dir = dir
+	if o.Handler == nil {
+		got := q.got
+		o.Handler = func(_ context.Context, _ string, drops []Drop) []Verdict { return accept(got, drops) }
+	}
+	o.Log = slog.New(slog.NewTextHandler(q.log, nil))
+	q.Spool = NewSpool(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- q.Run(ctx) }()
+	q.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		q.Close()
+	})
+	t.Cleanup(q.stop)
+	return q
+}
+
+func accept(got chan<- Drop, drops []Drop) []Verdict {
+	for _, d := range drops {
+		got <- d
+	}
+	return make([]Verdict, len(drops))
+}
+
+// drop renames a request into place.
+func drop(t testing.TB, dir, folder, name, body string) {
+	t.Helper()
+	tmp := filepath.Join(dir, folder, MessagesDir, ".tmp"+name)
+	if err := os.WriteFile(tmp, []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(tmp, filepath.Join(dir, folder, MessagesDir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (q *queue) next() Drop {
+	q.t.Helper()
+	select {
+	case d := <-q.got:
+		return d
+	case <-time.After(20 * time.Second):
+		q.t.Fatalf("no request came\n%s", q.log)
+		panic("unreachable")
+	}
+}
+
+// none fails if anything was handed over until a request dropped now has come.
+func (q *queue) none(folder string) {
+	q.t.Helper()
+	drop(q.t, q.dir, folder, "zz-last.json", hello)
+	if d := q.next(); d.ID != "zz-last" {
+		q.t.Errorf("%s was handed over", d.Name)
+	}
+}
+
+// result waits until the result of a request has a status.
+func (q *queue) result(folder, id string, want Status) Result {
+	q.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c := NewClient(filepath.Join(q.dir, folder))
+	hit := make(chan Result, 1)
+	_, err := c.Wait(ctx, id, func(r Result) {
+		if r.Status == want && !r.Time.IsZero() {
+			select {
+			case hit <- r:
+			default:
+			}
+			cancel()
+		}
+	})
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	select {
+	case r := <-hit:
+		return r
+	default:
+		q.t.Fatalf("request %s never became %s\n%s", id, want, q.log)
+		panic("unreachable")
+	}
+}
+
+func (q *queue) entries() []Quarantined {
+	q.t.Helper()
+	all, err := ListErrors(q.dir)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return all
+}
+
+func waitingIn(t testing.TB, dir, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, folder, MessagesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if isRequest(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+func name(i int) string { return fmt.Sprintf("%06d.json", i) }

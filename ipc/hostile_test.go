@@ -1,0 +1,419 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// refused waits for the refusal of a request and returns its entry.
+func (q *queue) refused(folder, id, code string) Quarantined {
+	q.t.Helper()
+	if r := q.result(folder, id, Refused); r.Code != code || r.Hint == "" {
+		q.t.Errorf("%s: result %+v, want code %s", id, r, code)
+	}
+	for _, x := range q.entries() {
+		if x.Request == id {
+			if x.Code != code || x.Folder != folder || x.Attempts != 1 || x.First.IsZero() {
+				q.t.Errorf("entry %+v", x)
+			}
+			return x
+		}
+	}
+	q.t.Fatalf("no entry for %s", id)
+	panic("unreachable")
+}
+
+func TestWhatIsNoPlainFileIsTakenAwayUnopened(t *testing.T) {
+	dir := prepare(t, "fam")
+	messages := filepath.Join(dir, "fam", MessagesDir)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("TOPSECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	make := map[string]func(path string) error{
+		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o666) },
+		"link":      func(p string) error { return os.Symlink(secret, p) },
+		"inside":    func(p string) error { return os.Symlink("real.txt", p) },
+		"dangling":  func(p string) error { return os.Symlink("nothing", p) },
+		"directory": func(p string) error { return os.MkdirAll(filepath.Join(p, "full"), 0o777) },
+		"socket": func(p string) error {
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "s.json", Net: "unix"})
+			if err != nil {
+				return err
+			}
+			l.SetUnlinkOnClose(false)
+			return errors.Join(l.Close(), os.Rename("s.json", p))
+		},
+	}
+	t.Chdir(t.TempDir()) // a socket's path must be short
+	if os.Getuid() == 0 {
+		make["device"] = func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o666, 1<<8|5) } // /dev/zero
+	}
+	if err := os.WriteFile(filepath.Join(messages, "real.txt"), []byte(hello), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	for name, create := range make {
+		if err := create(filepath.Join(messages, name+".json")); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		q.refused("fam", name, CodeNotFile)
+	}
+	q.none("fam")
+	q.stop()
+	if left := waitingIn(t, dir, "fam"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	noneHolds(t, filepath.Join(dir, ErrorsDir), "TOPSECRET")
+	if strings.Contains(q.log.String(), "TOPSECRET") {
+		t.Error("the log holds a link's target")
+	}
+}
+
+func noneHolds(t *testing.T, dir, secret string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s holds it", e.Name())
+		}
+	}
+}
+
+func TestBrokenRequestsGoToTheErrorsFolderAsTheyAre(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	for i := range len(hello) {
+		id := fmt.Sprintf("torn-%d", i)
+		drop(t, dir, "fam", id+".json", hello[:i])
+		x := q.refused("fam", id, CodeMalformed)
+		_, body, err := ReadError(dir, x.Name)
+		if err != nil || string(body) != hello[:i] {
+			t.Fatalf("kept %q, %v, want %q", body, err, hello[:i])
+		}
+	}
+	drop(t, dir, "fam", "large.json", strings.Repeat(" ", MaxRequest+1))
+	if x := q.refused("fam", "large", CodeTooLarge); x.Size != 0 {
+		t.Errorf("kept %d bytes of a request that is too large", x.Size)
+	}
+	sparse := filepath.Join(dir, "fam", MessagesDir, ".sparse")
+	if err := os.WriteFile(sparse, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(sparse, filepath.Join(dir, "fam", MessagesDir, "sparse.json")); err != nil {
+		t.Fatal(err)
+	}
+	q.refused("fam", "sparse", CodeTooLarge)
+	q.none("fam")
+}
+
+func TestHardLinkedRequestIsRefused(t *testing.T) {
+	dir := prepare(t, "fam")
+	messages := filepath.Join(dir, "fam", MessagesDir)
+	if err := os.WriteFile(filepath.Join(messages, ".kept"), []byte(hello), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(messages, ".kept"), filepath.Join(messages, "a.json")); err != nil {
+		t.Fatal(err)
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	q.refused("fam", "a", CodeHardLinked)
+	q.none("fam")
+}
+
+// GHSA-364c-vvqx-446c: escape sequences in file names.
+func TestHostileFileNamesReachNoLogAndNoPage(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	names := []string{
+		"\x1b]0;owned\x07.json", "a\nb.json", "\u202egnp.json", "\xff\xfe.json", "a b.json", "-.reason.json",
+		strings.Repeat("n", 250) + ".json",
+	}
+	for _, n := range names {
+		drop2(t, dir, "fam", n)
+	}
+	drop2(t, dir, "fam", ".hidden.json")
+	drop2(t, dir, "fam", "a.txt")
+	q.none("fam")
+	q.stop()
+	var bad int
+	for _, x := range q.entries() {
+		if !ValidID(x.Name) || strings.ContainsFunc(x.Request, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Errorf("entry %q for %q", x.Name, x.Request)
+		}
+		if x.Code == CodeBadName {
+			bad++
+		}
+	}
+	if bad != len(names)-1 { // -.reason is a strange id and a valid one
+		t.Errorf("%d refused for their names, want %d", bad, len(names)-1)
+	}
+	if strings.ContainsAny(q.log.String(), "\x1b\x07\u202e") {
+		t.Error("the log holds control characters")
+	}
+}
+
+// drop2 creates the name at once: an over-long one leaves no room for a
+// prefix. Its content is refused or never read.
+func drop2(t *testing.T, dir, folder, name string) {
+	t.Helper()
+	src := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(src, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(src, filepath.Join(dir, folder, MessagesDir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CVE-2026-31990, nanoclaw 2880: a link planted where the host writes.
+func TestPlantedLinksDoNotLeadTheHostAstray(t *testing.T) {
+	dir := prepare(t, "fam")
+	host := filepath.Join(t.TempDir(), "host.conf")
+	if err := os.WriteFile(host, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+	defer s.Close()
+	in := func(parts ...string) string { return filepath.Join(append([]string{dir, "fam"}, parts...)...) }
+	for _, p := range []string{in(ResultsDir, "a.json"), in(InputDir, closeFile), in(ContextDir, contextFile)} {
+		if err := os.Symlink(host, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(in(ResultsDir, "b.json", "full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(
+		s.WriteResult("fam", Result{ID: "a", Status: Sent}), s.WriteResult("fam", Result{ID: "b", Status: Sent}),
+		s.WriteClose("fam"), s.WriteContext("fam", Context{}))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if r, err := NewClient(in()).Status(id); err != nil || r.Status != Sent {
+			t.Errorf("%s: %+v, %v", id, r, err)
+		}
+	}
+	// And the whole directory as a link, to outside and to a neighbour.
+	for _, target := range []string{filepath.Dir(host), "../errors"} {
+		for _, d := range []string{ResultsDir, InputDir, FilesDir} {
+			if err := os.RemoveAll(in(d)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, in(d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.groups["fam"].dirs.verify()
+		for what, err := range map[string]error{
+			"result": s.WriteResult("fam", Result{ID: "c", Status: Sent}),
+			"input":  s.WriteInput("fam", "hi"), "close": s.WriteClose("fam"), "staged": s.RemoveStaged("fam", "host.conf"),
+		} {
+			if !errors.Is(err, errNotDirectory) {
+				t.Errorf("%s through a link to %s: %v", what, target, err)
+			}
+		}
+	}
+	if b, err := os.ReadFile(host); err != nil || string(b) != "mine" {
+		t.Errorf("the host's file: %q, %v", b, err)
+	}
+	if err := Prepare(dir, []string{"fam"}); !errors.Is(err, errNotDirectory) {
+		t.Errorf("Prepare over a link: %v", err)
+	}
+}
+
+func TestResultsGoOnlyWhereTheyBelong(t *testing.T) {
+	dir := prepare(t, "fam")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+	defer s.Close()
+	for _, id := range []string{"", "..", "../a", "a/b", ".a", "a\x00"} {
+		if err := s.WriteResult("fam", Result{ID: id, Status: Sent}); err == nil {
+			t.Errorf("id %q was taken", id)
+		}
+		if err := s.RemoveStaged("fam", id); err == nil {
+			t.Errorf("staged %q was removed", id)
+		}
+	}
+	for _, folder := range []string{"other", "..", "", "errors"} {
+		if err := s.WriteInput(folder, "x"); err == nil {
+			t.Errorf("folder %q was taken", folder)
+		}
+	}
+}
+
+// A host that is not root may not read what the container keeps to itself.
+func TestUnreadableRequestIsRefusedWithAHint(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	if err := os.WriteFile(path, []byte(hello), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if os.Getuid() != 0 {
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with its goroutine, and its user with it
+		if os.Getuid() == 0 {
+			_ = syscall.Setfsuid(65534)
+		}
+		_, _, err := readRequest(root, "a.json")
+		got <- err
+	}()
+	var refusal *Refusal
+	if err := <-got; !errors.As(err, &refusal) || refusal.Code != CodeUnreadable || !strings.Contains(refusal.Hint, "0644") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An open descriptor still writes after the rename: what was read once counts.
+func TestRewritingAfterTheRenameChangesNothing(t *testing.T) {
+	dir := prepare(t, "fam")
+	path := filepath.Join(dir, "fam", MessagesDir, ".a")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(hello); err != nil {
+		t.Fatal(err)
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	if err := os.Rename(path, filepath.Join(dir, "fam", MessagesDir, "a.json")); err != nil {
+		t.Fatal(err)
+	}
+	d := q.next()
+	if _, err := f.WriteAt([]byte(strings.Repeat("x", len(hello))), 0); err != nil {
+		t.Fatal(err)
+	}
+	if string(d.Body) != hello || d.Request.Text != "hello" {
+		t.Errorf("changed: %s", d.Body)
+	}
+}
+
+func TestErrorsFolderIsBoundedForEachGroup(t *testing.T) {
+	dir := prepare(t, "a", "a-b")
+	q := &quarantine{base: &base{path: dir}}
+	defer q.base.close()
+	add := func(folder string, i int, body string) {
+		x := Quarantined{Folder: folder, Request: name(i), Code: "x", Attempts: 1, Written: time.Unix(int64(i), 0), Last: time.Unix(int64(i), 0)}
+		if err := q.add(x, name(i), []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("a-b", 1, "other")
+	add("a-b", 1, "other") // the same after a crash
+	for i := range maxErrors + 50 {
+		add("a", i, "body")
+	}
+	all, err := ListErrors(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, x := range all {
+		count[x.Folder]++
+	}
+	if count["a"] != maxErrors || count["a-b"] != 1 {
+		t.Errorf("entries: %v", count)
+	}
+	if x, _, err := ReadError(dir, "a-b-000001"); err != nil || x.Attempts != 2 {
+		t.Errorf("the same request twice: %+v, %v", x, err)
+	}
+	if _, _, err := ReadError(dir, "a-000000"); !errors.Is(err, ErrNoEntry) {
+		t.Errorf("the oldest is still there: %v", err)
+	}
+}
+
+func TestOperatorRetriesAndDropsErrors(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	drop(t, dir, "fam", "a.json", "{")
+	drop(t, dir, "fam", "b.json", "[")
+	drop2(t, dir, "fam", "bad name.json")
+	q.none("fam")
+	q.stop()
+	if id, err := RetryError(dir, "fam-a"); id != "a" || err != nil {
+		t.Errorf("retry: %s, %v", id, err)
+	}
+	if err := DropError(dir, "fam-b"); err != nil {
+		t.Error(err)
+	}
+	left := q.entries()
+	if len(left) != 1 || left[0].Code != CodeBadName {
+		t.Fatalf("left: %+v", left)
+	}
+	id, err := RetryError(dir, left[0].Name)
+	if err != nil || !ValidID(id) {
+		t.Errorf("retry of a bad name: %s, %v", id, err)
+	}
+	if got := waitingIn(t, dir, "fam"); len(got) != 2 {
+		t.Errorf("back in the queue: %v", got)
+	}
+	for _, n := range []string{"fam-a", "../fam/messages/a", "", "."} {
+		if err := DropError(dir, n); !errors.Is(err, ErrNoEntry) {
+			t.Errorf("drop %q: %v", n, err)
+		}
+	}
+}
+
+func TestErrorsLeftByV1AreListed(t *testing.T) {
+	dir := prepare(t, "fam")
+	if err := os.WriteFile(filepath.Join(dir, ErrorsDir, "fam-1700000000000-abcdef.json"), []byte(hello), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ListErrors(dir)
+	if err != nil || len(all) != 1 || all[0].Name != "fam-1700000000000-abcdef" || all[0].Size == 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := RetryError(dir, all[0].Name); !errors.Is(err, ErrNoBody) {
+		t.Errorf("retry without a group: %v", err)
+	}
+}
+
+func TestReasonIsJSONForOtherTools(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	drop(t, dir, "fam", "a.json", "{")
+	q.none("fam")
+	b, err := os.ReadFile(filepath.Join(dir, ErrorsDir, "fam-a.reason.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reason map[string]any
+	if err := json.Unmarshal(b, &reason); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"folder", "request", "code", "message", "hint", "attempts", "first", "last"} {
+		if reason[key] == nil {
+			t.Errorf("no %s in %s", key, b)
+		}
+	}
+}

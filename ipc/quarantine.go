@@ -1,0 +1,181 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxErrors     = 1000     // entries of one group in the errors folder
+	maxErrorBytes = 64 << 20 // of their bodies
+)
+
+// Quarantined is one entry of the errors folder, as its .reason.json has it.
+type Quarantined struct {
+	Name     string    `json:"-"` // the entry's, for the functions below; fit for a terminal
+	Folder   string    `json:"folder"`
+	Request  string    `json:"request"` // its id; quoted where it is not a valid one
+	Code     string    `json:"code"`
+	Message  string    `json:"message"`
+	Hint     string    `json:"hint,omitempty"`
+	Attempts int       `json:"attempts"` // how often it was handed over, refused or put off
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Written  time.Time `json:"written"` // the request's own time
+	Size     int64     `json:"size"`    // of the bytes kept; 0: none were
+}
+
+// quarantine writes the errors folder. Only the host reaches it.
+type quarantine struct {
+	base    *base
+	mu      sync.Mutex
+	entries map[string][]Quarantined // by group, oldest first; nil: not read yet
+}
+
+// add keeps a request that was refused. The same request again, as after a
+// crash before it was unlinked, only counts up.
+func (q *quarantine) add(x Quarantined, file string, body []byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	root, err := q.base.open()
+	if err != nil {
+		return err
+	}
+	if err := makeDir(root, ErrorsDir, 0o700); err != nil {
+		return err
+	}
+	dir, err := openReal(root, ErrorsDir)
+	if err != nil {
+		return fmt.Errorf("open errors folder: %w", err)
+	}
+	defer dir.Close()
+	if q.entries == nil {
+		if err := q.load(dir); err != nil {
+			return err
+		}
+	}
+	x.Size = int64(len(body))
+	known := q.find(dir, quarantineStem(x.Folder, file), &x)
+	if len(body) > 0 {
+		if err := replaceFile(dir, x.Name+suffix, body); err != nil {
+			return err
+		}
+	}
+	b, err := json.MarshalIndent(x, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(dir, x.Name+reasonSuffix, append(b, '\n')); err != nil {
+		return err
+	}
+	if !known {
+		q.entries[x.Folder] = append(q.entries[x.Folder], x)
+		q.trim(dir, x.Folder)
+	}
+	return nil
+}
+
+// find gives x its name: a free one, or that of the same request.
+func (q *quarantine) find(dir *os.Root, stem string, x *Quarantined) (known bool) {
+	x.Name = stem
+	for i := 2; ; i++ {
+		old, err := readReason(dir, x.Name)
+		if err == nil && old.Written.Equal(x.Written) && old.Size == x.Size && old.Code == x.Code {
+			x.First, x.Attempts = old.First, old.Attempts+1
+			return true
+		}
+		_, bodyErr := dir.Lstat(x.Name + suffix)
+		if errors.Is(err, fs.ErrNotExist) && errors.Is(bodyErr, fs.ErrNotExist) {
+			return false
+		}
+		x.Name = fmt.Sprintf("%s-%d", stem, i)
+		if i > 10 {
+			x.Name = stem + "-" + strings.TrimPrefix(temporary(), temporaryPrefix)
+		}
+	}
+}
+
+func (q *quarantine) load(dir *os.Root) error {
+	all, err := listErrors(dir)
+	if err != nil {
+		return err
+	}
+	q.entries = make(map[string][]Quarantined)
+	for _, x := range all {
+		q.entries[x.Folder] = append(q.entries[x.Folder], x)
+	}
+	return nil
+}
+
+// trim lets the oldest entries of a group go, so that no group can fill the
+// disk or crowd out another's.
+func (q *quarantine) trim(dir *os.Root, folder string) {
+	mine := q.entries[folder]
+	var size int64
+	for _, x := range mine {
+		size += x.Size
+	}
+	for len(mine) > maxErrors || size > maxErrorBytes {
+		dropEntry(dir, mine[0].Name)
+		size -= mine[0].Size
+		mine = mine[1:]
+	}
+	q.entries[folder] = slices.Clip(mine)
+}
+
+func dropEntry(dir *os.Root, name string) error {
+	for _, end := range []string{suffix, reasonSuffix} {
+		if err := dir.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func readReason(dir *os.Root, name string) (Quarantined, error) {
+	var x Quarantined
+	b, err := dir.ReadFile(name + reasonSuffix)
+	if err == nil {
+		err = json.Unmarshal(b, &x)
+	}
+	x.Name = name
+	return x, err
+}
+
+// listErrors returns the entries, oldest first. A body without a reason, as
+// v1 leaves them or a crash does, is an entry too.
+func listErrors(dir *os.Root) ([]Quarantined, error) {
+	infos, err := entriesOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Quarantined
+	for _, info := range infos {
+		name, isReason := strings.CutSuffix(info.Name(), reasonSuffix)
+		if !isReason {
+			name, _ = strings.CutSuffix(info.Name(), suffix)
+		}
+		if !isRequest(info.Name()) || !info.Mode().IsRegular() || !ValidID(name) {
+			continue
+		}
+		if !isReason {
+			if _, err := dir.Lstat(name + reasonSuffix); err == nil {
+				continue
+			}
+		}
+		x, err := readReason(dir, name)
+		if err != nil {
+			x = Quarantined{Name: name, Request: name, First: info.ModTime(), Last: info.ModTime(), Size: info.Size()}
+		}
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b Quarantined) int { return a.Last.Compare(b.Last) })
+	return all, nil
+}

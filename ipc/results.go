@@ -1,0 +1,159 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WriteResult replaces the result of a request. It is not synced: the record
+// that it shows is the caller's to keep. A link or a directory that stands in
+// its place is replaced, never followed.
+func (s *Spool) WriteResult(folder string, r Result) error {
+	if !ValidID(r.ID) {
+		return fmt.Errorf("write result: %s is no request's id", quote(r.ID))
+	}
+	if r.Time.IsZero() {
+		r.Time = time.Now().UTC()
+	}
+	g, err := s.writeJSON(folder, inResults, r.ID+suffix, r)
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	s.trace(folder, r.ID, "result")
+	if g.written.Add(1)%pruneEvery == 0 {
+		s.askPrune(g)
+	}
+	return nil
+}
+
+// WriteContext replaces what the group's tools may tell the agent.
+func (s *Spool) WriteContext(folder string, c Context) error {
+	if _, err := s.writeJSON(folder, inContext, contextFile, c); err != nil {
+		return fmt.Errorf("write context: %w", err)
+	}
+	return nil
+}
+
+// WriteInput gives the running assistant of a group a follow-up message.
+// Names sort in the order of the calls.
+func (s *Spool) WriteInput(folder, text string) error {
+	name := fmt.Sprintf("%d-%04s%s", s.tick(), strconv.FormatInt(rand.Int64N(36*36*36*36), 36), suffix)
+	if _, err := s.writeJSON(folder, inInput, name, input{Type: "message", Text: text}); err != nil {
+		return fmt.Errorf("write input: %w", err)
+	}
+	return nil
+}
+
+// WriteClose asks the running assistant of a group to end its session.
+func (s *Spool) WriteClose(folder string) error {
+	if _, err := s.write(folder, inInput, closeFile, nil); err != nil {
+		return fmt.Errorf("write close: %w", err)
+	}
+	return nil
+}
+
+// tick is the time in milliseconds, each only once.
+func (s *Spool) tick() int64 {
+	for {
+		last, now := s.lastTick.Load(), time.Now().UnixMilli()
+		now = max(now, last+1)
+		if s.lastTick.CompareAndSwap(last, now) {
+			return now
+		}
+	}
+}
+
+// Exists says whether a request is still in the queue: a client withdraws it
+// by unlinking. name is that of its [Drop].
+func (s *Spool) Exists(folder, name string) bool {
+	g, ok := s.groups[folder]
+	if !ok {
+		return false
+	}
+	p, file := placeOf(name)
+	return g.dirs.in(p, func(dir *os.Root) error {
+		_, err := dir.Lstat(file)
+		return err
+	}) == nil
+}
+
+// RemoveStaged removes files/<id> and all below it.
+func (s *Spool) RemoveStaged(folder, id string) error {
+	g, ok := s.groups[folder]
+	if !ok || !ValidID(id) || isRequest(id) {
+		return fmt.Errorf("remove staged files: %s is not in group %s", quote(id), folder)
+	}
+	return g.dirs.in(inFiles, func(dir *os.Root) error { return dir.RemoveAll(id) })
+}
+
+func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return s.write(folder, p, name, append(b, '\n'))
+}
+
+// write replaces one file; once more where the directory turns out to be a
+// former one.
+func (s *Spool) write(folder string, p place, name string, b []byte) (*group, error) {
+	g, ok := s.groups[folder]
+	if !ok {
+		return nil, fmt.Errorf("no group %s", folder)
+	}
+	put := func(dir *os.Root) error { return replaceFile(dir, name, b) }
+	err := g.dirs.in(p, put)
+	if errors.Is(err, fs.ErrNotExist) {
+		g.dirs.verify()
+		err = g.dirs.in(p, put)
+	}
+	return g, err
+}
+
+// replaceFile writes under a name that nobody can guess, exclusively, and
+// renames: a link planted at either name is not followed.
+func replaceFile(dir *os.Root, name string, b []byte) error {
+	tmp := temporary()
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Chmod(0o644) // whatever the umask
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = dir.Rename(tmp, name)
+		if info, lerr := dir.Lstat(name); err != nil && lerr == nil && info.IsDir() {
+			if err = dir.RemoveAll(name); err == nil {
+				err = dir.Rename(tmp, name)
+			}
+		}
+	}
+	if err != nil {
+		_ = dir.Remove(tmp) // best effort; pruned later
+	}
+	return err
+}
+
+const temporaryPrefix = ".tmp-"
+
+func temporary() string { return temporaryPrefix + strconv.FormatUint(rand.Uint64(), 36) }
+
+// placeOf splits the name of a Drop.
+func placeOf(name string) (place, string) {
+	if file, ok := strings.CutPrefix(name, FilesDir+"/"); ok {
+		return inFiles, file
+	}
+	return inMessages, name
+}

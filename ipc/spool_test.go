@@ -1,0 +1,374 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRequestIsHandedOverOnceAndUnlinked(t *testing.T) {
+	dir := prepare(t, "fam")
+	var mu sync.Mutex
+	var steps []string
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour, Trace: func(folder, request, step string) {
+		mu.Lock()
+		defer mu.Unlock()
+		steps = append(steps, folder+" "+request+" "+step)
+	}})
+	drop(t, dir, "fam", "a.json", hello)
+	d := q.next()
+	if d.Folder != "fam" || d.Name != "a.json" || d.ID != "a" || string(d.Body) != hello || d.Request.Text != "hello" || d.ModTime.IsZero() {
+		t.Errorf("got %+v", d)
+	}
+	q.stop()
+	if left := waitingIn(t, dir, "fam"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if len(q.got) > 0 {
+		t.Errorf("handed over again")
+	}
+	if diff := cmp.Diff([]string{"fam a read", "fam a unlinked"}, steps); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatWaitedIsFoundAtStart(t *testing.T) {
+	dir := prepare(t, "fam")
+	for i := range 300 {
+		drop(t, dir, "fam", name(i), hello)
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour})
+	for i := range 300 {
+		if d := q.next(); d.Name != name(i) {
+			t.Fatalf("request %d is %s: not in the order of names", i, d.Name)
+		}
+	}
+}
+
+func TestRequestsOfForksInFilesAreRead(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	body := `{"type":"send_files","files":[{"path":"/workspace/group/a.pdf","name":"b.pdf"}]}`
+	files := filepath.Join(dir, "fam", FilesDir)
+	if err := os.WriteFile(filepath.Join(files, "x.tmp"), []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(files, "x.tmp"), filepath.Join(files, "x.json")); err != nil {
+		t.Fatal(err)
+	}
+	d := q.next()
+	if d.Name != "files/x.json" || d.ID != "x" || d.Request.Files[0].Name != "b.pdf" {
+		t.Errorf("got %+v", d)
+	}
+	q.stop()
+	if _, err := os.Lstat(filepath.Join(files, "x.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("still there: %v", err)
+	}
+}
+
+func TestNoHalfRequestIsEverSeen(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	c := NewClient(filepath.Join(dir, "fam"))
+	const writers, each = 4, 50
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				if _, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: strings.Repeat("x", 50_000)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for range writers * each {
+		if d := q.next(); len(d.Request.Text) != 50_000 {
+			t.Fatalf("half a request: %d bytes", len(d.Request.Text))
+		}
+	}
+	if e := q.entries(); len(e) > 0 {
+		t.Errorf("errors: %+v", e)
+	}
+}
+
+func TestLostEventsCostLatencyOnly(t *testing.T) {
+	dir := prepare(t, "fam")
+	synctest.Test(t, func(t *testing.T) {
+		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true})
+		defer q.stop()
+		time.Sleep(time.Minute) // the bubble's time
+		drop(t, dir, "fam", "a.json", hello)
+		start := time.Now()
+		if d := q.next(); d.ID != "a" {
+			t.Errorf("got %s", d.ID)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestWithoutInotifyPollingCarriesOn(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, watcher: func() (*fsnotify.Watcher, error) {
+		return nil, errors.New("too many open files")
+	}})
+	drop(t, dir, "fam", "a.json", hello)
+	q.next()
+	if !strings.Contains(q.log.String(), "polling") {
+		t.Errorf("the log does not say so: %s", q.log)
+	}
+}
+
+func TestOverflowLosesNothing(t *testing.T) {
+	dir := prepare(t, "fam")
+	var w *fsnotify.Watcher
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour, watcher: func() (*fsnotify.Watcher, error) {
+		var err error
+		w, err = fsnotify.NewWatcher()
+		return w, err
+	}})
+	drop(t, dir, "fam", "a.json", hello)
+	q.next()
+	// The watch is gone, and with it every event; the overflow is all there is.
+	if err := w.Remove(filepath.Join(dir, "fam", MessagesDir)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 500 {
+		drop(t, dir, "fam", name(i), hello)
+	}
+	w.Errors <- fsnotify.ErrEventOverflow
+	for range 500 {
+		q.next()
+	}
+	drop(t, dir, "fam", "b.json", hello) // watched again
+	q.next()
+}
+
+func TestDirectoryDeletedAndMadeAgainIsWatchedAgain(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: 50 * time.Millisecond})
+	messages := filepath.Join(dir, "fam", MessagesDir)
+	for i := range 5 {
+		drop(t, dir, "fam", fmt.Sprintf("a%d.json", i), hello)
+		q.next()
+		if err := os.RemoveAll(messages); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(messages, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		drop(t, dir, "fam", fmt.Sprintf("b%d.json", i), hello)
+		q.next()
+	}
+}
+
+func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
+	dir := prepare(t, "evil", "victim")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"evil"}, Rescan: 20 * time.Millisecond})
+	drop(t, dir, "evil", "a.json", hello)
+	q.next()
+	messages := filepath.Join(dir, "evil", MessagesDir)
+	if err := os.Rename(messages, messages+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../victim/messages", messages); err != nil {
+		t.Fatal(err)
+	}
+	drop(t, dir, "victim", "secret.json", hello)
+	for !strings.Contains(q.log.String(), "not a real directory") {
+		q.look(q.groups["evil"], true)
+		if len(q.got) > 0 {
+			t.Fatal("another group's request was read")
+		}
+	}
+	if err := os.Remove(messages); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(messages, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	q.none("evil")
+	if left := waitingIn(t, dir, "victim"); !slices.Equal(left, []string{"secret.json"}) {
+		t.Errorf("the other group's queue: %v", left)
+	}
+}
+
+func TestOneGroupCannotDelayAnother(t *testing.T) {
+	dir := prepare(t, "busy", "quiet")
+	for i := range 2000 {
+		drop(t, dir, "busy", name(i), hello)
+	}
+	drop(t, dir, "quiet", "a.json", hello)
+	var busy, before atomic.Int64
+	got := make(chan Drop, 3000)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"busy", "quiet"}, Workers: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
+		if folder == "quiet" {
+			before.Store(busy.Load())
+		} else {
+			busy.Add(1)
+		}
+		return accept(got, drops)
+	}})
+	q.got = got
+	for range 2001 {
+		q.next()
+	}
+	if before.Load() > 2 {
+		t.Errorf("%d batches of the busy group went before the quiet one", before.Load())
+	}
+	if n := busy.Load(); n != 32 {
+		t.Errorf("2000 requests came in %d batches, want 32", n)
+	}
+}
+
+func TestGroupIsNeverHandledTwiceAtOnce(t *testing.T) {
+	dir := prepare(t, "fam")
+	var inside atomic.Int64
+	got := make(chan Drop, 300)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Batch: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
+		if inside.Add(1) != 1 {
+			t.Error("two at once")
+		}
+		defer inside.Add(-1)
+		return accept(got, drops)
+	}})
+	q.got = got
+	for i := range 200 {
+		drop(t, dir, "fam", name(i), hello)
+	}
+	for range 200 {
+		q.next()
+	}
+}
+
+func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
+	dir := prepare(t, "fam")
+	for i := range 10 {
+		drop(t, dir, "fam", name(i), hello)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var calls, room atomic.Int64
+		room.Store(3)
+		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true, Rescan: time.Hour, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
+			calls.Add(1)
+			verdicts := make([]Verdict, len(drops))
+			for i := range drops {
+				if room.Add(-1) < 0 {
+					verdicts[i] = Verdict{Later: true, Code: "quota", Note: "64 are waiting"}
+				}
+			}
+			return verdicts
+		}})
+		defer q.stop()
+		synctest.Wait()
+		c := NewClient(filepath.Join(dir, "fam"))
+		r, err := c.Status("000007")
+		if err != nil || r.Status != Queued || r.Code != "quota" || r.Message != "64 are waiting" {
+			t.Errorf("result %+v, %v", r, err)
+		}
+		// A second try at every second's look, but no spinning: real time
+		// passes nothing here, so each call is one of the looks.
+		if n := calls.Load(); n > 2 {
+			t.Errorf("%d calls without room", n)
+		}
+		room.Store(100)
+		for range 4 {
+			q.Wake("fam")
+			synctest.Wait()
+		}
+		if err := q.log.String(); strings.Contains(err, "ERROR") {
+			t.Error(err)
+		}
+		if left := waitingIn(t, dir, "fam"); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+func TestRequestThatCannotBeUnlinkedIsNotHandedOverAgain(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour})
+	g := q.groups["fam"]
+	g.mu.Lock()
+	g.handled = map[string]struct{}{"a.json": {}} // as after an unlink that was denied
+	g.mu.Unlock()
+	drop(t, dir, "fam", "a.json", hello)
+	q.look(g, true)
+	q.none("fam")
+}
+
+func TestNewRequestUnderAHandledNameIsKept(t *testing.T) {
+	dir := prepare(t, "fam")
+	replaced := sync.OnceFunc(func() { drop(t, dir, "fam", "a.json", `{"type":"message","text":"second"}`) })
+	got := make(chan Drop, 300)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
+		replaced()
+		return accept(got, drops)
+	}})
+	q.got = got
+	drop(t, dir, "fam", "a.json", hello)
+	q.next()
+	if d := q.next(); d.Request.Text != "second" {
+		t.Errorf("got %q", d.Request.Text)
+	}
+}
+
+func TestHundredThousandNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 100,000 files")
+	}
+	dir := prepare(t, "fam")
+	messages := filepath.Join(dir, "fam", MessagesDir)
+	const n = 100_000
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(messages, name(i)), []byte(hello), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	for i := range n {
+		if d := q.next(); d.Name != name(i) {
+			t.Fatalf("request %d is %s", i, d.Name)
+		}
+	}
+	q.stop()
+	if left := waitingIn(t, dir, "fam"); len(left) > 0 || len(q.got) > 0 {
+		t.Errorf("%d left, %d handed over again", len(left), len(q.got))
+	}
+}
+
+func TestWithdrawnRequestNoLongerExists(t *testing.T) {
+	dir := prepare(t, "fam")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+	defer s.Close()
+	c := NewClient(filepath.Join(dir, "fam"))
+	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Exists("fam", id+".json") {
+		t.Error("does not exist before")
+	}
+	for _, want := range []bool{true, false} {
+		if got, err := c.Withdraw(id); got != want || err != nil {
+			t.Errorf("Withdraw: %v, %v, want %v", got, err, want)
+		}
+	}
+	if s.Exists("fam", id+".json") || s.Exists("other", id+".json") {
+		t.Error("exists after it was withdrawn")
+	}
+}
