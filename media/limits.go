@@ -1,5 +1,16 @@
 package media
 
+import (
+	"fmt"
+	"maps"
+	"strconv"
+)
+
+// MB is the megabyte in which limits are counted and sizes are printed: 2^20
+// bytes. Platforms differ in what they mean by the word; an operator's "16 MB"
+// is taken in the reading that lets a file through.
+const MB = 1 << 20
+
 // Limit is what a channel takes of one kind.
 type Limit struct {
 	Bytes   int64 // largest file; 0: the kind is not taken
@@ -10,4 +21,143 @@ type Limit struct {
 type Limits struct {
 	Kinds map[Kind]Limit
 	Text  int // characters in one text message; longer text is split
+}
+
+// DefaultLimits returns the limits of a channel that knows no better: what
+// WhatsApp's clients take (faq.whatsapp.com, business platform media table),
+// which is the tightest of the large platforms.
+func DefaultLimits() Limits {
+	return Limits{
+		Kinds: map[Kind]Limit{
+			Image:    {Bytes: 16 * MB, Caption: 1024},
+			Video:    {Bytes: 64 * MB, Caption: 1024},
+			Audio:    {Bytes: 16 * MB},
+			Voice:    {Bytes: 16 * MB},
+			Sticker:  {Bytes: MB / 2},
+			Document: {Bytes: 100 * MB, Caption: 1024},
+		},
+		Text: 4096,
+	}
+}
+
+// Tighten returns limits that are no wider than l and take no more than
+// byKind bytes of the kinds that it names; 0 or less takes none of the kind.
+// Names of no kind are passed over: whoever reads a configuration checks them
+// there. l stays as it is.
+func (l Limits) Tighten(byKind map[string]int64) Limits {
+	l.Kinds = maps.Clone(l.Kinds)
+	for name, n := range byKind {
+		if limit, ok := l.Kinds[Kind(name)]; ok {
+			limit.Bytes = max(0, min(limit.Bytes, n))
+			l.Kinds[Kind(name)] = limit
+		}
+	}
+	return l
+}
+
+// Check says whether a channel of that name takes the file. The error is a
+// *[LimitError], and permanent.
+func (l Limits) Check(channel string, i Info) error {
+	limit := l.Kinds[i.Kind].Bytes
+	if limit > 0 && i.Size <= limit {
+		return nil
+	}
+	return &LimitError{
+		Channel:     channel,
+		Name:        i.Name,
+		Kind:        i.Kind,
+		Size:        i.Size,
+		Limit:       limit,
+		AsDocument:  i.Kind != Document && i.Size <= l.Kinds[Document].Bytes,
+		ForDocument: l.Kinds[Document].Bytes,
+	}
+}
+
+// LimitError is a file that a channel does not take in its kind.
+type LimitError struct {
+	Channel     string
+	Name        string // safe
+	Kind        Kind
+	Size        int64 // bytes
+	Limit       int64 // bytes; 0: the kind is not taken at all
+	AsDocument  bool  // it would pass as a document
+	ForDocument int64 // bytes; what a document may have
+}
+
+func (e *LimitError) Error() string {
+	if e.Limit == 0 {
+		return fmt.Sprintf("%s cannot go to %s, which takes no %s", e.Name, e.Channel, plural(e.Kind))
+	}
+	size, limit := Size(e.Size), Size(e.Limit)
+	if size == limit { // a few bytes over
+		size, limit = exact(e.Size), exact(e.Limit)
+	}
+	return fmt.Sprintf("%s is %s; %s takes %s up to %s", e.Name, size, e.Channel, plural(e.Kind), limit)
+}
+
+// Refusal returns the three parts of the refusal for the protocol's reply.
+func (e *LimitError) Refusal() (code, message, hint string) {
+	code = "file_too_large"
+	if e.Limit == 0 {
+		code = "kind_not_taken"
+	}
+	switch {
+	case e.AsDocument && e.Limit == 0:
+		hint = "send it as a document (as: document)"
+	case e.AsDocument:
+		hint = "send it as a document (as: document), or make it smaller"
+	case e.ForDocument == 0 && e.Limit == 0:
+		hint = "say in a message what it holds; this chat takes no such files"
+	case e.Limit == 0:
+		hint = "make it smaller than " + Size(e.ForDocument) + " and send it as a document (as: document)"
+	default:
+		hint = "make it smaller (compress it, lower its quality), or split it and send the parts"
+	}
+	return code, e.Error(), hint
+}
+
+func plural(k Kind) string {
+	switch k {
+	case Image:
+		return "images"
+	case Voice:
+		return "voice notes"
+	case Sticker:
+		return "stickers"
+	case Document:
+		return "documents"
+	}
+	return string(k) // video, audio
+}
+
+// Size prints a number of bytes for people: "17 bytes", "3.4 KB", "71 MB", in
+// steps of 1024.
+func Size(n int64) string {
+	if n < 1024 {
+		return exact(n)
+	}
+	value, unit := float64(n)/1024, 0
+	units := [...]string{"KB", "MB", "GB", "TB", "PB", "EB"}
+	for value >= 1023.95 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	s := strconv.FormatFloat(value, 'f', 1, 64)
+	if value >= 9.95 {
+		s = strconv.FormatFloat(value, 'f', 0, 64)
+	} else if s[len(s)-2:] == ".0" {
+		s = s[:len(s)-2]
+	}
+	return s + " " + units[unit]
+}
+
+// exact prints a number of bytes in full, with commas.
+func exact(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s + " bytes"
 }

@@ -35,12 +35,19 @@ const (
 type Info struct {
 	Name string `json:"name"` // safe on every platform, extension kept, at most 200 bytes
 	Kind Kind   `json:"kind"`
-	MIME string `json:"mime"`
+	MIME string `json:"mime"`           // without parameters
 	Size int64  `json:"size"`           // bytes
 	Loop bool   `json:"loop,omitempty"` // a video to be shown looping and silent, as a GIF
 	Note string `json:"note,omitempty"` // why it goes in another form than was asked; empty otherwise
 }
 
 // HeadSize is how many of a file's first bytes Classify wants; fewer are fine
-// where the file is shorter.
-const HeadSize = 3072
+// where the file is shorter. It is the detection library's own window: with
+// fewer bytes it would take a cut-off text for a whole one.
+const HeadSize = 4096
+
+// Kinds returns every kind, in the order in which limits are shown.
+func Kinds() []Kind { return []Kind{Image, Video, Audio, Voice, Sticker, Document} }
+
+// Styles returns every style that a sender may ask for.
+func Styles() []Style { return []Style{Auto, AsDocument, AsVoice, AsGIF, AsSticker} }

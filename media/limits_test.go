@@ -1,0 +1,108 @@
+package media_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func TestLimitsAtBelowAndAbove(t *testing.T) {
+	limits := media.DefaultLimits()
+	want := map[media.Kind]int64{
+		media.Image: 16 << 20, media.Video: 64 << 20, media.Audio: 16 << 20, media.Voice: 16 << 20,
+		media.Sticker: 512 << 10, media.Document: 100 << 20,
+	}
+	for _, kind := range media.Kinds() {
+		limit := want[kind]
+		if got := limits.Kinds[kind].Bytes; got != limit {
+			t.Errorf("%s: %d bytes, want %d", kind, got, limit)
+		}
+		for _, size := range []int64{1, limit - 1, limit} {
+			if err := limits.Check("whatsapp", media.Info{Name: "f", Kind: kind, Size: size}); err != nil {
+				t.Errorf("%s of %d bytes: %v", kind, size, err)
+			}
+		}
+		for _, size := range []int64{limit + 1, limit * 3} {
+			message, _ := wantRefusal(t, limits.Check("whatsapp", media.Info{Name: "f", Kind: kind, Size: size}), "file_too_large")
+			if strings.Count(message, "MB")+strings.Count(message, "KB")+strings.Count(message, "bytes") != 2 || !strings.Contains(message, "whatsapp") {
+				t.Errorf("%q does not name size, limit and channel", message)
+			}
+		}
+	}
+}
+
+func TestALimitErrorNamesSizeLimitAndRemedy(t *testing.T) {
+	onlyImages := media.Limits{Kinds: map[media.Kind]media.Limit{media.Image: {Bytes: media.MB}}}
+	noStickers := media.DefaultLimits().Tighten(map[string]int64{"sticker": 0})
+	for _, tt := range []struct {
+		limits             media.Limits
+		kind               media.Kind
+		size               int64
+		code, words, hints string
+	}{
+		{media.DefaultLimits(), media.Video, 71 * media.MB, "file_too_large",
+			"report.mp4 is 71 MB; whatsapp takes video up to 64 MB", "send it as a document (as: document), or make it smaller"},
+		{media.DefaultLimits(), media.Video, 64*media.MB + 1, "file_too_large",
+			"report.mp4 is 67,108,865 bytes; whatsapp takes video up to 67,108,864 bytes", "send it as a document (as: document), or make it smaller"},
+		{media.DefaultLimits(), media.Video, 101 * media.MB, "file_too_large",
+			"report.mp4 is 101 MB; whatsapp takes video up to 64 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+		{media.DefaultLimits(), media.Document, 2048 * media.MB, "file_too_large",
+			"report.mp4 is 2 GB; whatsapp takes documents up to 100 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+		{noStickers, media.Sticker, 10, "kind_not_taken",
+			"report.mp4 cannot go to whatsapp, which takes no stickers", "send it as a document (as: document)"},
+		{noStickers, media.Sticker, 300 * media.MB, "kind_not_taken",
+			"report.mp4 cannot go to whatsapp, which takes no stickers", "make it smaller than 100 MB and send it as a document (as: document)"},
+		{onlyImages, media.Document, 10, "kind_not_taken",
+			"report.mp4 cannot go to whatsapp, which takes no documents", "say in a message what it holds; this chat takes no such files"},
+		{onlyImages, media.Image, 2 * media.MB, "file_too_large",
+			"report.mp4 is 2 MB; whatsapp takes images up to 1 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+	} {
+		err := tt.limits.Check("whatsapp", media.Info{Name: "report.mp4", Kind: tt.kind, Size: tt.size})
+		message, hint := wantRefusal(t, err, tt.code)
+		if diff := cmp.Diff([]string{tt.words, tt.hints}, []string{message, hint}); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTightenOnlyTightens(t *testing.T) {
+	wide := media.DefaultLimits()
+	tight := wide.Tighten(map[string]int64{"image": 1000, "video": 1 << 40, "audio": -5, "nonsense": 1})
+	got := map[media.Kind]int64{}
+	for k, l := range tight.Kinds {
+		got[k] = l.Bytes
+	}
+	want := map[media.Kind]int64{
+		media.Image: 1000, media.Video: 64 << 20, media.Audio: 0, media.Voice: 16 << 20, media.Sticker: 512 << 10, media.Document: 100 << 20,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(media.DefaultLimits(), wide); diff != "" {
+		t.Errorf("the limits it came from changed:\n%s", diff)
+	}
+	if tight.Kinds[media.Image].Caption != wide.Kinds[media.Image].Caption || tight.Text != wide.Text {
+		t.Error("captions and text changed")
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 1023: "1,023 bytes", 1024: "1 KB", 1500: "1.5 KB", 10 << 10: "10 KB", 1<<20 - 1: "1 MB",
+		71 << 20: "71 MB", 100 << 20: "100 MB", 3 << 30: "3 GB", 1 << 50: "1 PB", 1<<63 - 1: "8 EB",
+	} {
+		if got := media.Size(n); got != want {
+			t.Errorf("Size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func ExampleLimits_Check() {
+	err := media.DefaultLimits().Check("whatsapp", media.Info{Name: "report.mp4", Kind: media.Video, Size: 71 << 20})
+	fmt.Println(err)
+	// Output: report.mp4 is 71 MB; whatsapp takes video up to 64 MB
+}

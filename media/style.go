@@ -1,0 +1,84 @@
+package media
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// styled applies the form that was asked for.
+func styled(info Info, head []byte, as Style) (Info, error) {
+	switch as {
+	case "", Auto:
+		return info, nil
+	case AsDocument:
+		info.Kind, info.Note = Document, ""
+		return info, nil
+	case AsVoice:
+		switch {
+		case info.Kind == Audio && opus(head):
+			info.Kind = Voice
+			return info, nil
+		case info.Kind == Audio:
+			info.Note = "a voice note has to be Ogg Opus and this is " + info.MIME + "; it goes as audio"
+			return info, nil
+		}
+		return Info{}, impossible(info, "a voice note", "send Ogg Opus audio (ffmpeg -i IN -c:a libopus OUT.ogg), or leave out `as`")
+	case AsGIF:
+		switch {
+		case info.MIME == "video/mp4" && info.Kind == Video:
+			info.Loop = true
+			return info, nil
+		case info.Kind == Video:
+			info.Note = "a looping GIF has to be MP4 and this is " + info.MIME + "; it goes as a video"
+			return info, nil
+		case info.MIME == "image/gif" && info.Kind == Image:
+			info.Note = "a looping GIF has to be MP4 and this is image/gif; it goes as a picture, which some platforms show still"
+			return info, nil
+		}
+		return Info{}, impossible(info, "a GIF", "send an MP4 video without sound, or leave out `as`")
+	case AsSticker:
+		switch {
+		case info.MIME == "image/webp" && info.Kind == Image:
+			info.Kind = Sticker
+			return info, nil
+		case info.Kind == Image:
+			info.Note = "a sticker has to be WebP and this is " + info.MIME + "; it goes as a picture"
+			return info, nil
+		}
+		return Info{}, impossible(info, "a sticker", "send a WebP picture, or leave out `as`")
+	}
+	return Info{}, &Error{
+		Code:    "style_unknown",
+		Message: fmt.Sprintf("%q is no form in which a file can go", Printable(string(as))),
+		Hint:    "use one of " + styleList() + ", or leave out `as`",
+	}
+}
+
+func impossible(info Info, form, hint string) error {
+	return &Error{
+		Code:    "style_impossible",
+		Message: fmt.Sprintf("%s is %s and cannot go as %s", info.Name, info.MIME, form),
+		Hint:    hint,
+	}
+}
+
+func styleList() string {
+	var names []string
+	for _, s := range Styles() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// opus says whether the first packet of an Ogg stream is the header of Opus
+// (RFC 7845, section 5.1). The page's header is 27 bytes and one byte for each
+// of its segments (RFC 3533, section 6).
+func opus(head []byte) bool {
+	const header, segments = 27, 26
+	if !bytes.HasPrefix(head, []byte("OggS")) || len(head) < header {
+		return false
+	}
+	body := header + int(head[segments])
+	return len(head) >= body && bytes.HasPrefix(head[body:], []byte("OpusHead"))
+}
