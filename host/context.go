@@ -52,7 +52,7 @@ func (h *host) tellContextsOf(c channel.Channel) {
 func (h *host) contextOf(g groups.Group) ipc.Context {
 	c := ipc.Context{
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
-		Limits: map[string]int64{}, Captions: map[string]int{}, Host: versionText(), Time: time.Now(),
+		Limits: map[string]int64{}, Captions: map[string]int{}, Host: readVersion().Version, Time: time.Now(),
 	}
 	if ch := h.channelOf(g.Chat); ch != nil {
 		c.Channel = ch.Name()

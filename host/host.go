@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"os"
+	"net/url"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -120,7 +119,9 @@ func (h *host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.spool.Run(ctx) })
 	g.Go(func() error { return h.assistants.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
-	g.Go(func() error { return h.control().Run(ctx) })
+	desk := h.desk(true)
+	control := operator.Server{Dir: operator.ControlDir(h.layout), Control: desk, Health: desk.Health(), Log: h.opts.log}
+	g.Go(func() error { return control.Run(ctx) })
 	return g.Wait()
 }
 
@@ -129,6 +130,9 @@ func (h *host) Close() error {
 	var errs []error
 	if h.outbox != nil {
 		errs = append(errs, h.outbox.Close())
+	}
+	if h.spool != nil {
+		errs = append(errs, h.spool.Close())
 	}
 	for _, c := range h.channels {
 		if closer, ok := c.(interface{ Close() error }); ok {
@@ -152,8 +156,8 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 			}
 		}
 		c, err := web.New(web.Options{
-			Dir: cfg.Layout().Channel("web"), Listen: w.Listen, Token: w.Token.Reveal(),
-			Chats: chats, AssistantName: cfg.Name, Log: opts.log,
+			Dir: cfg.Layout().Channel("web"), Listen: w.Listen, Token: w.Token.Reveal(), Hosts: hostsOf(w.URL),
+			Chats: chats, AssistantName: cfg.Name, MaxUpload: int64(w.Upload), KeepFree: int64(cfg.Limits.FreeDisk), Log: opts.log,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("channel web: %w", err)
@@ -163,13 +167,22 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 	return all, nil
 }
 
+// hostsOf is the name that a public URL gives the page, if there is one.
+func hostsOf(public string) []string {
+	u, err := url.Parse(public)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return []string{u.Host}
+}
+
 func (h *host) outboxOptions() outbox.Options {
 	l := h.config.Limits
 	return outbox.Options{
 		Dir: h.layout.Outbox(), Channels: h.channels, Log: h.opts.log, Trace: h.opts.trace,
 		OnUpdate: h.results.put,
 		MaxAge:   l.Retry.MaxAge.Std(),
-		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Longest.Std()},
+		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Max.Std()},
 		Parallel: l.Sends,
 		Rate: func(folder string) outbox.Rate {
 			g, _ := h.registry.ByFolder(folder)
@@ -187,13 +200,12 @@ func (h *host) assistantOptions() assistant.Options {
 		Say: func(ctx context.Context, folder string, _ groups.JID, text, key string) error {
 			return h.bridge.Say(ctx, folder, text, key)
 		},
-		SentSince: h.outbox.AcceptedSince,
+		SentSince: h.acceptedSince,
 		Typing: func(ctx context.Context, chat groups.JID, on bool) {
 			if t, ok := h.channelOf(chat).(channel.Typing); ok {
 				t.Typing(ctx, chat, on)
 			}
 		},
-		Report: h.outbox.Report,
 	}
 }
 
@@ -208,6 +220,16 @@ func (h *host) plan(g groups.Group) (assistant.Plan, error) {
 		env[name] = value.Reveal()
 	}
 	return assistant.Plan{Name: h.config.Name, Agent: a.Agent, Env: env}, nil
+}
+
+// acceptedSince says whether anything from a group has reached the outbox. If
+// nobody can tell, it has: a turn is rather not repeated than told twice.
+func (h *host) acceptedSince(folder string, since time.Time) bool {
+	found, err := h.outbox.Reader().AcceptedSince(context.Background(), folder, since)
+	if err != nil {
+		h.opts.log.Error("look for deliveries", "group", folder, "error", err)
+	}
+	return found || err != nil
 }
 
 // channelOf finds the channel that owns a chat, or nil.
@@ -228,15 +250,13 @@ func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	return i.h.assistants.Receive(ctx, m)
 }
 
-func (i inbox) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
-	i.h.assistants.Report(ctx, chat, id, state)
+func (i inbox) Report(_ context.Context, chat groups.JID, id string, state channel.State) {
+	if err := i.h.outbox.Report(chat, id, state); err != nil {
+		i.h.opts.log.Error("record receipt", "chat", string(chat), "error", err)
+	}
 }
 
 func (i inbox) folder(chat groups.JID) string {
 	g, _ := i.h.registry.ByChat(chat)
 	return g.Folder
-}
-
-func (h *host) control() *operator.Server {
-	return &operator.Server{Dir: operator.ControlDir(h.layout), Control: nil, Health: http.NotFoundHandler(), Log: h.opts.log, Runtime: os.TempDir()}
 }

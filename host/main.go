@@ -79,7 +79,7 @@ func newRoot(e *env) *cobra.Command {
 // Exit codes, the same for every command.
 const (
 	exitOK      = 0
-	exitError   = 1 // something went wrong; the text says what
+	exitFault   = 1 // something went wrong; the text says what
 	exitUsage   = 2 // the command line is wrong
 	exitRefused = 3 // a request or a file was refused
 	exitFailed  = 4 // a delivery failed, or doctor found a fault
@@ -121,5 +121,5 @@ func exitOf(err error) (code int, hint string) {
 		_, _, hint = re.Refusal()
 		return exitRefused, hint
 	}
-	return exitError, ""
+	return exitFault, ""
 }

@@ -90,7 +90,6 @@ func (r *results) write(d outbox.Delivery) {
 		r.h.opts.log.Error("write result", "group", d.Folder, "request", d.Request, "error", err)
 		return
 	}
-	r.h.opts.trace(d.Folder, d.Request, "result")
 }
 
 func (r *results) tellLate(folder string, result ipc.Result) {

@@ -39,7 +39,7 @@ type Options struct {
 	// then is forgotten. Nil means that nothing can be withdrawn.
 	Pending func(folder, name string) bool
 
-	Log   *slog.Logger                         // nil discards
+	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil
 }
 
@@ -66,9 +66,22 @@ func New(o Options) *Bridge {
 // overtakes.
 func (b *Bridge) Handle(ctx context.Context, folder string, drops []ipc.Drop) []ipc.Verdict {
 	verdicts := make([]ipc.Verdict, len(drops))
+	keys := make([]string, len(drops))
+	for i, d := range drops {
+		keys[i] = Key(folder, d)
+	}
+	known, err := b.Outbox.Reader().Known(ctx, keys)
+	if err != nil {
+		b.Log.Error("requests not accepted, will be tried again", "group", folder, "error", err)
+		leave(verdicts, ipc.Verdict{Later: true})
+		return verdicts
+	}
 	var batch batch
 	for i, d := range drops {
-		delivery, err := b.accept(ctx, folder, d, &batch)
+		if known[keys[i]] {
+			continue // recorded before a crash; what is left is to unlink it
+		}
+		delivery, err := b.accept(ctx, folder, keys[i], d, &batch)
 		if err == nil {
 			batch.add(i, delivery)
 			continue
@@ -112,11 +125,8 @@ func (b *Bridge) record(ctx context.Context, drops []ipc.Drop, batch *batch, ver
 	if len(standing) == 0 {
 		return
 	}
-	if err := b.Outbox.Put(ctx, standing); err != nil {
+	if err := b.Outbox.Put(ctx, standing); err != nil { // the blobs are the outbox's to remove
 		b.Log.Error("record deliveries", "group", standing[0].Folder, "count", len(standing), "error", err)
-		for _, d := range standing {
-			b.discard(d)
-		}
 		leave(verdicts[batch.index[0]:], ipc.Verdict{Later: true})
 		return
 	}
@@ -136,14 +146,14 @@ func leave(verdicts []ipc.Verdict, v ipc.Verdict) {
 
 // accept makes a delivery of one drop. An error is a refusal, which has the
 // method Refusal, or passes.
-func (b *Bridge) accept(ctx context.Context, folder string, d ipc.Drop, sofar *batch) (outbox.Delivery, error) {
+func (b *Bridge) accept(ctx context.Context, folder, key string, d ipc.Drop, sofar *batch) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, d.Request)
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
 	b.Trace(folder, d.ID, "authorized")
 	delivery := outbox.Delivery{
-		Key: Key(folder, d), Folder: folder, Request: d.ID,
+		Key: key, Folder: folder, Request: d.ID,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
 	}
 	delivery.Parts, err = b.parts(ctx, folder, d.ID, d.Request, dst, sofar)
@@ -174,7 +184,7 @@ func (b *Bridge) verdict(folder, request string, err error) ipc.Verdict {
 	var full *outbox.FullError
 	if errors.As(err, &full) {
 		b.Log.Warn("request waits", "group", folder, "request", request, "error", err)
-		return ipc.Verdict{Later: true}
+		return ipc.Verdict{Later: true, Code: full.Code, Note: full.Message}
 	}
 	if r := AsRefusal(err); r != nil {
 		b.Log.Info("request refused", "group", folder, "request", request, "code", r.Code, "error", err)
@@ -201,7 +211,7 @@ func AsRefusal(err error) *ipc.Refusal {
 func (b *Bridge) discard(d outbox.Delivery) {
 	for _, p := range d.Parts {
 		if p.File != nil {
-			b.Outbox.Discard(p.File.Blob)
+			b.Outbox.Discard(outbox.Blob{Name: p.File.Blob})
 		}
 	}
 }

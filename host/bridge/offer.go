@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -35,7 +36,7 @@ func (b *Bridge) OfferFile(ctx context.Context, folder, name string, ref ipc.Fil
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	f, err := groups.OpenRegular(name)
+	f, err := OpenOwn(name)
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
@@ -76,9 +77,25 @@ func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
 
 func (b *Bridge) put(ctx context.Context, d outbox.Delivery) error {
 	if err := b.Outbox.Put(ctx, []outbox.Delivery{d}); err != nil {
-		b.discard(d)
 		return fmt.Errorf("record delivery: %w", err)
 	}
 	return nil
 }
 
+// OpenOwn opens a file that the operator named. Links are followed: it is the
+// operator's right. A pipe does not make it wait.
+func OpenOwn(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &ipc.Refusal{Code: "not_a_file", Message: fmt.Sprintf("%q is not a regular file", name), Hint: "give a file; pack a directory first"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -24,7 +24,7 @@ func Result(d outbox.Delivery) ipc.Result {
 			r.Code, r.Message, r.Hint = o.Code, o.Message, o.Hint
 		}
 		total += o.Size
-		if p.Open() {
+		if o.Status == ipc.Queued {
 			open = true
 			sent += p.Sent
 		} else {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+func newServe(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "run the host until it is told to stop",
+		Long: `serve connects the configured channels, watches the groups' queues and runs
+their assistants. It ends on SIGINT or SIGTERM after the sends under way; what
+it had accepted goes on at the next start.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := groups.Load(e.config)
+			if err != nil {
+				return err
+			}
+			return e.serve(cmd.Context(), cfg)
+		},
+	}
+}
+
+func (e *env) serve(ctx context.Context, cfg *groups.Config) (err error) {
+	log := newLog(e.stderr, cfg.Log)
+	h, err := newHost(ctx, cfg, hostOptions{log: log})
+	if errors.Is(err, outbox.ErrLocked) {
+		return hinted(err, "see what runs: longshore status")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	for _, c := range h.channels {
+		if w, ok := c.(*web.Web); ok {
+			log.Info("chat page", "channel", "web", "url", w.URL())
+		}
+	}
+	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion().Version)
+	err = h.Run(ctx)
+	log.Info("stopped")
+	return err
+}
