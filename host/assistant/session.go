@@ -226,9 +226,9 @@ func (s *session) rest() {
 	s.timer.Reset(s.m.o.IdleTimeout)
 	s.m.mu.Lock()
 	s.c.resting, s.c.since = true, time.Now()
+	s.m.makeRoom(len(s.m.queue)) // at once, or its own next message would come before those of the others
 	s.m.mu.Unlock()
 	signal(s.c.nudge)
-	signal(s.m.wake)
 }
 
 // attend makes room where that is asked for, or hands over what waits.

@@ -1,0 +1,152 @@
+package assistant_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// In each of these the host is killed at a moment, and the next one finds the
+// disk as it was then.
+
+func TestKilledBeforeTheMessageWasHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		w = w.restart()
+		w.run()
+		has(t, w.runtime.next().input.Prompt, "hello")
+	})
+}
+
+func TestKilledInATurnThatHadSentNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		a := w.runtime.next()
+		w.write("family", "2", "second")
+		synctest.Wait()
+		a.reads()
+		time.Sleep(time.Second)
+		next := w.restart()
+		next.run()
+		b := next.runtime.next()
+		has(t, b.input.Prompt, "first", "second")
+		b.says("hi")
+		if diff := cmp.Diff([]string{"hi"}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKilledInATurnThatHadSentSomething(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "first")
+		w.runtime.next()
+		time.Sleep(time.Second)
+		w.toolSends()
+		w.write("family", "2", "second") // lies unread in input/
+		synctest.Wait()
+		var told []string
+		for range 2 { // killed again right after the chat was told: still told once
+			next := w.restart()
+			next.run()
+			b := next.runtime.next()
+			has(t, b.input.Prompt, "second")
+			if len(b.reads()) != 0 {
+				t.Error("the follow-up is there twice")
+			}
+			told = append(told, next.texts()...)
+			if n := next.kept("family"); n != 1 {
+				t.Errorf("%d messages are on disk", n)
+			}
+		}
+		if diff := cmp.Diff([]string{interrupted}, told); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKilledAfterTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		w.runtime.next().says("hi")
+		next := w.restart()
+		next.run()
+		time.Sleep(time.Hour)
+		if next.runtime.next() != nil {
+			t.Error("the turn was run again")
+		}
+		if diff := cmp.Diff([]string{"hi"}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestATurnThatKillsTheHostIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		starts := 0
+		for range 6 {
+			w.run()
+			if w.runtime.next() != nil {
+				starts++
+			}
+			w = w.restart()
+			time.Sleep(time.Minute)
+		}
+		if starts != 3 {
+			t.Errorf("started %d times", starts)
+		}
+		if diff := cmp.Diff([]string{gaveUp}, w.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestBrokenFilesOnDiskStopNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.write("family", "1", "hello")
+		dir := filepath.Join(w.state, "inbound", "family")
+		for name, content := range map[string]string{
+			"turn.json": "{", "00000000000000000001-aaaa.json": `{"kind":`, "seen": "torn", "x.json.tmp": "half",
+		} {
+			check(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+		}
+		w = w.restart()
+		w.run()
+		a := w.runtime.next()
+		has(t, a.input.Prompt, "hello")
+		a.says("hi")
+		if w = w.restart(); w.kept("family") != 0 {
+			t.Error("the message is still there")
+		}
+		w.write("family", "1", "hello") // known in spite of the torn file
+		if w.kept("family") != 0 {
+			t.Error("taken twice")
+		}
+	})
+}
+
+func TestMessagesAreTheHostsAlone(t *testing.T) {
+	w := newWorld(t, nil)
+	w.write("family", "1", "secret")
+	for name, want := range map[string]os.FileMode{"inbound": 0o700, "inbound/family": 0o700} {
+		info, err := os.Stat(filepath.Join(w.state, name))
+		check(t, err)
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+}

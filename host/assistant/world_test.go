@@ -1,0 +1,289 @@
+package assistant_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/container"
+)
+
+// world is a host round one Manager: its disk, its chats and its runtime.
+type world struct {
+	t       *testing.T
+	state   string
+	groups  []groups.Group
+	options assistant.Options
+	runtime *stage
+	m       *assistant.Manager
+
+	mu     sync.Mutex
+	said   []said
+	keys   map[string]bool
+	sent   []time.Time // by the assistants' tools
+	typing []bool
+	refuse int // so many times Say fails
+}
+
+type said struct{ Folder, Text string }
+
+func group(folder string) groups.Group {
+	return groups.Group{Name: folder, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: "sample"}
+}
+
+// newWorld prepares a state directory; change may set further options.
+func newWorld(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
+	t.Helper()
+	if len(gs) == 0 {
+		gs = []groups.Group{group("family")}
+	}
+	w := &world{
+		t: t, state: filepath.Join(t.TempDir(), "state"), groups: gs, keys: map[string]bool{},
+		runtime: &stage{started: make(chan *actor, 100)},
+	}
+	check(t, w.layout().Prepare(gs))
+	if change != nil {
+		change(&w.options)
+	}
+	w.open()
+	return w
+}
+
+func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
+
+// open makes a Manager on what is on disk, as a host that starts does.
+func (w *world) open() {
+	w.t.Helper()
+	registry, err := groups.NewRegistry(w.groups)
+	check(w.t, err)
+	o := w.options
+	o.Layout, o.Groups = w.layout(), registry
+	if o.Runtime == nil {
+		o.Runtime = w.runtime
+	}
+	o.Say, o.SentSince = w.say, w.sentSince
+	o.Typing = func(_ context.Context, _ groups.JID, on bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.typing = append(w.typing, on)
+	}
+	w.m, err = assistant.New(o)
+	check(w.t, err)
+}
+
+// run runs the Manager until the test, or whoever calls the result, ends it.
+func (w *world) run() (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	m := w.m
+	go func() { done <- m.Run(ctx) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("run: %v", err)
+		}
+	})
+	w.t.Cleanup(end)
+	return end
+}
+
+// restart opens a Manager on a copy of the disk as it is at this moment: what
+// a host finds that starts after another one was killed.
+func (w *world) restart() *world {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := &world{
+		t: w.t, state: filepath.Join(w.t.TempDir(), "state"), groups: w.groups, options: w.options,
+		runtime: &stage{started: make(chan *actor, 100)},
+		said:    slices.Clone(w.said), keys: w.keys, sent: slices.Clone(w.sent),
+	}
+	check(w.t, os.CopyFS(next.state, os.DirFS(w.state)))
+	next.open()
+	return next
+}
+
+func (w *world) say(_ context.Context, folder string, chat groups.JID, text, key string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse > 0 {
+		w.refuse--
+		return errors.New("disk full")
+	}
+	if string(chat) != "web:"+folder {
+		w.t.Errorf("said to %s by %s", chat, folder)
+	}
+	if !w.keys[key] {
+		w.keys[key] = true
+		w.said = append(w.said, said{folder, text})
+		w.sent = append(w.sent, time.Now())
+	}
+	return nil
+}
+
+func (w *world) sentSince(_ string, since time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) })
+}
+
+// toolSends is an assistant's tool that sends something.
+func (w *world) toolSends() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = append(w.sent, time.Now())
+}
+
+// texts is what the chats have seen.
+func (w *world) texts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var texts []string
+	for _, s := range w.said {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+// write is a member who writes to a group.
+func (w *world) write(folder, id, text string) {
+	w.t.Helper()
+	check(w.t, w.m.Receive(context.Background(), channel.Inbound{
+		ID: id, Chat: groups.JID("web:" + folder), From: "Ann", Text: text, Time: time.Now(),
+	}))
+}
+
+// kept counts the files of messages on disk.
+func (w *world) kept(folder string) int {
+	w.t.Helper()
+	names, err := filepath.Glob(filepath.Join(w.state, "inbound", folder, "*-*.json"))
+	check(w.t, err)
+	return len(names)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stage is a runtime whose assistants the test plays, in a bubble of
+// testing/synctest.
+type stage struct {
+	started chan *actor
+	refuse  error
+}
+
+func (s *stage) Start(_ context.Context, spec container.Spec) (container.Session, error) {
+	if s.refuse != nil {
+		return nil, s.refuse
+	}
+	a := &actor{spec: spec, outputs: make(chan container.Output), done: make(chan struct{})}
+	check := json.Unmarshal(spec.Input, &a.input)
+	if check != nil {
+		return nil, check
+	}
+	s.started <- a
+	return a, nil
+}
+
+// next is the assistant that was started last, or nil.
+func (s *stage) next() *actor {
+	synctest.Wait()
+	select {
+	case a := <-s.started:
+		return a
+	default:
+		return nil
+	}
+}
+
+// actor is one assistant that the test plays.
+type actor struct {
+	spec  container.Spec
+	input struct {
+		Prompt, SessionID, GroupFolder, ChatJid, AssistantName string
+		IsMain                                                 bool
+		Secrets                                                map[string]string
+	}
+	outputs chan container.Output
+	done    chan struct{}
+	once    sync.Once
+	err     error
+	stopped bool // by the host
+}
+
+func (a *actor) Outputs() <-chan container.Output { return a.outputs }
+
+func (a *actor) Wait() error {
+	<-a.done
+	return a.err
+}
+
+func (a *actor) Stop(context.Context) { a.end(container.ErrStopped) }
+
+func (a *actor) end(err error) {
+	a.once.Do(func() {
+		a.err, a.stopped = err, errors.Is(err, container.ErrStopped)
+		close(a.done)
+		close(a.outputs)
+	})
+}
+
+// exit is the assistant's own end.
+func (a *actor) exit(err error) {
+	a.end(err)
+	synctest.Wait()
+}
+
+func (a *actor) says(text string) {
+	a.outputs <- container.Output{Status: container.Success, Result: &text, NewSessionID: "session-1"}
+	synctest.Wait()
+}
+
+// reads takes what lies in the input directory, as an assistant does.
+func (a *actor) reads() (texts []string) {
+	dir := filepath.Join(a.spec.IPC, "input")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			panic(err)
+		}
+		os.Remove(filepath.Join(dir, e.Name()))
+		var message struct{ Type, Text string }
+		if e.Name() == "_close" {
+			message.Text = "_close"
+		} else if err := json.Unmarshal(data, &message); err != nil || message.Type != "message" {
+			panic(fmt.Sprintf("%s: %v", data, err))
+		}
+		texts = append(texts, message.Text)
+	}
+	return texts
+}
+
+// has fails the test unless the text holds each part once.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if n := strings.Count(text, part); n != 1 {
+			t.Errorf("%q is %d times in %q", part, n, text)
+		}
+	}
+}
