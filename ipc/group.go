@@ -163,6 +163,9 @@ func (s *Spool) list(g *group) {
 		g.mu.Unlock()
 		s.complain(g, p, err)
 	}
+	if len(g.names) == 0 {
+		g.dirs.close() // nothing to read: at a start, thousands of groups pass here
+	}
 	slices.SortFunc(g.names, byID)
 	if !g.more {
 		for name := range g.later {

@@ -57,6 +57,22 @@ func prepare(t testing.TB, folders ...string) string {
 	return dir
 }
 
+// prepareFast is prepare in memory where there is a place for it, for tests
+// with very many files that ask nothing of the disk.
+func prepareFast(t testing.TB, folders ...string) string {
+	t.Helper()
+	tmp, err := os.MkdirTemp("/dev/shm", "longshore")
+	if err != nil {
+		return prepare(t, folders...)
+	}
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	dir := filepath.Join(tmp, "ipc")
+	if err := Prepare(dir, folders); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // serve runs a spool. Without a Handler everything is accepted and sent to got.
 func serve(t testing.TB, dir string, o SpoolOptions) *queue {
 	t.Helper()

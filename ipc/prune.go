@@ -49,6 +49,7 @@ func (s *Spool) askPrune(g *group) {
 }
 
 func (s *Spool) pruneGroup(g *group) {
+	defer g.dirs.close()
 	// What cannot be pruned now can be in an hour; list tells of a directory
 	// that cannot be used at all.
 	_ = g.dirs.in(inResults, pruneResults)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,15 +167,17 @@ func (s *Spool) rescan(ctx context.Context) {
 			return
 		case <-time.After(pause):
 		}
-		for _, g := range s.groups {
-			if g.changed(s.opts.Dir) {
-				s.look(g, false)
-			}
-			s.release(g)
-			g.dirs.trim()
+		s.lookRound()
+	}
+}
+
+func (s *Spool) lookRound() {
+	for _, g := range s.groups {
+		if g.changed(s.opts.Dir) {
+			s.look(g, false)
 		}
-		// A thousand groups are looked at in milliseconds; let drops go first.
-		runtime.Gosched()
+		s.release(g)
+		g.dirs.trim()
 	}
 }
 

@@ -328,10 +328,7 @@ func TestNewRequestUnderAHandledNameIsKept(t *testing.T) {
 }
 
 func TestHundredThousandNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 100,000 files")
-	}
-	dir := prepare(t, "fam")
+	dir := prepareFast(t, "fam")
 	messages := filepath.Join(dir, "fam", MessagesDir)
 	const n = 100_000
 	for i := range n {
