@@ -92,11 +92,7 @@ func (r *root) reopen() error {
 		_ = dir.Close()
 		return r.failed(err)
 	}
-	if !os.SameFile(named, held.info) { // the open followed a link that took its place
-		_ = dir.Close()
-		return nil // try again
-	}
-	r.held = held
+	r.held = held // should the open have followed a link that took the name just now, use sees it
 	return nil
 }
 
