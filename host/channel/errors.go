@@ -17,6 +17,21 @@ const (
 	Held                   // not sent; the channel is down until an operator acts. Time spent held does not count against the deadline
 )
 
+// String is the class's name, for logs and tests.
+func (c Class) String() string {
+	switch c {
+	case Passing:
+		return "passing"
+	case Permanent:
+		return "permanent"
+	case Ambiguous:
+		return "ambiguous"
+	case Held:
+		return "held"
+	}
+	return fmt.Sprintf("class %d", int(c))
+}
+
 // Error is what Send returns when it knows more than that it went wrong.
 type Error struct {
 	Class      Class
@@ -46,4 +61,14 @@ func ClassOf(err error) Class {
 		return e.Class
 	}
 	return Passing
+}
+
+// RetryAfterOf is how long the platform wants to be left alone after any error
+// that Send returned; 0 where it did not say.
+func RetryAfterOf(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return max(0, e.RetryAfter)
+	}
+	return 0
 }
