@@ -101,7 +101,7 @@ func TestThePageLooksRight(t *testing.T) {
 		"phone-dark.png": {width: 360, height: 740, dark: true, phone: true},
 	} {
 		p := c.open(s.at("/c/family"), view)
-		p.wait(`document.querySelectorAll("#messages .msg").length === 8 && [...document.images].every((i) => i.complete && i.naturalWidth)`)
+		p.wait(`document.querySelectorAll("#messages .msg").length === 8`)
 		p.wait(`document.getElementById("state").textContent === "Andy is working…"`)
 		var wide bool
 		p.eval(`document.documentElement.scrollWidth > innerWidth || document.getElementById("log").scrollWidth > document.getElementById("log").clientWidth`, &wide)
@@ -115,6 +115,7 @@ func TestThePageLooksRight(t *testing.T) {
 		}
 		p.shot(name)
 		p.eval(`document.getElementById("log").scrollTop = 0`, nil)
+		p.wait(`document.querySelector("#messages img").complete && document.querySelector("#messages img").naturalWidth === 960`)
 		p.shot("top-" + name)
 	}
 }

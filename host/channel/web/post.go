@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -106,7 +105,7 @@ func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
 }
 
 func textTooLong() *problem {
-	return &problem{http.StatusRequestEntityTooLarge, "text_too_long", fmt.Sprintf("a text may have up to %s characters", humanize.Comma(maxText)),
+	return &problem{http.StatusRequestEntityTooLarge, "text_too_long", fmt.Sprintf("a text may have up to %d characters", maxText),
 		"send it as a file, or in parts"}
 }
 

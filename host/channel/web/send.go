@@ -8,10 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // arrivalEvery is how often a page hears of a file's progress.
@@ -41,6 +40,9 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	}
 	var files []*staged
 	if m.File != nil {
+		// Ended only when the message is there, so that pages show one or the
+		// other all the time.
+		defer w.hub.endArriving(r.name, m.ID)
 		s, err := w.receiveBytes(r, m)
 		if err != nil {
 			return channel.Receipt{}, err
@@ -88,12 +90,13 @@ func (w *Web) checkOutgoing(m channel.Message) error {
 	if m.File == nil {
 		return nil
 	}
-	if most := w.opts.Limits.Kinds[m.File.Kind].Bytes; m.File.Size > most {
-		return &channel.Error{
-			Class: channel.Permanent, Code: "file_too_large",
-			Message: fmt.Sprintf("%q is %s; web takes %s files up to %s", m.File.Name, humanize.Bytes(uint64(m.File.Size)), m.File.Kind, humanize.Bytes(uint64(most))),
-			Hint:    "send a smaller file, or send it as a document",
+	if err := w.opts.Limits.Check("web", m.File.Info); err != nil {
+		e := &channel.Error{Class: channel.Permanent, Code: "file_too_large", Message: err.Error()}
+		var refused *media.LimitError
+		if errors.As(err, &refused) {
+			e.Code, e.Message, e.Hint = refused.Refusal()
 		}
+		return e
 	}
 	return nil
 }
@@ -108,7 +111,6 @@ func (w *Web) receiveBytes(r *room, m channel.Message) (*staged, error) {
 
 	a := arrival{ID: m.ID, Name: m.File.Name, MIME: m.File.MIME, Size: m.File.Size}
 	w.hub.setArriving(r.name, a)
-	defer w.hub.endArriving(r.name, m.ID)
 	told := time.Now()
 	s, err := w.blobs.stage(src, m.File.Size, func(n int64) {
 		if m.Progress != nil {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dustin/go-humanize"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 const maxField = 4*maxText + 1 // bytes of a form's text field
@@ -93,7 +93,7 @@ func (w *Web) readFile(p *posted, name string, r io.Reader) error {
 	}
 	s, err := w.blobs.stage(r, w.opts.MaxUpload, nil)
 	if errors.Is(err, errTooLarge) {
-		return w.fileTooLarge(quoteShort(cleanName(name, "this file")))
+		return w.fileTooLarge(media.SafeName(name))
 	}
 	var disk *fs.PathError // an error of ours; one of the body's has another type
 	if errors.As(err, &disk) {
@@ -102,20 +102,38 @@ func (w *Web) readFile(p *posted, name string, r io.Reader) error {
 	if err != nil {
 		return badForm(err)
 	}
-	head, err := s.head()
+	info, err := identify(s, name)
 	if err != nil {
 		s.drop()
 		return err
 	}
-	p.files = append(p.files, upload{staged: s, info: classify(name, head, s.Size)})
+	p.files = append(p.files, upload{staged: s, info: info})
 	return nil
+}
+
+// identify asks media what a member's file is; the type that the browser
+// claims is not asked for.
+func identify(s *staged, name string) (media.Info, error) {
+	head, err := s.head()
+	if err != nil {
+		return media.Info{}, err
+	}
+	info, err := media.Classify(name, "", head, s.Size, media.Auto)
+	var refused interface {
+		Refusal() (code, message, hint string)
+	}
+	if errors.As(err, &refused) {
+		code, message, hint := refused.Refusal()
+		return media.Info{}, &problem{http.StatusBadRequest, code, message, hint}
+	}
+	return info, err
 }
 
 // room refuses files when the quota or the disk is used up. Posts that run at
 // the same time may each exceed it by a file.
 func (w *Web) room() error {
 	if w.blobs.used.Load() >= w.opts.Quota {
-		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("the chats' files take up %s, which is all they may", humanize.IBytes(uint64(w.opts.Quota))),
+		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("the chats' files take up %s, which is all they may", media.Size(w.opts.Quota)),
 			"ask the host's operator for more room"}
 	}
 	if free, ok := freeDisk(w.opts.Dir); ok && free < w.opts.KeepFree {
@@ -126,7 +144,7 @@ func (w *Web) room() error {
 
 func (w *Web) fileTooLarge(what string) *problem {
 	return &problem{http.StatusRequestEntityTooLarge, "file_too_large",
-		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, humanize.IBytes(uint64(w.opts.MaxUpload))),
+		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, media.Size(w.opts.MaxUpload)),
 		"compress it, or send it in parts"}
 }
 

@@ -153,7 +153,7 @@ func (o *Options) fill() error {
 		o.AssistantName = "Assistant"
 	}
 	if o.Limits.Kinds == nil {
-		o.Limits = defaultLimits()
+		o.Limits = media.DefaultLimits()
 	}
 	if o.MaxUpload == 0 {
 		o.MaxUpload = o.Limits.Kinds[media.Document].Bytes

@@ -26,11 +26,11 @@ export function icon(name) {
 }
 
 export function size(bytes) {
-  if (bytes < 1000) return bytes + " B";
-  const units = ["kB", "MB", "GB", "TB"];
+  if (bytes < 1024) return bytes + (bytes === 1 ? " byte" : " bytes");
+  const units = ["KB", "MB", "GB", "TB"];
   let i = -1;
-  do { bytes /= 1000; i++; } while (bytes >= 999.5 && i < units.length - 1);
-  return (bytes < 9.95 ? bytes.toFixed(1) : Math.round(bytes)) + " " + units[i];
+  do { bytes /= 1024; i++; } while (bytes >= 1023.95 && i < units.length - 1);
+  return (bytes < 9.95 ? bytes.toFixed(1).replace(".0", "") : Math.round(bytes)) + " " + units[i];
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });

@@ -13,8 +13,11 @@ export function badge(name) {
   return el("span", { className: "sheetlet f-" + family, "aria-hidden": "true" }, (ext || "file").toUpperCase());
 }
 
-const names = { "application/octet-stream": "Binary file", "application/pdf": "PDF document", "text/plain": "Text", "text/csv": "Table", "application/zip": "Zip archive" };
-export const typeName = (file) => names[file.mime] ?? file.mime.split(";")[0];
+const names = { "application/octet-stream": "Binary file", "application/pdf": "PDF document", "text/plain": "Text", "text/markdown": "Markdown", "text/html": "Web page", "application/json": "JSON", "image/svg+xml": "SVG drawing", "application/gzip": "Archive",
+  "application/msword": "Word document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word document",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel workbook", "application/vnd.openxmlformats-officedocument.presentationml.presentation": "Presentation",
+  "text/csv": "Table", "application/zip": "Zip archive" };
+export const typeName = (file) => names[file.mime.split(";")[0]] ?? file.mime.split(";")[0];
 
 export function card(file) {
   return el("a", { className: "card", href: file.url, download: file.name, "aria-label": `Download ${file.name}, ${typeName(file)}, ${size(file.size)}` },
