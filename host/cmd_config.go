@@ -13,12 +13,7 @@ import (
 )
 
 func newConfig(e *env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "check, show and describe longshore.yaml",
-		Args:  exactly(),
-	}
-	cmd.AddCommand(
+	return family("config", "check, show and describe longshore.yaml",
 		&cobra.Command{
 			Use:   "validate",
 			Short: "check longshore.yaml as serve would, without starting anything",
@@ -41,7 +36,6 @@ func newConfig(e *env) *cobra.Command {
 			},
 		},
 	)
-	return cmd
 }
 
 func (e *env) validateConfig() error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -39,15 +40,25 @@ Ends with exit code 4 where it found a fault.`,
 // examine has the doctor look at everything; a configuration that cannot be
 // used is itself a finding, and then there is nothing else to look at.
 func (e *env) examine(ctx context.Context) []operator.Finding {
-	c, err := e.load()
-	if err != nil {
+	c, err := groups.Load(e.config)
+	if err == nil {
+		return append(operator.CheckConfigFile(e.config), doctorFor(c).Examine(ctx)...)
+	}
+	problems := problemsOf(err)
+	if len(problems) == 0 {
 		return []operator.Finding{{
 			Check: "config", Severity: operator.Fault, Message: err.Error(),
-			Remedy: "mend it, then: longshore config validate",
+			Remedy: "longshore init writes a longshore.yaml to start from; --config names another place",
 		}}
 	}
-	findings := operator.CheckConfigFile(e.config)
-	return append(findings, doctorFor(c).Examine(ctx)...)
+	var findings []operator.Finding
+	for _, p := range problems {
+		findings = append(findings, operator.Finding{
+			Check: "config", Severity: operator.Fault, Remedy: p.Hint,
+			Message: fmt.Sprintf("%s:%d: %s: %s", p.File, p.Line, p.Key, p.Message),
+		})
+	}
+	return findings
 }
 
 func (e *env) printFindings(findings []operator.Finding) error {

@@ -12,11 +12,6 @@ import (
 )
 
 func newQueue(e *env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "queue",
-		Short: "look at what is accepted and not sent yet, and act on it",
-		Args:  exactly(),
-	}
 	var f operator.Filter
 	list := &cobra.Command{
 		Use:   "list",
@@ -29,18 +24,13 @@ func newQueue(e *env) *cobra.Command {
 	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's `folder`")
 	list.Flags().BoolVarP(&f.All, "all", "a", false, "settled deliveries too")
 	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this many (1000)")
-	cmd.AddCommand(list, newShow(e, "one delivery with its parts"),
+	return family("queue", "look at what is accepted and not sent yet, and act on it",
+		list, newShow(e, "one delivery with its parts"),
 		newAct(e, "retry", "queue a failed delivery again", "queued again", operator.Control.Retry),
 		newAct(e, "drop", "give a delivery up; what was not sent yet is not sent", "dropped", operator.Control.Drop))
-	return cmd
 }
 
 func newErrors(e *env) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "errors",
-		Short: "look at what was refused or failed, and act on it",
-		Args:  exactly(),
-	}
 	f := operator.Filter{Failed: true}
 	list := &cobra.Command{
 		Use:   "list",
@@ -52,10 +42,10 @@ func newErrors(e *env) *cobra.Command {
 	}
 	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's `folder`")
 	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this many (1000)")
-	cmd.AddCommand(list, newShow(e, "one error with all that is known of it"),
+	return family("errors", "look at what was refused or failed, and act on it",
+		list, newShow(e, "one error with all that is known of it"),
 		newAct(e, "retry", "queue a failed delivery again, or put a request back into its queue", "queued again", operator.Control.Retry),
-		newAct(e, "drop", "remove a failed delivery or a request for good", "dropped", operator.Control.Drop))
-	return cmd
+		newAct(e, "drop", "remove a request for good", "dropped", operator.Control.Drop))
 }
 
 func newShow(e *env, short string) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -104,7 +105,7 @@ func (e *env) decide(ctx context.Context, c *groups.Config, g groups.Group, call
 // openFor opens the file as the bridge would and notes each step.
 func openFor(c *groups.Config, g groups.Group, name string, d *decisions) (*os.File, error) {
 	if !inContainer(name) {
-		f, err := groups.OpenRegular(name)
+		f, err := bridge.OpenOwn(name)
 		if err != nil {
 			d.steps, err = d.bad("file", err)
 			return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func usage(message, hint string) error {
 
 // hinted adds to an error what to do about it.
 func hinted(err error, hint string) error {
-	return &exitError{code: 1, err: err, hint: hint}
+	return &exitError{code: exitFault, err: err, hint: hint}
 }
 
 // exactly is cobra.ExactArgs with words for people: each argument that is
@@ -29,4 +30,22 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// family is a command that only has commands of its own. Cobra would print its
+// help for a misspelt one, and call that a success.
+func family(use, short string, members ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0]), "see: "+cmd.CommandPath()+" --help")
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(members...)
+	return cmd
 }

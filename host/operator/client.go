@@ -120,6 +120,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
 			return fmt.Errorf("the host answered %d", res.StatusCode)
 		}
+		if answer.Code == codeInternal {
+			return errors.New(answer.Message)
+		}
 		return answer
 	}
 	if out == nil {

@@ -137,6 +137,7 @@ const (
 	CodeNoBytes   = "no_bytes"   // its files are no longer kept
 	CodeUnwell    = "unwell"     // of /healthz
 	CodeBadCall   = "bad_call"
+	codeInternal  = "internal" // only on the socket: any other error
 )
 
 // ErrNoHost means that no host answers on the control socket.

@@ -170,7 +170,7 @@ func reply(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if err != nil {
-		answer := Error{Code: "internal", Message: err.Error()}
+		answer := Error{Code: codeInternal, Message: err.Error()}
 		if re, ok := errors.AsType[refuser](err); ok {
 			answer.Code, answer.Message, answer.Hint = re.Refusal()
 		}
@@ -188,7 +188,7 @@ func httpStatus(code string) int {
 		return http.StatusServiceUnavailable
 	case CodeBadCall:
 		return http.StatusBadRequest
-	case "internal":
+	case codeInternal:
 		return http.StatusInternalServerError
 	}
 	return http.StatusConflict
