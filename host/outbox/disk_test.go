@@ -1,10 +1,23 @@
 package outbox_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
@@ -20,4 +33,423 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+func TestSecondHostRefusesToStart(t *testing.T) {
+	o := open(t, outbox.Options{})
+	if _, err := outbox.Open(context.Background(), outbox.Options{Dir: o.Dir()}); !errors.Is(err, outbox.ErrLocked) {
+		t.Errorf("a second host started: %v", err)
+	}
+	put(t, o, text("fake:a", "still works"))
+}
+
+func TestOnlyTheHostReadsTheOutbox(t *testing.T) {
+	o := open(t, outbox.Options{Dir: filepath.Join(t.TempDir(), "outbox")})
+	put(t, o, file(t, o, "fake:a", "x", "bytes"))
+	err := filepath.WalkDir(o.Dir(), func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		want := os.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if err == nil && info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(t *testing.T, path string)
+		want  error
+	}{
+		{"no database", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("this is no database ", 500)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, outbox.ErrDamaged},
+		{"a page overwritten", func(t *testing.T, path string) {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			st, _ := f.Stat()
+			for at := int64(100); at < st.Size(); at += 512 {
+				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", 400)), at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, outbox.ErrDamaged},
+		{"of a later version", func(t *testing.T, path string) {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			// user_version stands at offset 60 of the header, big endian.
+			if _, err := f.WriteAt([]byte{0, 0, 0, 99}, 60); err != nil {
+				t.Fatal(err)
+			}
+		}, outbox.ErrNewer},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, o, text("fake:a", "x"))
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			tt.spoil(t, filepath.Join(dir, "outbox.db"))
+			if o, err = outbox.Open(context.Background(), outbox.Options{Dir: dir}); !errors.Is(err, tt.want) {
+				t.Errorf("opened: %v", err)
+			}
+			if err == nil {
+				o.Close()
+			}
+		})
+	}
+}
+
+func TestCopyKeepsExactlyWhatWasSaid(t *testing.T) {
+	o := open(t, outbox.Options{})
+	tests := []struct {
+		name, content string
+		size          int64
+		want          error
+	}{
+		{"as said", "hello", 5, nil},
+		{"empty", "", 0, nil},
+		{"grew", "hello, world", 5, outbox.ErrChanged},
+		{"was truncated", "hel", 5, outbox.ErrChanged},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.Read(make([]byte, 2)); err != nil && err != io.EOF {
+				t.Fatal(err)
+			}
+			fromFile, err := o.CopyFile(context.Background(), f, tt.size)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("copy file: %v", err)
+			}
+			fromReader, err := o.Copy(context.Background(), strings.NewReader(tt.content), tt.size)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("copy: %v", err)
+			}
+			for _, b := range []outbox.Blob{fromFile, fromReader} {
+				if tt.want != nil {
+					continue
+				}
+				kept, err := os.ReadFile(filepath.Join(o.Dir(), "files", b.Name))
+				sum := sha256.Sum256([]byte(tt.content))
+				if err != nil || string(kept) != tt.content || b.SHA256 != hex.EncodeToString(sum[:]) || b.Size != tt.size {
+					t.Errorf("kept %q as %+v: %v", kept, b, err)
+				}
+				o.Discard(b)
+			}
+			if left := blobs(t, o); len(left) != 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// TestSnapshotIsNeverTorn rewrites a file all the time, block by block, with
+// one letter after the other, and sets its modification time back. What is
+// kept must be what the file was at one instant; reading it plainly must not.
+func TestSnapshotIsNeverTorn(t *testing.T) {
+	o := open(t, outbox.Options{})
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte(strings.Repeat("a", rewritten)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	stop := rewrite(t, path)
+	kept, refused, torn := 0, 0, 0
+	for i := 0; i < 40 || torn == 0 && i < 2000; i++ {
+		if !oneInstant(readSlowly(t, f)) {
+			torn++
+		}
+		if i >= 40 {
+			continue
+		}
+		b, err := o.CopyFile(context.Background(), f, rewritten)
+		if errors.Is(err, outbox.ErrChanged) {
+			refused++
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept++
+		content, err := os.ReadFile(filepath.Join(o.Dir(), "files", b.Name))
+		if err != nil || !oneInstant(content) {
+			t.Errorf("a torn snapshot was kept: %v", err)
+		}
+		o.Discard(b)
+	}
+	stop()
+	if b, err := o.CopyFile(context.Background(), f, rewritten); err != nil {
+		t.Errorf("the file at rest: %v", err)
+	} else {
+		o.Discard(b)
+	}
+	if refused == 0 || torn == 0 {
+		t.Errorf("%d refused; read plainly, %d torn", refused, torn)
+	}
+	t.Logf("%d kept, %d refused; read plainly, %d torn", kept, refused, torn)
+}
+
+const (
+	rewritten = 1 << 20
+	block     = 16 << 10
+)
+
+// readSlowly reads as a careless copy does, a few bytes at a time.
+func readSlowly(t *testing.T, f *os.File) []byte {
+	content := make([]byte, rewritten)
+	for at := int64(0); at < rewritten; at += 512 {
+		if _, err := f.ReadAt(content[at:at+512], at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return content
+}
+
+// rewrite writes the file anew until it is stopped.
+func rewrite(t *testing.T, path string) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(ended)
+		defer w.Close()
+		for c := byte('b'); ; c = 'a' + (c-'a'+1)%26 {
+			b := []byte(strings.Repeat(string(c), block))
+			for at := int64(0); at < rewritten; at += block {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				if _, err := w.WriteAt(b, at); err != nil {
+					t.Error(err)
+					return
+				}
+				_ = unix.Futimes(int(w.Fd()), []unix.Timeval{{Sec: 1}, {Sec: 1}})
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// oneInstant says whether a file that rewrite works on can have had this
+// content: so many whole blocks of one letter, the rest of the letter before.
+func oneInstant(content []byte) bool {
+	changes := 0
+	for at := 0; at < len(content); at += block {
+		b := content[at : at+block]
+		if bytes.Count(b, b[:1]) != block {
+			return false
+		}
+		if before := content[max(0, at-1)]; before != b[0] {
+			changes++
+			if before != 'a'+(b[0]-'a'+1)%26 {
+				return false
+			}
+		}
+	}
+	return changes <= 1
+}
+
+func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
+	dir := t.TempDir()
+	b := newBook()
+	ch := &fake{name: "fake"}
+	opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, OnUpdate: b.update}
+	o, err := outbox.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad := file(t, o, "fake:a", "good", "good"), file(t, o, "fake:a", "bad", "bad")
+	put(t, o, bad, good)
+	if _, err := o.Copy(context.Background(), strings.NewReader("orphan"), 6); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "files", bad.Parts[0].File.Blob)); err != nil {
+		t.Fatal(err)
+	}
+	o = open(t, opts)
+	if diff := cmp.Diff([]string{good.Parts[0].File.Blob}, blobs(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	run(t, o)
+	b.settled(t, good)
+	d, err := o.Get(context.Background(), bad.Request)
+	if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].Code != "lost_bytes" || d.Parts[0].Hint == "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if texts := ch.texts(); len(texts) != 1 {
+		t.Errorf("sent: %q", texts)
+	}
+}
+
+// TestFullDiskLosesNothing lets a small file system run full at ever new
+// places, and wants what was accepted sent once there is room.
+func TestFullDiskLosesNothing(t *testing.T) {
+	mount := t.TempDir()
+	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
+		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("cannot mount a small file system:", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(mount, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	b := newBook()
+	ch := &fake{name: "fake"}
+	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, OnUpdate: b.update, FreeDisk: -1})
+	stop := run(t, o)
+	var accepted []outbox.Delivery
+	refused := 0
+	for round := range 60 {
+		ballast := fill(t, mount, int64(round*1500))
+		for i := range 10 {
+			content := strings.Repeat("x", 700*i)
+			blob, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
+			if err != nil {
+				refused++
+				continue
+			}
+			d := text(groups.JID(fmt.Sprint("fake:", i%3)), fmt.Sprint(round, "-", i))
+			d.Parts[0].File = &outbox.File{SHA256: blob.SHA256, Blob: blob.Name}
+			d.Parts[0].File.Size = blob.Size
+			if err := o.Put(context.Background(), []outbox.Delivery{d}); err != nil {
+				refused++
+				continue
+			}
+			accepted = append(accepted, d)
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.settled(t, accepted...)
+	stop()
+	times := map[string]int{}
+	for _, s := range ch.texts() {
+		times[s]++
+	}
+	for _, d := range accepted {
+		if p := b.of(d).Parts[0]; times[d.Parts[0].Text] != 1 || p.State != outbox.Sent {
+			t.Errorf("%s was sent %d times, is %+v", d.Request, times[d.Parts[0].Text], p)
+		}
+	}
+	if refused == 0 || len(accepted) == 0 || len(times) != len(accepted) {
+		t.Errorf("%d refused, %d accepted, %d sent", refused, len(accepted), len(times))
+	}
+	if left := blobs(t, o); len(left) != 0 {
+		t.Errorf("%d blobs left", len(left))
+	}
+}
+
+// fill takes all of a file system but about so many bytes.
+func fill(t *testing.T, dir string, leave int64) string {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(make([]byte, max(0, int64(st.Bavail)*st.Bsize-leave)))
+	if err != nil && !errors.Is(err, unix.ENOSPC) { // the outbox writes too
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRoomNamesWhatIsFull(t *testing.T) {
+	ch := &fake{name: "fake"}
+	b := newBook()
+	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, OnUpdate: b.update,
+		QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1}
+	o, err := outbox.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := file(t, o, "fake:a", "a", strings.Repeat("x", 60))
+	put(t, o, a, text("fake:a", "b"))
+	tests := []struct {
+		name   string
+		folder string
+		parts  int
+		bytes  int64
+		code   string
+	}{
+		{"fits", a.Folder, 1, 40, ""},
+		{"too many", a.Folder, 2, 0, "over_quota"},
+		{"too large", a.Folder, 1, 41, "over_quota"},
+		{"another group's", "other", 3, 100, ""},
+		{"alone it may exceed", "other", 9, 1000, ""},
+		{"larger than the disk", "other", 1, 1 << 60, "disk_full"},
+	}
+	check := func(o *outbox.Outbox) {
+		for _, tt := range tests {
+			var full *outbox.FullError
+			err := o.Room(tt.folder, tt.parts, tt.bytes)
+			if errors.As(err, &full) != (tt.code != "") || full != nil && (full.Code != tt.code || full.Hint == "" || strings.Contains(full.Message, "/")) {
+				t.Errorf("%s: %#v", tt.name, err)
+			}
+		}
+	}
+	check(o)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o = open(t, opts)
+	check(o)
+	stop := run(t, o)
+	b.settled(t, a)
+	stop()
+	if err := o.Room(a.Folder, 3, 100); err != nil {
+		t.Errorf("once all is sent: %v", err)
+	}
 }

@@ -1,0 +1,295 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+func TestSameKeyIsKeptOnce(t *testing.T) {
+	ch := &fake{name: "fake"}
+	b := newBook()
+	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	first := file(t, o, "fake:a", "x", "bytes")
+	again := file(t, o, "fake:a", "x", "bytes")
+	put(t, o, first)
+	put(t, o, again) // found again after a crash: copied anew
+	put(t, o, first) // the very same, after an answer that got lost
+	if diff := cmp.Diff([]string{first.Parts[0].File.Blob}, blobs(t, o)); diff != "" {
+		t.Error(diff)
+	}
+	run(t, o)
+	b.settled(t, first)
+	put(t, o, again)
+	if texts := ch.texts(); len(texts) != 1 {
+		t.Errorf("sent: %q", texts)
+	}
+}
+
+func TestPutKeepsAllOrNothing(t *testing.T) {
+	o := open(t, outbox.Options{})
+	good := text("fake:a", "good")
+	for name, bad := range map[string]outbox.Delivery{
+		"no key":   {Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{}}},
+		"no parts": {Key: key(1), Channel: "fake", Chat: "fake:a"},
+		"no chat":  {Key: key(2), Channel: "fake", Parts: []outbox.Part{{}}},
+		"no bytes": {Key: key(3), Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{File: &outbox.File{Blob: "../../x"}}}},
+	} {
+		if err := o.Put(context.Background(), []outbox.Delivery{good, bad}); err == nil {
+			t.Errorf("%s: was taken", name)
+		}
+	}
+	if ds, err := o.List(context.Background(), outbox.Filter{}); err != nil || len(ds) != 0 {
+		t.Errorf("kept %v, %v", ds, err)
+	}
+}
+
+func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		var o *outbox.Outbox
+		ch := &fake{name: "fake"}
+		ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if m.Text == "quick" { // the device is quicker than the platform
+				if err := o.Report(m.Chat, "r-quick", channel.StateDelivered); err != nil {
+					t.Error(err)
+				}
+			}
+			return channel.Receipt{ID: "r-" + m.Text}, nil
+		}
+		o = open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		slow, quick := text("fake:a", "slow"), text("fake:b", "quick")
+		put(t, o, slow, quick)
+		run(t, o)
+		b.settled(t, slow, quick)
+		report := func(chat groups.JID, id string, s channel.State, want outbox.State) {
+			t.Helper()
+			if err := o.Report(chat, id, s); err != nil {
+				t.Error(err)
+			}
+			if p := b.of(slow).Parts[0]; p.State != want {
+				t.Errorf("%s, want %s", p.State, want)
+			}
+		}
+		report("fake:b", "r-slow", channel.StateRead, outbox.Sent) // another chat's id
+		report("fake:a", "unknown", channel.StateRead, outbox.Sent)
+		report("fake:a", "r-slow", channel.StateDelivered, outbox.Delivered)
+		report("fake:a", "r-slow", channel.StateRead, outbox.Read)
+		report("fake:a", "r-slow", channel.StateDelivered, outbox.Read)
+		if p := b.of(quick).Parts[0]; p.State != outbox.Delivered {
+			t.Errorf("the early receipt was lost: %+v", p)
+		}
+	})
+}
+
+func TestOperatorRetriesAndDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		b := newBook()
+		ch := &fake{name: "fake"}
+		broken := true
+		ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if broken && m.Text == "bad" {
+				return channel.Receipt{}, permanent
+			}
+			if m.Text == "stuck" {
+				return channel.Receipt{}, passing
+			}
+			return channel.Receipt{ID: m.ID}, nil
+		}
+		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		bad, stuck, behind := file(t, o, "fake:a", "bad", "bytes"), text("fake:b", "stuck"), text("fake:b", "behind")
+		put(t, o, bad, stuck, behind)
+		run(t, o)
+		b.settled(t, bad)
+		if s, err := o.Stats(ctx); err != nil || s.Retained != 5 || s.Pending != 2 || s.Failed != 1 {
+			t.Errorf("stats: %+v, %v", s, err)
+		}
+		if err := o.Retry(ctx, stuck.Key); !errors.Is(err, outbox.ErrOpen) {
+			t.Errorf("retry of what waits: %v", err)
+		}
+		if err := o.Drop(ctx, bad.Key[:8]); !errors.Is(err, outbox.ErrSettled) {
+			t.Errorf("drop of what failed: %v", err)
+		}
+		if err := o.Drop(ctx, "nothing"); !errors.Is(err, outbox.ErrNotFound) {
+			t.Errorf("drop of nothing: %v", err)
+		}
+		broken = false
+		if err := o.Retry(ctx, bad.Request); err != nil {
+			t.Fatal(err)
+		}
+		b.settled(t, bad)
+		if err := o.Drop(ctx, stuck.Request); err != nil {
+			t.Fatal(err)
+		}
+		b.settled(t, stuck, behind)
+		states := fmt.Sprintf("%s %s %s", b.of(bad).Parts[0].State, b.of(stuck).Parts[0].State, b.of(behind).Parts[0].State)
+		if states != "sent dropped sent" {
+			t.Errorf("ended as %s", states)
+		}
+		if s, err := o.Stats(ctx); err != nil || s.Retained != 0 || s.Pending != 0 || s.Chats != 0 {
+			t.Errorf("stats: %+v, %v", s, err)
+		}
+	})
+}
+
+func TestDropOfWhatIsBeingSentIsRefused(t *testing.T) {
+	b := newBook()
+	begun, release := make(chan struct{}), make(chan struct{})
+	ch := &fake{name: "fake"}
+	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		close(begun)
+		<-release
+		return channel.Receipt{ID: m.ID}, nil
+	}
+	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	d := text("fake:a", "x")
+	put(t, o, d)
+	run(t, o)
+	<-begun
+	if err := o.Drop(context.Background(), d.Key); !errors.Is(err, outbox.ErrSending) {
+		t.Errorf("dropped: %v", err)
+	}
+	if now, err := o.Get(context.Background(), d.Key); err != nil || now.Parts[0].State != outbox.Sending {
+		t.Errorf("under way: %+v, %v", now, err)
+	}
+	close(release)
+	b.settled(t, d)
+}
+
+func TestListAndRecent(t *testing.T) {
+	ctx := context.Background()
+	b := newBook()
+	ch := &fake{name: "fake"}
+	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+		switch {
+		case strings.HasPrefix(m.Text, "bad"):
+			return channel.Receipt{}, permanent
+		case strings.HasPrefix(m.Text, "stuck"):
+			return channel.Receipt{}, passing
+		}
+		return channel.Receipt{ID: m.ID}, nil
+	}
+	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	var ds []outbox.Delivery
+	for _, w := range []string{"good1", "bad1", "good2", "bad2", "stuck"} {
+		ds = append(ds, text(groups.JID("fake:"+w), w))
+	}
+	put(t, o, ds...)
+	run(t, o)
+	b.settled(t, ds[:4]...)
+	tests := []struct {
+		name string
+		f    outbox.Filter
+		want []string
+	}{
+		{"all", outbox.Filter{}, []string{"stuck", "bad2", "good2", "bad1", "good1"}},
+		{"failed", outbox.Filter{State: "failed"}, []string{"bad2", "bad1"}},
+		{"open", outbox.Filter{State: "open"}, []string{"stuck"}},
+		{"of a group", outbox.Filter{Folder: "group-fake:bad1"}, []string{"bad1"}},
+		{"a page", outbox.Filter{Limit: 2}, []string{"stuck", "bad2"}},
+		{"the next page", outbox.Filter{Limit: 2, Before: ds[3].Key}, []string{"good2", "bad1"}},
+	}
+	for _, tt := range tests {
+		got, err := o.List(ctx, tt.f)
+		if err != nil {
+			t.Error(err)
+		}
+		var texts []string
+		for _, d := range got {
+			texts = append(texts, d.Parts[0].Text)
+		}
+		if diff := cmp.Diff(tt.want, texts); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+	other, err := outbox.OpenReader(o.Dir()) // as a command would, beside the host
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for since, want := range map[time.Time]int{time.Now().Add(time.Hour): 1, time.Now().Add(-time.Hour): 5} {
+		n := 0
+		for _, err := range other.Recent(ctx, since) {
+			if n++; err != nil {
+				t.Error(err)
+			}
+		}
+		if n != want {
+			t.Errorf("%d recent, want %d", n, want)
+		}
+	}
+}
+
+func TestOldRecordsAndOldBytesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		ch := &fake{name: "fake"}
+		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
+		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, QuotaBytes: 10, Retention: 24 * time.Hour})
+		run(t, o)
+		var last outbox.Delivery
+		for i := range 4 {
+			last = file(t, o, "fake:a", fmt.Sprint(i), "four")
+			put(t, o, last)
+			b.settled(t, last)
+		}
+		synctest.Wait()
+		if n := len(blobs(t, o)); n != 2 {
+			t.Errorf("%d failed files kept in 10 bytes", n)
+		}
+		if err := o.Retry(t.Context(), "q-0"); !errors.Is(err, outbox.ErrNoBytes) {
+			t.Errorf("retry without bytes: %v", err)
+		}
+		time.Sleep(26 * time.Hour)
+		synctest.Wait()
+		if ds, err := o.List(t.Context(), outbox.Filter{}); err != nil || len(ds) != 0 || len(blobs(t, o)) != 0 {
+			t.Errorf("kept %d records, %v, %d files", len(ds), err, len(blobs(t, o)))
+		}
+	})
+}
+
+// TestBacklogStaysOnDisk wants the memory of a long backlog, and of many
+// chats, to be that of their heads.
+func TestBacklogStaysOnDisk(t *testing.T) {
+	const n, chats = 3_000, 20
+	ch := &fake{name: "fake"}
+	ch.send = func(context.Context, channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{}, &channel.Error{Message: "later", RetryAfter: time.Hour}
+	}
+	b := newBook()
+	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	run(t, o)
+	before := heap()
+	for at := 0; at < n; at += 1000 {
+		ds := make([]outbox.Delivery, 1000)
+		for i := range ds {
+			ds[i] = text(groups.JID(fmt.Sprint("fake:", i%chats)), fmt.Sprint(at+i)+strings.Repeat(" words", 200))
+		}
+		put(t, o, ds...)
+	}
+	if grown := heap() - before; grown > 3<<20 {
+		t.Errorf("%d deliveries that wait take %d KiB of memory", n, grown>>10)
+	}
+	if s, err := o.Stats(context.Background()); err != nil || s.Pending != n || s.Chats != chats {
+		t.Errorf("stats: %+v, %v", s, err)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
