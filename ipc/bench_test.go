@@ -217,6 +217,11 @@ func BenchmarkIdle(b *testing.B) {
 			runtime.ReadMemStats(&before)
 			s := NewSpool(SpoolOptions{Dir: dir, Folders: folders})
 			defer s.Close()
+			w := s.openWatcher()
+			if w == nil {
+				b.Fatal("no watcher")
+			}
+			defer w.Close()
 			past := time.Now().Add(-time.Hour)
 			for _, g := range s.groups {
 				for _, d := range []string{MessagesDir, FilesDir} {
@@ -225,17 +230,19 @@ func BenchmarkIdle(b *testing.B) {
 					}
 				}
 				s.list(g)
+				g.stamps[inMessages].at = past.Add(time.Minute)
+				g.stamps[inFiles].at = past.Add(time.Minute)
 			}
-			for range 3 {
-				s.lookRound() // whatever was open is closed
+			for round := range 8 {
+				s.lookRound(round) // whatever was open is closed
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			var ours, floor []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				for range 12 {
-					s.lookRound()
+				for round := range 12 {
+					s.lookRound(round)
 				}
 				ours = append(ours, time.Since(start))
 				if len(s.ready) > 0 {

@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -175,6 +176,9 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("no refusal: %v", err)
 			}
 			return
+		}
+		if !json.Valid(b) {
+			t.Fatalf("%q is no JSON", b)
 		}
 		again, err := Encode(r)
 		if refusal, ok := err.(*Refusal); ok && refusal.Code == CodeTooLarge {

@@ -20,6 +20,7 @@ const maxFresh = 4096
 // group is what the spool knows of one group.
 type group struct {
 	folder  string
+	index   int // spreads the looks at quiet groups
 	dirs    dirs
 	written atomic.Int64 // results
 
@@ -221,6 +222,14 @@ func (s *Spool) complain(g *group, p place, err error) {
 			s.log.Error("queue directory cannot be used", "group", g.folder, "directory", p.String(), "error", err)
 		}
 	}
+}
+
+// quiet says that the group has not been listed for a minute, has nothing that
+// waits, and holds nothing open.
+func (g *group) quiet() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.held && !g.queued && !g.dirs.used.Load() && time.Since(g.stamps[inMessages].at) > time.Minute
 }
 
 // changed asks whether listing would bring something new. Change times are

@@ -369,3 +369,77 @@ func TestWithdrawnRequestNoLongerExists(t *testing.T) {
 		t.Error("exists after it was withdrawn")
 	}
 }
+
+func TestQuietGroupIsStillLookedAt(t *testing.T) {
+	dir := prepare(t, "a", "b")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"a", "b"}})
+	defer s.Close()
+	w := s.openWatcher()
+	defer w.Close()
+	for _, g := range s.groups {
+		s.list(g)
+		g.stamps[inMessages].at = time.Now().Add(-time.Hour)
+		drop(t, dir, g.folder, "a.json", hello) // nobody reads the watcher's events
+		g.dirs.used.Store(false)
+	}
+	for round := range 4 {
+		s.lookRound(round)
+	}
+	if len(s.ready) != 2 {
+		t.Errorf("%d of 2 groups found in four rounds", len(s.ready))
+	}
+}
+
+func TestHandlersRefusalIsKeptWithItsHistory(t *testing.T) {
+	dir := prepare(t, "fam")
+	got := make(chan Drop, 10)
+	full := true
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
+		if full {
+			full = false
+			return nil // a verdict that is missing means later
+		}
+		if drops[0].ID == "a" {
+			return []Verdict{{Refusal: &Refusal{Code: "chat_not_allowed", Message: "not yours", Hint: "use your own"}}}
+		}
+		return accept(got, drops)
+	}})
+	q.got = got
+	drop(t, dir, "fam", "a.json", hello)
+	q.result("fam", "a", Queued)
+	q.Wake("fam")
+	if r := q.result("fam", "a", Refused); r.Code != "chat_not_allowed" {
+		t.Errorf("result %+v", r)
+	}
+	q.none("fam")
+	x := q.entries()
+	if len(x) != 1 || x[0].Attempts != 2 || x[0].Hint != "use your own" || !x[0].First.Before(x[0].Last) {
+		t.Errorf("entries %+v", x)
+	}
+}
+
+func TestWhatCannotBePutAsideStaysInTheQueue(t *testing.T) {
+	dir := prepare(t, "fam", "other")
+	if err := os.Remove(filepath.Join(dir, ErrorsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ErrorsDir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	drop(t, dir, "fam", "a.json", "{")
+	drop(t, dir, "fam", "b.json", hello)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam", "other"}, Rescan: time.Hour})
+	if d := q.next(); d.ID != "b" {
+		t.Errorf("got %s", d.ID)
+	}
+	q.none("other")
+	if err := os.Remove(filepath.Join(dir, ErrorsDir)); err != nil {
+		t.Fatal(err)
+	}
+	q.Wake("fam")
+	q.result("fam", "a", Refused)
+	q.stop()
+	if left := waitingIn(t, dir, "fam"); len(left) > 0 || len(q.entries()) != 1 {
+		t.Errorf("left %v, entries %v", left, q.entries())
+	}
+}
