@@ -17,27 +17,67 @@ import (
 type results struct {
 	h *host
 
-	mu      sync.Mutex
-	pending map[string]outbox.Delivery // by key; the newest state
-	order   []string                   // keys, in the order of their first change
-	wake    chan struct{}              // of capacity one
+	mu       sync.Mutex
+	pending  map[string]outbox.Delivery // by key; the newest state
+	order    []string                   // keys, in the order of their first change
+	replayed map[string]bool            // keys that changed while the past is replayed; nil afterwards
+	wake     chan struct{}              // of capacity one
 }
 
+// replay is how far back results are written again at start. An older one that
+// a crash has kept from being written is in the outbox for the operator.
+const replay = 24 * time.Hour
+
 func newResults(h *host) *results {
-	return &results{h: h, pending: map[string]outbox.Delivery{}, wake: make(chan struct{}, 1)}
+	return &results{
+		h: h, pending: map[string]outbox.Delivery{}, replayed: map[string]bool{}, wake: make(chan struct{}, 1),
+	}
 }
 
 // put is the outbox's OnUpdate. It returns at once.
 func (r *results) put(d outbox.Delivery) {
 	r.mu.Lock()
-	if _, ok := r.pending[d.Key]; !ok {
-		r.order = append(r.order, d.Key)
+	if r.replayed != nil {
+		r.replayed[d.Key] = true
 	}
-	r.pending[d.Key] = d
+	r.add(d)
 	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
 	default:
+	}
+}
+
+func (r *results) add(d outbox.Delivery) {
+	if _, ok := r.pending[d.Key]; !ok {
+		r.order = append(r.order, d.Key)
+	}
+	r.pending[d.Key] = d
+}
+
+// recall writes the results of the past again: a crash may have come between a
+// record and its result. What changes meanwhile is newer than what is read.
+func (r *results) recall(ctx context.Context) {
+	for d, err := range r.h.outbox.Reader().Recent(ctx, time.Now().Add(-replay)) {
+		if err != nil {
+			r.h.opts.log.Error("write results again", "error", err)
+			break
+		}
+		r.mu.Lock()
+		if !r.replayed[d.Key] {
+			r.add(d)
+		}
+		r.mu.Unlock()
+		r.flush()
+	}
+	r.mu.Lock()
+	r.replayed = nil
+	r.mu.Unlock()
+}
+
+func (r *results) flush() {
+	for _, d := range r.take() {
+		r.write(d)
 	}
 }
 
@@ -56,17 +96,14 @@ func (r *results) take() []outbox.Delivery {
 
 // Run writes until ctx is done, and then what is left.
 func (r *results) Run(ctx context.Context) error {
+	r.recall(ctx)
 	for {
 		select {
 		case <-ctx.Done():
-			for _, d := range r.take() {
-				r.write(d)
-			}
+			r.flush()
 			return nil
 		case <-r.wake:
-			for _, d := range r.take() {
-				r.write(d)
-			}
+			r.flush()
 		}
 	}
 }
