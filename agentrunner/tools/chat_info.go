@@ -6,8 +6,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
 //go:embed chat_info.md
@@ -17,7 +15,7 @@ var chatInfoText string
 type ChatInfoArgs struct{}
 
 func (k kit) chatInfo() server.ServerTool {
-	t := tool[ChatInfoArgs, sender.Info](k, "chat_info", "See whether files can be sent, where to and how large", chatInfoText, true)
+	t := k.tool("chat_info", "See whether files can be sent, where to and how large", chatInfoText, true)
 	return handle(k, t, func(context.Context, ChatInfoArgs, progressFunc) (*mcp.CallToolResult, error) {
 		info := k.sender.Info(k.version)
 		return mcp.NewToolResultStructured(info, info.Summary), nil

@@ -6,8 +6,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
 //go:embed delivery_status.md
@@ -19,7 +17,7 @@ type DeliveryStatusArgs struct {
 }
 
 func (k kit) deliveryStatus() server.ServerTool {
-	t := tool[DeliveryStatusArgs, sender.Report](k, "delivery_status", "See what became of a file or message", deliveryStatusText, true)
+	t := k.tool("delivery_status", "See what became of a file or message", deliveryStatusText, true)
 	return handle(k, t, func(_ context.Context, a DeliveryStatusArgs, _ progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.Status(a.ID)
 		if err != nil {

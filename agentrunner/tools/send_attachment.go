@@ -24,7 +24,7 @@ type SendAttachmentArgs struct {
 }
 
 func (k kit) sendAttachment() server.ServerTool {
-	t := tool[SendAttachmentArgs, sender.Report](k, "send_attachment", "Send content as a file to the chat", sendAttachmentText, false)
+	t := k.tool("send_attachment", "Send content as a file to the chat", sendAttachmentText, false)
 	return handle(k, t, func(ctx context.Context, a SendAttachmentArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.SendContent(ctx, a.Content,
 			sender.File{Name: a.Name, MIME: a.MIME, Caption: a.Caption},

@@ -25,7 +25,7 @@ type SendFileArgs struct {
 }
 
 func (k kit) sendFile() server.ServerTool {
-	t := tool[SendFileArgs, sender.Report](k, "send_file", "Send a file to the chat", sendFileText, false)
+	t := k.tool("send_file", "Send a file to the chat", sendFileText, false)
 	return handle(k, t, func(ctx context.Context, a SendFileArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		if err := chooseStyle(a.As); err != nil {
 			return nil, err

@@ -30,7 +30,7 @@ type OneFile struct {
 }
 
 func (k kit) sendFiles() server.ServerTool {
-	t := tool[SendFilesArgs, sender.Report](k, "send_files", "Send several files to the chat", sendFilesText, false)
+	t := k.tool("send_files", "Send several files to the chat", sendFilesText, false)
 	return handle(k, t, func(ctx context.Context, a SendFilesArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		files := make([]sender.File, 0, len(a.Files))
 		for _, f := range a.Files {

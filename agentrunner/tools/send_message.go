@@ -21,7 +21,7 @@ type SendMessageArgs struct {
 }
 
 func (k kit) sendMessage() server.ServerTool {
-	t := tool[SendMessageArgs, sender.Report](k, "send_message", "Send a message to the chat", sendMessageText, false)
+	t := k.tool("send_message", "Send a message to the chat", sendMessageText, false)
 	return handle(k, t, func(ctx context.Context, a SendMessageArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.SendText(ctx, a.Text, sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/agentrunner/tools"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// BenchmarkColdStart runs the program from exec to the list of its tools,
+// beside a program of one line: what the system takes to start any.
+func BenchmarkColdStart(b *testing.B) {
+	h := fakehost.New(b, nil)
+	path, hello := binary(b), helloWorld(b)
+	var floor, ours []time.Duration
+	for b.Loop() { // in turn, so that a busy machine slows both
+		began := time.Now()
+		if err := exec.Command(hello).Run(); err != nil {
+			b.Fatal(err)
+		}
+		floor = append(floor, time.Since(began))
+		ours = append(ours, listTools(b, path, h))
+	}
+	p50, base := median(ours), median(floor)
+	b.ReportMetric(p50.Seconds()*1000, "p50-ms")
+	b.ReportMetric(base.Seconds()*1000, "hello-ms")
+	b.ReportMetric(float64(p50)/float64(base), "x-hello")
+}
+
+// listTools returns the time from exec to the list.
+func listTools(b *testing.B, path string, h *fakehost.Host) time.Duration {
+	began := time.Now()
+	cmd := exec.Command(path, "mcp")
+	cmd.Env = h.Env()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	for _, message := range []string{handshake, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"} {
+		if _, err := io.WriteString(stdin, message); err != nil {
+			b.Fatal(err)
+		}
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"result"`) {
+			b.Fatalf("%s: %v", line, err)
+		}
+	}
+	took := time.Since(began)
+	b.ReportMetric(peakMB(cmd.Process.Pid), "peak-MB")
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return took
+}
+
+// peakMB is the most memory that a running process has held. The rusage of an
+// ended one would not do: it begins with what the parent held at the fork.
+func peakMB(pid int) float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0 // not Linux
+	}
+	var kb float64
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	_, _ = fmt.Sscan(after, &kb)
+	return kb / 1024
+}
+
+// BenchmarkCallToDrop runs a send_file call in one process up to the durable
+// request in the queue, beside what a durable file costs here.
+func BenchmarkCallToDrop(b *testing.B) {
+	h := fakehost.New(b, nil)
+	if err := os.Remove(filepath.Join(h.IPC, ipc.ResultsDir)); err != nil { // without receipts a call ends at the drop
+		b.Fatal(err)
+	}
+	path := h.File("group/report.pdf", "%PDF-1.4 content")
+	s := sender.New(sender.Config{IPC: h.IPC, Chat: "web:family", Wait: time.Second,
+		Mounts: []sender.Mount{{Path: "/workspace/group", Local: filepath.Join(h.Root, "group")}}})
+	c, err := client.NewInProcessClient(tools.Server(s, "bench"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Initialize(b.Context(), mcp.InitializeRequest{}); err != nil {
+		b.Fatal(err)
+	}
+	req := mcp.CallToolRequest{}
+	req.Params.Name, req.Params.Arguments = "send_file", map[string]any{"file_path": path}
+	var floor, ours []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		durableFile(b, filepath.Join(h.Root, "group"))
+		floor = append(floor, time.Since(began))
+		began = time.Now()
+		result, err := c.CallTool(b.Context(), req)
+		if err != nil || result.IsError {
+			b.Fatal(result, err)
+		}
+		ours = append(ours, time.Since(began))
+		h.Take(h.Next().ID)
+	}
+	p50, base := median(ours), median(floor)
+	b.ReportMetric(float64(p50.Microseconds()), "p50-us")
+	b.ReportMetric(float64(base.Microseconds()), "durable-us")
+	b.ReportMetric(float64(p50)/float64(base), "x-durable")
+}
+
+// durableFile writes a file as large as a request, renames it and syncs both
+// it and its directory.
+func durableFile(b *testing.B, dir string) {
+	f, err := os.CreateTemp(dir, ".floor-*")
+	if err != nil {
+		b.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]string{"type": "file", "filePath": strings.Repeat("x", 150)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = f.Write(body)
+	if err == nil {
+		err = f.Sync()
+	}
+	f.Close()
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, "floor.json"))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func helloWorld(b *testing.B) string {
+	dir := b.TempDir()
+	source := filepath.Join(dir, "hello.go")
+	if err := os.WriteFile(source, []byte("package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(dir, "hello")
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
