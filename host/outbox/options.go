@@ -20,7 +20,8 @@ type Options struct {
 
 	// OnUpdate is told a delivery after a change of it is durable, and about
 	// once a second while bytes are on their way. Calls come one at a time, so
-	// that what was told last is what holds. It must not call the outbox.
+	// that what was told last is what holds. It may Put, but not Retry, Drop or
+	// Report.
 	OnUpdate func(Delivery)
 
 	Backoff     Backoff

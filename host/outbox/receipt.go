@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -50,7 +51,7 @@ func (e *earlyReceipts) forget(chat groups.JID, id string) {
 // Report refines what became of a message that a channel sent: a member's
 // device has it, or a member has seen it. It never goes back, and ids that the
 // outbox does not know are no error: members' devices report everything.
-func (o *Outbox) Report(chat groups.JID, id string, s channel.State) error {
+func (o *Outbox) Report(_ context.Context, chat groups.JID, id string, s channel.State) error {
 	state := Delivered
 	if s == channel.StateRead {
 		state = Read

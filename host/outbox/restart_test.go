@@ -1,0 +1,121 @@
+package outbox_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// TestCutOffSendIsTakenUpAgain stops the host while a part is on its way, and
+// starts it again two hours later, when the delivery's time is over.
+func TestCutOffSendIsTakenUpAgain(t *testing.T) {
+	tests := []struct {
+		name     string
+		asks     bool
+		begun    bool // the host had called Send before it stopped
+		there    bool // what the platform answers
+		attempts int
+		state    outbox.State
+	}{
+		{"no way to ask: its attempt is repeated", false, true, false, 2, outbox.Sent},
+		{"asked and there", true, true, true, 1, outbox.Sent},
+		{"asked and not there, and too late to send", true, true, false, 1, outbox.Failed},
+		{"never begun, and too late to send", true, false, false, 0, outbox.Failed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stopping := true
+				f := &fake{name: "fake"}
+				f.send = func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+					if stopping {
+						<-ctx.Done()
+						return channel.Receipt{}, ctx.Err()
+					}
+					return channel.Receipt{ID: m.ID}, nil
+				}
+				var ch channel.Channel = f
+				if tt.asks {
+					ch = &asking{f, func(m channel.Message) (*channel.Receipt, error) {
+						if tt.there {
+							return &channel.Receipt{ID: m.ID}, nil
+						}
+						return nil, nil
+					}}
+				}
+				b := newBook()
+				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: time.Hour}
+				o, err := outbox.Open(t.Context(), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := text("fake:a", "x")
+				put(t, o, d)
+				if tt.begun {
+					stop := run(t, o)
+					synctest.Wait()
+					stop()
+				}
+				if err := o.Close(); err != nil {
+					t.Fatal(err)
+				}
+				stopping = false
+				time.Sleep(2 * time.Hour)
+				o = open(t, opts)
+				run(t, o)
+				b.settled(t, d)
+				if p := b.of(d).Parts[0]; p.State != tt.state || len(f.calls()) != tt.attempts {
+					t.Errorf("%s after %d attempts", p.State, len(f.calls()))
+				}
+			})
+		})
+	}
+}
+
+// TestPlatformThatForgetsIsAsked sends through an unreliable platform that
+// shows everything twice that is sent twice.
+func TestPlatformThatForgetsIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := channeltest.NewMemory(channeltest.Options{Online: true, Forgets: true,
+			Script: func(m channel.Message, attempt int) channeltest.Fault {
+				switch {
+				case attempt == 1 && len(m.Text)%2 == 0:
+					return channeltest.AmbiguousAfter()
+				case attempt == 1:
+					return channeltest.AmbiguousBefore()
+				case attempt == 2:
+					return channeltest.Passing()
+				}
+				return channeltest.Fault{}
+			}})
+		b := newBook()
+		o := open(t, outbox.Options{Channels: []channel.Channel{channeltest.Asking{Memory: m}}, OnUpdate: b.update})
+		var ds []outbox.Delivery
+		var want []string
+		for i := range 20 {
+			w := fmt.Sprint("m", i)
+			d := text("mem:a", w)
+			d.Channel = "memory"
+			ds, want = append(ds, d), append(want, w)
+		}
+		put(t, o, ds...)
+		run(t, o)
+		b.settled(t, ds...)
+		var shown []string
+		for _, s := range m.Shown(groups.JID("mem:a")) {
+			shown = append(shown, s.Text)
+		}
+		if diff := cmp.Diff(want, shown); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
