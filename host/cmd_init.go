@@ -50,7 +50,7 @@ func writeConfig(path string, text []byte, force bool) error {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	if _, err := f.Write(text); err != nil {
-		f.Close()
+		_ = f.Close()
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	if err := f.Close(); err != nil {

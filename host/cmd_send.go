@@ -90,7 +90,7 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 		_, online := c.(*operator.Client)
 		item, err := c.Send(ctx, call)
 		if err != nil {
-			return refusedSend(err)
+			return e.tellRefusal(err)
 		}
 		if e.json {
 			return e.printJSON(item)
@@ -102,6 +102,19 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 		}
 		return nil
 	})
+}
+
+// tellRefusal prints a refusal for programs where they asked for that.
+func (e *env) tellRefusal(err error) error {
+	var re refuser
+	if e.json && errors.As(err, &re) {
+		var answer operator.Error
+		answer.Code, answer.Message, answer.Hint = re.Refusal()
+		if err := e.printJSON(map[string]operator.Error{"refused": answer}); err != nil {
+			return err
+		}
+	}
+	return refusedSend(err)
 }
 
 // refusedSend gives a refusal its own exit code.

@@ -226,6 +226,16 @@ func channelOf(c channel.Channel) Channel {
 	return Channel{Name: c.Name(), Connected: connected, Detail: detail}
 }
 
+// waiting counts the requests of all groups that are not accepted yet.
+func (d *Desk) waiting() int {
+	n := 0
+	for _, g := range d.Groups {
+		waiting, _ := countJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // none where there is no directory yet
+		n += waiting
+	}
+	return n
+}
+
 // maxCounted is how many open deliveries are counted group by group: more
 // than the quotas of a hundred groups let in.
 const maxCounted = 10_000

@@ -249,6 +249,9 @@ func TestHealthAndMetrics(t *testing.T) {
 		t.Errorf("%d %s", code, body)
 	}
 	c.accept("family", "a.txt", "")
+	if err := os.WriteFile(filepath.Join(c.Layout.IPC("work", "messages"), "1.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, body := get("/metrics")
 	for _, line := range []string{
 		"longshore_outbox_pending_parts 1",
@@ -258,6 +261,7 @@ func TestHealthAndMetrics(t *testing.T) {
 		`longshore_assistants{state="running"} 1`,
 		`longshore_outbox_settled_total{outcome="sent"} 0`,
 		"longshore_errors_requests 0",
+		"longshore_queue_requests 1",
 		"process_open_fds",
 		"go_goroutines",
 	} {

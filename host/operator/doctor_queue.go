@@ -57,7 +57,7 @@ func quickCheck(ctx context.Context, path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		defer os.RemoveAll(tmp)
+		defer func() { _ = os.RemoveAll(tmp) }()
 		for _, suffix := range []string{"", "-wal"} {
 			if err := copyFile(filepath.Join(tmp, "outbox.db"+suffix), path+suffix); err != nil {
 				return "", err
@@ -86,7 +86,7 @@ func copyFile(to, from string) error {
 		return err
 	}
 	if _, err := io.Copy(dst, src); err != nil {
-		dst.Close()
+		_ = dst.Close()
 		return err
 	}
 	return dst.Close()

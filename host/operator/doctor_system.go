@@ -209,7 +209,7 @@ func (d Doctor) assistants(context.Context, hosting) []Finding {
 		if conn, err := net.DialTimeout("unix", d.Container, time.Second); err != nil {
 			all = append(all, found("assistant", Fault, "the container engine does not answer: "+err.Error(), "start it, and make the host's user a member of its group")...)
 		} else {
-			conn.Close()
+			_ = conn.Close()
 		}
 	}
 	if len(all) == 0 && len(d.Commands) > 0 {

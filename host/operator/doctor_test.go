@@ -127,15 +127,18 @@ func tree(t *testing.T, root string) map[string]string {
 	return all
 }
 
-func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
+// planted is one thing that is wrong, and what the doctor must say of it.
+type planted struct {
+	name     string
+	plant    func(p *patient)
+	check    string
+	severity operator.Severity
+	words    string // in the message
+}
+
+func illnesses() []planted {
 	leaf := func(p *patient, name string) string { return p.Layout.IPC("family", name) }
-	for _, c := range []struct {
-		name     string
-		plant    func(p *patient)
-		check    string
-		severity operator.Severity
-		words    string // in the message
-	}{
+	return []planted{
 		{"no state directory", func(p *patient) { p.must(os.RemoveAll(p.Layout.State)) }, "state", operator.Note, "does not exist yet"},
 		{"state directory is a link", func(p *patient) {
 			p.must(os.Rename(p.Layout.State, p.Layout.State+"2"), os.Symlink(p.Layout.State+"2", p.Layout.State))
@@ -191,7 +194,11 @@ func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
 		{"mount that is gone", func(p *patient) {
 			p.Groups[0].Mounts = []groups.Extra{{Name: "photos", Host: "/nowhere/photos"}}
 		}, "mounts", operator.Warning, "/workspace/extra/photos"},
-	} {
+	}
+}
+
+func TestDoctorFindsWhatWasPlantedAndChangesNothing(t *testing.T) {
+	for _, c := range illnesses() {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPatient(t)
 			c.plant(p)

@@ -61,7 +61,7 @@ func (d *Desk) healthy(ctx context.Context) error {
 // collector asks the desk whenever it is scraped; nothing is counted twice.
 type collector struct {
 	desk *Desk
-	up, held, groups, bytes, retained, inFlight, stalled, oldest,
+	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, free *prometheus.Desc
 }
 
@@ -73,7 +73,8 @@ func newCollector(d *Desk) *collector {
 		desk:       d,
 		up:         desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
 		held:       desc("channel_held", "Whether the channel waits for an operator.", "channel"),
-		groups:     desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
+		waiting:    desc("queue_requests", "Requests that lie in the groups' queues and are not taken yet."),
+		parts:      desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
 		bytes:      desc("outbox_pending_bytes", "Bytes of their files."),
 		retained:   desc("outbox_retained_bytes", "Bytes kept of failed messages, for a retry."),
 		inFlight:   desc("outbox_sends_in_flight", "Sends that are under way."),
@@ -114,6 +115,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	if n, err := countJSON(c.desk.Layout.Errors(), reasonSuffix); err == nil {
 		gauge(c.errors, float64(n))
 	}
+	gauge(c.waiting, float64(c.desk.waiting()))
 	gauge(c.free, float64(DiskOf(c.desk.Layout.State).Free))
 	c.outbox(out, gauge)
 }
@@ -126,7 +128,7 @@ func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.
 	defer cancel()
 	s, err := c.desk.Outbox.Stats(ctx)
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(c.groups, err)
+		out <- prometheus.NewInvalidMetric(c.parts, err)
 		return
 	}
 	for _, ch := range c.desk.Channels {
@@ -138,7 +140,7 @@ func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.
 		}
 		gauge(c.held, held, ch.Name())
 	}
-	gauge(c.groups, float64(s.Pending))
+	gauge(c.parts, float64(s.Pending))
 	gauge(c.bytes, float64(s.Bytes))
 	gauge(c.retained, float64(s.Retained))
 	gauge(c.inFlight, float64(s.InFlight))

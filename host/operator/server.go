@@ -33,7 +33,7 @@ type Server struct {
 	Dir     string       // where the socket lies, see ControlDir
 	Control Control      // what is served
 	Health  http.Handler // see Metrics.Handler; may be nil
-	Runtime string       // directory for a socket whose path would be too long; empty: the system's temporary one
+	Runtime string       // directory for a socket whose path would be too long; empty: as the environment says
 	Log     *slog.Logger // may be nil
 }
 
@@ -68,7 +68,7 @@ func (s *Server) Run(ctx context.Context) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if srv.Shutdown(stop) != nil {
-		srv.Close()
+		_ = srv.Close()
 	}
 	<-done
 	return nil
@@ -90,7 +90,7 @@ func (l peerListener) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		l.log.Warn("control connection of another user refused")
-		conn.Close()
+		_ = conn.Close()
 	}
 }
 

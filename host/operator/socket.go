@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,7 +38,7 @@ func ControlDir(l groups.Layout) string { return filepath.Dir(l.Outbox()) }
 // left behind. The second result removes it again.
 func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, func(), error) {
 	if conn, err := dial(ctx, own); err == nil {
-		conn.Close()
+		_ = conn.Close()
 		return nil, nil, ErrRunning
 	}
 	link := filepath.Join(own, socketName)
@@ -66,13 +67,13 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 		err = os.Symlink(path, link)
 	}
 	if err != nil {
-		ln.Close()
+		_ = ln.Close()
 		return nil, nil, fmt.Errorf("place control socket: %w", err)
 	}
 	remove := func() {
 		if path != link {
-			os.Remove(link)
-			os.Remove(filepath.Dir(path))
+			_ = os.Remove(link)
+			_ = os.Remove(filepath.Dir(path))
 		}
 	}
 	return ln, remove, nil
@@ -120,9 +121,9 @@ func removeStale(path string) error {
 // whose path is too long. Its name follows from the path, so that
 // the next host finds what the last one left.
 func shortDir(own, runtimeDir string) (string, error) {
-	if runtimeDir == "" {
-		runtimeDir = os.TempDir()
-	}
+	// systemd sets the first for a service that asks for a RuntimeDirectory;
+	// where the commands look does not depend on it, they follow the link.
+	runtimeDir = cmp.Or(runtimeDir, os.Getenv("RUNTIME_DIRECTORY"), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	sum := sha256.Sum256([]byte(own))
 	dir := filepath.Join(runtimeDir, "longshore-"+hex.EncodeToString(sum[:6]))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
