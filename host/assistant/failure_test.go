@@ -143,7 +143,7 @@ func TestAHangIsEnded(t *testing.T) {
 		synctest.Wait()
 		a.reads()
 		time.Sleep(31 * time.Second)
-		if !a.stopped {
+		if !a.stopped.Load() {
 			t.Fatal("it still runs")
 		}
 		time.Sleep(time.Hour)
@@ -164,7 +164,7 @@ func TestAnErrorThatTheAssistantReports(t *testing.T) {
 		a := w.runtime.next()
 		a.outputs <- container.Output{Status: container.Failure, Error: "no key\x1b[2J"}
 		synctest.Wait()
-		if s := w.m.Status()[0]; !a.stopped || !strings.Contains(s.LastError, `"no key\x1b[2J"`) {
+		if s := w.m.Status()[0]; !a.stopped.Load() || !strings.Contains(s.LastError, `"no key\x1b[2J"`) {
 			t.Errorf("status %+v", s)
 		}
 	})
@@ -241,7 +241,7 @@ func TestOnlySoManyRunAtOnceInTheOrderOfTheCalls(t *testing.T) {
 			if i == 0 && a.spec.Group.Folder == "f" {
 				a.says("hi") // to the second message, where it came while the first was answered
 			}
-			if i < 2 || a.stopped {
+			if i < 2 || a.stopped.Load() {
 				a.exit(nil)
 			}
 			for next := w.runtime.next(); next != nil; next = w.runtime.next() {
@@ -300,9 +300,8 @@ func TestTheHostEndsInGoodOrder(t *testing.T) {
 		w.write("spoken", "1", "hello")
 		b := w.runtime.next()
 		time.Sleep(time.Second)
-		w.options.AtOnce = 1
 		end()
-		if !a.stopped || !b.stopped {
+		if !a.stopped.Load() || !b.stopped.Load() {
 			t.Fatal("assistants still run")
 		}
 		if len(w.texts()) != 0 {

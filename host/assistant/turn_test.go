@@ -253,7 +253,7 @@ func TestAnIdleAssistantIsAskedToEndAndThenEnded(t *testing.T) {
 			t.Fatalf("read %q too early", got)
 		}
 		time.Sleep(2 * time.Minute)
-		if !a.stopped {
+		if !a.stopped.Load() {
 			t.Error("it was not ended after the grace")
 		}
 		w.write("family", "2", "hello again")
@@ -279,14 +279,13 @@ func TestAFloodOfRepliesIsSlowedDown(t *testing.T) {
 		w.run()
 		w.write("family", "1", "hello")
 		a := w.runtime.next()
+		enough := make(chan struct{})
 		go func() {
 			text := "spam"
 			for {
 				select {
 				case a.outputs <- container.Output{Status: container.Success, Result: &text}:
-				case <-t.Context().Done():
-					return
-				case <-a.done:
+				case <-enough:
 					return
 				}
 			}
@@ -295,7 +294,8 @@ func TestAFloodOfRepliesIsSlowedDown(t *testing.T) {
 		if n := len(w.texts()); n < 20 || n > 40 {
 			t.Errorf("%d replies within a minute", n)
 		}
-		a.done <- struct{}{} // the spammer ends
+		close(enough)
 		synctest.Wait()
+		a.exit(nil)
 	})
 }

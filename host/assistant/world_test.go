@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,7 +224,7 @@ type actor struct {
 	done    chan struct{}
 	once    sync.Once
 	err     error
-	stopped bool // by the host
+	stopped atomic.Bool // by the host
 }
 
 func (a *actor) Outputs() <-chan container.Output { return a.outputs }
@@ -237,7 +238,8 @@ func (a *actor) Stop(context.Context) { a.end(container.ErrStopped) }
 
 func (a *actor) end(err error) {
 	a.once.Do(func() {
-		a.err, a.stopped = err, errors.Is(err, container.ErrStopped)
+		a.err = err
+		a.stopped.Store(errors.Is(err, container.ErrStopped))
 		close(a.done)
 		close(a.outputs)
 	})
