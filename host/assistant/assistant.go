@@ -23,7 +23,7 @@
 // brings twice counts once. What an assistant has not read when it ends goes
 // to the next one. A turn that breaks, because the assistant crashed, hung or
 // was on a host that died, is tried again only if nothing of it had reached
-// the outbox; otherwise the chat is told that the assistant was interrupted,
+// the outbox or the queue; otherwise the chat is told that it was interrupted,
 // because a second run would send twice. So each message is answered, tried
 // again, or its loss told. One gap is left: a follow-up that the assistant
 // reads in the instant before the host hears the end of the turn before is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // phase is where a group is on its way to a running assistant.
@@ -51,7 +52,7 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 	}
 	c := &conversation{
 		group: g, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1), mounts: mounts.Mounts(),
-		inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, "input")},
+		inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, ipc.InputDir)},
 	}
 	var held *turn
 	c.store, c.kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder)
@@ -64,7 +65,7 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 	if held.empty() {
 		return c, c.store.saveTurn(nil)
 	}
-	if m.o.SentSince(g.Folder, held.Started) || held.Attempt+1 >= m.o.Attempts {
+	if m.sentSince(c, held.Started) || held.Attempt+1 >= m.o.Attempts {
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
 		c.broken = held
 		return c, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // What a chat is told, in the host's own words.
@@ -36,7 +37,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		}
 		return
 	}
-	sent := s.m.o.SentSince(s.c.group.Folder, s.turn.Started)
+	sent := s.m.sentSince(s.c, s.turn.Started)
 	if ctx.Err() != nil {
 		// The next host finds the records. It runs them again unless it finds
 		// the turn too.
@@ -47,6 +48,26 @@ func (s *session) settle(ctx context.Context, err error) {
 		return
 	}
 	s.broken(ctx, s.cause(err), sent, unread)
+}
+
+// sentSince says whether a second run of a turn that began then could send
+// something twice: the outbox has something of it, or will have, because a
+// request still lies in the queue.
+func (m *Manager) sentSince(c *conversation, since time.Time) bool {
+	if m.o.SentSince(c.group.Folder, since) {
+		return true
+	}
+	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
+	if err != nil {
+		return false // no request can come out of it either
+	}
+	defer queue.Close()
+	for _, name := range list(queue) {
+		if info, err := queue.Lstat(name); err == nil && !info.ModTime().Before(since) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *session) cause(err error) string {
@@ -121,7 +142,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	}
 	c.broken = nil
 	words := gaveUp
-	if m.o.SentSince(c.group.Folder, t.Started) {
+	if m.sentSince(c, t.Started) {
 		words = interrupted
 	}
 	m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)

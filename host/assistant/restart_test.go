@@ -74,6 +74,28 @@ func TestKilledInATurnThatHadSentSomething(t *testing.T) {
 	})
 }
 
+func TestKilledWithARequestInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "send me a file")
+		w.runtime.next()
+		request := filepath.Join(w.layout().IPC("family", "messages"), "r.json")
+		check(t, os.WriteFile(request, []byte("{}"), 0o644))
+		check(t, os.Chtimes(request, time.Now(), time.Now())) // of the bubble's time
+		next := w.restart()
+		copied := filepath.Join(next.layout().IPC("family", "messages"), "r.json")
+		check(t, os.Chtimes(copied, time.Now(), time.Now()))
+		next.run()
+		if next.runtime.next() != nil {
+			t.Error("the turn was run again, and the file would be sent twice")
+		}
+		if diff := cmp.Diff([]string{interrupted}, next.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestKilledAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
