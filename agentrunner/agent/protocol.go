@@ -66,6 +66,9 @@ func (s start) env() []string {
 	}
 	var env []string
 	for _, prefix := range []string{"LONGSHORE_", "NANOCLAW_"} {
+		if s.Chat == "" {
+			break // a document that says nothing of the chat leaves what the runtime said
+		}
 		env = append(env, prefix+"CHAT_JID="+s.Chat, prefix+"GROUP_FOLDER="+s.Folder, prefix+"IS_MAIN="+main)
 	}
 	if s.Name != "" {

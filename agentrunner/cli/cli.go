@@ -187,7 +187,7 @@ func (c *call) refused(err error, asJSON bool) int {
 		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint)
 	}
 	switch p.Code {
-	case "no_queue", "no_space", "no_receipts":
+	case "no_queue", "no_space", ipc.CodeNoReceipts:
 		return exitError
 	case "invalid_argument":
 		return exitUsage
