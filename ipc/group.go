@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -52,13 +53,27 @@ type waiting struct {
 
 // stamp is what a directory looked like when it was listed.
 type stamp struct {
-	info fs.FileInfo // nil: it could not be
-	at   time.Time
+	id       identity  // zero: it could not be
+	modified time.Time // the directory
+	at       time.Time
 }
 
+// watchMark is the directory that a watch was put on.
 type watchMark struct {
 	watcher *fsnotify.Watcher
-	info    fs.FileInfo
+	id      identity
+}
+
+// identity tells one file from another. A FileInfo would do, but there are
+// thousands of groups.
+type identity struct{ dev, ino uint64 }
+
+func identify(info fs.FileInfo) identity {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return identity{}
+	}
+	return identity{uint64(st.Dev), st.Ino}
 }
 
 // look has the group listed soon.
@@ -152,12 +167,12 @@ func (s *Spool) list(g *group) {
 			if err != nil {
 				return err
 			}
-			seen = stamp{info, time.Now()}
-			s.watchDir(g, p, info)
+			seen = stamp{identify(info), info.ModTime(), time.Now()}
+			s.watchDir(g, p, seen.id)
 			return s.readNames(g, p, dir)
 		})
 		if err != nil {
-			seen.info = nil
+			seen.id = identity{}
 		}
 		g.mu.Lock()
 		g.stamps[p] = seen
@@ -241,11 +256,10 @@ func (g *group) changed(dir string) bool {
 	for p, st := range stamps {
 		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
 		switch {
-		case err != nil && st.info == nil:
-		case err != nil || st.info == nil,
-			!os.SameFile(now, st.info),
-			!now.ModTime().Equal(st.info.ModTime()),
-			st.at.Sub(st.info.ModTime()) < 100*time.Millisecond:
+		case err != nil && st.id == identity{}:
+		case err != nil || identify(now) != st.id,
+			!now.ModTime().Equal(st.modified),
+			st.at.Sub(st.modified) < 100*time.Millisecond:
 			return true
 		}
 	}

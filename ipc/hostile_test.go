@@ -39,7 +39,7 @@ func TestWhatIsNoPlainFileIsTakenAwayUnopened(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("TOPSECRET"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	make := map[string]func(path string) error{
+	kinds := map[string]func(path string) error{
 		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o666) },
 		"link":      func(p string) error { return os.Symlink(secret, p) },
 		"inside":    func(p string) error { return os.Symlink("real.txt", p) },
@@ -56,13 +56,13 @@ func TestWhatIsNoPlainFileIsTakenAwayUnopened(t *testing.T) {
 	}
 	t.Chdir(t.TempDir()) // a socket's path must be short
 	if os.Getuid() == 0 {
-		make["device"] = func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o666, 1<<8|5) } // /dev/zero
+		kinds["device"] = func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o666, 1<<8|5) } // /dev/zero
 	}
 	if err := os.WriteFile(filepath.Join(messages, "real.txt"), []byte(hello), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
-	for name, create := range make {
+	for name, create := range kinds {
 		if err := create(filepath.Join(messages, name+".json")); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -149,10 +149,10 @@ func TestHostileFileNamesReachNoLogAndNoPage(t *testing.T) {
 		strings.Repeat("n", 250) + ".json",
 	}
 	for _, n := range names {
-		drop2(t, dir, "fam", n)
+		dropRaw(t, dir, "fam", n)
 	}
-	drop2(t, dir, "fam", ".hidden.json")
-	drop2(t, dir, "fam", "a.txt")
+	dropRaw(t, dir, "fam", ".hidden.json")
+	dropRaw(t, dir, "fam", "a.txt")
 	q.none("fam")
 	q.stop()
 	var bad int
@@ -172,9 +172,9 @@ func TestHostileFileNamesReachNoLogAndNoPage(t *testing.T) {
 	}
 }
 
-// drop2 creates the name at once: an over-long one leaves no room for a
+// dropRaw creates the name at once: an over-long one leaves no room for a
 // prefix. Its content is refused or never read.
-func drop2(t *testing.T, dir, folder, name string) {
+func dropRaw(t *testing.T, dir, folder, name string) {
 	t.Helper()
 	src := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(src, []byte("{}"), 0o644); err != nil {
@@ -357,7 +357,7 @@ func TestOperatorRetriesAndDropsErrors(t *testing.T) {
 	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
 	drop(t, dir, "fam", "a.json", "{")
 	drop(t, dir, "fam", "b.json", "[")
-	drop2(t, dir, "fam", "bad name.json")
+	dropRaw(t, dir, "fam", "bad name.json")
 	q.none("fam")
 	q.stop()
 	if id, err := RetryError(dir, "fam-a"); id != "a" || err != nil {

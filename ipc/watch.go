@@ -3,8 +3,6 @@ package ipc
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -116,10 +114,10 @@ func (s *Spool) lookAtAll() {
 // watchDir watches a directory that is about to be listed, unless it is
 // watched already. The group's own directory is watched with it: a watch on a
 // directory that is renamed away dies without a word.
-func (s *Spool) watchDir(g *group, p place, info fs.FileInfo) {
+func (s *Spool) watchDir(g *group, p place, id identity) {
 	w := s.watcher.Load()
 	m := &g.watched[p]
-	if w == nil || m.watcher == w && os.SameFile(m.info, info) {
+	if w == nil || m.watcher == w && m.id == id {
 		return
 	}
 	dir := filepath.Join(s.opts.Dir, g.folder)
@@ -131,5 +129,5 @@ func (s *Spool) watchDir(g *group, p place, info fs.FileInfo) {
 		}
 		return
 	}
-	*m = watchMark{w, info}
+	*m = watchMark{w, id}
 }
