@@ -171,7 +171,9 @@ func (o *Outbox) try(ctx context.Context, ln *lane, it *item) verdict {
 		case ctx.Err() != nil:
 			return verdict{stop: true}
 		case err != nil:
-			return o.later(it, p, ambiguous(err), due)
+			p.Attempts++
+			p.Code = codeAmbiguous
+			return o.later(it, p, err, due)
 		}
 		o.mu.Lock()
 		it.doubt = false

@@ -28,8 +28,9 @@ func median(ds []time.Duration) float64 {
 }
 
 // paired measures work and its floor in turns, so that both meet the same
-// machine, and reports their medians and the ratio.
-func paired(b *testing.B, per float64, work, floor func()) {
+// machine, and reports their medians and the ratio. What has to be cleaned up
+// after a work is not measured.
+func paired(b *testing.B, per float64, work, floor func(), cleanup ...func()) {
 	b.Helper()
 	var works, floors []time.Duration
 	timed := func(f func()) time.Duration {
@@ -39,6 +40,9 @@ func paired(b *testing.B, per float64, work, floor func()) {
 	}
 	for b.Loop() {
 		works = append(works, timed(work))
+		for _, f := range cleanup {
+			f()
+		}
 		floors = append(floors, timed(floor))
 	}
 	w, f := median(works), median(floors)
@@ -109,9 +113,7 @@ func BenchmarkSpoolCopy(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					b.StopTimer()
 					o.Discard(blob)
-					b.StartTimer()
 				}, func() { plainCopy(b, dst, src, hash) })
 			})
 		}
@@ -279,4 +281,48 @@ func rawDrain(b *testing.B, n int) time.Duration {
 		}
 	}
 	return time.Since(start)
+}
+
+// BenchmarkRestart measures the time from Open to the first Send with 10,000
+// deliveries of 1,000 groups waiting, paired with reading the names of as many
+// files.
+func BenchmarkRestart(b *testing.B) {
+	const n, groupCount = 10_000, 1000
+	dir, names := b.TempDir(), b.TempDir()
+	quiet, err := outbox.Open(context.Background(), outbox.Options{Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ds := make([]outbox.Delivery, n)
+	for i := range ds {
+		ds[i] = text(groups.JID(fmt.Sprint("fake:", i%groupCount)), fmt.Sprint("m", i))
+		if err := os.WriteFile(filepath.Join(names, ds[i].Key), nil, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	put(b, quiet, ds...)
+	if err := quiet.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var end func()
+	paired(b, 1, func() {
+		first := make(chan struct{}, n)
+		ch := &fake{name: "fake"}
+		ch.send = func(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
+			first <- struct{}{}
+			<-ctx.Done()
+			return channel.Receipt{}, ctx.Err()
+		}
+		o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		stop := run(b, o)
+		<-first
+		end = func() { stop(); o.Close() }
+	}, func() {
+		if _, err := os.ReadDir(names); err != nil {
+			b.Error(err)
+		}
+	}, func() { end() })
 }

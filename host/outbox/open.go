@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // Outbox keeps deliveries and sends them. Put, Copy, Room and the operator's
@@ -135,14 +133,6 @@ func (o *Outbox) line(name string) *line {
 		o.lines[name] = l
 	}
 	return l
-}
-
-// channelOf returns the channel of that name, or nil.
-func (o *Outbox) channelOf(name string) channel.Channel {
-	if l := o.lines[name]; l != nil {
-		return l.ch
-	}
-	return nil
 }
 
 // Dir is the directory that the outbox owns.

@@ -96,11 +96,11 @@ func TestOutcomes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				asked := 0
 				f := sayer("fake", tt.errs...)
 				var ch channel.Channel = f
 				if tt.ask != nil {
-					n := 0
-					ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { n++; return tt.ask(n) }}
+					ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
 				}
 				b := newBook()
 				o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: time.Hour})
@@ -115,6 +115,9 @@ func TestOutcomes(t *testing.T) {
 				}
 				if strings.Contains(fmt.Sprint(b.told), "/srv/") {
 					t.Error("a host path was told")
+				}
+				if asked > 30 {
+					t.Errorf("asked %d times in an hour", asked)
 				}
 				if tt.code == "deadline" && time.Since(start) != time.Hour {
 					t.Errorf("given up after %v", time.Since(start))
