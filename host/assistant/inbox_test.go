@@ -124,6 +124,9 @@ func TestWhatAnAgentPlantsIsNotFollowed(t *testing.T) {
 			if err != nil && strings.Contains(reason(err), dir) {
 				t.Errorf("the reason holds a host path: %q", reason(err))
 			}
+			if strings.HasPrefix(name, "the inbox is") && !strings.HasPrefix(reason(err), "inbox in the workspace is no directory; remove it") {
+				t.Errorf("the reason is %q", reason(err))
+			}
 			entries, err := os.ReadDir(outside)
 			must(t, err)
 			secret, err := os.ReadFile(filepath.Join(outside, "secret"))

@@ -114,6 +114,26 @@ func TestKilledAfterTheAnswer(t *testing.T) {
 	})
 }
 
+func TestKilledBetweenTheEndOfATurnAndItsClearingAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		a := w.runtime.next()
+		names, err := filepath.Glob(filepath.Join(w.state, "inbound", "family", "*-*.json"))
+		check(t, err)
+		record, err := os.ReadFile(names[0])
+		check(t, err)
+		a.says("hi")
+		check(t, os.WriteFile(names[0], record, 0o600)) // as if it had not been removed yet
+		next := w.restart()
+		next.run()
+		if next.runtime.next() != nil || next.kept("family") != 0 {
+			t.Error("the message was taken up again")
+		}
+	})
+}
+
 func TestATurnThatKillsTheHostIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
