@@ -56,7 +56,7 @@ func (e *env) printStatus(s operator.Status) error {
 	}
 	if len(s.Assistants) > 0 {
 		e.say("")
-		t := e.table("ASSISTANT OF", "STATE", "SINCE", "")
+		t := e.table("ASSISTANT OF", "STATE", "SINCE", "DETAIL")
 		for _, a := range s.Assistants {
 			t.row(a.Group, a.State, ago(a.Started), a.Detail)
 		}
@@ -72,7 +72,7 @@ func (e *env) printChannels(s operator.Status) error {
 		return nil
 	}
 	e.say("")
-	t := e.table("CHANNEL", "CONNECTED", "")
+	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
 	for _, c := range s.Channels {
 		connected := "no"
 		if c.Connected {
@@ -94,7 +94,7 @@ func (e *env) printFailures(s operator.Status) error {
 	if len(s.Failures) == 0 {
 		return nil
 	}
-	t := e.table("FAILED LATELY", "GROUP", "CODE", "SINCE", "")
+	t := e.table("FAILED LATELY", "GROUP", "CODE", "SINCE", "MESSAGE")
 	for _, f := range s.Failures {
 		t.row(shortID(f), f.Group, f.Code, ago(f.Created), cut(f.Message, 60))
 	}

@@ -94,7 +94,7 @@ func cut(s string, n int) string {
 
 func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-// ago says how long ago t was, "-" where it never was.
+// ago says how long ago t was; nothing where it never was.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""

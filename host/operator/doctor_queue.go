@@ -111,7 +111,7 @@ func (d Doctor) queues(context.Context, hosting) []Finding {
 	}
 	all = append(all, d.strangers(root)...)
 	if len(all) == 0 {
-		return fine("queue", fmt.Sprintf("the queues of %d groups are real directories", len(d.Groups)))
+		return fine("queue", "the groups' queues are real directories, with the owners they need")
 	}
 	return all
 }
@@ -187,7 +187,7 @@ func (d Doctor) quarantine(context.Context, hosting) []Finding {
 	case err != nil:
 		return found("errors", Fault, "the errors folder cannot be read: "+err.Error(), "run the doctor as the user that the host runs as")
 	case n > 0:
-		return found("errors", Note, fmt.Sprintf("%d refused requests lie in the errors folder", n), "see: longshore errors list")
+		return found("errors", Note, fmt.Sprintf("refused requests in the errors folder: %d", n), "see: longshore errors list")
 	}
 	return fine("errors", "the errors folder is empty")
 }

@@ -136,12 +136,12 @@ func (d Doctor) web(ctx context.Context, h hosting) []Finding {
 	if d.Web.Listen == "" {
 		return nil
 	}
-	hostname, _, err := net.SplitHostPort(d.Web.Listen)
+	hostname, port, err := net.SplitHostPort(d.Web.Listen)
 	if err != nil {
 		return found("web", Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
 	}
 	all := d.token(loopback(hostname))
-	if taken := addressTaken(ctx, d.Web.Listen); h.running && taken == nil {
+	if taken := addressTaken(ctx, d.Web.Listen); h.running && taken == nil && port != "0" {
 		all = append(all, found("web", Warning, "the host runs, and nobody listens on "+d.Web.Listen, "restart the host, if longshore.yaml was changed since it started")...)
 	} else if !h.running && taken != nil {
 		all = append(all, found("web", Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")...)

@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,7 +160,7 @@ func illnesses() []planted {
 		{"queue of nobody", func(p *patient) { p.must(os.Mkdir(p.Layout.IPC("a\x1b[31m", ""), 0o755)) }, "queue", operator.Note, `"a\x1b[31m"`},
 		{"refused requests", func(p *patient) {
 			p.must(os.WriteFile(filepath.Join(p.Layout.Errors(), "family-x.reason.json"), []byte("{}"), 0o600))
-		}, "errors", operator.Note, "1 refused"},
+		}, "errors", operator.Note, "folder: 1"},
 		{"damaged outbox", func(p *patient) { p.damage(p.database(false)) }, "outbox", operator.Fault, "outbox's database"},
 		{"damaged outbox with a log", func(p *patient) { p.damage(p.database(true)) }, "outbox", operator.Fault, "outbox's database"},
 		{"outbox that is no database", func(p *patient) {
@@ -230,6 +232,25 @@ func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
 		if f.Severity != operator.Fine && f.Check != "disk" && f.Check != "clock" {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+func TestTheDoctorAsksTheHostThatRuns(t *testing.T) {
+	p := newPatient(t)
+	p.Web.Listen = "127.0.0.1:1" // nobody listens there
+	unwell := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, `{"code":"unwell","message":"12 B of disk are free"}`)
+	})
+	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: &control{}, Health: unwell})
+	want := map[string]string{"host": "12 B of disk are free", "web": "nobody listens on 127.0.0.1:1"}
+	for _, f := range p.Examine(t.Context()) {
+		if strings.Contains(f.Message, want[f.Check]) {
+			delete(want, f.Check)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
 	}
 }
 
