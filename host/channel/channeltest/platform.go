@@ -161,7 +161,7 @@ func (p *platform) typists(chat groups.JID) int {
 	return p.writers[chat]
 }
 
-// All is what the members of every chat see.
+// All is what the members of every chat see, by chat.
 func (m *Memory) All() map[groups.JID][]Seen {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()

@@ -1,0 +1,216 @@
+package channeltest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// joined is a channel that runs in a story.
+type joined struct {
+	channel.Channel
+	t    testing.TB
+	in   *inbox
+	ctx  context.Context // of the story; ends when patience does
+	stop func()          // ends Run and checks how it ended; once, at the latest by Cleanup
+}
+
+// join makes the harness's channel and runs it.
+func join(t testing.TB, h Harness) *joined {
+	t.Helper()
+	return run(t, h, h.New(t))
+}
+
+func run(t testing.TB, h Harness, c channel.Channel) *joined {
+	t.Helper()
+	before := append([]goleak.Option{goleak.IgnoreCurrent()}, h.Leaks...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	runCtx, end := context.WithCancel(ctx)
+	j := &joined{Channel: c, t: t, in: newInbox(), ctx: ctx}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(runCtx, j.in) }()
+	var once sync.Once
+	j.stop = func() {
+		once.Do(func() {
+			end()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Errorf("Run returned %v when its context was done, want nil", err)
+				}
+				if err := goleak.Find(before...); err != nil {
+					t.Errorf("after Run: %v", err)
+				}
+			case <-time.After(patience):
+				t.Errorf("Run did not return within %v of its context being done", patience)
+			}
+			cancel()
+		})
+	}
+	t.Cleanup(j.stop)
+	ready(t, h, j)
+	return j
+}
+
+func ready(t testing.TB, h Harness, j *joined) {
+	t.Helper()
+	if h.Ready != nil {
+		h.Ready(t, j.Channel)
+		return
+	}
+	s, ok := j.Channel.(channel.Status)
+	if !ok {
+		return
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		up, detail := s.Connected()
+		if up {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-j.ctx.Done():
+			t.Fatalf("not connected within %v: %s", patience, detail)
+		}
+	}
+}
+
+// send sends what has to arrive.
+func (j *joined) send(m channel.Message) channel.Receipt {
+	j.t.Helper()
+	r, err := j.Send(j.ctx, m)
+	if err != nil {
+		j.t.Fatalf("Send: %v", err)
+	}
+	if r.ID == "" || r.Time.IsZero() {
+		j.t.Errorf("receipt %+v has no id or no time", r)
+	}
+	return r
+}
+
+// again does what a host does that does not know what became of m: it asks
+// where it can, and sends the same once more.
+func (j *joined) again(m channel.Message) channel.Receipt {
+	j.t.Helper()
+	if a, ok := j.Channel.(channel.Asker); ok {
+		r, err := a.Sent(j.ctx, m)
+		if err != nil {
+			j.t.Fatalf("Sent: %v", err)
+		}
+		if r != nil {
+			return *r
+		}
+	}
+	return j.send(m)
+}
+
+// newID makes a message id of the form that the outbox makes.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, says its documentation
+	return hex.EncodeToString(b[:])
+}
+
+// noise is data that no platform can compress or take for a known type: it
+// begins like none.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	copy(b, "\x9c\x02\x81\x17\xee\x00\x01\x5b")
+	return b
+}
+
+// inbox keeps what comes in.
+type inbox struct {
+	mu      sync.Mutex
+	news    chan struct{}
+	got     []received
+	reports []string
+}
+
+type received struct {
+	channel.Inbound
+	bodies [][]byte
+}
+
+func newInbox() *inbox { return &inbox{news: make(chan struct{})} }
+
+// Receive implements channel.Inbox.
+func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
+	r := received{Inbound: m}
+	for _, f := range m.Files {
+		body, err := readAll(ctx, f)
+		if err != nil {
+			return fmt.Errorf("read attachment: %w", err)
+		}
+		r.bodies = append(r.bodies, body)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.got = append(in.got, r)
+	in.changedLocked()
+	return nil
+}
+
+func readAll(ctx context.Context, f channel.Attachment) ([]byte, error) {
+	r, err := f.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// Report implements channel.Inbox.
+func (in *inbox) Report(_ context.Context, chat groups.JID, id string, state channel.State) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.reports = append(in.reports, fmt.Sprintf("%s %s %s", chat, id, state))
+	in.changedLocked()
+}
+
+func (in *inbox) changedLocked() {
+	close(in.news)
+	in.news = make(chan struct{})
+}
+
+// wait waits until ok holds, which is called with the lock held.
+func (j *joined) wait(what string, ok func(in *inbox) bool) {
+	j.t.Helper()
+	for {
+		j.in.mu.Lock()
+		done, news := ok(j.in), j.in.news
+		j.in.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-news:
+		case <-j.ctx.Done():
+			j.t.Fatalf("%s did not come in within %v", what, patience)
+		}
+	}
+}
+
+// received waits for n messages of members.
+func (j *joined) received(n int) []received {
+	j.t.Helper()
+	var got []received
+	j.wait(fmt.Sprintf("message %d of a member", n), func(in *inbox) bool {
+		got = append(got[:0], in.got...)
+		return len(got) >= n
+	})
+	return got
+}

@@ -1,0 +1,76 @@
+package channeltest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Each story sends a last message of its own: in a chat that keeps its order a
+// second copy would stand before it.
+
+func sameIDShowsOnce(t testing.TB, h Harness) {
+	j := join(t, h)
+	text := Text(newID(), h.Chat, "once")
+	file := File(newID(), h.Chat, "once.bin", noise(5000))
+	if a, ok := j.Channel.(channel.Asker); ok {
+		if r, err := a.Sent(j.ctx, text); r != nil || err != nil {
+			t.Errorf("Sent before Send: %v, %v; want neither", r, err)
+		}
+	}
+	first, firstFile := j.send(text), j.send(file)
+	for range 3 {
+		j.same(first, j.again(text))
+		j.same(firstFile, j.again(file))
+	}
+	end := j.send(Text(newID(), h.Chat, "end"))
+	want(t, h.Received(t, h.Chat, 3),
+		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+}
+
+func sameIDAtOnce(t testing.TB, h Harness) {
+	j := join(t, h)
+	if _, ok := j.Channel.(channel.Asker); ok {
+		return // promises it only to a caller who asks first
+	}
+	file := File(newID(), h.Chat, "once.bin", noise(200_000))
+	var wg sync.WaitGroup
+	receipts := make([]channel.Receipt, 8)
+	for i := range receipts {
+		wg.Go(func() {
+			r, err := j.Send(j.ctx, file)
+			if err != nil {
+				t.Errorf("Send: %v", err)
+			}
+			receipts[i] = r
+		})
+	}
+	wg.Wait()
+	for _, r := range receipts[1:] {
+		j.same(receipts[0], r)
+	}
+	end := j.send(Text(newID(), h.Chat, "end"))
+	want(t, h.Received(t, h.Chat, 2), Seen{ID: receipts[0].ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+}
+
+func sameIDAfterRestart(t testing.TB, h Harness) {
+	j := join(t, h)
+	text := Text(newID(), h.Chat, "once")
+	file := File(newID(), h.Chat, "once.bin", noise(5000))
+	first, firstFile := j.send(text), j.send(file)
+	j.stop()
+	j = run(t, h, h.Restart(t))
+	j.same(first, j.again(text))
+	j.same(firstFile, j.again(file))
+	end := j.send(Text(newID(), h.Chat, "end"))
+	want(t, h.Received(t, h.Chat, 3),
+		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+}
+
+func (j *joined) same(first, again channel.Receipt) {
+	j.t.Helper()
+	if first.ID != again.ID {
+		j.t.Errorf("the same message has the receipts %q and %q", first.ID, again.ID)
+	}
+}

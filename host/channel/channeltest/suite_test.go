@@ -1,0 +1,354 @@
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// memoryHarness joins a Memory to the suite. wrap makes of it the channel that
+// is tested; nil takes it as it is.
+func memoryHarness(o Options, wrap func(*Memory) channel.Channel) Harness {
+	if wrap == nil {
+		wrap = func(m *Memory) channel.Channel { return m }
+	}
+	var m *Memory
+	o.Chats = []groups.JID{"mem:family", "mem:work"}
+	return Harness{
+		Chat: "mem:family", Other: "mem:work", Unknown: "mem:nobody",
+		New: func(testing.TB) channel.Channel {
+			m = NewMemory(o)
+			return wrap(m)
+		},
+		Restart: func(testing.TB) channel.Channel {
+			m = m.Restarted()
+			return wrap(m)
+		},
+		Ready: func(t testing.TB, _ channel.Channel) {
+			within(t, func(ctx context.Context) error { return m.Wait(ctx, m.connected) })
+		},
+		Received: func(t testing.TB, chat groups.JID, n int) (seen []Seen) {
+			within(t, func(ctx context.Context) (err error) {
+				seen, err = m.WaitShown(ctx, chat, n)
+				return err
+			})
+			return seen
+		},
+		Say: func(t testing.TB, chat groups.JID, s Said) {
+			in := channel.Inbound{Chat: chat, From: s.From, Text: s.Text}
+			if s.File != nil {
+				in.Files = append(in.Files, Attach(s.File.Name, s.File.MIME, s.File.Data))
+			}
+			within(t, func(ctx context.Context) error { return m.Say(ctx, in) })
+		},
+		Stall: func(t testing.TB) <-chan struct{} {
+			m.Next(Hanging())
+			return reached(t, m, len(m.Attempts())+1)
+		},
+		Mark: func(t testing.TB, chat groups.JID, id string, state channel.State) {
+			within(t, func(ctx context.Context) error { return m.Report(ctx, chat, id, state) })
+		},
+	}
+}
+
+func within(t testing.TB, do func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := do(ctx); err != nil {
+		t.Fatalf("the platform's side: %v", err)
+	}
+}
+
+func reached(t testing.TB, m *Memory, n int) <-chan struct{} {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	done := make(chan struct{})
+	go func() {
+		if _, err := m.WaitAttempts(ctx, n); err == nil {
+			close(done)
+		}
+	}()
+	return done
+}
+
+func TestMemoryKeepsEveryPromise(t *testing.T) {
+	Run(t, memoryHarness(Options{}, nil))
+}
+
+func TestMemoryThatCanBeAskedKeepsEveryPromise(t *testing.T) {
+	h := memoryHarness(Options{Forgets: true}, func(m *Memory) channel.Channel { return Full{Asking{m}} })
+	h.Ready = nil // by channel.Status
+	Run(t, h)
+}
+
+// broken is a channel with one fault in it.
+type broken struct {
+	*Memory
+	send func(context.Context, channel.Message) (channel.Receipt, error)
+	run  func(context.Context, channel.Inbox) error
+	owns func(groups.JID) bool
+}
+
+func (b broken) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if b.send != nil {
+		return b.send(ctx, m)
+	}
+	return b.Memory.Send(ctx, m)
+}
+
+func (b broken) Run(ctx context.Context, in channel.Inbox) error {
+	if b.run != nil {
+		return b.run(ctx, in)
+	}
+	return b.Memory.Run(ctx, in)
+}
+
+func (b broken) Owns(chat groups.JID) bool {
+	if b.owns != nil {
+		return b.owns(chat)
+	}
+	return b.Memory.Owns(chat)
+}
+
+// Every broken channel is caught, by the story that is there for it.
+func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	for _, tt := range []struct {
+		name   string
+		opts   Options
+		caught string
+		wrap   func(m *Memory) channel.Channel
+	}{
+		{name: "owns what is not its own", caught: "it says what it is", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, owns: func(groups.JID) bool { return true }}
+		}},
+		{name: "shows a retry again", opts: Options{Forgets: true}, caught: "the same id shows once"},
+		{name: "shows concurrent copies", opts: Options{Forgets: true}, caught: "the same id at once shows once"},
+		{name: "forgets ids over a restart", opts: Options{Forgets: true}, caught: "the same id shows once after a restart", wrap: remembering},
+		{name: "cannot be asked although it says so", opts: Options{Forgets: true}, caught: "the same id shows once", wrap: func(m *Memory) channel.Channel {
+			return forgetful{m}
+		}},
+		{name: "cuts long text", caught: "the longest text arrives whole", wrap: altered(func(m *channel.Message) {
+			m.Text = m.Text[:min(len(m.Text), 100)]
+		})},
+		{name: "escapes text", caught: "a text arrives", wrap: altered(func(m *channel.Message) {
+			m.Text = strings.ReplaceAll(m.Text, "&", "&amp;")
+		})},
+		{name: "changes bytes", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
+			if m.File != nil {
+				m.File = document(m.File.Name, nil, seekerOf([]byte("other")))
+			}
+		})},
+		{name: "drops the caption", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
+			if m.File != nil {
+				m.Text = ""
+			}
+		})},
+		{name: "tells no progress", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) { m.Progress = nil })},
+		{name: "leaves the file open", caught: "a file arrives byte for byte", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+				if msg.File != nil {
+					if _, err := msg.File.Open(); err != nil {
+						return channel.Receipt{}, err
+					}
+				}
+				return m.Send(ctx, msg)
+			}}
+		}},
+		{name: "loses names", caught: "names survive", wrap: altered(func(m *channel.Message) {
+			if m.File != nil {
+				f := *m.File
+				f.Name = "file.bin"
+				m.File = &f
+			}
+		})},
+		{name: "loses what is answered", caught: "an answer points at its question", wrap: altered(func(m *channel.Message) { m.ReplyTo = "" })},
+		{name: "acknowledges before it sends", caught: "messages keep their order", wrap: shuffled()},
+		{name: "mixes up chats", caught: "chats are served at once", wrap: altered(func(m *channel.Message) {
+			m.Chat = map[groups.JID]groups.JID{"mem:work": "mem:family", "mem:family": "mem:work"}[m.Chat]
+		})},
+		{name: "takes an unknown chat for a passing trouble", caught: "an unknown chat is refused for good", wrap: classed(channel.Passing)},
+		{name: "shows half a file", caught: "a file that cannot be read shows nothing", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+				r, err := m.Send(ctx, msg)
+				if err != nil && msg.File != nil {
+					m.p.show(newID(), msg.Chat, Seen{File: &SeenFile{Name: "half"}}, false)
+				}
+				return r, err
+			}}
+		}},
+		{name: "gives up for good on any trouble", caught: "a file that cannot be read shows nothing", wrap: classed(channel.Permanent)},
+		{name: "does not listen to its context", caught: "a cancelled send returns", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+				return m.Send(context.WithoutCancel(ctx), msg)
+			}}
+		}},
+		{name: "gives up for good at the end", caught: "a send after the end fails for the time being", wrap: classed(channel.Permanent)},
+		{name: "loses what members write", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.Text = "" })},
+		{name: "loses who wrote", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.From = "" })},
+		{name: "loses attachments", caught: "what a member attaches comes in byte for byte", wrap: inboxed(func(in *channel.Inbound) { in.Files = nil })},
+		{name: "leaves a goroutine", caught: "a text arrives", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+				go func() { <-over }()
+				return m.Run(ctx, in)
+			}}
+		}},
+		{name: "calls its end an error", caught: "a text arrives", wrap: func(m *Memory) channel.Channel {
+			return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+				return errors.Join(m.Run(ctx, in), ctx.Err())
+			}}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &recorder{TB: t}
+			r.tell(find(t, tt.caught), memoryHarness(tt.opts, tt.wrap))
+			if len(r.failures) == 0 {
+				t.Errorf("story %q passed", tt.caught)
+			}
+		})
+	}
+}
+
+func find(t *testing.T, name string) story {
+	t.Helper()
+	for _, s := range stories() {
+		if s.name == name {
+			return s
+		}
+	}
+	t.Fatalf("no story %q", name)
+	return story{}
+}
+
+// altered is a channel that sends another message than it was given.
+func altered(change func(*channel.Message)) func(*Memory) channel.Channel {
+	return func(m *Memory) channel.Channel {
+		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+			change(&msg)
+			return m.Send(ctx, msg)
+		}}
+	}
+}
+
+// inboxed is a channel that changes what comes in.
+func inboxed(change func(*channel.Inbound)) func(*Memory) channel.Channel {
+	return func(m *Memory) channel.Channel {
+		return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+			return m.Run(ctx, changing{in, change})
+		}}
+	}
+}
+
+type changing struct {
+	channel.Inbox
+	change func(*channel.Inbound)
+}
+
+func (c changing) Receive(ctx context.Context, m channel.Inbound) error {
+	c.change(&m)
+	return c.Inbox.Receive(ctx, m)
+}
+
+// classed is a channel whose errors are all of one class.
+func classed(class channel.Class) func(*Memory) channel.Channel {
+	return func(m *Memory) channel.Channel {
+		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+			r, err := m.Send(ctx, msg)
+			if err != nil {
+				err = &channel.Error{Class: class, Code: "trouble", Message: "trouble", Err: err}
+			}
+			return r, err
+		}}
+	}
+}
+
+// remembering is a channel that keeps ids in its own memory only.
+func remembering(m *Memory) channel.Channel {
+	var mu sync.Mutex
+	known := map[string]channel.Receipt{}
+	return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r, ok := known[msg.ID]; ok {
+			return r, nil
+		}
+		r, err := m.Send(ctx, msg)
+		known[msg.ID] = r
+		return r, err
+	}}
+}
+
+// shuffled acknowledges every other message before it shows it, after the next.
+func shuffled() func(*Memory) channel.Channel {
+	return func(m *Memory) channel.Channel {
+		var late *channel.Message
+		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+			if late == nil {
+				late = &msg
+				r, err := m.Send(ctx, Text(newID(), "mem:work", ""))
+				return r, err
+			}
+			r, err := m.Send(ctx, msg)
+			if err == nil {
+				_, err = m.Send(ctx, *late)
+			}
+			late = nil
+			return r, err
+		}}
+	}
+}
+
+// forgetful says of everything that it was never sent.
+type forgetful struct{ *Memory }
+
+func (f forgetful) Sent(context.Context, channel.Message) (*channel.Receipt, error) { return nil, nil }
+
+// recorder is a testing.TB that keeps failures to itself.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	failures []string
+	cleanups []func()
+}
+
+// tell runs a story to its end, cleanups included.
+func (r *recorder) tell(s story, h Harness) {
+	for _, f := range []func(){func() { s.tell(r, h) }, r.cleanup} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f()
+		}()
+		<-done
+	}
+}
+
+func (r *recorder) cleanup() {
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+}
+
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
