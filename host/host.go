@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -91,6 +92,9 @@ func (h *host) open(ctx context.Context) (err error) {
 	if h.channels, err = h.opts.channels(h.config, h.registry, h.opts); err != nil {
 		return err
 	}
+	if err := h.checkGroups(); err != nil {
+		return err
+	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
 		Dir: h.layout.IPCDir(), Folders: folders, Log: h.opts.log, Trace: h.opts.trace,
 		Handler: func(ctx context.Context, folder string, drops []ipc.Drop) []ipc.Verdict {
@@ -101,6 +105,28 @@ func (h *host) open(ctx context.Context) (err error) {
 	h.outbox, err = outbox.Open(ctx, h.outboxOptions())
 	return err
 }
+
+// checkGroups refuses what the configuration may say and this host cannot do.
+func (h *host) checkGroups() error {
+	var errs []error
+	for _, g := range h.config.Groups {
+		if h.channelOf(g.Chat) == nil {
+			errs = append(errs, fmt.Errorf("group %s: no channel that is configured carries %s; add it under channels:", g.Folder, g.Chat))
+		}
+		if g.Assistant == "" {
+			continue
+		}
+		if a := h.config.Assistants[g.Assistant]; a.Runtime != "process" {
+			errs = append(errs, fmt.Errorf("assistant %s: this version has no runtime %q; use process", g.Assistant, a.Runtime))
+		} else if !slices.Contains(agents(), a.Agent) {
+			errs = append(errs, fmt.Errorf("assistant %s: this version does not drive %q itself; use agent: command with its program, or one of %v", g.Assistant, a.Agent, agents()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// agents are those that agentrunner drives.
+func agents() []string { return []string{"sample", "command"} }
 
 // Run runs every part until ctx is done, or until one of them cannot go on. A
 // channel that its platform has ended for good stops nothing else.
@@ -250,8 +276,8 @@ func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	return i.h.assistants.Receive(ctx, m)
 }
 
-func (i inbox) Report(_ context.Context, chat groups.JID, id string, state channel.State) {
-	if err := i.h.outbox.Report(chat, id, state); err != nil {
+func (i inbox) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
+	if err := i.h.outbox.Report(ctx, chat, id, state); err != nil {
 		i.h.opts.log.Error("record receipt", "chat", string(chat), "error", err)
 	}
 }

@@ -161,7 +161,7 @@ func (s *Spool) reject(b *batch, d Drop, info fs.FileInfo, r *Refusal) bool {
 	}
 	s.log.Warn("request refused", "group", g.folder, "request", q.Request, "code", r.Code, "reason", r.Message)
 	if ValidID(d.ID) {
-		res := Result{ID: d.ID, Status: Refused, Code: r.Code, Message: r.Message, Hint: r.Hint}
+		res := Result{ID: d.ID, Status: Refused, Code: r.Code, Message: r.Message, Hint: r.Hint, Parts: r.Parts}
 		if err := s.WriteResult(g.folder, res); err != nil {
 			s.log.Warn("result not written", "group", g.folder, "request", d.ID, "error", err)
 		}

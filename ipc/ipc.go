@@ -133,6 +133,10 @@ type Refusal struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+
+	// Parts says of each file of a request what is wrong with it, where there
+	// are several: a request is taken whole or not at all.
+	Parts []Outcome `json:"parts,omitempty"`
 }
 
 func (r *Refusal) Error() string { return r.Message }

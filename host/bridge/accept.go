@@ -54,32 +54,68 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 
 // parts makes the messages of a request, in order. What was copied for a
 // request that is refused in the end is discarded.
-func (b *Bridge) parts(ctx context.Context, folder, request string, r ipc.Request, dst destination, sofar *batch) ([]outbox.Part, error) {
+func (b *Bridge) parts(ctx context.Context, folder, request string, r ipc.Request, dst destination, ahead outbox.Load) ([]outbox.Part, error) {
 	parts := texts(r.Text, dst.limits.Text)
-	bytes := sofar.bytes
-	var err error
-	for _, ref := range r.Files {
-		var file outbox.File
-		file, err = b.file(ctx, folder, request, ref, dst, func(size int64) error {
-			bytes += size
-			return b.Outbox.Room(folder, sofar.parts+len(parts)+1, bytes)
-		})
+	more := outbox.Load{Parts: len(parts)}
+	room := func(size int64) error {
+		more.Parts++
+		more.Bytes += size
+		return b.Outbox.Room(folder, ahead, more)
+	}
+	for i, ref := range r.Files {
+		file, err := b.file(ctx, folder, request, ref, dst, room)
 		if err != nil {
-			break
+			b.discard(outbox.Delivery{Parts: parts})
+			return nil, b.refuseAll(folder, r.Files, i, dst, err)
 		}
 		parts = append(parts, withCaption(file, ref.Caption, dst.limits)...)
 	}
-	if err == nil && len(r.Files) == 0 {
-		err = b.Outbox.Room(folder, sofar.parts+len(parts), bytes)
-	}
-	if err != nil {
-		b.discard(outbox.Delivery{Parts: parts})
-		return nil, err
+	if len(r.Files) == 0 {
+		if err := b.Outbox.Room(folder, ahead, more); err != nil {
+			return nil, err
+		}
 	}
 	if len(parts) > 0 {
 		parts[0].ReplyTo = r.ReplyTo
 	}
 	return parts, nil
+}
+
+// refuseAll turns the error of the file at position bad into the refusal of
+// its whole request, which says of each file what is wrong with it: nothing of
+// a request is sent when one of its files cannot be.
+func (b *Bridge) refuseAll(folder string, files []ipc.FileRef, bad int, dst destination, err error) error {
+	why := AsRefusal(err)
+	var full *outbox.FullError
+	if len(files) == 1 || why == nil || errors.As(err, &full) {
+		return err
+	}
+	all := *why
+	all.Message = fmt.Sprintf("file %d of %d: %s; nothing was sent", bad+1, len(files), why.Message)
+	for i, ref := range files {
+		o := ipc.Outcome{
+			Name: media.SafeName(path.Base(ref.Path)), Status: ipc.Refused, Code: "not_sent_with_others",
+			Message: "nothing is wrong with this file", Hint: "send it again without the others, or with them once they are mended",
+		}
+		if i >= bad {
+			if r := AsRefusal(b.look(folder, ref, dst)); r != nil {
+				o.Code, o.Message, o.Hint = r.Code, r.Message, r.Hint
+			}
+		}
+		all.Parts = append(all.Parts, o)
+	}
+	return &all
+}
+
+// look is what file does, without the copy.
+func (b *Bridge) look(folder string, ref ipc.FileRef, dst destination) error {
+	f, err := b.Mounts[folder].Open(ref.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = inspect(f.File, ref, dst)
+	return err
 }
 
 // copies is how often a file that changes while it is copied is tried before

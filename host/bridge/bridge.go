@@ -81,7 +81,7 @@ func (b *Bridge) Handle(ctx context.Context, folder string, drops []ipc.Drop) []
 		if known[keys[i]] {
 			continue // recorded before a crash; what is left is to unlink it
 		}
-		delivery, err := b.accept(ctx, folder, keys[i], d, &batch)
+		delivery, err := b.accept(ctx, folder, keys[i], d, batch.load)
 		if err == nil {
 			batch.add(i, delivery)
 			continue
@@ -100,15 +100,18 @@ func (b *Bridge) Handle(ctx context.Context, folder string, drops []ipc.Drop) []
 type batch struct {
 	index      []int // of each delivery among the drops
 	deliveries []outbox.Delivery
-	parts      int
-	bytes      int64
+	load       outbox.Load
 }
 
 func (b *batch) add(i int, d outbox.Delivery) {
 	b.index = append(b.index, i)
 	b.deliveries = append(b.deliveries, d)
-	b.parts += len(d.Parts)
-	b.bytes += size(d)
+	b.load.Parts += len(d.Parts)
+	for _, p := range d.Parts {
+		if p.File != nil {
+			b.load.Bytes += p.File.Size
+		}
+	}
 }
 
 // record makes the batch durable, all of it or nothing.
@@ -146,7 +149,7 @@ func leave(verdicts []ipc.Verdict, v ipc.Verdict) {
 
 // accept makes a delivery of one drop. An error is a refusal, which has the
 // method Refusal, or passes.
-func (b *Bridge) accept(ctx context.Context, folder, key string, d ipc.Drop, sofar *batch) (outbox.Delivery, error) {
+func (b *Bridge) accept(ctx context.Context, folder, key string, d ipc.Drop, ahead outbox.Load) (outbox.Delivery, error) {
 	dst, err := b.authorize(folder, d.Request)
 	if err != nil {
 		return outbox.Delivery{}, err
@@ -156,7 +159,7 @@ func (b *Bridge) accept(ctx context.Context, folder, key string, d ipc.Drop, sof
 		Key: key, Folder: folder, Request: d.ID,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
 	}
-	delivery.Parts, err = b.parts(ctx, folder, d.ID, d.Request, dst, sofar)
+	delivery.Parts, err = b.parts(ctx, folder, d.ID, d.Request, dst, ahead)
 	return delivery, err
 }
 
@@ -214,14 +217,4 @@ func (b *Bridge) discard(d outbox.Delivery) {
 			b.Outbox.Discard(outbox.Blob{Name: p.File.Blob})
 		}
 	}
-}
-
-func size(d outbox.Delivery) int64 {
-	var n int64
-	for _, p := range d.Parts {
-		if p.File != nil {
-			n += p.File.Size
-		}
-	}
-	return n
 }

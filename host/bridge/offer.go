@@ -23,7 +23,7 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request) (outbo
 		return outbox.Delivery{}, err
 	}
 	d := hostDelivery(folder, dst, uuid.NewString())
-	if d.Parts, err = b.parts(ctx, folder, "", r, dst, &batch{}); err != nil {
+	if d.Parts, err = b.parts(ctx, folder, "", r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
 	}
 	return d, b.put(ctx, d)
@@ -43,7 +43,7 @@ func (b *Bridge) OfferFile(ctx context.Context, folder, name string, ref ipc.Fil
 	defer f.Close()
 	d := hostDelivery(folder, dst, uuid.NewString())
 	file, err := b.take(ctx, folder, "", f, ref, dst, func(size int64) error {
-		return b.Outbox.Room(folder, 1, size)
+		return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1, Bytes: size})
 	})
 	if err != nil {
 		return outbox.Delivery{}, err

@@ -420,21 +420,24 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	tests := []struct {
 		name   string
 		folder string
+		ahead  outbox.Load
 		parts  int
 		bytes  int64
 		code   string
 	}{
-		{"fits", a.Folder, 1, 40, ""},
-		{"too many", a.Folder, 2, 0, "over_quota"},
-		{"too large", a.Folder, 1, 41, "over_quota"},
-		{"another group's", "other", 3, 100, ""},
-		{"alone it may exceed", "other", 9, 1000, ""},
-		{"larger than the disk", "other", 1, 1 << 60, "disk_full"},
+		{"fits", a.Folder, outbox.Load{}, 1, 40, ""},
+		{"too many", a.Folder, outbox.Load{}, 2, 0, "over_quota"},
+		{"too many with those ahead", a.Folder, outbox.Load{Parts: 1}, 1, 0, "over_quota"},
+		{"too large", a.Folder, outbox.Load{}, 1, 41, "over_quota"},
+		{"too large with those ahead", "other", outbox.Load{Parts: 1, Bytes: 1}, 1, 100, "over_quota"},
+		{"another group's", "other", outbox.Load{}, 3, 100, ""},
+		{"alone it may exceed", "other", outbox.Load{}, 9, 1000, ""},
+		{"larger than the disk", "other", outbox.Load{}, 1, 1 << 60, "disk_full"},
 	}
 	check := func(o *outbox.Outbox) {
 		for _, tt := range tests {
 			var full *outbox.FullError
-			err := o.Room(tt.folder, tt.parts, tt.bytes)
+			err := o.Room(tt.folder, tt.ahead, outbox.Load{Parts: tt.parts, Bytes: tt.bytes})
 			if errors.As(err, &full) != (tt.code != "") || full != nil && (full.Code != tt.code || full.Hint == "" || strings.Contains(full.Message, "/")) {
 				t.Errorf("%s: %#v", tt.name, err)
 			}
@@ -449,7 +452,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	stop := run(t, o)
 	b.settled(t, a)
 	stop()
-	if err := o.Room(a.Folder, 3, 100); err != nil {
+	if err := o.Room(a.Folder, outbox.Load{}, outbox.Load{Parts: 3, Bytes: 100}); err != nil {
 		t.Errorf("once all is sent: %v", err)
 	}
 }

@@ -6,6 +6,12 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
+// Load is a number of messages and the bytes of their files.
+type Load struct {
+	Parts int
+	Bytes int64
+}
+
 // usage is what a group has in the outbox.
 type usage struct {
 	parts    int
@@ -13,28 +19,29 @@ type usage struct {
 	retained int64 // of failed parts whose bytes are kept for a retry
 }
 
-// Room says whether a group may add that many parts and bytes: nil, or a
-// *FullError, which passes. A single request that is larger than the whole
-// quota has room when nothing else of the group waits.
-func (o *Outbox) Room(folder string, parts int, bytes int64) error {
+// Room says whether a group may add more: nil, or a *FullError, which passes.
+// ahead is what the caller has accepted from the group and not yet handed to
+// Put. A single request that is larger than the whole quota has room when
+// nothing else of the group waits.
+func (o *Outbox) Room(folder string, ahead, more Load) error {
 	o.mu.Lock()
-	u := usage{}
-	if p := o.usage[folder]; p != nil {
-		u = *p
+	if u := o.usage[folder]; u != nil {
+		ahead.Parts += u.parts
+		ahead.Bytes += u.bytes
 	}
 	o.mu.Unlock()
-	if u.parts > 0 && u.parts+parts > o.opts.QuotaPending {
+	if ahead.Parts > 0 && ahead.Parts+more.Parts > o.opts.QuotaPending {
 		return &FullError{
 			Code:    "over_quota",
-			Message: fmt.Sprintf("%d messages of this group are still waiting to be sent, at most %d may", u.parts, o.opts.QuotaPending),
+			Message: fmt.Sprintf("%d messages of this group are still waiting to be sent, at most %d may", ahead.Parts, o.opts.QuotaPending),
 			Hint:    "it is taken by itself once earlier ones are sent; do not call again",
 		}
 	}
-	if u.bytes > 0 && u.bytes+bytes > o.opts.QuotaBytes {
+	if ahead.Bytes > 0 && ahead.Bytes+more.Bytes > o.opts.QuotaBytes {
 		return &FullError{
 			Code: "over_quota",
 			Message: fmt.Sprintf("%s of this group's files are still waiting to be sent, at most %s may",
-				humanize.IBytes(uint64(u.bytes)), humanize.IBytes(uint64(o.opts.QuotaBytes))),
+				humanize.IBytes(uint64(ahead.Bytes)), humanize.IBytes(uint64(o.opts.QuotaBytes))),
 			Hint: "it is taken by itself once earlier ones are sent; do not call again",
 		}
 	}
@@ -42,7 +49,7 @@ func (o *Outbox) Room(folder string, parts int, bytes int64) error {
 	if err != nil {
 		return fmt.Errorf("ask for free space: %w", err)
 	}
-	if o.opts.FreeDisk >= 0 && free-bytes < o.opts.FreeDisk {
+	if o.opts.FreeDisk >= 0 && free-more.Bytes < o.opts.FreeDisk {
 		return &FullError{
 			Code:    "disk_full",
 			Message: "the host's disk is nearly full",

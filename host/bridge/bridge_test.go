@@ -1,0 +1,406 @@
+package bridge_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// site is a bridge with everything real around it but the platform.
+type site struct {
+	*bridge.Bridge
+	t      *testing.T
+	layout groups.Layout
+	outbox *outbox.Outbox
+	memory *channeltest.Memory
+	opts   bridge.Options
+	drops  int
+}
+
+func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
+	t.Helper()
+	state := t.TempDir()
+	project := t.TempDir()
+	all := []groups.Group{
+		{Name: "Family", Folder: "family", Chat: "mem:family"},
+		{Name: "Work", Folder: "work", Chat: "mem:work"},
+		{Name: "Ops", Folder: "ops", Chat: "mem:ops", Main: true},
+		{Name: "Far", Folder: "far", Chat: "tg:77"},
+	}
+	s := &site{t: t, layout: groups.Layout{State: state, Project: project}}
+	registry, err := groups.NewRegistry(all)
+	check(t, err)
+	check(t, s.layout.Prepare(all))
+	s.memory = channeltest.NewMemory(channeltest.Options{Online: true})
+	o := outbox.Options{Dir: s.layout.Outbox(), Channels: []channel.Channel{s.memory}}
+	for _, c := range change {
+		c(&o)
+	}
+	s.outbox, err = outbox.Open(t.Context(), o)
+	check(t, err)
+	t.Cleanup(func() { check(t, s.outbox.Close()) })
+	s.opts = bridge.Options{Registry: registry, Mounts: map[string]*groups.MountMap{}, Channels: o.Channels, Outbox: s.outbox}
+	for _, g := range all {
+		m, err := groups.NewMountMap(s.layout, g)
+		check(t, err)
+		t.Cleanup(func() { check(t, m.Close()) })
+		s.opts.Mounts[g.Folder] = m
+	}
+	s.Bridge = bridge.New(s.opts)
+	return s
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write puts a file into a group's workspace and returns its container path.
+func (s *site) write(folder, name, content string) string {
+	s.t.Helper()
+	path := filepath.Join(s.layout.Workspace(folder), filepath.FromSlash(name))
+	check(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check(s.t, os.WriteFile(path, []byte(content), 0o644))
+	return "/workspace/group/" + name
+}
+
+// drop is a request as the spool would have read it.
+func (s *site) drop(r ipc.Request) ipc.Drop {
+	s.t.Helper()
+	body, err := ipc.Encode(r)
+	check(s.t, err)
+	s.drops++
+	id := fmt.Sprintf("%04d", s.drops)
+	return ipc.Drop{Name: id + ".json", ID: id, Body: body, ModTime: time.Unix(int64(s.drops), 0), Request: r}
+}
+
+func (s *site) handle(folder string, rs ...ipc.Request) []ipc.Verdict {
+	s.t.Helper()
+	var drops []ipc.Drop
+	for _, r := range rs {
+		drops = append(drops, s.drop(r))
+	}
+	return s.Handle(s.t.Context(), folder, drops)
+}
+
+func file(path string) ipc.Request {
+	return ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: path}}}
+}
+
+// shown runs the outbox until a chat shows n messages.
+func (s *site) shown(chat groups.JID, n int) []channeltest.Seen {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.outbox.Run(ctx) }()
+	limit, done := context.WithTimeout(ctx, 20*time.Second)
+	defer done()
+	seen, err := s.memory.WaitShown(limit, chat, n)
+	cancel()
+	check(s.t, <-ended)
+	check(s.t, err)
+	return seen
+}
+
+func sum(content string) string {
+	h := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(h[:])
+}
+
+func TestAFileReachesItsOwnChatByteForByte(t *testing.T) {
+	s := newSite(t)
+	content := "%PDF-1.7\n" + strings.Repeat("quarterly ", 1000)
+	path := s.write("family", "report.pdf", content)
+	r := file(path)
+	r.Files[0].Caption = "as promised"
+	if v := s.handle("family", r); v[0] != (ipc.Verdict{}) {
+		t.Fatalf("verdict %+v", v[0])
+	}
+	// Whatever the agent does from here on does not matter.
+	s.write("family", "report.pdf", "something else")
+	got := s.shown("mem:family", 1)[0]
+	if got.Text != "as promised" || got.File.Name != "report.pdf" || got.File.SHA256 != sum(content) || got.File.MIME != "application/pdf" {
+		t.Errorf("the family sees %+v with %+v", got, got.File)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := newSite(t)
+	ok := s.write("family", "ok.txt", "fine")
+	s.write("work", "secret.txt", "theirs")
+	s.write("family", "empty.txt", "")
+	s.write("family", "page.png", "<!doctype html><script>alert(1)</script>")
+	check(t, os.Symlink(filepath.Join(s.layout.Workspace("work"), "secret.txt"), filepath.Join(s.layout.Workspace("family"), "link.txt")))
+	check(t, syscall.Mkfifo(filepath.Join(s.layout.Workspace("family"), "pipe"), 0o644))
+	check(t, os.Truncate(mustCreate(t, filepath.Join(s.layout.Workspace("family"), "huge.bin")), 1<<40))
+	other := func(r ipc.Request, change func(*ipc.Request)) ipc.Request { change(&r); return r }
+
+	for _, c := range []struct {
+		name   string
+		folder string
+		r      ipc.Request
+		code   string
+	}{
+		{"another group's chat", "family", other(file(ok), func(r *ipc.Request) { r.Chat = "mem:work" }), "chat_not_allowed"},
+		{"a chat nobody registered, by main", "ops", other(file(ok), func(r *ipc.Request) { r.Chat = "mem:nowhere" }), "chat_unknown"},
+		{"a message too is authorized", "family", ipc.Request{Type: ipc.TypeMessage, Chat: "mem:ops", Text: "x"}, "chat_not_allowed"},
+		{"another group's folder", "family", other(file(ok), func(r *ipc.Request) { r.Folder = "work" }), "wrong_group"},
+		{"a channel that nobody configured", "far", ipc.Request{Type: ipc.TypeMessage, Text: "x"}, "channel_unsupported"},
+		{"the project, not main", "family", file("/workspace/project/go.mod"), "not_mounted"},
+		{"dot dot", "family", file("/workspace/group/../work/secret.txt"), "path_escapes"},
+		{"a sibling with the same beginning", "family", file("/workspace/group-evil/x"), "not_mounted"},
+		{"a link that leaves", "family", file("/workspace/group/link.txt"), "path_escapes"},
+		{"a pipe", "family", file("/workspace/group/pipe"), "not_a_file"},
+		{"missing", "family", file("/workspace/group/nope.pdf"), "file_missing"},
+		{"empty", "family", file("/workspace/group/empty.txt"), "file_empty"},
+		{"a sparse terabyte", "family", file("/workspace/group/huge.bin"), "file_too_large"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := s.handle(c.folder, c.r)[0]
+			if v.Refusal == nil || v.Refusal.Code != c.code {
+				t.Fatalf("verdict %+v, refusal %+v; want code %s", v, v.Refusal, c.code)
+			}
+			if v.Refusal.Hint == "" {
+				t.Error("the refusal names no remedy")
+			}
+			if said := v.Refusal.Message + v.Refusal.Hint; strings.Contains(said, s.layout.State) {
+				t.Errorf("the refusal holds a path of the host: %s", said)
+			}
+		})
+	}
+	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
+		t.Errorf("something refused is in the outbox: %v, %v", all, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.layout.Outbox(), "files")); err != nil || len(left) != 0 {
+		t.Errorf("bytes of refused requests are left: %v, %v", left, err)
+	}
+}
+
+func mustCreate(t *testing.T, path string) string {
+	t.Helper()
+	check(t, os.WriteFile(path, nil, 0o644))
+	return path
+}
+
+func TestMainReachesEveryRegisteredChat(t *testing.T) {
+	s := newSite(t)
+	path := s.write("ops", "notice.txt", "lights off at ten")
+	r := file(path)
+	r.Chat = "mem:work"
+	if v := s.handle("ops", r)[0]; v != (ipc.Verdict{}) {
+		t.Fatalf("verdict %+v", v)
+	}
+	if got := s.shown("mem:work", 1)[0]; got.File.SHA256 != sum("lights off at ten") {
+		t.Errorf("work sees %+v", got)
+	}
+}
+
+func TestOneBadFileOfSeveralAndNothingIsSent(t *testing.T) {
+	s := newSite(t)
+	good := s.write("family", "good.txt", "good")
+	v := s.handle("family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: good}, {Path: "/workspace/group/missing.txt"}}})[0]
+	if v.Refusal == nil || v.Refusal.Code != "file_missing" {
+		t.Fatalf("verdict %+v", v)
+	}
+	want := []ipc.Status{ipc.Refused, ipc.Refused}
+	var got []ipc.Status
+	for _, o := range v.Refusal.Parts {
+		got = append(got, o.Status)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.layout.Outbox(), "files")); err != nil || len(left) != 0 {
+		t.Errorf("the good file's copy is left: %v, %v", left, err)
+	}
+}
+
+func TestARequestSeenAgainAfterACrashIsOnlyUnlinked(t *testing.T) {
+	s := newSite(t)
+	d := s.drop(file(s.write("family", "a.txt", "once")))
+	for range 2 {
+		if v := s.Handle(t.Context(), "family", []ipc.Drop{d})[0]; v != (ipc.Verdict{}) {
+			t.Fatalf("verdict %+v", v)
+		}
+		// After the record the workspace no longer matters.
+		check(t, os.RemoveAll(filepath.Join(s.layout.Workspace("family"), "a.txt")))
+	}
+	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 1 {
+		t.Fatalf("%d deliveries, %v", len(all), err)
+	}
+	d.ModTime = d.ModTime.Add(time.Second)
+	if v := s.Handle(t.Context(), "family", []ipc.Drop{d})[0]; v.Refusal == nil {
+		t.Error("a new request under an old name was taken for the old one")
+	}
+}
+
+func TestWhatWasWithdrawnIsForgotten(t *testing.T) {
+	s := newSite(t)
+	o := s.opts
+	o.Pending = func(_, name string) bool { return name != "0001.json" }
+	b := bridge.New(o)
+	drops := []ipc.Drop{s.drop(file(s.write("family", "a.txt", "first"))), s.drop(file(s.write("family", "b.txt", "second")))}
+	b.Handle(t.Context(), "family", drops)
+	seen := s.shown("mem:family", 1)
+	if len(seen) != 1 || seen[0].File.Name != "b.txt" {
+		t.Errorf("the family sees %v", seen)
+	}
+}
+
+func TestOverQuotaARequestStaysAndNothingOvertakesIt(t *testing.T) {
+	s := newSite(t, func(o *outbox.Options) { o.QuotaPending = 2 })
+	var rs []ipc.Request
+	for i := range 4 {
+		rs = append(rs, file(s.write("family", fmt.Sprintf("%d.txt", i), "x")))
+	}
+	rs = append(rs, file("/workspace/group/missing.txt"))
+	var later []bool
+	for _, v := range s.handle("family", rs...) {
+		later = append(later, v.Later)
+	}
+	if diff := cmp.Diff([]bool{false, false, true, true, true}, later); diff != "" {
+		t.Errorf("left for later (-want +got):\n%s", diff)
+	}
+}
+
+func TestWordsThatCannotGoWithTheFileAreAMessageOfTheirOwn(t *testing.T) {
+	s := newSite(t)
+	ogg := "OggS\x00\x02" + strings.Repeat("\x00", 20) + "\x01\x13OpusHead" + strings.Repeat("\x00", 64)
+	r := file(s.write("family", "note.ogg", ogg))
+	r.Files[0].Caption = "listen to this"
+	long := file(s.write("family", "long.txt", "short file"))
+	long.Files[0].Caption = strings.Repeat("word ", 1000)
+	if v := s.handle("family", r, long); v[0] != (ipc.Verdict{}) || v[1] != (ipc.Verdict{}) {
+		t.Fatalf("verdicts %+v", v)
+	}
+	seen := s.shown("mem:family", 5)
+	if seen[0].File == nil || seen[0].Text != "" || seen[1].Text != "listen to this" {
+		t.Errorf("audio and its words: %v", seen[:2])
+	}
+	var words int
+	for _, m := range seen[2:] {
+		words += len(strings.Fields(m.Text))
+	}
+	if words != 1000 {
+		t.Errorf("%d of 1000 words of the long caption arrived", words)
+	}
+}
+
+func TestLongTextIsCutWhereItReadsWell(t *testing.T) {
+	s := newSite(t)
+	text := strings.Repeat("A sentence of eight words stands in here. ", 300)
+	if v := s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: text, ReplyTo: "abc"})[0]; v != (ipc.Verdict{}) {
+		t.Fatalf("verdict %+v", v)
+	}
+	seen := s.shown("mem:family", 4)
+	var joined []string
+	for i, m := range seen {
+		if len(m.Text) > 4096 || !strings.HasSuffix(m.Text, ".") {
+			t.Errorf("part %d: %d bytes, ends in %q", i, len(m.Text), m.Text[len(m.Text)-9:])
+		}
+		joined = append(joined, m.Text)
+	}
+	if got := strings.Join(joined, " "); got != strings.TrimSpace(text) {
+		t.Error("the parts together are not the text")
+	}
+	if seen[0].ReplyTo != "abc" || seen[1].ReplyTo != "" {
+		t.Errorf("replies: %q, %q", seen[0].ReplyTo, seen[1].ReplyTo)
+	}
+}
+
+func TestAFileThatNeverStopsChangingIsRefused(t *testing.T) {
+	s := newSite(t)
+	path := s.write("family", "log.txt", strings.Repeat("line\n", 1000))
+	o := s.opts
+	o.Trace = func(_, _, step string) {
+		if step == "checked" { // between the look and the copy
+			f, err := os.OpenFile(filepath.Join(s.layout.Workspace("family"), "log.txt"), os.O_APPEND|os.O_WRONLY, 0)
+			check(t, err)
+			_, err = f.WriteString("more\n")
+			check(t, err)
+			check(t, f.Close())
+		}
+	}
+	v := bridge.New(o).Handle(t.Context(), "family", []ipc.Drop{s.drop(file(path))})[0]
+	if v.Refusal == nil || v.Refusal.Code != "file_changing" {
+		t.Errorf("verdict %+v, %+v", v, v.Refusal)
+	}
+}
+
+func TestSayTwiceWithOneKeyAppearsOnce(t *testing.T) {
+	s := newSite(t)
+	for range 2 {
+		check(t, s.Say(t.Context(), "family", "hello", "turn-1"))
+	}
+	check(t, s.Say(t.Context(), "family", "good night", "turn-2"))
+	seen := s.shown("mem:family", 2)
+	if len(seen) != 2 || seen[0].Text != "hello" || seen[1].Text != "good night" {
+		t.Errorf("the family sees %v", seen)
+	}
+}
+
+func TestAnOperatorsOwnFile(t *testing.T) {
+	s := newSite(t)
+	path := filepath.Join(t.TempDir(), "own.csv")
+	check(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
+	_, err := s.OfferFile(t.Context(), "family", path, ipc.FileRef{Path: path, Caption: "from the operator"})
+	check(t, err)
+	if got := s.shown("mem:family", 1)[0]; got.File.Name != "own.csv" || got.Text != "from the operator" {
+		t.Errorf("the family sees %+v", got)
+	}
+	if _, err := s.OfferFile(t.Context(), "family", t.TempDir(), ipc.FileRef{Path: "x"}); bridge.AsRefusal(err) == nil {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestResultIsAProjectionOfTheRecord(t *testing.T) {
+	part := func(state outbox.State, size int64) outbox.Part {
+		p := outbox.Part{State: state, File: &outbox.File{}}
+		p.File.Name, p.File.Size = "f", size
+		return p
+	}
+	for _, c := range []struct {
+		states []outbox.State
+		want   ipc.Status
+	}{
+		{[]outbox.State{outbox.Queued}, ipc.Queued},
+		{[]outbox.State{outbox.Sent, outbox.Sending}, ipc.Queued},
+		{[]outbox.State{outbox.Sent, outbox.Sent}, ipc.Sent},
+		{[]outbox.State{outbox.Sent, outbox.Failed}, ipc.Failed},
+		{[]outbox.State{outbox.Uncertain, outbox.Sent}, ipc.Uncertain},
+		{[]outbox.State{outbox.Delivered, outbox.Read}, ipc.Delivered},
+		{[]outbox.State{outbox.Read, outbox.Read}, ipc.Read},
+		{[]outbox.State{outbox.Dropped}, ipc.Failed},
+	} {
+		var d outbox.Delivery
+		for _, s := range c.states {
+			d.Parts = append(d.Parts, part(s, 10))
+		}
+		if got := bridge.Result(d).Status; got != c.want {
+			t.Errorf("%v: %s, want %s", c.states, got, c.want)
+		}
+	}
+	d := outbox.Delivery{Parts: []outbox.Part{part(outbox.Sent, 100), part(outbox.Sending, 50)}}
+	d.Parts[1].Sent = 20
+	if got := bridge.Result(d).Progress; got == nil || *got != (ipc.Progress{Sent: 120, Total: 150}) {
+		t.Errorf("progress %+v", got)
+	}
+}
