@@ -237,13 +237,16 @@ func TestTheDoctorIsContentWithAHealthyInstallation(t *testing.T) {
 
 func TestTheDoctorAsksTheHostThatRuns(t *testing.T) {
 	p := newPatient(t)
-	p.Web.Listen = "127.0.0.1:1" // nobody listens there
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	p.must(err)
+	p.Web.Listen = ln.Addr().String()
+	p.must(ln.Close()) // nobody listens there any more
 	unwell := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		io.WriteString(w, `{"code":"unwell","message":"12 B of disk are free"}`)
 	})
 	serve(t, &operator.Server{Dir: operator.ControlDir(p.Layout), Control: &control{}, Health: unwell})
-	want := map[string]string{"host": "12 B of disk are free", "web": "nobody listens on 127.0.0.1:1"}
+	want := map[string]string{"host": "12 B of disk are free", "web": "nobody listens on " + p.Web.Listen}
 	for _, f := range p.Examine(t.Context()) {
 		if strings.Contains(f.Message, want[f.Check]) {
 			delete(want, f.Check)
