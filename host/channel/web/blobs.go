@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -99,7 +100,7 @@ func (b *blobs) close() error {
 
 // stage copies r to the disk, at most limit bytes of it, and syncs them.
 // progress, which may be nil, is told the bytes so far.
-func (b *blobs) stage(r io.Reader, limit int64, progress func(int64)) (_ *staged, err error) {
+func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress func(int64)) (_ *staged, err error) {
 	var raw [16]byte
 	// Since Go 1.24 Read cannot fail.
 	_, _ = rand.Read(raw[:])
@@ -116,7 +117,7 @@ func (b *blobs) stage(r io.Reader, limit int64, progress func(int64)) (_ *staged
 			s.drop()
 		}
 	}()
-	if s.Size, err = copyTo(f, r, limit, progress); err != nil {
+	if s.Size, err = copyTo(ctx, f, r, limit, progress); err != nil {
 		return nil, err
 	}
 	if s.SHA256, err = syncAndHash(f); err != nil {
@@ -127,9 +128,12 @@ func (b *blobs) stage(r io.Reader, limit int64, progress func(int64)) (_ *staged
 
 // copyTo copies in chunks with io.CopyN, which leaves the work to the kernel
 // when r is a file too.
-func copyTo(f *os.File, r io.Reader, limit int64, progress func(int64)) (int64, error) {
+func copyTo(ctx context.Context, f *os.File, r io.Reader, limit int64, progress func(int64)) (int64, error) {
 	var n int64
 	for {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
 		m, err := io.CopyN(f, r, min(copyChunk, limit+1-n))
 		n += m
 		if n > limit {

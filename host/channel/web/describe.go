@@ -16,9 +16,10 @@ import (
 // stand behind kilobytes of camera data.
 const maxHeader = 1 << 20
 
-// describe is a staged file as the history keeps it.
+// describe is a staged file as the history keeps it. The name is made safe
+// once more: it becomes part of addresses and of members' disks.
 func describe(s *staged, info media.Info) *File {
-	f := &File{ID: s.ID, Name: info.Name, MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop}
+	f := &File{ID: s.ID, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop}
 	if info.Kind == media.Image || info.Kind == media.Sticker {
 		f.Width, f.Height = dimensions(s)
 	}

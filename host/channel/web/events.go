@@ -95,9 +95,12 @@ func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
 // catchUp writes everything behind the cursor, then the activity.
 func (s *stream) catchUp(ctx context.Context) error {
 	for {
-		ms, err := s.web.store.after(ctx, s.room.name, s.cursor, eventBatch)
-		if err != nil {
-			return err
+		ms, ok := s.web.hub.after(s.room.name, s.cursor)
+		if !ok {
+			var err error
+			if ms, err = s.web.store.after(ctx, s.room.name, s.cursor, eventBatch); err != nil {
+				return err
+			}
 		}
 		if len(ms) == 0 {
 			break

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// hub wakes the pages of a chat. It keeps no messages: a page that wakes asks
-// the history for what lies behind its own last one, so a slow page misses
-// nothing, delays nobody and costs no memory.
+// hub wakes the pages of a chat. A page that wakes asks for what lies behind
+// its own last message: the hub has the latest few, the history the rest. So
+// a slow page misses nothing, delays nobody and costs no memory, and many
+// quick ones do not each read the history.
 type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
@@ -21,6 +22,8 @@ type activity struct {
 	version  int
 	typing   bool
 	arriving map[string]arrival
+	recent   []*Message // the chat's latest, without a gap; never changed, only replaced
+	base     int64      // the message before recent; valid when recent holds any
 	wake     map[chan struct{}]struct{}
 }
 
@@ -81,11 +84,53 @@ func (a *activity) poke() {
 	}
 }
 
-// notify says that the history has grown.
-func (h *hub) notify(chat string) {
+// maxRecent is how many messages of a chat the hub keeps.
+const maxRecent = 64
+
+// publish says that the history has grown by ms. It is called in the order of
+// their numbers, by whoever has entered the chat.
+func (h *hub) publish(chat string, ms []*Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.room(chat).poke()
+	a := h.room(chat)
+	if len(a.recent) == 0 {
+		// What came before the first one is the history's to say.
+		a.base = ms[0].seq - 1
+	}
+	a.recent = append(slices.Clip(a.recent), ms...)
+	if n := len(a.recent) - maxRecent; n > 0 {
+		a.base = a.recent[n-1].seq
+		a.recent = a.recent[n:]
+	}
+	a.poke()
+}
+
+// after returns the messages behind seq; ok is false where only the history
+// knows them.
+func (h *hub) after(chat string, seq int64) (ms []*Message, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.room(chat)
+	if len(a.recent) == 0 || seq < a.base {
+		return nil, false
+	}
+	i, _ := slices.BinarySearchFunc(a.recent, seq+1, func(m *Message, seq int64) int { return int(m.seq - seq) })
+	return a.recent[i:], true
+}
+
+// moved notes a later status, so that the next page does not report it again.
+func (h *hub) moved(chat string, ids []string, to Status) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.room(chat)
+	a.recent = slices.Clone(a.recent)
+	for i, m := range a.recent {
+		if slices.Contains(ids, m.ID) {
+			later := *m
+			later.Status = to
+			a.recent[i] = &later
+		}
+	}
 }
 
 func (h *hub) setTyping(chat string, on bool) {

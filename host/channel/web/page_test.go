@@ -3,9 +3,11 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -149,4 +151,151 @@ func TestMembersSeeTheirUploadGoUp(t *testing.T) {
 	if in := s.in.received(); len(in) != 1 || len(in[0].Files) != 2 || in[0].Text != "Two files" {
 		t.Errorf("the host got %+v", in)
 	}
+}
+
+func TestFilesOfTheAssistantArriveLive(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	p := browse(t).open(s.at("/c/family"), phone)
+	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	slow := outgoing("holiday-pictures.zip", "application/zip", media.Document, bytes.Repeat([]byte("zip"), 1<<20))
+	r, w := io.Pipe()
+	slow.Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
+	sent := make(chan error, 1)
+	go func() {
+		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: slow, Text: "All of them"})
+		sent <- err
+	}()
+	// Two parts with a look at the page between them: the second part's
+	// progress is told only when a tenth of a second lies behind the first.
+	part := bytes.Repeat([]byte("zip"), 1<<19)
+	p.wait(`document.querySelector("#arriving .name").textContent === "holiday-pictures.zip"`)
+	p.eval(`new Promise((done) => setTimeout(done, 150))`, nil)
+	if _, err := w.Write(part); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(`document.querySelector("#arriving progress").value > 1000000 && document.getElementById("state").textContent === "Andy is working…"`)
+	p.shot("arriving.png")
+	if _, err := w.Write(part); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	p.wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MB · Zip archive"`)
+	s.send(channel.Message{File: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360)), Text: "And the chart"})
+	p.wait(`document.querySelector("#messages .shot img").naturalWidth === 640`)
+	p.shot("arrived.png")
+	p.eval(`document.querySelector("#messages .shot").click()`, nil)
+	p.wait(`document.getElementById("lightbox").open && document.getElementById("lightimage").complete`)
+	p.shot("lightbox.png")
+}
+
+// Every place that shows foreign words gets words that try to be markup. The
+// control is that the page does show them, as words.
+func TestForeignWordsStayWords(t *testing.T) {
+	const evil = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`
+	o := options(t.TempDir())
+	o.Chats[0].Name, o.AssistantName = "Family"+evil, "Andy"+evil
+	s := start(t, o)
+	file := attachment{`"><img src=x onerror=pwned=1>.html`, []byte("<script>window.pwned=1</script>")}
+	first := s.posted(s.upload(map[string]string{"text": evil + " javascript:pwned=1 [x](javascript:pwned=1) https://a.example/\"onclick=pwned=1", "from": evil}, file))
+	s.send(channel.Message{Text: "```\n" + evil + "\n``` **" + evil + "** `" + evil + "`", ReplyTo: first[0].ID})
+	s.send(channel.Message{Text: evil, File: outgoing("x.svg", "image/svg+xml", media.Document, []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>`))})
+	p := browse(t).open(s.at("/c/family"), desk)
+	p.wait(`document.querySelectorAll("#messages .msg").length === 3`)
+	p.wait(`document.querySelector("#messages .text").textContent.includes("<script>window.pwned=1</script>")`)
+	p.wait(`document.querySelector("#messages .quote span").textContent.startsWith("<img")`)
+	p.shot("words.png")
+	var out struct {
+		Pwned  bool
+		Images int
+		Links  []string
+	}
+	p.eval(`({ pwned: "pwned" in window, images: document.querySelectorAll("#messages img, #messages script").length, links: [...document.querySelectorAll("#messages .text a")].map((a) => a.protocol + " " + a.rel) })`, &out)
+	if out.Pwned || out.Images != 0 || len(out.Links) != 1 || out.Links[0] != "https: noopener noreferrer" {
+		t.Errorf("the page has %+v", out)
+	}
+	// The page refuses even its own attempt to make markup of a string.
+	p.eval(`(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return false; } catch { return true; } })()`, &out.Pwned)
+	if !out.Pwned {
+		t.Error("markup can be made of strings")
+	}
+	// Opened as a page, a file does not run either.
+	f := s.history("")[0].File
+	q := p.open(s.at("/c/family"), desk)
+	q.eval(`fetch("`+f.URL+`").then((r) => r.headers.get("content-disposition").startsWith("attachment"))`, &out.Pwned)
+	if !out.Pwned {
+		t.Error("the file is not offered for saving only")
+	}
+}
+
+func TestAReaderFarUpIsNotMoved(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	for i := range 120 {
+		s.send(channel.Message{Text: fmt.Sprintf("line %d", i)})
+	}
+	p := browse(t).open(s.at("/c/family"), phone)
+	p.wait(`document.querySelectorAll("#messages .msg").length === 50`)
+	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	// Going up brings what was before, and leaves in view what was in view.
+	p.eval(`document.getElementById("log").scrollTop = 0`, nil)
+	p.wait(`document.querySelectorAll("#messages .msg").length >= 100 && document.getElementById("log").scrollTop > 500`)
+	s.send(channel.Message{Text: "news"})
+	p.wait(`!document.getElementById("newer").hidden && document.getElementById("newercount").textContent === "1 new message"`)
+	p.shot("pill.png")
+	p.eval(`document.getElementById("newer").click()`, nil)
+	p.wait(`document.getElementById("newer").hidden && document.getElementById("log").scrollTop + document.getElementById("log").clientHeight > document.getElementById("log").scrollHeight - 5`)
+	p.eval(`document.getElementById("log").scrollTop = 0`, nil)
+	p.wait(`(() => { document.getElementById("log").scrollTop = 0; return document.querySelectorAll("#messages .msg").length === 121 && !document.getElementById("start").hidden; })()`)
+	var order bool
+	p.eval(`[...document.querySelectorAll("#messages .text")].slice(0, 120).every((n, i) => n.textContent === "line " + i)`, &order)
+	if !order {
+		t.Error("the messages are out of order")
+	}
+}
+
+func TestAPageThatLostItsHostCatchesUp(t *testing.T) {
+	o := options(t.TempDir())
+	s := start(t, o)
+	s.say("before")
+	p := browse(t).open(s.at("/c/family"), phone)
+	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	o.Listen = s.Addr().String()
+	s.stop()
+	p.wait(`document.getElementById("state").className === "off"`)
+	p.shot("lost.png")
+	p.eval(`document.getElementById("text").focus()`, nil)
+	p.write("while it was away")
+	p.eval(`document.getElementById("composer").requestSubmit()`, nil)
+	p.wait(`document.querySelector("#pending .failed .trouble").textContent.includes("cannot be reached")`)
+	p.shot("not-sent.png")
+	s = start(t, o)
+	s.send(channel.Message{Text: "after"})
+	p.wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after"`)
+	p.eval(`[...document.querySelectorAll("#pending button")].find((b) => b.textContent === "Try again").click()`, nil)
+	p.wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after,while it was away" && !document.querySelector("#pending li")`)
+}
+
+func TestTheOtherPagesLookRight(t *testing.T) {
+	o := options(t.TempDir())
+	o.Token = token
+	s := start(t, o)
+	c := browse(t)
+	p := c.open(s.at("/"), phone)
+	p.wait(`document.querySelector("input[name=token]")`)
+	p.shot("login.png")
+	p.eval(`document.querySelector("input[name=token]").focus()`, nil)
+	p.write(token)
+	p.eval(`document.querySelector("form").requestSubmit()`, nil)
+	p.wait(`document.querySelectorAll(".chatlist a").length === 2`)
+	p.shot("index.png")
+	p.eval(`document.querySelector(".chatlist a").click()`, nil)
+	p.wait(`document.getElementById("state")?.textContent === "with Andy"`)
+	p.eval(`document.getElementById("who").click()`, nil)
+	p.wait(`document.getElementById("whodialog").open`)
+	p.write("Ann-Sophie")
+	p.shot("name.png")
+	p.eval(`document.querySelector("#whodialog .primary").click()`, nil)
+	p.wait(`document.getElementById("whoname").textContent === "Ann-Sophie" && localStorage.getItem("longshore.name") === "Ann-Sophie"`)
 }

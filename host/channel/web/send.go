@@ -35,15 +35,12 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		ID: m.ID, From: w.opts.AssistantName, Assistant: true,
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}
-	if msg.Quote, err = w.quote(ctx, r, m.ReplyTo); err != nil {
-		return channel.Receipt{}, err
-	}
 	var files []*staged
 	if m.File != nil {
 		// Ended only when the message is there, so that pages show one or the
 		// other all the time.
 		defer w.hub.endArriving(r.name, m.ID)
-		s, err := w.receiveBytes(r, m)
+		s, err := w.receiveBytes(ctx, r, m)
 		if err != nil {
 			return channel.Receipt{}, err
 		}
@@ -51,7 +48,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		files = append(files, s)
 		msg.File = describe(s, m.File.Info)
 	}
-	if err := w.append(ctx, r, []*Message{msg}, files); err != nil {
+	if err := w.appendAnswer(ctx, r, msg, files); err != nil {
 		return channel.Receipt{}, err
 	}
 	there, err := w.store.byID(ctx, r.name, m.ID)
@@ -102,7 +99,7 @@ func (w *Web) checkOutgoing(m channel.Message) error {
 }
 
 // receiveBytes copies the file of m to the disk and tells the pages meanwhile.
-func (w *Web) receiveBytes(r *room, m channel.Message) (*staged, error) {
+func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*staged, error) {
 	src, err := m.File.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open accepted file: %w", err)
@@ -112,7 +109,7 @@ func (w *Web) receiveBytes(r *room, m channel.Message) (*staged, error) {
 	a := arrival{ID: m.ID, Name: m.File.Name, MIME: m.File.MIME, Size: m.File.Size}
 	w.hub.setArriving(r.name, a)
 	told := time.Now()
-	s, err := w.blobs.stage(src, m.File.Size, func(n int64) {
+	s, err := w.blobs.stage(ctx, src, m.File.Size, func(n int64) {
 		if m.Progress != nil {
 			m.Progress(n)
 		}
@@ -150,17 +147,23 @@ func (w *Web) quote(ctx context.Context, r *room, id string) (*Quote, error) {
 	return m.quote(), nil
 }
 
-// append makes messages and their files durable and shows them.
-func (w *Web) append(ctx context.Context, r *room, msgs []*Message, files []*staged) error {
+// appendAnswer waits for its turn in the chat. What the message answers is
+// looked up only then: the question itself may just be going in.
+func (w *Web) appendAnswer(ctx context.Context, r *room, msg *Message, files []*staged) error {
 	if err := r.enter(ctx); err != nil {
 		return err
 	}
 	defer r.leave()
-	return w.appendLocked(ctx, r, msgs, files)
+	var err error
+	if msg.Quote, err = w.quote(ctx, r, msg.ReplyTo); err != nil {
+		return err
+	}
+	return w.appendLocked(ctx, r, []*Message{msg}, files)
 }
 
-// appendLocked is append for whoever has entered the chat. From here on the
-// caller's wish to stop no longer counts: half of it is done.
+// appendLocked makes messages and their files durable and shows them, for
+// whoever has entered the chat. From here on the caller's wish to stop no
+// longer counts: half of it is done.
 func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := w.blobs.keep(files); err != nil {
@@ -175,6 +178,6 @@ func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files 
 		return err
 	}
 	w.blobs.settle(files)
-	w.hub.notify(r.name)
+	w.hub.publish(r.name, msgs)
 	return nil
 }

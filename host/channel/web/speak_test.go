@@ -95,16 +95,18 @@ func TestTheSameKeyIsOnePost(t *testing.T) {
 func TestTheAnswerComesAfterTheQuestion(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	done := make(chan struct{})
-	answering(s, func(channel.Inbound) channel.Message {
+	answering(s, func(m channel.Inbound) channel.Message {
 		defer close(done)
-		return channel.Message{Text: "answer"}
+		return channel.Message{Text: "answer", ReplyTo: m.ID}
 	})
 	s.say("question")
 	<-done
-	for texts(s.history("")) != "question;answer;" {
-		if got := s.history(""); len(got) > 1 {
-			t.Fatalf("the history is %s", texts(got))
-		}
+	var got []web.Message
+	for len(got) < 2 {
+		got = s.history("")
+	}
+	if texts(got) != "question;answer;" || got[1].Quote == nil || got[1].Quote.Text != "question" {
+		t.Errorf("the history is %s, the quote %+v", texts(got), got[1].Quote)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -55,8 +56,12 @@ const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop
 	FROM messages m LEFT JOIN files f ON f.message = m.seq`
 
-// store is the history.
-type store struct{ db *sql.DB }
+// store is the history. Writers take turns here: left to SQLite they would
+// poll for its lock.
+type store struct {
+	db    *sql.DB
+	write sync.Mutex
+}
 
 func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -113,6 +118,8 @@ func (s *store) close() error {
 // insert adds messages to a chat, all or none. It says whether they are new:
 // false means that one of the ids is there already and nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
+	s.write.Lock()
+	defer s.write.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("write history: %w", err)
@@ -201,6 +208,8 @@ func (s *store) raise(ctx context.Context, chat string, ids []string, to Status)
 	for _, id := range ids {
 		args = append(args, id)
 	}
+	s.write.Lock()
+	defer s.write.Unlock()
 	rows, err := s.db.QueryContext(ctx, "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
 		marks(len(from))+") AND id IN ("+marks(len(ids))+") RETURNING id", args...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,15 +51,15 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (_ *posted, err 
 		if parts >= w.opts.MaxFiles+8 {
 			return nil, badForm(errors.New("too many parts"))
 		}
-		if err := w.readPart(p, part); err != nil {
+		if err := w.readPart(r.Context(), p, part); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (w *Web) readPart(p *posted, part *multipart.Part) error {
+func (w *Web) readPart(ctx context.Context, p *posted, part *multipart.Part) error {
 	if name := part.FileName(); name != "" {
-		return w.readFile(p, name, part)
+		return w.readFile(ctx, p, name, part)
 	}
 	b, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
@@ -84,14 +85,14 @@ func (w *Web) readPart(p *posted, part *multipart.Part) error {
 	return nil
 }
 
-func (w *Web) readFile(p *posted, name string, r io.Reader) error {
+func (w *Web) readFile(ctx context.Context, p *posted, name string, r io.Reader) error {
 	if len(p.files) >= w.opts.MaxFiles {
 		return &problem{http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages"}
 	}
 	if err := w.room(); err != nil {
 		return err
 	}
-	s, err := w.blobs.stage(r, w.opts.MaxUpload, nil)
+	s, err := w.blobs.stage(ctx, r, w.opts.MaxUpload, nil)
 	if errors.Is(err, errTooLarge) {
 		return w.fileTooLarge(media.SafeName(name))
 	}

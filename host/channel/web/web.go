@@ -299,6 +299,9 @@ func (w *Web) Close() error {
 
 // enter waits for the chat's lock.
 func (r *room) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case r.lock <- struct{}{}:
 		return nil

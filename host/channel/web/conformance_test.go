@@ -1,0 +1,132 @@
+package web_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+)
+
+// members use the HTTP API, as a script or the page does. What they see while
+// the channel is not running is what its next run shows.
+type members struct {
+	opts web.Options
+	web  *web.Web
+}
+
+func TestConformance(t *testing.T) {
+	m := &members{}
+	channeltest.Run(t, channeltest.Harness{
+		Chat: "web:family", Other: "web:work", Unknown: "web:nobody",
+		New: func(t testing.TB) channel.Channel {
+			m.opts = options(t.TempDir())
+			return m.open(t)
+		},
+		Restart:  func(t testing.TB) channel.Channel { return m.open(t) },
+		Received: m.received,
+		Say:      m.say,
+		Mark:     m.mark,
+	})
+}
+
+func (m *members) open(t testing.TB) channel.Channel {
+	t.Helper()
+	w, err := web.New(m.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m.web = w
+	return w
+}
+
+// ask leaves no connection behind, since the suite counts goroutines.
+func (m *members) ask(t testing.TB, method, path, kind string, body io.Reader) []byte {
+	t.Helper()
+	req, err := http.NewRequest(method, strings.TrimSuffix(m.web.URL(), "/")+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", kind)
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode/100 != 2 {
+		t.Fatalf("%s %s: %d %s %v", method, path, res.StatusCode, b, err)
+	}
+	return b
+}
+
+func api(chat groups.JID, call string) string {
+	return "/api/chats/" + strings.TrimPrefix(string(chat), web.Scheme) + "/" + call
+}
+
+func (m *members) received(t testing.TB, chat groups.JID, n int) []channeltest.Seen {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		var page struct{ Messages []web.Message }
+		if err := json.Unmarshal(m.ask(t, "GET", api(chat, "messages?limit=200"), "", nil), &page); err != nil {
+			t.Fatal(err)
+		}
+		var seen []channeltest.Seen
+		for _, msg := range page.Messages {
+			if !msg.Assistant {
+				continue
+			}
+			s := channeltest.Seen{ID: msg.ID, Text: msg.Text, ReplyTo: msg.ReplyTo}
+			if f := msg.File; f != nil {
+				b := m.ask(t, "GET", f.URL, "", nil)
+				sum := sha256.Sum256(b)
+				s.File = &channeltest.SeenFile{Name: f.Name, MIME: f.MIME, Size: int64(len(b)), SHA256: hex.EncodeToString(sum[:])}
+			}
+			seen = append(seen, s)
+		}
+		if len(seen) >= n {
+			return seen
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the members see %d messages, want %d", len(seen), n)
+		}
+	}
+}
+
+func (m *members) say(t testing.TB, chat groups.JID, s channeltest.Said) {
+	t.Helper()
+	if s.File != nil {
+		body, kind := form(t, map[string]string{"text": s.Text, "from": s.From}, attachment{s.File.Name, s.File.Data})
+		m.ask(t, "POST", api(chat, "messages"), kind, body)
+		return
+	}
+	b, err := json.Marshal(map[string]string{"text": s.Text, "from": s.From})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ask(t, "POST", api(chat, "messages"), "application/json", bytes.NewReader(b))
+}
+
+func (m *members) mark(t testing.TB, chat groups.JID, id string, state channel.State) {
+	t.Helper()
+	if state == channel.StateDelivered {
+		m.ask(t, "GET", api(chat, "messages"), "", nil)
+		return
+	}
+	m.ask(t, "POST", api(chat, "seen"), "application/json", strings.NewReader(`{"ids":["`+id+`"]}`))
+}
