@@ -154,7 +154,7 @@ func (tr *trial) live(kill string, after time.Duration) (done bool) {
 	tr.t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "OUTBOX_TEST_DIR="+tr.dir, "OUTBOX_TEST_URL="+tr.p.URL, "OUTBOX_TEST_KILL="+kill,
-		"OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes))
+		"GORACE=atexit_sleep_ms=0", "OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -207,7 +207,7 @@ func TestKilledAtRandom(t *testing.T) {
 	modes(t, func(t *testing.T, dedupes bool) {
 		tr := newTrial(t, dedupes, 150, "")
 		kills := 0
-		for span := 60 * time.Millisecond; !tr.live("", time.Millisecond+rand.N(span)); span += 5 * time.Millisecond {
+		for span := 60 * time.Millisecond; !tr.live("", time.Millisecond+rand.N(span)); span += span / 8 {
 			kills++
 		}
 		if bad := tr.p.violations(tr.n); len(bad) > 0 {
