@@ -23,9 +23,9 @@ type Limits struct {
 	Text  int // characters in one text message; longer text is split
 }
 
-// DefaultLimits returns the limits of a channel that knows no better: what
-// WhatsApp's clients take (faq.whatsapp.com, business platform media table),
-// which is the tightest of the large platforms.
+// DefaultLimits returns the limits of a channel that knows no better. They are
+// this project's own, small enough for phones and for most platforms; a
+// channel that knows its platform's limits states those.
 func DefaultLimits() Limits {
 	return Limits{
 		Kinds: map[Kind]Limit{
