@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -35,7 +38,7 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
 		return "", problem("unreadable", quoted(c.claim.Path)+" cannot be read twice", "send a copy of the file")
 	}
-	rel, err := s.client.Stage(c.info.Name, &capped{r: c.file, left: limit})
+	rel, err := s.copyIn(c.info.Name, &capped{r: c.file, left: limit})
 	if errors.Is(err, errGrew) {
 		return "", problem("file_too_large", quoted(c.info.Name)+" grew beyond "+media.Size(limit)+" while it was copied", "wait until it is written, then call again")
 	}
@@ -43,6 +46,15 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 		return "", s.dropProblem(err)
 	}
 	return rel, nil
+}
+
+// copyIn copies bytes into the queue's files directory, which hosts of the
+// older protocol do not make.
+func (s *Sender) copyIn(name string, r io.Reader) (string, error) {
+	if err := os.Mkdir(filepath.Join(s.config.IPC, ipc.FilesDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return s.client.Stage(name, r)
 }
 
 // capped fails once more than left bytes were read.
@@ -79,7 +91,7 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 	if err := c.fits(host); err != nil {
 		return Report{}, err
 	}
-	rel, err := s.client.Stage(info.Name, bytes.NewReader(data))
+	rel, err := s.copyIn(info.Name, bytes.NewReader(data))
 	if err != nil {
 		return Report{}, s.dropProblem(err)
 	}
