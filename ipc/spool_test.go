@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,98 +204,6 @@ func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
 	if left := waitingIn(t, dir, "victim"); !slices.Equal(left, []string{"secret.json"}) {
 		t.Errorf("the other group's queue: %v", left)
 	}
-}
-
-func TestOneGroupCannotDelayAnother(t *testing.T) {
-	dir := prepare(t, "busy", "quiet")
-	for i := range 2000 {
-		drop(t, dir, "busy", name(i), hello)
-	}
-	drop(t, dir, "quiet", "a.json", hello)
-	var busy, before atomic.Int64
-	got := make(chan Drop, 3000)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"busy", "quiet"}, Workers: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
-		if folder == "quiet" {
-			before.Store(busy.Load())
-		} else {
-			busy.Add(1)
-		}
-		return accept(got, drops)
-	}})
-	q.got = got
-	for range 2001 {
-		q.next()
-	}
-	if before.Load() > 2 {
-		t.Errorf("%d batches of the busy group went before the quiet one", before.Load())
-	}
-	if n := busy.Load(); n != 32 {
-		t.Errorf("2000 requests came in %d batches, want 32", n)
-	}
-}
-
-func TestGroupIsNeverHandledTwiceAtOnce(t *testing.T) {
-	dir := prepare(t, "fam")
-	var inside atomic.Int64
-	got := make(chan Drop, 300)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Batch: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
-		if inside.Add(1) != 1 {
-			t.Error("two at once")
-		}
-		defer inside.Add(-1)
-		return accept(got, drops)
-	}})
-	q.got = got
-	for i := range 200 {
-		drop(t, dir, "fam", name(i), hello)
-	}
-	for range 200 {
-		q.next()
-	}
-}
-
-func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
-	dir := prepare(t, "fam")
-	for i := range 10 {
-		drop(t, dir, "fam", name(i), hello)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		var calls, room atomic.Int64
-		room.Store(3)
-		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true, Rescan: time.Hour, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
-			calls.Add(1)
-			verdicts := make([]Verdict, len(drops))
-			for i := range drops {
-				if room.Add(-1) < 0 {
-					verdicts[i] = Verdict{Later: true, Code: "quota", Note: "64 are waiting"}
-				}
-			}
-			return verdicts
-		}})
-		defer q.stop()
-		synctest.Wait()
-		c := NewClient(filepath.Join(dir, "fam"))
-		r, err := c.Status("000007")
-		if err != nil || r.Status != Queued || r.Code != "quota" || r.Message != "64 are waiting" {
-			t.Errorf("result %+v, %v", r, err)
-		}
-		// A second try at every second's look, but no spinning: real time
-		// passes nothing here, so each call is one of the looks.
-		if n := calls.Load(); n > 2 {
-			t.Errorf("%d calls without room", n)
-		}
-		room.Store(100)
-		for range 4 {
-			q.Wake("fam")
-			synctest.Wait()
-		}
-		if err := q.log.String(); strings.Contains(err, "ERROR") {
-			t.Error(err)
-		}
-		if left := waitingIn(t, dir, "fam"); len(left) > 0 {
-			t.Errorf("left: %v", left)
-		}
-	})
 }
 
 func TestRequestThatCannotBeUnlinkedIsNotHandedOverAgain(t *testing.T) {

@@ -1,0 +1,110 @@
+package ipc
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestErrorsFolderIsBoundedForEachGroup(t *testing.T) {
+	dir := prepare(t, "a", "a-b")
+	q := &quarantine{base: &base{path: dir}}
+	defer q.base.close()
+	add := func(folder string, i int, body string) {
+		x := Quarantined{Folder: folder, Request: name(i), Code: "x", Attempts: 1, Written: time.Unix(int64(i), 0), Last: time.Unix(int64(i), 0)}
+		if err := q.add(x, name(i), []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("a-b", 1, "other")
+	add("a-b", 1, "other") // the same after a crash
+	for i := range maxErrors + 50 {
+		add("a", i, "body")
+	}
+	all, err := ListErrors(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, x := range all {
+		count[x.Folder]++
+	}
+	if count["a"] != maxErrors || count["a-b"] != 1 {
+		t.Errorf("entries: %v", count)
+	}
+	if x, _, err := ReadError(dir, "a-b-000001"); err != nil || x.Attempts != 2 {
+		t.Errorf("the same request twice: %+v, %v", x, err)
+	}
+	if _, _, err := ReadError(dir, "a-000000"); !errors.Is(err, ErrNoEntry) {
+		t.Errorf("the oldest is still there: %v", err)
+	}
+}
+
+func TestOperatorRetriesAndDropsErrors(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	drop(t, dir, "fam", "a.json", "{")
+	drop(t, dir, "fam", "b.json", "[")
+	dropRaw(t, dir, "fam", "bad name.json")
+	q.none("fam")
+	q.stop()
+	if id, err := RetryError(dir, "fam-a"); id != "a" || err != nil {
+		t.Errorf("retry: %s, %v", id, err)
+	}
+	if err := DropError(dir, "fam-b"); err != nil {
+		t.Error(err)
+	}
+	left := q.entries()
+	if len(left) != 1 || left[0].Code != CodeBadName {
+		t.Fatalf("left: %+v", left)
+	}
+	id, err := RetryError(dir, left[0].Name)
+	if err != nil || !ValidID(id) {
+		t.Errorf("retry of a bad name: %s, %v", id, err)
+	}
+	if got := waitingIn(t, dir, "fam"); len(got) != 2 {
+		t.Errorf("back in the queue: %v", got)
+	}
+	for _, n := range []string{"fam-a", "../fam/messages/a", "", "."} {
+		if err := DropError(dir, n); !errors.Is(err, ErrNoEntry) {
+			t.Errorf("drop %q: %v", n, err)
+		}
+	}
+}
+
+func TestErrorsLeftByV1AreListed(t *testing.T) {
+	dir := prepare(t, "fam")
+	if err := os.WriteFile(filepath.Join(dir, ErrorsDir, "fam-1700000000000-abcdef.json"), []byte(hello), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ListErrors(dir)
+	if err != nil || len(all) != 1 || all[0].Name != "fam-1700000000000-abcdef" || all[0].Size == 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := RetryError(dir, all[0].Name); !errors.Is(err, ErrNoBody) {
+		t.Errorf("retry without a group: %v", err)
+	}
+}
+
+func TestReasonIsJSONForOtherTools(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	drop(t, dir, "fam", "a.json", "{")
+	q.none("fam")
+	b, err := os.ReadFile(filepath.Join(dir, ErrorsDir, "fam-a.reason.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reason map[string]any
+	if err := json.Unmarshal(b, &reason); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"folder", "request", "code", "message", "hint", "attempts", "first", "last"} {
+		if reason[key] == nil {
+			t.Errorf("no %s in %s", key, b)
+		}
+	}
+}
