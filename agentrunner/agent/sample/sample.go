@@ -54,7 +54,7 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 		return "Pong. " + answer.text, err
 	case verb == "say" && rest != "":
 		answer, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
-		if err == nil && !answer.bad {
+		if answer.sent {
 			return "", nil // the words are in the chat, nothing is to be added
 		}
 		return answer.text, err
@@ -62,6 +62,9 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 		return a.report(ctx, t)
 	case verb == "send" && rest != "":
 		answer, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
+		if answer.sent {
+			return "There you are: " + filepath.Base(rest), nil
+		}
 		return answer.text, err
 	}
 	return fmt.Sprintf("I am only the sample assistant and do not know what to do with %q. Write \"help\" to see what I can do.", short(verb+" "+rest)), nil
@@ -136,10 +139,10 @@ func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
 		map[string]any{"file_path": pngPath, "caption": fmt.Sprintf("%s containers in seven days; the best was %s with %d",
 			thousands(r.boxes()), r.best().date.Format("Monday"), r.best().boxes)},
 	}})
-	if err != nil || answer.bad {
-		return answer.text, err
+	if answer.sent {
+		return fmt.Sprintf("Here is the report for %s, with its chart: %s containers from %d ships.", r.span(), thousands(r.boxes()), r.ships()), nil
 	}
-	return "Here is the report, with its chart. " + answer.text, nil
+	return answer.text, err
 }
 
 // write replaces a file of the workspace as a whole: an earlier one of the
