@@ -23,10 +23,22 @@ func TestMain(m *testing.M) {
 	testscript.Main(leaks{m}, map[string]func(){"agentrunner": main})
 }
 
-// leaks fails a run that leaves goroutines behind.
+// leaks fails a run that leaves goroutines behind, and removes the program
+// that the run may have built.
 type leaks struct{ m *testing.M }
 
+const binDir = "AGENTRUNNER_TEST_BIN"
+
 func (l leaks) Run() int {
+	dir, err := os.MkdirTemp("", "agentrunner")
+	if err == nil {
+		err = os.Setenv(binDir, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
 	status := l.m.Run()
 	if err := goleak.Find(); err != nil && status == 0 {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,11 +58,7 @@ func binary(t testing.TB) string {
 }
 
 var build = sync.OnceValues(func() (string, error) { // shared by tests, which is what a process-wide value is for
-	dir, err := os.MkdirTemp("", "agentrunner")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "agentrunner")
+	path := filepath.Join(os.Getenv(binDir), "agentrunner")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
