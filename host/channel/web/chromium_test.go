@@ -137,20 +137,27 @@ func (c *chromium) command(session, method string, params any) chan reply {
 	return ch
 }
 
-func (c *chromium) call(session, method string, params, result any) {
-	c.t.Helper()
+// ask waits for a command's result.
+func (c *chromium) ask(session, method string, params any) (json.RawMessage, error) {
 	select {
 	case r := <-c.command(session, method, params):
 		if r.Error != nil {
-			c.t.Fatalf("%s: %s", method, r.Error.Message)
+			return nil, fmt.Errorf("%s: %s", method, r.Error.Message)
 		}
-		if result != nil {
-			if err := json.Unmarshal(r.Result, result); err != nil {
-				c.t.Fatalf("%s: %v", method, err)
-			}
-		}
+		return r.Result, nil
 	case <-time.After(30 * time.Second):
-		c.t.Fatalf("%s: no answer", method)
+		return nil, fmt.Errorf("%s: no answer", method)
+	}
+}
+
+func (c *chromium) call(session, method string, params, result any) {
+	c.t.Helper()
+	b, err := c.ask(session, method, params)
+	if err == nil && result != nil {
+		err = json.Unmarshal(b, result)
+	}
+	if err != nil {
+		c.t.Fatal(err)
 	}
 }
 
@@ -205,6 +212,13 @@ func (p *tab) do(method string, params any) {
 // eval returns a script's value; promises are awaited.
 func (p *tab) eval(script string, out any) {
 	p.t.Helper()
+	if err := p.evaluate(script, out); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// evaluate fails where the page goes away under the script.
+func (p *tab) evaluate(script string, out any) error {
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -212,23 +226,32 @@ func (p *tab) eval(script string, out any) {
 			Exception struct{ Description string }
 		}
 	}
-	p.call(p.session, "Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true}, &r)
+	reply, err := p.ask(p.session, "Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(reply, &r); err != nil {
+		return fmt.Errorf("%s: %w", script, err)
+	}
 	if r.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s %s", script, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+		return fmt.Errorf("%s: %s %s", script, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
 	}
-	if out != nil {
-		if err := json.Unmarshal(r.Result.Value, out); err != nil {
-			p.t.Fatalf("%s: %v", script, err)
-		}
+	if out == nil {
+		return nil
 	}
+	return json.Unmarshal(r.Result.Value, out)
 }
 
 // wait blocks until the expression is true, looking once a frame.
 func (p *tab) wait(expression string) {
 	p.t.Helper()
+	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
+		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression)
 	var ok bool
-	p.eval(fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
-		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression), &ok)
+	if p.evaluate(script, &ok) != nil {
+		// The page went to another one meanwhile: look there.
+		p.eval(script, &ok)
+	}
 	if !ok {
 		var body string
 		p.eval("document.body.innerText", &body)
