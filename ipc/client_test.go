@@ -284,28 +284,3 @@ func TestOldResultsAndStagedFilesArePruned(t *testing.T) {
 		t.Error("an old result is still there")
 	}
 }
-
-func TestPrepareIsIdempotentAndSetsModes(t *testing.T) {
-	dir := prepare(t, "fam")
-	custom := filepath.Join(dir, "fam", MessagesDir)
-	if err := os.Chmod(custom, 0o2770); err != nil {
-		t.Fatal(err)
-	}
-	if err := Prepare(dir, []string{"fam", "new"}); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]os.FileMode{
-		"": 0o700, "errors": 0o700, "new/messages": 0o777 | os.ModeSticky, "new/files": 0o777 | os.ModeSticky,
-		"new/input": 0o777, "new/results": 0o755, "new/context": 0o755, "fam/messages": 0o770,
-	} {
-		info, err := os.Stat(filepath.Join(dir, path))
-		if err != nil || info.Mode()&(os.ModePerm|os.ModeSticky) != want {
-			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
-		}
-	}
-	for _, folder := range []string{"..", "", "a/b", "errors"} {
-		if err := Prepare(dir, []string{folder}); err == nil {
-			t.Errorf("folder %q was prepared", folder)
-		}
-	}
-}

@@ -3,6 +3,7 @@ package ipc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -51,7 +52,7 @@ func (l *lockedBuffer) String() string {
 func prepare(t testing.TB, folders ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ipc")
-	if err := Prepare(dir, folders); err != nil {
+	if err := makeQueue(dir, folders); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -67,7 +68,7 @@ func prepareFast(t testing.TB, folders ...string) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(tmp) })
 	dir := filepath.Join(tmp, "ipc")
-	if err := Prepare(dir, folders); err != nil {
+	if err := makeQueue(dir, folders); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -190,3 +191,44 @@ func waitingIn(t testing.TB, dir, folder string) []string {
 }
 
 func name(i int) string { return fmt.Sprintf("%06d.json", i) }
+
+// makeQueue makes the directories that a host has made before its spool runs.
+func makeQueue(dir string, folders []string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("prepare queue: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("prepare queue: %w", err)
+	}
+	defer root.Close()
+	if err := makeDir(root, ErrorsDir, 0o700); err != nil {
+		return fmt.Errorf("prepare queue: %w", err)
+	}
+	for _, folder := range folders {
+		if err := prepareGroup(root, folder); err != nil {
+			return fmt.Errorf("prepare queue of %s: %w", folder, err)
+		}
+	}
+	return nil
+}
+
+func prepareGroup(root *os.Root, folder string) error {
+	if !ValidID(folder) || folder == ErrorsDir {
+		return errors.New("not a folder's name")
+	}
+	if err := makeDir(root, folder, 0o755); err != nil {
+		return err
+	}
+	group, err := openReal(root, folder)
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	for p := range places {
+		if err := makeDir(group, p.String(), modeOf(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
