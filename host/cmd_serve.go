@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
@@ -20,7 +21,7 @@ their assistants. It ends on SIGINT or SIGTERM after the sends under way; what
 it had accepted goes on at the next start.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := groups.Load(e.config)
+			cfg, err := e.load()
 			if err != nil {
 				return err
 			}
@@ -30,6 +31,10 @@ it had accepted goes on at the next start.`,
 }
 
 func (e *env) serve(ctx context.Context, cfg *groups.Config) (err error) {
+	// Asked first, or the second host would complain of a port in use.
+	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx); !errors.Is(err, operator.ErrNoHost) {
+		return hinted(operator.ErrRunning, "see what runs: longshore status")
+	}
 	log := newLog(e.stderr, cfg.Log)
 	h, err := newHost(ctx, cfg, hostOptions{log: log})
 	if errors.Is(err, outbox.ErrLocked) {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -131,6 +133,12 @@ func agents() []string { return []string{"sample", "command"} }
 // Run runs every part until ctx is done, or until one of them cannot go on. A
 // channel that its platform has ended for good stops nothing else.
 func (h *host) Run(ctx context.Context) error {
+	last, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var results sync.WaitGroup
+	results.Go(func() { h.results.Run(last) }) // the outbox's last words are written too
+	defer results.Wait()
+	defer stop()
+
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range h.channels {
 		g.Go(func() error {
@@ -140,7 +148,6 @@ func (h *host) Run(ctx context.Context) error {
 			return nil
 		})
 	}
-	g.Go(func() error { return h.results.Run(ctx) })
 	g.Go(func() error { return h.outbox.Run(ctx) })
 	g.Go(func() error { return h.spool.Run(ctx) })
 	g.Go(func() error { return h.assistants.Run(ctx) })
@@ -241,11 +248,23 @@ func (h *host) plan(g groups.Group) (assistant.Plan, error) {
 	if !ok {
 		return assistant.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
-	env := map[string]string{"LONGSHORE_WAIT": h.config.Limits.Wait.String()}
-	for name, value := range a.Env {
-		env[name] = value.Reveal()
+	plan := assistant.Plan{
+		Name: h.config.Name, Agent: a.Agent,
+		Env:         map[string]string{"LONGSHORE_WAIT": h.config.Limits.Wait.String()},
+		Secrets:     map[string]string{},
+		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),
 	}
-	return assistant.Plan{Name: h.config.Name, Agent: a.Agent, Env: env}, nil
+	for name, value := range a.Env {
+		plan.Secrets[name] = value.Reveal()
+	}
+	if len(a.Command) > 0 {
+		command, err := json.Marshal(a.Command)
+		if err != nil {
+			return assistant.Plan{}, fmt.Errorf("assistant %q: %w", g.Assistant, err)
+		}
+		plan.Env["LONGSHORE_AGENT_COMMAND"] = string(command)
+	}
+	return plan, nil
 }
 
 // acceptedSince says whether anything from a group has reached the outbox. If

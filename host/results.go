@@ -95,13 +95,13 @@ func (r *results) take() []outbox.Delivery {
 }
 
 // Run writes until ctx is done, and then what is left.
-func (r *results) Run(ctx context.Context) error {
+func (r *results) Run(ctx context.Context) {
 	r.recall(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			r.flush()
-			return nil
+			return
 		case <-r.wake:
 			r.flush()
 		}

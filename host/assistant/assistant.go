@@ -1,7 +1,7 @@
 // Package assistant turns what members write into turns of their group's
 // assistant, and what the assistant says into messages of the chat.
 //
-// [Manager] is the channels' Inbox. A message that calls the assistant, by its
+// [Manager] takes what the channels' inbox receives. A message that calls the assistant, by its
 // trigger word or directly, starts the group's assistant or reaches the
 // running one in its input directory; what is written in between is kept as
 // context for the next call. At most a handful of assistants run at once;
@@ -42,7 +42,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/container"
 )
 
@@ -68,9 +67,6 @@ type Options struct {
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.JID, on bool)
 
-	// Report takes what the channels' devices report. May be nil.
-	Report func(ctx context.Context, chat groups.JID, id string, state channel.State)
-
 	AtOnce      int           // assistants that run at the same time; 0: 5
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
 	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
@@ -90,6 +86,8 @@ type Plan struct {
 	Command []string          // instead of the runtime's default; may be empty
 	Env     map[string]string // further environment
 	Secrets map[string]string // handed over in the input, never in the environment or a log
+
+	IdleTimeout, TurnTimeout time.Duration // instead of those of Options; 0: those
 }
 
 func (o Options) withDefaults() Options {
@@ -113,9 +111,6 @@ func (o Options) withDefaults() Options {
 	if o.Typing == nil {
 		o.Typing = func(context.Context, groups.JID, bool) {}
 	}
-	if o.Report == nil {
-		o.Report = func(context.Context, groups.JID, string, channel.State) {}
-	}
 	return o
 }
 
@@ -138,8 +133,6 @@ type Manager struct {
 	queue   []*conversation          // called, waiting for room, first come first served
 	running int
 }
-
-var _ channel.Inbox = (*Manager)(nil)
 
 // New reads what an earlier host has left on disk. It starts nothing, and the
 // directories of Layout must have been made.

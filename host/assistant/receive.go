@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -42,11 +41,6 @@ func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
 	}
 	r.Files = m.keepFiles(ctx, c, in.Files)
 	return m.keep(c, r)
-}
-
-// Report passes on what became of a message that was sent.
-func (m *Manager) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
-	m.o.Report(ctx, chat, id, state)
 }
 
 // Notify keeps a word of the host to a group's assistant, such as that a

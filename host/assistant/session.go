@@ -38,7 +38,9 @@ type session struct {
 	c   *conversation
 	log *slog.Logger
 
-	id      string // for the keys of replies
+	id       string // for the keys of replies
+	idleTime time.Duration
+	turnTime time.Duration
 	child   container.Session
 	turn    *turn
 	doing   activity
@@ -83,6 +85,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	if err != nil {
 		return fmt.Errorf("plan assistant: %w", err)
 	}
+	s.idleTime, s.turnTime = or(plan.IdleTimeout, s.m.o.IdleTimeout), or(plan.TurnTimeout, s.m.o.TurnTimeout)
 	input, err := s.input(plan, prompt)
 	if err != nil {
 		return err
@@ -123,7 +126,7 @@ func (s *session) converse(ctx context.Context) error {
 	s.typing = newTypist(s.m.o.Typing, s.c.group.Chat)
 	s.helpers.Go(func() { s.typing.run(ctx) })
 	defer s.typing.end()
-	s.timer = time.NewTimer(s.m.o.TurnTimeout)
+	s.timer = time.NewTimer(s.turnTime)
 	defer s.timer.Stop()
 	ended := make(chan error, 1)
 	s.helpers.Go(func() { ended <- s.child.Wait() })
@@ -204,7 +207,7 @@ func (s *session) endTurn() {
 	case s.turn.empty():
 		s.rest()
 	default:
-		s.timer.Reset(s.m.o.TurnTimeout)
+		s.timer.Reset(s.turnTime)
 	}
 }
 
@@ -223,7 +226,7 @@ func (s *session) saveTurn() {
 func (s *session) rest() {
 	s.doing = resting
 	s.typing.show(false)
-	s.timer.Reset(s.m.o.IdleTimeout)
+	s.timer.Reset(s.idleTime)
 	s.m.mu.Lock()
 	s.c.resting, s.c.since = true, time.Now()
 	s.m.makeRoom(len(s.m.queue)) // at once, or its own next message would come before those of the others
@@ -276,7 +279,7 @@ func (s *session) followUp(records []*record) {
 	}
 	if s.doing == resting {
 		s.doing = busy
-		s.timer.Reset(s.m.o.TurnTimeout)
+		s.timer.Reset(s.turnTime)
 		s.typing.show(true)
 	}
 }
@@ -286,7 +289,7 @@ func (s *session) expire() {
 	switch s.doing {
 	case busy:
 		s.slow = true
-		s.fail("no output within %s", s.m.o.TurnTimeout)
+		s.fail("no output within %s", s.turnTime)
 	case resting:
 		s.close()
 	case closing:

@@ -190,7 +190,8 @@ func (b *Bridge) verdict(folder, request string, err error) ipc.Verdict {
 		return ipc.Verdict{Later: true, Code: full.Code, Note: full.Message}
 	}
 	if r := AsRefusal(err); r != nil {
-		b.Log.Info("request refused", "group", folder, "request", request, "code", r.Code, "error", err)
+		// The spool tells the operator; the cause may say more than the refusal.
+		b.Log.Debug("request refused", "group", folder, "request", request, "code", r.Code, "error", err)
 		return ipc.Verdict{Refusal: r}
 	}
 	b.Log.Error("request not accepted, will be tried again", "group", folder, "request", request, "error", err)
