@@ -55,23 +55,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "longshore",
-		Short:         "carry the files of assistants in containers to their groups' chats",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-	}
+	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
+		newDemo(e), newInit(e), newServe(e), newSend(e),
+		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
+		newConfig(e), newMCPConfig(e), newVersion(e), newExitCodes(),
+	)
+	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.PersistentFlags().StringVarP(&e.config, "config", "c", "longshore.yaml", "configuration `file`")
 	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
-	root.AddCommand(
-		newDemo(e), newInit(e), newServe(e), newSend(e),
-		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
-		newConfig(e), newMCPConfig(e), newVersion(e),
-	)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{code: exitUsage, err: err} })
 	return root
 }

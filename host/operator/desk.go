@@ -122,11 +122,18 @@ func (d *Desk) Retry(ctx context.Context, id string) error {
 		func() error { return ofOutbox(id, d.Outbox.Retry(ctx, id)) })
 }
 
-// Drop gives a delivery up, or removes a request from the errors folder.
+// Drop gives a delivery up, takes one that failed off the list of failures, or
+// removes a request from the errors folder.
 func (d *Desk) Drop(ctx context.Context, id string) error {
 	return d.locate(id,
 		func() error { return d.dropRequest(id) },
-		func() error { return ofOutbox(id, d.Outbox.Drop(ctx, id)) })
+		func() error {
+			err := d.Outbox.Drop(ctx, id)
+			if errors.Is(err, outbox.ErrSettled) {
+				err = d.Outbox.Dismiss(ctx, id)
+			}
+			return ofOutbox(id, err)
+		})
 }
 
 // locate tries where an item of that id is likely to lie, and then the other

@@ -293,3 +293,40 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+func TestAnOperatorDismissesAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		b := newBook()
+		ch := &fake{name: "fake", send: func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if m.Text == "bad" {
+				return channel.Receipt{}, permanent
+			}
+			return channel.Receipt{ID: m.ID}, nil
+		}}
+		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		bad, good := file(t, o, "fake:a", "bad", "bytes"), text("fake:a", "good")
+		put(t, o, bad, good)
+		stop := run(t, o)
+		b.settled(t, bad, good)
+		stop()
+		if err := o.Dismiss(ctx, bad.Key); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := o.List(ctx, outbox.Filter{State: outbox.FilterFailed}); err != nil || len(left) != 0 {
+			t.Errorf("still listed as failed: %v, %v", left, err)
+		}
+		d, err := o.Get(ctx, bad.Key)
+		if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].File.Blob != "" {
+			t.Errorf("on record: %+v, %v", d.Parts, err)
+		}
+		if s, err := o.Stats(ctx); err != nil || s.Retained != 0 {
+			t.Errorf("its bytes are kept: %+v, %v", s, err)
+		}
+		for _, again := range []string{bad.Key, good.Key} {
+			if err := o.Dismiss(ctx, again); !errors.Is(err, outbox.ErrSettled) {
+				t.Errorf("dismiss of what did not fail: %v", err)
+			}
+		}
+	})
+}
