@@ -117,12 +117,25 @@ func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress fu
 			s.drop()
 		}
 	}()
-	if s.Size, err = copyTo(ctx, f, r, limit, progress); err != nil {
+	h := follow(f)
+	s.Size, err = copyTo(ctx, f, r, limit, func(n int64) {
+		h.written <- n
+		if progress != nil {
+			progress(n)
+		}
+	})
+	close(h.written)
+	if err == nil {
+		err = wrap("store file", f.Sync())
+	}
+	sum := <-h.sum
+	if err == nil {
+		err = wrap("read file back", sum.err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if s.SHA256, err = syncAndHash(f); err != nil {
-		return nil, fmt.Errorf("store file: %w", err)
-	}
+	s.SHA256 = sum.hex
 	return s, nil
 }
 
@@ -139,7 +152,7 @@ func copyTo(ctx context.Context, f *os.File, r io.Reader, limit int64, progress 
 		if n > limit {
 			return n, errTooLarge
 		}
-		if progress != nil && m > 0 {
+		if m > 0 {
 			progress(n)
 		}
 		if errors.Is(err, io.EOF) {
@@ -151,17 +164,42 @@ func copyTo(ctx context.Context, f *os.File, r io.Reader, limit int64, progress 
 	}
 }
 
-// syncAndHash waits for the disk and reads the bytes back from memory at the
-// same time. What is hashed is what was stored, not what was meant to be.
-func syncAndHash(f *os.File) (string, error) {
-	synced := make(chan error, 1)
-	go func() { synced <- f.Sync() }()
-	h := sha256.New()
-	_, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<62))
-	if err := errors.Join(err, <-synced); err != nil {
-		return "", err
+// follower hashes a file while it is being written and synced.
+type follower struct {
+	written chan int64 // how far the file has come; closed by the writer
+	sum     chan sum   // one value, after written is closed
+}
+
+type sum struct {
+	hex string
+	err error
+}
+
+// follow reads the bytes back from memory behind the writer. What is hashed
+// is what was stored, not what was meant to be.
+func follow(f *os.File) follower {
+	w := follower{written: make(chan int64, 64), sum: make(chan sum, 1)}
+	go func() {
+		h := sha256.New()
+		var at int64
+		var err error
+		for to := range w.written {
+			if err == nil {
+				_, err = io.Copy(h, io.NewSectionReader(f, at, to-at))
+			}
+			at = to
+		}
+		w.sum <- sum{hex.EncodeToString(h.Sum(nil)), err}
+	}()
+	return w
+}
+
+// wrap keeps nil nil.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return fmt.Errorf("%s: %w", operation, err)
 }
 
 // open returns the staged bytes; the caller closes them.
