@@ -42,7 +42,7 @@ func newGuard(o Options, addr net.Addr) (*guard, error) {
 	}
 	delete(g.hosts, "")
 	for _, h := range o.Hosts {
-		g.hosts[strings.ToLower(h)] = true
+		g.hosts[hostOf(h)] = true
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		g.anyIP = ip.IsUnspecified()
@@ -77,6 +77,15 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	})
 }
 
+// hostOf is the name or address in host:port or host.
+func hostOf(hostport string) string {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", pageCSP)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -91,11 +100,7 @@ func setHeaders(h http.Header) {
 // knownHost refuses names that a foreign DNS server could point here.
 // Loopback's own names and literal addresses cannot be rebound.
 func (g *guard) knownHost(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
+	host := hostOf(hostport)
 	if isLoopback(host) || g.hosts[host] {
 		return true
 	}

@@ -130,7 +130,7 @@ func (s *site) fileURL() string {
 func TestTheTokenOpensThePage(t *testing.T) {
 	o := options(t.TempDir())
 	o.Listen, o.Token = "0.0.0.0:0", token
-	o.Hosts = []string{"chat.example"}
+	o.Hosts = []string{"Chat.example:8443"}
 	o.Extra = map[string]http.Handler{"GET /metrics": http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.Write([]byte("ships 3")) })}
 	s := start(t, o)
 	html := []string{"Accept", "text/html"}

@@ -64,7 +64,7 @@ type Options struct {
 	Listen   string                  // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
 	Listener net.Listener            // used instead of Listen where not nil; Close closes it
 	Token    string                  // whoever opens the page must know it; needed off loopback
-	Hosts    []string                // further names the page is reached by, behind a proxy; needs Token
+	Hosts    []string                // further names, with or without a port, that a proxy serves the page under; needs Token
 	Extra    map[string]http.Handler // further routes by http.ServeMux pattern, behind the same guards
 
 	Chats         []Chat
