@@ -14,12 +14,13 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest/browser"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	desk  = screen{width: 1200, height: 820}
-	phone = screen{width: 360, height: 740, phone: true}
+	desk  = browser.Screen{Width: 1200, Height: 820}
+	phone = browser.Screen{Width: 360, Height: 740, Phone: true}
 )
 
 // chart draws a picture worth looking at.
@@ -75,13 +76,13 @@ func talk(s *site) {
 }
 
 // fits says that nothing sticks out to the side.
-func (p *tab) fits() {
-	p.t.Helper()
+func fits(t *testing.T, p *browser.Tab) {
+	t.Helper()
 	var out []string
-	p.eval(`[...document.querySelectorAll(".bar > *, .composer .row > *, .bubble, .pill")].filter((n) => n.checkVisibility() && (n.getBoundingClientRect().right > innerWidth || n.getBoundingClientRect().left < 0)).map((n) => n.className || n.id)
+	p.Eval(`[...document.querySelectorAll(".bar > *, .composer .row > *, .bubble, .pill")].filter((n) => n.checkVisibility() && (n.getBoundingClientRect().right > innerWidth || n.getBoundingClientRect().left < 0)).map((n) => n.className || n.id)
 		.concat(document.documentElement.scrollWidth > innerWidth ? ["page"] : [], document.getElementById("log").scrollWidth > document.getElementById("log").clientWidth ? ["log"] : [])`, &out)
 	if len(out) > 0 {
-		p.t.Errorf("outside the page's width: %v", out)
+		t.Errorf("outside the page's width: %v", out)
 	}
 }
 
@@ -90,16 +91,16 @@ func TestAMemberWritesAndTheAssistantAnswersLive(t *testing.T) {
 	answering(s, func(m channel.Inbound) channel.Message {
 		return channel.Message{Text: "You said: " + m.Text, ReplyTo: m.ID}
 	})
-	p := browse(t).open(s.at("/c/family"), desk)
-	p.wait(`document.getElementById("state").textContent === "with Andy"`)
-	p.shot("empty.png")
-	p.write("Hello there")
-	p.enter()
-	p.wait(`document.querySelector("#messages .own .text")?.textContent === "Hello there"`)
-	p.wait(`[...document.querySelectorAll("#messages .other .text")].some((n) => n.textContent === "You said: Hello there")`)
-	p.wait(`document.querySelector("#messages .other .quote span").textContent === "Hello there"`)
-	p.wait(`document.querySelectorAll("#pending li").length === 0 && document.getElementById("typing").hidden`)
-	p.shot("chat.png")
+	p := browser.Start(t).Open(s.at("/c/family"), desk)
+	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
+	p.Shot("empty.png")
+	p.Write("Hello there")
+	p.Enter()
+	p.Wait(`document.querySelector("#messages .own .text")?.textContent === "Hello there"`)
+	p.Wait(`[...document.querySelectorAll("#messages .other .text")].some((n) => n.textContent === "You said: Hello there")`)
+	p.Wait(`document.querySelector("#messages .other .quote span").textContent === "Hello there"`)
+	p.Wait(`document.querySelectorAll("#pending li").length === 0 && document.getElementById("typing").hidden`)
+	p.Shot("chat.png")
 	s.in.wait(t, func() bool { return len(s.in.reports) == 2 })
 }
 
@@ -107,25 +108,25 @@ func TestThePageLooksRight(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	talk(s)
 	s.Typing(t.Context(), "web:family", true)
-	c := browse(t)
-	for name, view := range map[string]screen{
+	c := browser.Start(t)
+	for name, view := range map[string]browser.Screen{
 		"desk-light.png": desk, "phone-light.png": phone,
-		"desk-dark.png":  {width: 1200, height: 820, dark: true},
-		"phone-dark.png": {width: 360, height: 740, dark: true, phone: true},
+		"desk-dark.png":  {Width: 1200, Height: 820, Dark: true},
+		"phone-dark.png": {Width: 360, Height: 740, Dark: true, Phone: true},
 	} {
-		p := c.open(s.at("/c/family"), view)
-		p.wait(`document.querySelectorAll("#messages .msg").length === 8`)
-		p.wait(`document.getElementById("state").textContent === "Andy is working…"`)
-		p.fits()
+		p := c.Open(s.at("/c/family"), view)
+		p.Wait(`document.querySelectorAll("#messages .msg").length === 8`)
+		p.Wait(`document.getElementById("state").textContent === "Andy is working…"`)
+		fits(t, p)
 		var ground string
-		p.eval(`getComputedStyle(document.body).backgroundColor`, &ground)
-		if dark := ground == "rgb(13, 22, 25)"; dark != view.dark {
+		p.Eval(`getComputedStyle(document.body).backgroundColor`, &ground)
+		if dark := ground == "rgb(13, 22, 25)"; dark != view.Dark {
 			t.Errorf("%s: the ground is %s", name, ground)
 		}
-		p.shot(name)
-		p.eval(`document.getElementById("log").scrollTop = 0`, nil)
-		p.wait(`document.querySelector("#messages img").complete && document.querySelector("#messages img").naturalWidth === 960`)
-		p.shot("top-" + name)
+		p.Shot(name)
+		p.Eval(`document.getElementById("log").scrollTop = 0`, nil)
+		p.Wait(`document.querySelector("#messages img").complete && document.querySelector("#messages img").naturalWidth === 960`)
+		p.Shot("top-" + name)
 	}
 }
 
@@ -139,24 +140,24 @@ func TestMembersSeeTheirUploadGoUp(t *testing.T) {
 	if err := os.WriteFile(data, bytes.Repeat([]byte("some notes\n"), 400_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := browse(t).open(s.at("/c/family"), phone)
-	p.wait(`document.getElementById("state").textContent === "with Andy"`)
-	p.choose(picture, data)
-	p.wait(`document.querySelectorAll("#tray li").length === 2`)
-	p.shot("tray.png")
+	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
+	p.Choose(picture, data)
+	p.Wait(`document.querySelectorAll("#tray li").length === 2`)
+	p.Shot("tray.png")
 	// A slow line, so that there is something to see.
-	p.do("Network.enable", nil)
-	p.do("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 3_000_000})
-	p.eval(`document.getElementById("text").focus()`, nil)
-	p.write("Two files")
-	p.eval(`document.getElementById("composer").requestSubmit()`, nil)
-	p.wait(`((b) => b.length === 2 && b[0].value === b[0].max && b[1].value > 0 && b[1].value < b[1].max)(document.querySelectorAll("#pending progress"))`)
-	p.fits()
-	p.shot("uploading.png")
-	p.wait(`document.querySelectorAll("#messages .own").length === 2 && !document.querySelector("#pending li")`)
-	p.wait(`document.querySelector("#messages .own img")?.naturalWidth === 400`)
-	p.wait(`document.querySelector("#messages .card .name")?.textContent === "notes.txt"`)
-	p.shot("uploaded.png")
+	p.Do("Network.enable", nil)
+	p.Do("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 3_000_000})
+	p.Eval(`document.getElementById("text").focus()`, nil)
+	p.Write("Two files")
+	p.Eval(`document.getElementById("composer").requestSubmit()`, nil)
+	p.Wait(`((b) => b.length === 2 && b[0].value === b[0].max && b[1].value > 0 && b[1].value < b[1].max)(document.querySelectorAll("#pending progress"))`)
+	fits(t, p)
+	p.Shot("uploading.png")
+	p.Wait(`document.querySelectorAll("#messages .own").length === 2 && !document.querySelector("#pending li")`)
+	p.Wait(`document.querySelector("#messages .own img")?.naturalWidth === 400`)
+	p.Wait(`document.querySelector("#messages .card .name")?.textContent === "notes.txt"`)
+	p.Shot("uploaded.png")
 	if in := s.in.received(); len(in) != 1 || len(in[0].Files) != 2 || in[0].Text != "Two files" {
 		t.Errorf("the host got %+v", in)
 	}
@@ -164,8 +165,8 @@ func TestMembersSeeTheirUploadGoUp(t *testing.T) {
 
 func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	s := start(t, options(t.TempDir()))
-	p := browse(t).open(s.at("/c/family"), phone)
-	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	slow := outgoing("holiday-pictures.zip", "application/zip", media.Document, bytes.Repeat([]byte("zip"), 1<<20))
 	r, w := io.Pipe()
 	slow.Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
@@ -177,14 +178,14 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	// Two parts with a look at the page between them: the second part's
 	// progress is told only when a tenth of a second lies behind the first.
 	part := bytes.Repeat([]byte("zip"), 1<<19)
-	p.wait(`document.querySelector("#arriving .name").textContent === "holiday-pictures.zip"`)
-	p.eval(`new Promise((done) => setTimeout(done, 150))`, nil)
+	p.Wait(`document.querySelector("#arriving .name").textContent === "holiday-pictures.zip"`)
+	p.Eval(`new Promise((done) => setTimeout(done, 150))`, nil)
 	if _, err := w.Write(part); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(`document.querySelector("#arriving progress").value > 1000000 && document.getElementById("state").textContent === "Andy is working…"`)
-	p.fits()
-	p.shot("arriving.png")
+	p.Wait(`document.querySelector("#arriving progress").value > 1000000 && document.getElementById("state").textContent === "Andy is working…"`)
+	fits(t, p)
+	p.Shot("arriving.png")
 	if _, err := w.Write(part); err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +193,13 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	p.wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MB · Zip archive"`)
+	p.Wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MB · Zip archive"`)
 	s.send(channel.Message{File: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360)), Text: "And the chart"})
-	p.wait(`document.querySelector("#messages .shot img").naturalWidth === 640`)
-	p.shot("arrived.png")
-	p.eval(`document.querySelector("#messages .shot").click()`, nil)
-	p.wait(`document.getElementById("lightbox").open && document.getElementById("lightimage").complete`)
-	p.shot("lightbox.png")
+	p.Wait(`document.querySelector("#messages .shot img").naturalWidth === 640`)
+	p.Shot("arrived.png")
+	p.Eval(`document.querySelector("#messages .shot").click()`, nil)
+	p.Wait(`document.getElementById("lightbox").open && document.getElementById("lightimage").complete`)
+	p.Shot("lightbox.png")
 }
 
 // Every place that shows foreign words gets words that try to be markup. The
@@ -212,30 +213,30 @@ func TestForeignWordsStayWords(t *testing.T) {
 	first := s.posted(s.upload(map[string]string{"text": evil + " javascript:pwned=1 [x](javascript:pwned=1) https://a.example/\"onclick=pwned=1", "from": evil}, file))
 	s.send(channel.Message{Text: "```\n" + evil + "\n```\n**" + evil + "** `" + evil + "`", ReplyTo: first[0].ID})
 	s.send(channel.Message{Text: evil, File: outgoing("x.svg", "image/svg+xml", media.Document, []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>`))})
-	p := browse(t).open(s.at("/c/family"), desk)
-	p.wait(`document.querySelectorAll("#messages .msg").length === 3`)
-	p.wait(`document.querySelector("#messages .text").textContent.includes("<script>window.pwned=1</script>")`)
-	p.wait(`document.querySelector("#messages .quote span").textContent.startsWith("<img")`)
-	p.fits()
-	p.shot("words.png")
+	p := browser.Start(t).Open(s.at("/c/family"), desk)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 3`)
+	p.Wait(`document.querySelector("#messages .text").textContent.includes("<script>window.pwned=1</script>")`)
+	p.Wait(`document.querySelector("#messages .quote span").textContent.startsWith("<img")`)
+	fits(t, p)
+	p.Shot("words.png")
 	var out struct {
 		Pwned  bool
 		Images int
 		Links  []string
 	}
-	p.eval(`({ pwned: "pwned" in window, images: document.querySelectorAll("#messages img, #messages script").length, links: [...document.querySelectorAll("#messages .text a")].map((a) => a.protocol + " " + a.rel) })`, &out)
+	p.Eval(`({ pwned: "pwned" in window, images: document.querySelectorAll("#messages img, #messages script").length, links: [...document.querySelectorAll("#messages .text a")].map((a) => a.protocol + " " + a.rel) })`, &out)
 	if out.Pwned || out.Images != 0 || len(out.Links) != 1 || out.Links[0] != "https: noopener noreferrer" {
 		t.Errorf("the page has %+v", out)
 	}
 	// The page refuses even its own attempt to make markup of a string.
-	p.eval(`(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return false; } catch { return true; } })()`, &out.Pwned)
+	p.Eval(`(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return false; } catch { return true; } })()`, &out.Pwned)
 	if !out.Pwned {
 		t.Error("markup can be made of strings")
 	}
 	// Opened as a page, a file does not run either.
 	f := s.history("")[0].File
-	q := p.open(s.at("/c/family"), desk)
-	q.eval(`fetch("`+f.URL+`").then((r) => r.headers.get("content-disposition").startsWith("attachment"))`, &out.Pwned)
+	q := p.Open(s.at("/c/family"), desk)
+	q.Eval(`fetch("`+f.URL+`").then((r) => r.headers.get("content-disposition").startsWith("attachment"))`, &out.Pwned)
 	if !out.Pwned {
 		t.Error("the file is not offered for saving only")
 	}
@@ -246,22 +247,22 @@ func TestAReaderFarUpIsNotMoved(t *testing.T) {
 	for i := range 120 {
 		s.send(channel.Message{Text: fmt.Sprintf("line %d", i)})
 	}
-	p := browse(t).open(s.at("/c/family"), phone)
-	p.wait(`document.querySelectorAll("#messages .msg").length === 50`)
-	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 50`)
+	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	// Going up brings what was before, and leaves in view what was in view.
-	p.eval(`document.getElementById("log").scrollTop = 0`, nil)
-	p.wait(`document.querySelectorAll("#messages .msg").length >= 100 && document.getElementById("log").scrollTop > 500`)
+	p.Eval(`document.getElementById("log").scrollTop = 0`, nil)
+	p.Wait(`document.querySelectorAll("#messages .msg").length >= 100 && document.getElementById("log").scrollTop > 500`)
 	s.send(channel.Message{Text: "news"})
-	p.wait(`!document.getElementById("newer").hidden && document.getElementById("newercount").textContent === "1 new message"`)
-	p.fits()
-	p.shot("pill.png")
-	p.eval(`document.getElementById("newer").click()`, nil)
-	p.wait(`document.getElementById("newer").hidden && document.getElementById("log").scrollTop + document.getElementById("log").clientHeight > document.getElementById("log").scrollHeight - 5`)
-	p.eval(`document.getElementById("log").scrollTop = 0`, nil)
-	p.wait(`(() => { document.getElementById("log").scrollTop = 0; return document.querySelectorAll("#messages .msg").length === 121 && !document.getElementById("start").hidden; })()`)
+	p.Wait(`!document.getElementById("newer").hidden && document.getElementById("newercount").textContent === "1 new message"`)
+	fits(t, p)
+	p.Shot("pill.png")
+	p.Eval(`document.getElementById("newer").click()`, nil)
+	p.Wait(`document.getElementById("newer").hidden && document.getElementById("log").scrollTop + document.getElementById("log").clientHeight > document.getElementById("log").scrollHeight - 5`)
+	p.Eval(`document.getElementById("log").scrollTop = 0`, nil)
+	p.Wait(`(() => { document.getElementById("log").scrollTop = 0; return document.querySelectorAll("#messages .msg").length === 121 && !document.getElementById("start").hidden; })()`)
 	var order bool
-	p.eval(`[...document.querySelectorAll("#messages .text")].slice(0, 120).every((n, i) => n.textContent === "line " + i)`, &order)
+	p.Eval(`[...document.querySelectorAll("#messages .text")].slice(0, 120).every((n, i) => n.textContent === "line " + i)`, &order)
 	if !order {
 		t.Error("the messages are out of order")
 	}
@@ -271,45 +272,45 @@ func TestAPageThatLostItsHostCatchesUp(t *testing.T) {
 	o := options(t.TempDir())
 	s := start(t, o)
 	s.say("before")
-	p := browse(t).open(s.at("/c/family"), phone)
-	p.wait(`document.getElementById("state").textContent === "with Andy"`)
+	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	o.Listen = s.Addr().String()
 	s.stop()
-	p.wait(`document.getElementById("state").className === "off"`)
-	p.fits()
-	p.shot("lost.png")
-	p.eval(`document.getElementById("text").focus()`, nil)
-	p.write("while it was away")
-	p.eval(`document.getElementById("composer").requestSubmit()`, nil)
-	p.wait(`document.querySelector("#pending .failed .trouble").textContent.includes("cannot be reached")`)
-	p.fits()
-	p.shot("not-sent.png")
+	p.Wait(`document.getElementById("state").className === "off"`)
+	fits(t, p)
+	p.Shot("lost.png")
+	p.Eval(`document.getElementById("text").focus()`, nil)
+	p.Write("while it was away")
+	p.Eval(`document.getElementById("composer").requestSubmit()`, nil)
+	p.Wait(`document.querySelector("#pending .failed .trouble").textContent.includes("cannot be reached")`)
+	fits(t, p)
+	p.Shot("not-sent.png")
 	s = start(t, o)
 	s.send(channel.Message{Text: "after"})
-	p.wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after"`)
-	p.eval(`[...document.querySelectorAll("#pending button")].find((b) => b.textContent === "Try again").click()`, nil)
-	p.wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after,while it was away" && !document.querySelector("#pending li")`)
+	p.Wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after"`)
+	p.Eval(`[...document.querySelectorAll("#pending button")].find((b) => b.textContent === "Try again").click()`, nil)
+	p.Wait(`[...document.querySelectorAll("#messages .text")].map((n) => n.textContent).join() === "before,after,while it was away" && !document.querySelector("#pending li")`)
 }
 
 func TestTheOtherPagesLookRight(t *testing.T) {
 	o := options(t.TempDir())
 	o.Token = token
 	s := start(t, o)
-	c := browse(t)
-	p := c.open(s.at("/"), phone)
-	p.wait(`document.querySelector("input[name=token]")`)
-	p.shot("login.png")
-	p.eval(`document.querySelector("input[name=token]").focus()`, nil)
-	p.write(token)
-	p.eval(`document.querySelector("form").requestSubmit()`, nil)
-	p.wait(`document.querySelectorAll(".chatlist a").length === 2`)
-	p.shot("index.png")
-	p.eval(`document.querySelector(".chatlist a").click()`, nil)
-	p.wait(`document.getElementById("state")?.textContent === "with Andy"`)
-	p.eval(`document.getElementById("who").click()`, nil)
-	p.wait(`document.getElementById("whodialog").open`)
-	p.write("Ann-Sophie")
-	p.shot("name.png")
-	p.eval(`document.querySelector("#whodialog .primary").click()`, nil)
-	p.wait(`document.getElementById("whoname").textContent === "Ann-Sophie" && localStorage.getItem("longshore.name") === "Ann-Sophie"`)
+	c := browser.Start(t)
+	p := c.Open(s.at("/"), phone)
+	p.Wait(`document.querySelector("input[name=token]")`)
+	p.Shot("login.png")
+	p.Eval(`document.querySelector("input[name=token]").focus()`, nil)
+	p.Write(token)
+	p.Eval(`document.querySelector("form").requestSubmit()`, nil)
+	p.Wait(`document.querySelectorAll(".chatlist a").length === 2`)
+	p.Shot("index.png")
+	p.Eval(`document.querySelector(".chatlist a").click()`, nil)
+	p.Wait(`document.getElementById("state")?.textContent === "with Andy"`)
+	p.Eval(`document.getElementById("who").click()`, nil)
+	p.Wait(`document.getElementById("whodialog").open`)
+	p.Write("Ann-Sophie")
+	p.Shot("name.png")
+	p.Eval(`document.querySelector("#whodialog .primary").click()`, nil)
+	p.Wait(`document.getElementById("whoname").textContent === "Ann-Sophie" && localStorage.getItem("longshore.name") === "Ann-Sophie"`)
 }

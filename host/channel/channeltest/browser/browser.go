@@ -1,4 +1,11 @@
-package web_test
+// Package browser drives a real headless Chromium for tests of pages, through
+// its DevTools protocol over a pipe. It fails the test it was given; nothing
+// but tests imports it.
+//
+// Where no chromium is installed the test is skipped, or failed where
+// LONGSHORE_TEST_ALL is set. Pictures go to the directory that
+// LONGSHORE_ARTIFACTS names, or to the test's own.
+package browser
 
 import (
 	"bufio"
@@ -15,9 +22,9 @@ import (
 	"time"
 )
 
-// chromium is a headless browser, driven by its DevTools protocol over a
-// pipe: JSON messages, each ended by a NUL.
-type chromium struct {
+// Browser is a headless Chromium: JSON messages go over a pipe, each ended by
+// a NUL.
+type Browser struct {
 	t       testing.TB
 	to      io.Writer
 	mu      sync.Mutex
@@ -31,14 +38,15 @@ type reply struct {
 	Error  *struct{ Message string }
 }
 
-// tab is one page of it.
-type tab struct {
-	*chromium
+// Tab is one page of it.
+type Tab struct {
+	*Browser
 	session string
 }
 
-// browse starts a browser, or skips the test where there is none.
-func browse(t testing.TB) *chromium {
+// Start starts a browser that ends with the test, or skips the test where there
+// is none.
+func Start(t testing.TB) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -64,7 +72,7 @@ func browse(t testing.TB) *chromium {
 	}
 	toBrowser.Close()
 	fromBrowser.Close()
-	c := &chromium{t: t, to: to, replies: map[int]chan reply{}, events: map[string]chan json.RawMessage{}}
+	c := &Browser{t: t, to: to, replies: map[int]chan reply{}, events: map[string]chan json.RawMessage{}}
 	read := make(chan struct{})
 	go func() { defer close(read); c.read(from) }()
 	t.Cleanup(func() {
@@ -83,7 +91,7 @@ func browse(t testing.TB) *chromium {
 	return c
 }
 
-func (c *chromium) read(from io.Reader) {
+func (c *Browser) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {
 		b, err := in.ReadBytes(0)
@@ -116,7 +124,7 @@ func (c *chromium) read(from io.Reader) {
 }
 
 // command starts a command; its reply comes on the channel.
-func (c *chromium) command(session, method string, params any) chan reply {
+func (c *Browser) command(session, method string, params any) chan reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next++
@@ -138,7 +146,7 @@ func (c *chromium) command(session, method string, params any) chan reply {
 }
 
 // ask waits for a command's result.
-func (c *chromium) ask(session, method string, params any) (json.RawMessage, error) {
+func (c *Browser) ask(session, method string, params any) (json.RawMessage, error) {
 	select {
 	case r := <-c.command(session, method, params):
 		if r.Error != nil {
@@ -150,7 +158,7 @@ func (c *chromium) ask(session, method string, params any) (json.RawMessage, err
 	}
 }
 
-func (c *chromium) call(session, method string, params, result any) {
+func (c *Browser) call(session, method string, params, result any) {
 	c.t.Helper()
 	b, err := c.ask(session, method, params)
 	if err == nil && result != nil {
@@ -161,31 +169,32 @@ func (c *chromium) call(session, method string, params, result any) {
 	}
 }
 
-type screen struct {
-	width, height int
-	dark, phone   bool
+// Screen is what the page is shown on.
+type Screen struct {
+	Width, Height int // pixels
+	Dark, Phone   bool
 }
 
-// open shows a page and waits until its scripts have loaded.
-func (c *chromium) open(url string, s screen) *tab {
+// Open shows a page and waits until its scripts have loaded.
+func (c *Browser) Open(url string, s Screen) *Tab {
 	c.t.Helper()
 	var target struct{ TargetID string }
 	c.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
 	c.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{chromium: c, session: attached.SessionID}
-	p.do("Page.enable", nil)
-	p.do("Runtime.enable", nil)
-	p.do("DOM.enable", nil)
-	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.width, "height": s.height, "deviceScaleFactor": 1, "mobile": s.phone})
+	p := &Tab{Browser: c, session: attached.SessionID}
+	p.Do("Page.enable", nil)
+	p.Do("Runtime.enable", nil)
+	p.Do("DOM.enable", nil)
+	p.Do("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.Width, "height": s.Height, "deviceScaleFactor": 1, "mobile": s.Phone})
 	scheme := "light"
-	if s.dark {
+	if s.Dark {
 		scheme = "dark"
 	}
-	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
-	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
-	loaded := p.on("Page.loadEventFired")
-	p.do("Page.navigate", map[string]any{"url": url})
+	p.Do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	p.Do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	loaded := p.On("Page.loadEventFired")
+	p.Do("Page.navigate", map[string]any{"url": url})
 	select {
 	case <-loaded:
 	case <-time.After(30 * time.Second):
@@ -194,9 +203,9 @@ func (c *chromium) open(url string, s screen) *tab {
 	return p
 }
 
-// on returns the events of a method from now on; those that nobody takes in
+// On returns the events of a method from now on; those that nobody takes in
 // time are dropped.
-func (p *tab) on(method string) <-chan json.RawMessage {
+func (p *Tab) On(method string) <-chan json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ch := make(chan json.RawMessage, 64)
@@ -204,13 +213,14 @@ func (p *tab) on(method string) <-chan json.RawMessage {
 	return ch
 }
 
-func (p *tab) do(method string, params any) {
+// Do gives a DevTools command, and waits until it is done.
+func (p *Tab) Do(method string, params any) {
 	p.t.Helper()
 	p.call(p.session, method, params, nil)
 }
 
-// eval returns a script's value; promises are awaited.
-func (p *tab) eval(script string, out any) {
+// Eval returns a script's value; promises are awaited.
+func (p *Tab) Eval(script string, out any) {
 	p.t.Helper()
 	if err := p.evaluate(script, out); err != nil {
 		p.t.Fatal(err)
@@ -218,7 +228,7 @@ func (p *tab) eval(script string, out any) {
 }
 
 // evaluate fails where the page goes away under the script.
-func (p *tab) evaluate(script string, out any) error {
+func (p *Tab) evaluate(script string, out any) error {
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -242,49 +252,50 @@ func (p *tab) evaluate(script string, out any) error {
 	return json.Unmarshal(r.Result.Value, out)
 }
 
-// wait blocks until the expression is true, looking once a frame.
-func (p *tab) wait(expression string) {
+// Wait blocks until the expression is true, looking once a frame.
+func (p *Tab) Wait(expression string) {
 	p.t.Helper()
 	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
 		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression)
 	var ok bool
 	if p.evaluate(script, &ok) != nil {
 		// The page went to another one meanwhile: look there.
-		p.eval(script, &ok)
+		p.Eval(script, &ok)
 	}
 	if !ok {
 		var body string
-		p.eval("document.body.innerText", &body)
-		p.shot("failure.png")
+		p.Eval("document.body.innerText", &body)
+		p.Shot("failure.png")
 		p.t.Fatalf("the page never came to %s; it says:\n%s", expression, body)
 	}
 }
 
-// write types text into the element with the focus.
-func (p *tab) write(text string) {
+// Write types text into the element with the focus.
+func (p *Tab) Write(text string) {
 	p.t.Helper()
-	p.do("Input.insertText", map[string]any{"text": text})
+	p.Do("Input.insertText", map[string]any{"text": text})
 }
 
-func (p *tab) enter() {
+// Enter presses the key.
+func (p *Tab) Enter() {
 	p.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		p.do("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
+		p.Do("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
 	}
 }
 
-// choose puts files into the page's file field.
-func (p *tab) choose(paths ...string) {
+// Choose puts files into the page's file field.
+func (p *Tab) Choose(paths ...string) {
 	p.t.Helper()
 	var doc struct{ Root struct{ NodeID int } }
 	p.call(p.session, "DOM.getDocument", nil, &doc)
 	var field struct{ NodeID int }
 	p.call(p.session, "DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": "#files"}, &field)
-	p.do("DOM.setFileInputFiles", map[string]any{"files": paths, "nodeId": field.NodeID})
+	p.Do("DOM.setFileInputFiles", map[string]any{"files": paths, "nodeId": field.NodeID})
 }
 
-// shot keeps a picture of the page among the test's artifacts.
-func (p *tab) shot(name string) {
+// Shot keeps a picture of the page among the test's artifacts.
+func (p *Tab) Shot(name string) {
 	p.t.Helper()
 	var out struct{ Data string }
 	p.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &out)
