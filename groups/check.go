@@ -29,12 +29,25 @@ func (c *checker) check() {
 	c.oneOf("log.level", c.cfg.Log.Level, "debug", "info", "warn", "error")
 	c.oneOf("log.format", c.cfg.Log.Format, "auto", "text", "json")
 	c.directories()
+	c.metrics()
 	c.channels()
 	c.assistants()
 	c.limits()
 	c.groups()
 	c.mounts()
 	c.secretsHidden()
+}
+
+// metrics checks where the metrics are. They need no token, so they stay on
+// this machine.
+func (c *checker) metrics() {
+	if !c.has("metrics.listen") {
+		return
+	}
+	host, port, err := net.SplitHostPort(c.cfg.Metrics.Listen)
+	if err != nil || port == "" || !isLoopback(host) {
+		c.bad("metrics.listen", fmt.Sprintf("%q is no loopback address", c.cfg.Metrics.Listen), "write host:port, such as 127.0.0.1:9420; a proxy may pass it on")
+	}
 }
 
 // channels checks the channels; without any in the file, the web page is on.

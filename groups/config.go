@@ -17,6 +17,7 @@ type Config struct {
 	Style      string               `yaml:"layout"`  // "longshore", or "v1" for a NanoClaw v1 directory
 	Project    string               `yaml:"project"` // what main sees at /workspace/project
 	Log        Log                  `yaml:"log"`
+	Metrics    Metrics              `yaml:"metrics"`
 	Channels   Channels             `yaml:"channels"`
 	Assistants map[string]Assistant `yaml:"assistants"`
 	Groups     []Group              `yaml:"groups"`
@@ -28,6 +29,12 @@ type Config struct {
 type Log struct {
 	Level  string `yaml:"level"`  // debug, info, warn, error
 	Format string `yaml:"format"` // auto (text on a terminal, else JSON), text, json
+}
+
+// Metrics is where the host answers /healthz and /metrics beside its control
+// socket.
+type Metrics struct {
+	Listen string `yaml:"listen"` // host:port on loopback; empty: nowhere
 }
 
 // Channels are the chat platforms to connect to; nil is one that is off.

@@ -52,6 +52,7 @@ var configErrors = []struct {
 	{"a bad size", "limits:\n  outbox: 3 apples\n", []string{`2|limits.outbox|no size`}},
 	{"a bad duration", "limits:\n  wait: -3s\n  keep_errors: 3 days\n", []string{`2|limits.wait|no duration`, `3|limits.keep_errors|no duration`}},
 	{"an unknown level", "log:\n  level: loud\n  format: xml\n", []string{`2|log.level|unknown`, `3|log.format|unknown`}},
+	{"metrics for everybody", "metrics:\n  listen: 0.0.0.0:9420\n", []string{`2|metrics.listen|no loopback`}},
 	{"no channel", "channels: {}\n", []string{`1|channels|no channel`}},
 	{"no address", "channels:\n  web:\n    listen: here\n    url: there\n", []string{`3|channels.web.listen|no address`, `4|channels.web.url|no web address`}},
 	{"a public address without a token", "channels:\n  web:\n    listen: 0.0.0.0:8420\n", []string{`3|channels.web.listen|no token`}},

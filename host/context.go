@@ -26,6 +26,9 @@ func (h *host) tellContexts(ctx context.Context) error {
 				continue
 			}
 			up[c.Name()] = now
+			if now {
+				h.outbox.Wake(c.Name()) // what failed while it was down need not wait out its pause
+			}
 			h.tellContextsOf(c)
 		}
 		select {

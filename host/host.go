@@ -153,8 +153,12 @@ func (h *host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.assistants.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
 	desk := h.desk(true)
-	control := operator.Server{Dir: operator.ControlDir(h.layout), Control: desk, Health: desk.Health(), Log: h.opts.log}
+	health := desk.Health()
+	control := operator.Server{Dir: operator.ControlDir(h.layout), Control: desk, Health: health, Log: h.opts.log}
 	g.Go(func() error { return control.Run(ctx) })
+	if listen := h.config.Metrics.Listen; listen != "" {
+		g.Go(func() error { return operator.ServeHealth(ctx, listen, health) })
+	}
 	return g.Wait()
 }
 

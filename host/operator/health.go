@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -161,4 +162,20 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// ServeHealth answers health on a loopback address until ctx is done, which is
+// no error.
+func ServeHealth(ctx context.Context, listen string, health http.Handler) error {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	srv := &http.Server{Handler: health, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	stop := context.AfterFunc(ctx, func() { srv.Close() })
+	defer stop()
+	if err := srv.Serve(ln); ctx.Err() == nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
 }
