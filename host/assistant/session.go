@@ -41,16 +41,16 @@ type session struct {
 	id       string // for the keys of replies
 	idleTime time.Duration
 	turnTime time.Duration
-	child   container.Session
-	turn    *turn
-	doing   activity
-	timer   *time.Timer // of the turn, of resting or of closing, as doing says
-	fault   string      // why the host ended it with a turn open
-	slow    bool        // the fault is that it took too long
-	replies int
-	pace    *rate.Limiter
-	typing  *typist
-	helpers sync.WaitGroup // what this goroutine owns
+	child    container.Session
+	turn     *turn
+	doing    activity
+	timer    *time.Timer // of the turn, of resting or of closing, as doing says
+	fault    string      // why the host ended it with a turn open
+	slow     bool        // the fault is that it took too long
+	replies  int
+	pace     *rate.Limiter
+	typing   *typist
+	helpers  sync.WaitGroup // what this goroutine owns
 }
 
 func newSession(m *Manager, c *conversation) *session {
