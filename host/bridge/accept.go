@@ -148,6 +148,10 @@ func (b *Bridge) take(ctx context.Context, folder, request string, f *os.File, r
 			}
 		}
 		blob, err := b.Outbox.CopyFile(ctx, f, info.Size)
+		if err == nil && !sameAs(info, blob, ref) {
+			b.Outbox.Discard(blob)
+			err = outbox.ErrChanged
+		}
 		if err == nil {
 			b.Trace(folder, request, "copied")
 			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name}, nil
@@ -177,13 +181,25 @@ func inspect(f *os.File, ref ipc.FileRef, dst destination) (media.Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return media.Info{}, fmt.Errorf("read head: %w", err)
 	}
-	name := ref.Name
-	if name == "" {
-		name = path.Base(ref.Path)
-	}
-	info, err := media.Classify(name, ref.MIME, head[:n], stat.Size(), media.Style(ref.As))
+	info, err := classify(ref, head[:n], stat.Size())
 	if err != nil {
 		return media.Info{}, err
 	}
 	return info, dst.limits.Check(dst.channel.Name(), info)
+}
+
+// sameAs says whether the copy is what the look at the file said. A file that
+// was exchanged between the two is whole in the copy and passes for another
+// kind in the look.
+func sameAs(info media.Info, blob outbox.Blob, ref ipc.FileRef) bool {
+	kept, err := classify(ref, blob.Head, blob.Size)
+	return err == nil && kept == info
+}
+
+func classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
+	name := ref.Name
+	if name == "" {
+		name = path.Base(ref.Path)
+	}
+	return media.Classify(name, ref.MIME, head, size, media.Style(ref.As))
 }

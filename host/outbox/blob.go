@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Blob is a file's bytes in the outbox. They are kept once a Put has recorded
@@ -20,6 +22,7 @@ type Blob struct {
 	Name   string // 32 lower-case hex digits
 	SHA256 string
 	Size   int64
+	Head   []byte // its first bytes, up to media.HeadSize: of what is kept, whatever the file was before or after
 }
 
 const (
@@ -111,6 +114,10 @@ func (o *Outbox) newBlob(size int64, fill func(dst *os.File) (sum string, err er
 	}()
 	if b.SHA256, err = fill(dst); err != nil {
 		return b, fmt.Errorf("keep a file: %w", err)
+	}
+	b.Head = make([]byte, min(size, media.HeadSize))
+	if _, err := dst.ReadAt(b.Head, 0); err != nil {
+		return b, fmt.Errorf("read a kept file: %w", err)
 	}
 	if err := dst.Sync(); err != nil {
 		return b, fmt.Errorf("keep a file: %w", err)
