@@ -23,7 +23,7 @@ func newLog(w io.Writer, o groups.Log) *slog.Logger {
 	if !text {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: printableAttr}))
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{
+	return slog.New(tint.NewTextHandler(w, &tint.Options{
 		Level: level, TimeFormat: "15:04:05.000", NoColor: !isTerminal(w), ReplaceAttr: printableAttr,
 	}))
 }
