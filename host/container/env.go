@@ -1,8 +1,10 @@
 package container
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,31 +36,41 @@ func environment(path, session string, spec Spec) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode mounts: %w", err)
 	}
-	main := "0"
-	if spec.Group.Main {
-		main = "1"
-	}
-	tz := spec.TZ
-	if tz == "" {
-		tz = "UTC"
-	}
-	vars := map[string]string{"PATH": path, "HOME": spec.WorkDir, "LANG": "C.UTF-8", "TZ": tz}
+	return Environment(spec, map[string]string{"PATH": path, "HOME": spec.WorkDir}, map[string]string{
+		"LONGSHORE_SESSION": session,
+		"LONGSHORE_MOUNTS":  string(list),
+		envIPC:              spec.IPC,
+	})
+}
+
+// Environment is the environment of an assistant, as sorted KEY=value, for a
+// runtime: its defaults, over them what spec and the operator say, and over
+// that what is the host's word alone, the runtime's own included. A variable
+// of the host's whose value is empty is not there.
+func Environment(spec Spec, defaults, own map[string]string) ([]string, error) {
+	vars := map[string]string{"LANG": "C.UTF-8", "TZ": cmp.Or(spec.TZ, "UTC")}
+	maps.Copy(vars, defaults)
 	for name, value := range spec.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
 			return nil, fmt.Errorf("environment variable %q cannot be passed on", name)
 		}
 		vars[name] = value
 	}
-	// These are the host's word; configuration does not change them.
-	for name, value := range map[string]string{
-		"LONGSHORE_SESSION":      session,
-		"LONGSHORE_MOUNTS":       string(list),
-		envIPC:                   spec.IPC,
+	main := "0"
+	if spec.Group.Main {
+		main = "1"
+	}
+	words := map[string]string{
+		"LONGSHORE_SESSION":      "",
+		"LONGSHORE_MOUNTS":       "",
+		envIPC:                   "",
 		"LONGSHORE_CHAT_JID":     string(spec.Group.Chat),
 		"LONGSHORE_GROUP_FOLDER": spec.Group.Folder,
 		"LONGSHORE_IS_MAIN":      main,
 		"LONGSHORE_AGENT":        spec.Agent,
-	} {
+	}
+	maps.Copy(words, own)
+	for name, value := range words {
 		vars[name] = value
 		if value == "" {
 			delete(vars, name)
