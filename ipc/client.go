@@ -107,8 +107,9 @@ func (c *Client) waits(id string) bool {
 
 // Stage copies bytes into the queue's own directory, for files that the host
 // could not open where they lie. The path is relative to the queue directory
-// ("files/<uuid>/report.pdf"); the bytes are durable when it returns. The host
-// removes them once the request that names them is settled, or after a day.
+// ("files/<uuid>/report.pdf"); the bytes are durable when it returns. Unstage
+// removes them once the request that names them is settled; the host sweeps
+// after a day what stayed.
 func (c *Client) Stage(name string, r io.Reader) (path string, err error) {
 	u, err := uuid.NewV7()
 	if err != nil {

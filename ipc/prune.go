@@ -2,6 +2,8 @@ package ipc
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -55,8 +57,12 @@ func (s *Spool) pruneGroup(g *group) {
 	_ = g.dirs.in(inResults, pruneResults)
 	waiting := true
 	_ = g.dirs.in(inMessages, func(dir *os.Root) error {
-		entries, err := entriesOf(dir)
-		waiting = err != nil || slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return isRequest(e.Name()) })
+		found := false
+		err := each(dir, func(name string) error {
+			found = found || isRequest(name)
+			return nil
+		})
+		waiting = err != nil || found
 		return err
 	})
 	if !waiting { // a request that waits may name what is staged
@@ -73,7 +79,7 @@ func pruneResults(dir *os.Root) error {
 	for i, e := range entries {
 		age := time.Since(e.ModTime())
 		if i >= maxResults || age > resultAge || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
-			if err := dir.RemoveAll(e.Name()); err != nil {
+			if err := removeTree(dir, e.Name()); err != nil {
 				return err
 			}
 		}
@@ -81,19 +87,80 @@ func pruneResults(dir *os.Root) error {
 	return nil
 }
 
+// pruneStaged goes on after what it cannot remove: the container may have put
+// it there for that.
 func pruneStaged(dir *os.Root) error {
-	entries, err := entriesOf(dir)
+	return each(dir, func(name string) error {
+		info, err := dir.Lstat(name)
+		if err == nil && info.IsDir() && time.Since(info.ModTime()) > stagedAge {
+			_ = removeTree(dir, name)
+		}
+		return nil
+	})
+}
+
+// each calls fn for every name in a directory that the container may have
+// filled: only some are in memory at a time.
+func each(dir *os.Root, fn func(name string) error) error {
+	f, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.IsDir() && time.Since(e.ModTime()) > stagedAge {
-			if err := dir.RemoveAll(e.Name()); err != nil {
+	defer f.Close()
+	for {
+		names, err := f.Readdirnames(256)
+		for _, name := range names {
+			if err := fn(name); err != nil {
 				return err
 			}
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return nil
+}
+
+// What removeTree takes at most. A staged file lies in a directory of its own,
+// so this is plenty.
+const (
+	maxDepth   = 4
+	maxRemoved = 10_000
+)
+
+var errLargeTree = errors.New("too deep or too large to be removed")
+
+// removeTree removes a file, or a directory and what is in it, unless it is
+// larger than anything that belongs here. os.Root.RemoveAll holds a descriptor
+// for each level, so that directories nested by the thousand leave none to the
+// rest of the host.
+func removeTree(dir *os.Root, name string) error {
+	left := maxRemoved
+	return removeLevel(dir, name, maxDepth, &left)
+}
+
+func removeLevel(dir *os.Root, name string, depth int, left *int) error {
+	if *left--; *left < 0 {
+		return errLargeTree
+	}
+	err := dir.Remove(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if depth == 0 {
+		return errLargeTree
+	}
+	sub, openErr := openReal(dir, name)
+	if openErr != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := each(sub, func(name string) error { return removeLevel(sub, name, depth-1, left) }); err != nil {
+		return err
+	}
+	return dir.Remove(name)
 }
 
 // entriesOf lists a directory without following links.

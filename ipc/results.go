@@ -84,13 +84,14 @@ func (s *Spool) Exists(folder, name string) bool {
 	}) == nil
 }
 
-// RemoveStaged removes files/<id> and all below it.
+// RemoveStaged removes files/<id> and all below it, if that is no more than
+// staging makes.
 func (s *Spool) RemoveStaged(folder, id string) error {
 	g, ok := s.groups[folder]
 	if !ok || !ValidID(id) || isRequest(id) {
 		return fmt.Errorf("remove staged files: %s is not in group %s", quote(id), folder)
 	}
-	return g.dirs.in(inFiles, func(dir *os.Root) error { return dir.RemoveAll(id) })
+	return g.dirs.in(inFiles, func(dir *os.Root) error { return removeTree(dir, id) })
 }
 
 func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, error) {
@@ -135,7 +136,8 @@ func replaceFile(dir *os.Root, name string, b []byte) error {
 	if err == nil {
 		err = dir.Rename(tmp, name)
 		if info, lerr := dir.Lstat(name); err != nil && lerr == nil && info.IsDir() {
-			if err = dir.RemoveAll(name); err == nil {
+			// What is in it is not ours to go through here.
+			if err = dir.Rename(name, temporary()); err == nil {
 				err = dir.Rename(tmp, name)
 			}
 		}
