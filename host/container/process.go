@@ -145,6 +145,7 @@ func (s *process) run(started chan<- error) {
 	defer runtime.UnlockOSThread()
 	defer s.closeFiles()
 
+	keepDescriptors()
 	err := s.cmd.Start()
 	started <- err
 	if err != nil {

@@ -3,6 +3,7 @@ package container
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,6 +19,12 @@ import (
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
+
+// keepDescriptors makes every open descriptor but the standard three end at
+// the child's exec. Go opens none that would not; whoever started the host, or
+// a library in another language, may have (CVE-2024-21626 was such a one).
+// Where the kernel does not know the call, before 5.11, nothing is lost.
+func keepDescriptors() { _ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }
 
 // reap waits for the child to end, calls killAll while its process id cannot
 // belong to anybody else yet, and then collects it.
