@@ -108,3 +108,26 @@ func TestReasonIsJSONForOtherTools(t *testing.T) {
 		}
 	}
 }
+
+// A group whose folder begins as another's must not be able to replace what
+// the operator finds of the other's.
+func TestTwoGroupsOfLikeNamesDoNotShareAnEntry(t *testing.T) {
+	dir := prepare(t, "a", "a-b")
+	q := &quarantine{base: &base{path: dir}}
+	defer q.base.close()
+	for folder, request := range map[string]string{"a": "b-x", "a-b": "x"} {
+		x := Quarantined{Folder: folder, Request: request, Code: "x", Attempts: 1, Written: time.Unix(1, 0)}
+		if err := q.add(x, request+".json", []byte(folder+"'s")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := ListErrors(dir)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("entries: %+v, %v", all, err)
+	}
+	for _, x := range all {
+		if _, body, err := ReadError(dir, x.Name); err != nil || len(body) != len(x.Folder)+2 || x.Attempts != 1 {
+			t.Errorf("%+v has the body %q, %v", x, body, err)
+		}
+	}
+}

@@ -87,7 +87,10 @@ func (q *quarantine) find(dir *os.Root, stem string, x *Quarantined) (known bool
 	x.Name = stem
 	for i := 2; ; i++ {
 		old, err := readReason(dir, x.Name)
-		if err == nil && old.Written.Equal(x.Written) && old.Size == x.Size && old.Code == x.Code {
+		// Folder and request are compared too: a hyphen in a group's folder
+		// makes a-b with x and a with b-x the same name.
+		same := err == nil && old.Folder == x.Folder && old.Request == x.Request
+		if same && old.Written.Equal(x.Written) && old.Size == x.Size && old.Code == x.Code {
 			x.First, x.Attempts = old.First, old.Attempts+1
 			return true
 		}
