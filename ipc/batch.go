@@ -159,7 +159,7 @@ func (s *Spool) reject(b *batch, d Drop, info fs.FileInfo, r *Refusal) bool {
 		b.later = append(b.later, d.Name)
 		return false
 	}
-	s.log.Warn("request refused", "group", g.folder, "request", q.Request, "code", r.Code, "reason", r.Message)
+	s.tell(g, q)
 	if ValidID(d.ID) {
 		res := Result{ID: d.ID, Status: Refused, Code: r.Code, Message: r.Message, Hint: r.Hint, Parts: r.Parts}
 		if err := s.WriteResult(g.folder, res); err != nil {
@@ -168,6 +168,23 @@ func (s *Spool) reject(b *batch, d Drop, info fs.FileInfo, r *Refusal) bool {
 	}
 	b.settle(d.Name, info)
 	return true
+}
+
+// maxTold is how many refusals of a group the log takes in a minute: thousands
+// a second would cost a container nothing and the host its disk.
+const maxTold = 60
+
+// tell writes a refusal to the log, or counts it.
+func (s *Spool) tell(g *group, q Quarantined) {
+	if now := time.Now(); now.Sub(g.toldSince) >= time.Minute {
+		if more := g.refusals - maxTold; more > 0 {
+			s.log.Warn("more requests were refused; the errors folder has the latest", "group", g.folder, "count", more)
+		}
+		g.toldSince, g.refusals = now, 0
+	}
+	if g.refusals++; g.refusals <= maxTold {
+		s.log.Warn("request refused", "group", g.folder, "request", q.Request, "code", q.Code, "reason", q.Message)
+	}
 }
 
 // settle marks a request as handled until it is unlinked.

@@ -42,6 +42,9 @@ type group struct {
 	later   map[string]*waiting
 	watched [2]watchMark
 	problem string // told to the log already
+
+	toldSince time.Time // refusals told to the log since then
+	refusals  int       // since then
 }
 
 // waiting is a request that was put off.

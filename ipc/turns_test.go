@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -100,4 +101,26 @@ func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
 			t.Errorf("left: %v", left)
 		}
 	})
+}
+
+func TestAFloodOfNonsenseDoesNotFillTheLog(t *testing.T) {
+	const flood = 3 * maxTold
+	dir := prepare(t, "fam", "work")
+	for i := range flood {
+		drop(t, dir, "fam", fmt.Sprintf("%04d.json", i), "{")
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam", "work"}})
+	q.none("fam")
+	drop(t, dir, "work", "bad.json", "{")
+	q.none("work")
+	log := q.log.String()
+	if n := strings.Count(log, "group=fam"); n != maxTold {
+		t.Errorf("the log has %d lines of %d refusals", n, flood)
+	}
+	if !strings.Contains(log, "group=work") {
+		t.Error("another group's refusal is not told")
+	}
+	if n := len(q.entries()); n != flood+1 {
+		t.Errorf("%d entries in the errors folder", n)
+	}
 }

@@ -123,7 +123,7 @@ func (b *Bridge) record(ctx context.Context, drops []ipc.Drop, batch *batch, ver
 			continue
 		}
 		b.discard(d)
-		b.Log.Info("request withdrawn", "group", d.Folder, "request", d.Request)
+		b.Log.Debug("request withdrawn", "group", d.Folder, "request", d.Request)
 	}
 	if len(standing) == 0 {
 		return
