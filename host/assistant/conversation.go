@@ -93,15 +93,24 @@ func (c *conversation) giveBack(records []*record) {
 	slices.SortFunc(c.kept, func(a, b *record) int { return strings.Compare(a.name, b.name) })
 }
 
-// surplus takes the oldest of what does not call the assistant, beyond limit
-// messages and as many notices, out of kept.
+// maxCalls is how many messages wait that call the assistant. It is more than
+// one prompt has room for, so that none is lost which the assistant would see.
+const maxCalls = 1000
+
+// surplus takes the oldest out of kept: of what does not call the assistant,
+// beyond limit messages and as many notices, and of what does beyond maxCalls,
+// so that a member who writes without end fills neither disk nor memory.
 func (c *conversation) surplus(limit int) (out []*record) {
 	count := map[kind]int{}
 	for _, r := range c.kept {
 		count[r.Kind]++
 	}
 	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool {
-		if r.calls() || count[r.Kind] <= limit {
+		most := limit
+		if r.calls() {
+			most = maxCalls
+		}
+		if count[r.Kind] <= most {
 			return false
 		}
 		count[r.Kind]--

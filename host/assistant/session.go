@@ -208,6 +208,7 @@ func (s *session) endTurn() {
 		s.rest()
 	default:
 		s.timer.Reset(s.turnTime)
+		signal(s.c.nudge) // there may be room for another follow-up
 	}
 }
 
@@ -234,6 +235,10 @@ func (s *session) rest() {
 	signal(s.c.nudge)
 }
 
+// maxInputs is how many follow-ups an assistant gets in one turn. What comes
+// then waits for the next, where as many messages as a prompt holds are kept.
+const maxInputs = 32
+
 // attend makes room where that is asked for, or hands over what waits.
 func (s *session) attend() {
 	if s.doing >= closing {
@@ -243,7 +248,7 @@ func (s *session) attend() {
 	yield := s.c.yielding && s.doing == resting
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
-	if !yield && s.c.urgent() {
+	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() {
 		records, s.c.kept, s.c.resting = s.c.kept, nil, false
 	}
 	s.m.mu.Unlock()
