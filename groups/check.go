@@ -211,6 +211,14 @@ func (c *checker) groups() {
 }
 
 func (c *checker) rate(key string, g *Group) {
+	for kind, size := range c.cfg.Limits.Files {
+		if own, set := g.Limits[kind]; !set || own > size {
+			if g.Limits == nil {
+				g.Limits = KindLimits{}
+			}
+			g.Limits[kind] = size
+		}
+	}
 	g.Rate.PerMinute = cmp.Or(g.Rate.PerMinute, c.cfg.Limits.Rate.PerMinute)
 	g.Rate.Burst = cmp.Or(g.Rate.Burst, c.cfg.Limits.Rate.Burst)
 	c.positive(key+".rate.per_minute", int64(g.Rate.PerMinute))

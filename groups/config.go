@@ -91,7 +91,7 @@ type Limits struct {
 	Assistants  int        `yaml:"assistants"`   // running at once
 	Retry       Retry      `yaml:"retry"`        // of sends that failed for the moment
 	FreeDisk    Size       `yaml:"free_disk"`    // below which nothing more is accepted
-	KeepResults Duration   `yaml:"keep_results"` // after they are final
+	KeepResults Duration   `yaml:"keep_results"` // settled deliveries, their results, and the bytes of those that failed
 	KeepErrors  Duration   `yaml:"keep_errors"`  // in the errors folder; 0: for ever
 }
 
@@ -118,7 +118,7 @@ func defaults() Config {
 			Assistants:  5,
 			Retry:       Retry{MaxAge: 24 * 3600e9, First: 1e9, Max: 300e9},
 			FreeDisk:    1 << 30,
-			KeepResults: 24 * 3600e9,
+			KeepResults: 7 * 24 * 3600e9,
 			KeepErrors:  30 * 24 * 3600e9,
 		},
 	}

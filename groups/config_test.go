@@ -129,8 +129,8 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	}
 	want := []groups.Group{
 		{Name: "007", Folder: "007", Chat: "web:a", Main: true, Trigger: "@Bee", Assistant: "one",
-			Limits: groups.KindLimits{"image": 10e6, "video": 30}, Rate: groups.Rate{PerMinute: 20, Burst: 3}},
-		{Name: "Two", Folder: "two", Chat: "1@g.us", Rate: groups.Rate{PerMinute: 20, Burst: 10},
+			Limits: groups.KindLimits{"audio": 1e6, "image": 10e6, "video": 30}, Rate: groups.Rate{PerMinute: 20, Burst: 3}},
+		{Name: "Two", Folder: "two", Chat: "1@g.us", Rate: groups.Rate{PerMinute: 20, Burst: 10}, Limits: groups.KindLimits{"audio": 1e6},
 			Mounts: []groups.Extra{{Name: "pub", Host: filepath.Join(real, "share"), Write: true}}},
 	}
 	if diff := cmp.Diff(want, cfg.Groups); diff != "" {
@@ -169,5 +169,23 @@ func TestLoadReadsAFile(t *testing.T) {
 	write(t, strings.Repeat("# x\n", 1<<19), dir, "large.yaml")
 	if _, err := groups.Load(filepath.Join(dir, "large.yaml")); err == nil || !strings.Contains(err.Error(), "1 MiB") {
 		t.Errorf("Load of a large file: %v", err)
+	}
+}
+
+func TestLimitsForAllAreAGroupsOwnWhereTheyAreTighter(t *testing.T) {
+	cfg, err := groups.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(`
+limits: {files: {image: 5MB, video: 9MB}}
+groups:
+- {folder: a, chat: "web:a", limits: {image: 1MB, video: 20MB}}
+- {folder: b, chat: "web:b"}
+`), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(groups.KindLimits{"image": 1e6, "video": 9e6}, cfg.Groups[0].Limits); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(groups.KindLimits{"image": 5e6, "video": 9e6}, cfg.Groups[1].Limits); diff != "" {
+		t.Error(diff)
 	}
 }

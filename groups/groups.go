@@ -34,7 +34,7 @@ type Group struct {
 	Trigger   string     `yaml:"trigger"`   // the word that calls the assistant; empty: every message does
 	Assistant string     `yaml:"assistant"` // the name of an entry under assistants:; empty: none
 	Mounts    []Extra    `yaml:"mounts"`    // further directories, each from the operator's allowlist
-	Limits    KindLimits `yaml:"limits"`    // bytes per media kind, tighter than the channel's; may be nil
+	Limits    KindLimits `yaml:"limits"`    // bytes per media kind, tighter than the channel's; Load adds those of limits.files; may be nil
 	Rate      Rate       `yaml:"rate"`      // sends; Load fills in what limits: says where it is zero
 }
 

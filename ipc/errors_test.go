@@ -131,3 +131,26 @@ func TestTwoGroupsOfLikeNamesDoNotShareAnEntry(t *testing.T) {
 		}
 	}
 }
+
+func TestOldEntriesLeaveTheErrorsFolder(t *testing.T) {
+	dir := prepare(t, "fam")
+	q := &quarantine{base: &base{path: dir}}
+	now := time.Now()
+	for name, last := range map[string]time.Time{"old": now.Add(-31 * 24 * time.Hour), "young": now.Add(-29 * 24 * time.Hour)} {
+		if err := q.add(Quarantined{Folder: "fam", Request: name, Code: CodeMalformed, Last: last}, name+suffix, []byte("{")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		age  time.Duration
+		left int
+	}{{0, 2}, {30 * 24 * time.Hour, 1}, {time.Hour, 0}} {
+		if err := q.expire(c.age); err != nil {
+			t.Fatal(err)
+		}
+		all, err := ListErrors(dir)
+		if err != nil || len(all) != c.left {
+			t.Errorf("kept for %v: %d entries, %v; want %d", c.age, len(all), err, c.left)
+		}
+	}
+}

@@ -14,7 +14,6 @@ import (
 const (
 	pruneEvery = 256 // results written to one group
 	maxResults = 1000
-	resultAge  = 7 * 24 * time.Hour
 	stagedAge  = 24 * time.Hour
 )
 
@@ -27,6 +26,9 @@ func (s *Spool) prune(ctx context.Context) {
 				return
 			}
 			s.pruneGroup(g)
+		}
+		if err := s.errors.expire(s.opts.KeepErrors); err != nil {
+			s.log.Warn("old entries of the errors folder stay", "error", err)
 		}
 		hour := time.After(time.Hour)
 		for waiting := true; waiting; {
@@ -54,7 +56,7 @@ func (s *Spool) pruneGroup(g *group) {
 	defer g.dirs.close()
 	// What cannot be pruned now can be in an hour; list tells of a directory
 	// that cannot be used at all.
-	_ = g.dirs.in(inResults, pruneResults)
+	_ = g.dirs.in(inResults, s.pruneResults)
 	waiting := true
 	_ = g.dirs.in(inMessages, func(dir *os.Root) error {
 		found := false
@@ -70,7 +72,7 @@ func (s *Spool) pruneGroup(g *group) {
 	}
 }
 
-func pruneResults(dir *os.Root) error {
+func (s *Spool) pruneResults(dir *os.Root) error {
 	entries, err := entriesOf(dir)
 	if err != nil {
 		return err
@@ -78,7 +80,7 @@ func pruneResults(dir *os.Root) error {
 	slices.SortFunc(entries, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for i, e := range entries {
 		age := time.Since(e.ModTime())
-		if i >= maxResults || age > resultAge || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
+		if i >= maxResults || age > s.opts.KeepResults || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
 			if err := removeTree(dir, e.Name()); err != nil {
 				return err
 			}

@@ -133,6 +133,36 @@ func (q *quarantine) trim(dir *os.Root, folder string) {
 	q.entries[folder] = slices.Clip(mine)
 }
 
+// expire lets go of the entries that are older than age; 0 keeps them.
+func (q *quarantine) expire(age time.Duration) error {
+	if age <= 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	root, err := q.base.open()
+	if err != nil {
+		return err
+	}
+	dir, err := openReal(root, ErrorsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open errors folder: %w", err)
+	}
+	defer dir.Close()
+	if err := q.load(dir); err != nil { // an operator may have retried or dropped some
+		return err
+	}
+	for folder, mine := range q.entries {
+		q.entries[folder] = slices.DeleteFunc(mine, func(x Quarantined) bool {
+			return time.Since(x.Last) > age && dropEntry(dir, x.Name) == nil
+		})
+	}
+	return nil
+}
+
 func dropEntry(dir *os.Root, name string) error {
 	for _, end := range []string{suffix, reasonSuffix} {
 		if err := dir.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -42,14 +42,17 @@ type SpoolOptions struct {
 	Folders []string // of the groups that are served; each a ValidID
 	Handler Handler
 
-	Log     *slog.Logger                       // nil: none
-	Trace   func(folder, request, step string) // "read", "unlinked", "result"; nil: none
-	Rescan  time.Duration                      // between two looks by itself; 0: 5 s
-	Poll    bool                               // do not rely on events at all, as for NFS: look every second
-	Workers int                                // groups that are handled at once; 0: 4
-	Batch   int                                // requests in one call of the Handler; 0: 64
-	watcher func() (*fsnotify.Watcher, error)  // for tests; nil: fsnotify.NewWatcher
-	list    int                                // names of a group kept in memory; 0: 16384
+	Log         *slog.Logger                       // nil: none
+	Trace       func(folder, request, step string) // "read", "unlinked", "result"; nil: none
+	Rescan      time.Duration                      // between two looks by itself; 0: 5 s
+	Poll        bool                               // do not rely on events at all, as for NFS: look every second
+	Workers     int                                // groups that are handled at once; 0: 4
+	Batch       int                                // requests in one call of the Handler; 0: 64
+	KeepResults time.Duration                      // after their last change; 0: 7 days. At most 1000 of a group stay
+	KeepErrors  time.Duration                      // entries of the errors folder; 0: for ever. At most 1000 and 64 MiB of a group stay
+
+	watcher func() (*fsnotify.Watcher, error) // for tests; nil: fsnotify.NewWatcher
+	list    int                               // names of a group kept in memory; 0: 16384
 }
 
 // Spool is the host's end of the queue. It reads each request once, hands it
@@ -83,6 +86,9 @@ func NewSpool(o SpoolOptions) *Spool {
 	}
 	if o.Batch <= 0 {
 		o.Batch = 64
+	}
+	if o.KeepResults <= 0 {
+		o.KeepResults = 7 * 24 * time.Hour
 	}
 	if o.list <= 0 {
 		o.list = 16384
