@@ -94,6 +94,9 @@ func (h *host) assistantOptions() assistant.Options {
 		Say: func(ctx context.Context, folder string, _ groups.JID, text, key string) error {
 			return h.bridge.Say(ctx, folder, text, key)
 		},
+		Room: func(folder string) error {
+			return h.outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
+		},
 		SentSince: h.acceptedSince,
 		Typing: func(ctx context.Context, chat groups.JID, on bool) {
 			if t, ok := h.channelOf(chat).(channel.Typing); ok {

@@ -60,6 +60,11 @@ type Options struct {
 	// again, also after a restart, must not say it twice.
 	Say func(ctx context.Context, folder string, chat groups.JID, text, key string) error
 
+	// Room says why no further answer of the group's may be kept now, which
+	// passes. An answer waits for it; the host's own words do not. Nil: there
+	// always is.
+	Room func(folder string) error
+
 	// SentSince says whether anything that the group's assistant or this
 	// package sent was accepted at or after the time.
 	SentSince func(folder string, since time.Time) bool
@@ -107,6 +112,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Plan == nil {
 		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
+	}
+	if o.Room == nil {
+		o.Room = func(string) error { return nil }
 	}
 	if o.Typing == nil {
 		o.Typing = func(context.Context, groups.JID, bool) {}

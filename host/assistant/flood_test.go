@@ -1,10 +1,15 @@
 package assistant_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/assistant"
 )
 
 func TestAMemberWhoWritesWithoutEndIsBounded(t *testing.T) {
@@ -41,4 +46,40 @@ func TestAMemberWhoWritesWithoutEndIsBounded(t *testing.T) {
 			t.Error("another assistant was started, or messages are left")
 		}
 	})
+}
+
+func TestAnswersWaitForRoomInTheOutboxAndNotForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		full time.Duration
+		want []string
+	}{
+		"a while":  {time.Minute, []string{"answer"}},
+		"for ever": {time.Hour, []string{"The assistant stopped unexpectedly. It is being started again."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				room := time.Now().Add(c.full)
+				w := newWorld(t, func(o *assistant.Options) {
+					o.Room = func(string) error {
+						if time.Now().Before(room) {
+							return errors.New("64 messages of this group are still waiting")
+						}
+						return nil
+					}
+				})
+				w.run()
+				w.write("family", "1", "hello")
+				a := w.runtime.next()
+				a.says("answer")
+				if texts := w.texts(); len(texts) != 0 {
+					t.Errorf("said without room: %q", texts)
+				}
+				time.Sleep(10 * time.Minute)
+				if diff := cmp.Diff(c.want, w.texts()); diff != "" {
+					t.Error(diff)
+				}
+				a.exit(nil)
+			})
+		})
+	}
 }

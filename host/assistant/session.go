@@ -31,6 +31,9 @@ const (
 	replyEvery = 3 * time.Second
 )
 
+// roomPatience is how long an answer waits for room in the outbox.
+const roomPatience = 5 * time.Minute
+
 // session is one run of a group's assistant, from its start until it has
 // ended. One goroutine, which Manager.Run owns, does everything in it.
 type session struct {
@@ -185,8 +188,29 @@ func (s *session) reply(ctx context.Context, text string) error {
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // ends early when the host does
 	}
+	if err := s.awaitRoom(ctx); err != nil {
+		return err
+	}
 	s.replies++
 	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
+}
+
+// awaitRoom holds an answer back while too much of the group's waits to be
+// sent: one whose platform is away would pile them up without end.
+func (s *session) awaitRoom(ctx context.Context) error {
+	patience := time.After(roomPatience)
+	for {
+		err := s.m.o.Room(s.c.group.Folder)
+		if err == nil || ctx.Err() != nil { // the last words of a host that ends are kept
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-patience:
+			return err
+		case <-ctx.Done():
+		}
+	}
 }
 
 func (s *session) endTurn() {
