@@ -1,0 +1,138 @@
+package whatsapp
+
+import (
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// voiceMIME is what makes the apps play a voice note.
+const voiceMIME = "audio/ogg; codecs=opus"
+
+// mediaType is the set of keys under which a form is encrypted.
+func (f form) mediaType() whatsmeow.MediaType {
+	switch f {
+	case formImage, formSticker:
+		return whatsmeow.MediaImage
+	case formVideo, formGIF:
+		return whatsmeow.MediaVideo
+	case formAudio, formVoice:
+		return whatsmeow.MediaAudio
+	}
+	return whatsmeow.MediaDocument
+}
+
+// takesCaption says whether a form has a place for text.
+func (f form) takesCaption() bool { return f != formAudio && f != formVoice && f != formSticker }
+
+// textMessage is a plain text, or one with what it answers.
+func textMessage(text string, about *waE2E.ContextInfo) *waE2E.Message {
+	if about == nil {
+		return &waE2E.Message{Conversation: proto.String(text)}
+	}
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: about}}
+}
+
+// attachment is all that a file's message is made of.
+type attachment struct {
+	file    *channel.File
+	form    form
+	caption string
+	facts   facts
+	up      whatsmeow.UploadResponse
+	about   *waE2E.ContextInfo // what it answers; may be nil
+	now     time.Time
+}
+
+func (a attachment) message() *waE2E.Message {
+	switch a.form {
+	case formImage:
+		return &waE2E.Message{ImageMessage: a.image()}
+	case formVideo, formGIF:
+		return &waE2E.Message{VideoMessage: a.video()}
+	case formAudio, formVoice:
+		return &waE2E.Message{AudioMessage: a.audio()}
+	case formSticker:
+		return &waE2E.Message{StickerMessage: a.sticker()}
+	}
+	m := &waE2E.Message{DocumentMessage: a.document()}
+	if a.caption == "" {
+		return m
+	}
+	// The apps show a document's caption only inside this wrapping.
+	return &waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{Message: m}}
+}
+
+func (a attachment) image() *waE2E.ImageMessage {
+	return &waE2E.ImageMessage{
+		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
+		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
+		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.width), Height: known(a.facts.height),
+		JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+	}
+}
+
+func (a attachment) video() *waE2E.VideoMessage {
+	v := &waE2E.VideoMessage{
+		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
+		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
+		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.width), Height: known(a.facts.height),
+		Seconds: known(a.facts.seconds), JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+	}
+	if a.form == formGIF {
+		v.GifPlayback = proto.Bool(true)
+	}
+	return v
+}
+
+func (a attachment) audio() *waE2E.AudioMessage {
+	m := &waE2E.AudioMessage{
+		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
+		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
+		Mimetype: &a.file.MIME, Seconds: known(a.facts.seconds), ContextInfo: a.about,
+	}
+	if a.form == formVoice {
+		m.Mimetype, m.PTT, m.Waveform = proto.String(voiceMIME), proto.Bool(true), a.facts.waveform
+	}
+	return m
+}
+
+func (a attachment) sticker() *waE2E.StickerMessage {
+	return &waE2E.StickerMessage{
+		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
+		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
+		Mimetype: &a.file.MIME, Width: known(a.facts.width), Height: known(a.facts.height), IsAnimated: proto.Bool(a.facts.animated),
+		ContextInfo: a.about,
+	}
+}
+
+func (a attachment) document() *waE2E.DocumentMessage {
+	name := a.file.Name
+	if name == "" {
+		name = "file"
+	}
+	return &waE2E.DocumentMessage{
+		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
+		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
+		Mimetype: &a.file.MIME, FileName: &name, Title: &name, Caption: optional(a.caption), PageCount: known(a.facts.pages),
+		JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+	}
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func known(n uint32) *uint32 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,96 @@
+package whatsapp
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// contextOf is what a message says of itself, or nil.
+func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
+	for _, c := range []*waE2E.ContextInfo{
+		m.GetExtendedTextMessage().GetContextInfo(), m.GetImageMessage().GetContextInfo(), m.GetVideoMessage().GetContextInfo(),
+		m.GetAudioMessage().GetContextInfo(), m.GetDocumentMessage().GetContextInfo(), m.GetStickerMessage().GetContextInfo(),
+		m.GetLocationMessage().GetContextInfo(), m.GetContactMessage().GetContextInfo(),
+	} {
+		if c != nil {
+			return c
+		}
+	}
+	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
+		return contextOf(w)
+	}
+	return nil
+}
+
+// textOf is what a person reads in a message: its text, its caption, or words
+// for what has neither and is no file.
+func textOf(m *waE2E.Message) string {
+	for _, s := range []string{
+		m.GetConversation(), m.GetExtendedTextMessage().GetText(), m.GetImageMessage().GetCaption(),
+		m.GetVideoMessage().GetCaption(), m.GetDocumentMessage().GetCaption(),
+	} {
+		if s != "" {
+			return s
+		}
+	}
+	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
+		return textOf(w)
+	}
+	if l := m.GetLocationMessage(); l != nil {
+		return strings.TrimSpace(fmt.Sprintf("Location: %.6f, %.6f %s %s", l.GetDegreesLatitude(), l.GetDegreesLongitude(), l.GetName(), l.GetAddress()))
+	}
+	if c := m.GetContactMessage(); c != nil {
+		return "Contact: " + c.GetDisplayName() + "\n" + c.GetVcard()
+	}
+	return ""
+}
+
+// downloadable is the file in a message and what it claims to be; nil without one.
+func downloadable(m *waE2E.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
+	info := func(kind media.Kind, mime, name string, size uint64) media.Info {
+		mime, _, _ = strings.Cut(mime, ";")
+		mime = strings.ToLower(strings.TrimSpace(mime))
+		if mime == "" {
+			mime = "application/octet-stream"
+		}
+		if name == "" {
+			name = fmt.Sprintf("%s-%s%s", kind, at.UTC().Format("20060102-150405"), media.ExtensionFor(mime))
+		}
+		return media.Info{Name: media.SafeName(name), Kind: kind, MIME: mime, Size: int64(min(size, 1<<62))}
+	}
+	switch {
+	case m.GetImageMessage() != nil:
+		i := m.GetImageMessage()
+		return i, info(media.Image, i.GetMimetype(), "", i.GetFileLength())
+	case m.GetVideoMessage() != nil:
+		v := m.GetVideoMessage()
+		f := info(media.Video, v.GetMimetype(), "", v.GetFileLength())
+		f.Loop = v.GetGifPlayback()
+		return v, f
+	case m.GetAudioMessage() != nil:
+		a, kind := m.GetAudioMessage(), media.Audio
+		if a.GetPTT() {
+			kind = media.Voice
+		}
+		return a, info(kind, a.GetMimetype(), "", a.GetFileLength())
+	case m.GetDocumentMessage() != nil:
+		d := m.GetDocumentMessage()
+		name := d.GetFileName()
+		if name == "" {
+			name = d.GetTitle()
+		}
+		return d, info(media.Document, d.GetMimetype(), name, d.GetFileLength())
+	case m.GetStickerMessage() != nil:
+		s := m.GetStickerMessage()
+		return s, info(media.Sticker, s.GetMimetype(), "", s.GetFileLength())
+	case m.GetDocumentWithCaptionMessage().GetMessage() != nil:
+		return downloadable(m.GetDocumentWithCaptionMessage().GetMessage(), at)
+	}
+	return nil, media.Info{}
+}

@@ -1,0 +1,69 @@
+package whatsapp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"unicode/utf8"
+
+	waLog "go.mau.fi/whatsmeow/util/log"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// maxLogged is the longest text of the library that reaches the log, in bytes.
+const maxLogged = 400
+
+// What the library writes may hold whole stanzas, and in them tokens, keys and
+// pairing codes. The first two patterns take those out; digits of people's
+// numbers are shortened by the third.
+var (
+	stanza = regexp.MustCompile(`(?s)<[a-zA-Z/].*>`)
+	secret = regexp.MustCompile(`[0-9a-zA-Z+/=_,@-]{40,}`)
+	number = regexp.MustCompile(`\b([0-9]{3})[0-9]{3,}([0-9]{2})([.:@])`)
+)
+
+// libraryLog passes the library's log on: its debug messages not at all,
+// since those are the stanzas themselves.
+type libraryLog struct {
+	log    *slog.Logger
+	module string
+}
+
+var _ waLog.Logger = libraryLog{}
+
+func (l libraryLog) Debugf(string, ...any) {}
+
+func (l libraryLog) Infof(msg string, args ...any)  { l.write(slog.LevelDebug, msg, args) }
+func (l libraryLog) Warnf(msg string, args ...any)  { l.write(slog.LevelInfo, msg, args) }
+func (l libraryLog) Errorf(msg string, args ...any) { l.write(slog.LevelWarn, msg, args) }
+
+func (l libraryLog) Sub(module string) waLog.Logger {
+	if l.module != "" {
+		module = l.module + "/" + module
+	}
+	return libraryLog{log: l.log, module: module}
+}
+
+func (l libraryLog) write(level slog.Level, msg string, args []any) {
+	if l.log.Enabled(context.Background(), level) {
+		l.log.Log(context.Background(), level, "whatsmeow", "module", l.module, "text", harmless(fmt.Sprintf(msg, args...)))
+	}
+}
+
+// harmless is foreign text without secrets, stanzas and control characters.
+func harmless(s string) string {
+	s = stanza.ReplaceAllString(s, "<…>")
+	s = secret.ReplaceAllString(s, "…")
+	s = number.ReplaceAllString(s, "$1…$2$3")
+	s = media.Printable(s)
+	if len(s) > maxLogged {
+		s = s[:maxLogged]
+		for !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+		s += "…"
+	}
+	return s
+}
