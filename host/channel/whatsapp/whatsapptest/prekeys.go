@@ -1,0 +1,58 @@
+package whatsapptest
+
+import (
+	"go.mau.fi/libsignal/ecc"
+)
+
+// keyBundle is what others need to begin a Signal session with a device that
+// may be offline: its identity, a key signed by it, and one-time keys, each of
+// which is handed out once. The server keeps the nodes as they came.
+type keyBundle struct {
+	registration []byte
+	identity     []byte
+	signed       node   // skey
+	oneTime      []node // key
+}
+
+// prekeys counts, stores and hands out keys. The caller holds the lock.
+func (sess *session) prekeys(n *node) node {
+	own := &sess.device.bundle
+	switch {
+	case has(n, "count"):
+		return result(n, parent("count", attrs{"value": number(len(own.oneTime))}))
+	case has(n, "key"):
+		asked := n.GetChildByTag("key")
+		var users []node
+		for _, user := range asked.GetChildrenByTag("user") {
+			users = append(users, sess.srv.handOut(&user))
+		}
+		return result(n, parent("list", nil, users...))
+	case text(n, "type") == "set" && has(n, "list"):
+		list := n.GetChildByTag("list")
+		own.registration = content(n, "registration")
+		own.identity = content(n, "identity")
+		own.signed = n.GetChildByTag("skey")
+		own.oneTime = append(own.oneTime, list.GetChildrenByTag("key")...)
+		sess.srv.happened()
+	}
+	return result(n)
+}
+
+// handOut gives one device's bundle, its next one-time key in it. The address
+// is echoed: clients look their question up by it.
+func (s *Server) handOut(user *node) node {
+	jid := address(user, "jid")
+	d := s.find(jid)
+	if d == nil {
+		return parent("user", attrs{"jid": jid}, parent("error", attrs{"code": "404", "text": "item-not-found"}))
+	}
+	b := &d.bundle
+	parts := []node{
+		leaf("registration", b.registration), leaf("type", []byte{ecc.DjbType}), leaf("identity", b.identity), b.signed,
+	}
+	if len(b.oneTime) > 0 {
+		parts = append(parts, b.oneTime[0])
+		b.oneTime = b.oneTime[1:]
+	}
+	return parent("user", attrs{"jid": jid, "t": stamp()}, parts...)
+}
