@@ -55,13 +55,18 @@ func (c *checker) channels() {
 	if !c.has("channels") {
 		c.cfg.Channels.Web = newWeb()
 	}
-	web := c.cfg.Channels.Web
-	if web == nil {
-		if c.cfg.Channels == (Channels{}) {
-			c.bad("channels", "no channel is named", "write web: below it, or leave channels: out")
-		}
-		return
+	if c.cfg.Channels == (Channels{}) {
+		c.bad("channels", "no channel is named", "write web: or whatsapp: below it, or leave channels: out")
 	}
+	if web := c.cfg.Channels.Web; web != nil {
+		c.web(web)
+	}
+	if w := c.cfg.Channels.WhatsApp; w != nil {
+		c.whatsapp(w)
+	}
+}
+
+func (c *checker) web(web *Web) {
 	c.token("channels.web.token", &web.Token, web.TokenFile)
 	host, port, err := net.SplitHostPort(web.Listen)
 	if err != nil || port == "" {
@@ -74,6 +79,15 @@ func (c *checker) channels() {
 		c.bad("channels.web.url", fmt.Sprintf("%q is no web address", web.URL), "write it whole, such as https://chat.example.org")
 	}
 	c.positive("channels.web.upload", int64(web.Upload))
+}
+
+func (c *checker) whatsapp(w *WhatsApp) {
+	c.label("channels.whatsapp.device", w.Device)
+	c.kinds("channels.whatsapp.files", w.Files)
+	for key, r := range map[string]Rate{"rate": w.Rate, "account": w.Account} {
+		c.positive("channels.whatsapp."+key+".per_minute", int64(r.PerMinute))
+		c.positive("channels.whatsapp."+key+".burst", int64(r.Burst))
+	}
 }
 
 func newWeb() *Web {

@@ -226,6 +226,9 @@ func (c *checker) readSecret(key, path string) Secret {
 // secretsHidden refuses a secret that lies where a container sees it.
 func (c *checker) secretsHidden() {
 	seen := []string{c.cfg.Layout().Groups(), c.cfg.Layout().IPCDir()}
+	if l := c.cfg.Layout(); l.V1 {
+		seen = append(seen, l.sessions())
+	}
 	for _, g := range c.cfg.Groups {
 		if g.Main && c.cfg.Project != "" {
 			seen = append(seen, c.cfg.Project)

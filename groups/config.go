@@ -39,7 +39,17 @@ type Metrics struct {
 
 // Channels are the chat platforms to connect to; nil is one that is off.
 type Channels struct {
-	Web *Web `yaml:"web"`
+	Web      *Web      `yaml:"web"`
+	WhatsApp *WhatsApp `yaml:"whatsapp"`
+}
+
+// WhatsApp is a linked device of somebody's account; "longshore pair whatsapp"
+// links it.
+type WhatsApp struct {
+	Device  string     `yaml:"device"`  // as the phone lists it under linked devices
+	Files   KindLimits `yaml:"files"`   // bytes per media kind, instead of what its apps take
+	Rate    Rate       `yaml:"rate"`    // messages to one chat
+	Account Rate       `yaml:"account"` // messages to all chats together
 }
 
 // Web is the chat page that the host serves itself.
@@ -197,4 +207,10 @@ func Parse(name string, b []byte, env func(string) string) (*Config, error) {
 		return nil, err
 	}
 	return &cfg, nil
+}
+
+func (w *WhatsApp) setDefaults() {
+	w.Device = "Longshore"
+	w.Rate = Rate{PerMinute: 12, Burst: 10}
+	w.Account = Rate{PerMinute: 30, Burst: 20}
 }

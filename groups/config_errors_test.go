@@ -52,6 +52,7 @@ var configErrors = []struct {
 	{"a bad size", "limits:\n  outbox: 3 apples\n", []string{`2|limits.outbox|no size`}},
 	{"a bad duration", "limits:\n  wait: -3s\n  keep_errors: 3 days\n", []string{`2|limits.wait|no duration`, `3|limits.keep_errors|no duration`}},
 	{"an unknown level", "log:\n  level: loud\n  format: xml\n", []string{`2|log.level|unknown`, `3|log.format|unknown`}},
+	{"bad numbers for WhatsApp", "channels:\n  whatsapp:\n    files: {films: 1MB}\n    rate: {per_minute: -1}\n    account: {burst: 0}\n", []string{`3|channels.whatsapp.files.films|no kind`, `4|channels.whatsapp.rate.per_minute|above 0`, `5|channels.whatsapp.account.burst|above 0`}},
 	{"metrics for everybody", "metrics:\n  listen: 0.0.0.0:9420\n", []string{`2|metrics.listen|no loopback`}},
 	{"no channel", "channels: {}\n", []string{`1|channels|no channel`}},
 	{"no address", "channels:\n  web:\n    listen: here\n    url: there\n", []string{`3|channels.web.listen|no address`, `4|channels.web.url|no web address`}},

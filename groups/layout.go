@@ -59,6 +59,14 @@ func (l Layout) Channel(name string) string { return filepath.Join(l.own(), name
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 
+// Session is where the agent CLI in NanoClaw v1's image keeps a group's
+// conversations; v1's layout alone has it.
+func (l Layout) Session(folder string) string {
+	return filepath.Join(l.sessions(), folder, ".claude")
+}
+
+func (l Layout) sessions() string { return filepath.Join(l.own(), "sessions") }
+
 // own is where the host keeps what NanoClaw v1 has no place for.
 func (l Layout) own() string {
 	if l.V1 {

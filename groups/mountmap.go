@@ -24,7 +24,10 @@ import (
 //
 // The content may change while it is read. The parents of a mounted directory
 // must not be writable by the agent; the mounted directory's own name is
-// checked on each Open. A network file system that hangs, hangs Open.
+// checked on each Open. In v1's layout the agent may write in the one parent of
+// the queue's leaves, whose name it cannot change: a leaf that it exchanges for
+// a link is not followed, one that it exchanges for another directory can only
+// be a directory of its own. A network file system that hangs, hangs Open.
 //
 // All methods may be called from several goroutines.
 type MountMap struct {
@@ -119,7 +122,7 @@ func (m *MountMap) find(p string) (*root, string, error) {
 func (m *MountMap) hint() string {
 	var dirs []string
 	for _, mount := range m.table {
-		if !mount.Shadow && !strings.HasPrefix(mount.Container, Workspace+"/ipc/") {
+		if !mount.Shadow && within(Workspace, mount.Container) && !within(ipcMount, mount.Container) {
 			dirs = append(dirs, mount.Container)
 		}
 	}

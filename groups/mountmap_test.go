@@ -160,6 +160,8 @@ func TestMountTableOfAV1Directory(t *testing.T) {
 	want := map[string]string{
 		"/workspace/group":          "/srv/v1/groups/main",
 		"/workspace/global":         "/srv/v1/groups/global",
+		"/home/node/.claude":        "/srv/v1/data/sessions/main/.claude",
+		"/workspace/ipc":            "/srv/v1/data/ipc/main",
 		"/workspace/ipc/messages":   "/srv/v1/data/ipc/main/messages",
 		"/workspace/ipc/files":      "/srv/v1/data/ipc/main/files",
 		"/workspace/ipc/input":      "/srv/v1/data/ipc/main/input",

@@ -30,6 +30,11 @@ func AgentUser() (uid, gid int) {
 //	ipc/<folder>/{messages,files,input}      0755  AgentUser's
 //	ipc/<folder>/{results,context}           0755  the host's, so that a result cannot be forged
 //
+// In v1's layout ipc/<folder> is AgentUser's, as v1's agents make directories in
+// it, and there are data/sessions/<folder>/.claude, AgentUser's too. Nothing of
+// v1's own is changed, so what its host made as another user must be handed
+// over by the operator.
+//
 // What exists keeps its mode and owner, but must be a real directory: a link
 // in its place, which an agent might have planted, is an error. Call it before
 // any assistant runs.
@@ -46,6 +51,9 @@ func (l Layout) Prepare(groups []Group) error {
 	m.dir(l.Groups(), 0o755, false)
 	m.dir(l.Global(), 0o755, false)
 	m.dir(l.IPCDir(), 0o755, false)
+	if l.V1 {
+		m.dir(l.sessions(), 0o755, false)
+	}
 	for _, private := range []string{l.Errors(), l.Outbox(), l.Store(), l.Logs()} {
 		m.dir(private, 0o700, false)
 	}
@@ -54,7 +62,11 @@ func (l Layout) Prepare(groups []Group) error {
 			return fmt.Errorf("prepare groups: %w", err)
 		}
 		m.dir(l.Workspace(g.Folder), 0o755, true)
-		m.dir(l.IPC(g.Folder, ""), 0o755, false)
+		m.dir(l.IPC(g.Folder, ""), 0o755, l.V1)
+		if l.V1 {
+			m.dir(filepath.Dir(l.Session(g.Folder)), 0o755, false)
+			m.dir(l.Session(g.Folder), 0o755, true)
+		}
 		for _, leaf := range ipcWritable {
 			m.dir(l.IPC(g.Folder, leaf), 0o755, true)
 		}

@@ -12,6 +12,9 @@ import (
 // shares with the host.
 const Workspace = "/workspace"
 
+// ipcMount is where a container has its queue.
+const ipcMount = Workspace + "/ipc"
+
 // extraPattern is what an extra mount may be called.
 var extraPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -37,11 +40,14 @@ func mountTable(l Layout, g Group) ([]Mount, error) {
 		{Container: Workspace + "/group", Host: l.Workspace(g.Folder)},
 		{Container: Workspace + "/global", Host: l.Global(), ReadOnly: true},
 	}
+	if l.V1 {
+		table = append(table, v1Mounts(l, g)...)
+	}
 	for _, leaf := range ipcWritable {
-		table = append(table, Mount{Container: path.Join(Workspace, "ipc", leaf), Host: l.IPC(g.Folder, leaf)})
+		table = append(table, Mount{Container: path.Join(ipcMount, leaf), Host: l.IPC(g.Folder, leaf)})
 	}
 	for _, leaf := range ipcReadable {
-		table = append(table, Mount{Container: path.Join(Workspace, "ipc", leaf), Host: l.IPC(g.Folder, leaf), ReadOnly: true})
+		table = append(table, Mount{Container: path.Join(ipcMount, leaf), Host: l.IPC(g.Folder, leaf), ReadOnly: true})
 	}
 	if g.Main && l.Project != "" {
 		project, err := projectMounts(l)
@@ -62,6 +68,21 @@ func mountTable(l Layout, g Group) ([]Mount, error) {
 		table = append(table, Mount{Container: Workspace + "/extra/" + e.Name, Host: filepath.Clean(e.Host), ReadOnly: !e.Write})
 	}
 	return table, nil
+}
+
+// v1Home is the home directory in NanoClaw v1's image.
+const v1Home = "/home/node"
+
+// v1Mounts is what v1's image expects beyond our own table: the whole queue
+// directory, in which it makes tasks/ and its forks make outbound_files/, and
+// the CLI's conversations. The queue's leaves are mounted over the former, so
+// that the agent can neither forge a result nor move a leaf away: the kernel
+// does not rename or remove what is a mount point in the caller's namespace.
+func v1Mounts(l Layout, g Group) []Mount {
+	return []Mount{
+		{Container: v1Home + "/.claude", Host: l.Session(g.Folder)},
+		{Container: ipcMount, Host: l.IPC(g.Folder, "")},
+	}
 }
 
 // projectMounts are the project root and what is hidden in it: .env, where
