@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -28,7 +28,9 @@ var errTooLarge = errors.New("larger than allowed")
 type blobs struct {
 	root *os.Root
 	dir  *os.File // the same directory, to sync it
-	used atomic.Int64
+
+	mu   sync.Mutex
+	used map[string]int64 // bytes by chat
 }
 
 // staged is a file that is on the disk, whole and synced, under its .part
@@ -53,7 +55,7 @@ func openBlobs(dir string, s *store) (*blobs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: open file directory: %w", err)
 	}
-	b := &blobs{root: root}
+	b := &blobs{root: root, used: map[string]int64{}}
 	if b.dir, err = root.Open("."); err == nil {
 		err = b.sweep(s)
 	}
@@ -65,9 +67,9 @@ func openBlobs(dir string, s *store) (*blobs, error) {
 
 func (b *blobs) sweep(s *store) error {
 	known := map[string]bool{}
-	if err := s.eachFile(func(id string, size int64) {
+	if err := s.eachFile(func(chat, id string, size int64) {
 		known[id] = true
-		b.used.Add(size)
+		b.used[chat] += size
 	}); err != nil {
 		return err
 	}
@@ -242,13 +244,22 @@ func (b *blobs) keep(files []*staged) error {
 	return nil
 }
 
-// settle says that the rows of kept files are durable: drop no longer takes
-// them.
-func (b *blobs) settle(files []*staged) {
+// settle says that the rows of a chat's kept files are durable: drop no longer
+// takes them.
+func (b *blobs) settle(chat string, files []*staged) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, s := range files {
-		b.used.Add(s.Size)
+		b.used[chat] += s.Size
 		s.blobs = nil
 	}
+}
+
+// usedBy is how many bytes a chat's files have.
+func (b *blobs) usedBy(chat string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used[chat]
 }
 
 // drop removes the file unless it is settled. A failure leaves an orphan for

@@ -62,7 +62,7 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	case err == nil && kind == "application/json":
 		p, err = readJSON(rw, r)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		p, err = w.readForm(rw, r)
+		p, err = w.readForm(rw, r, c)
 	default:
 		err = &problem{http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
 			"set Content-Type to application/json or multipart/form-data"}
@@ -70,6 +70,9 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		defer p.drop()
 		err = p.check()
+	}
+	if err == nil {
+		err = w.textSpace()
 	}
 	if err != nil {
 		w.failed(rw, r, err)

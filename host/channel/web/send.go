@@ -100,6 +100,9 @@ func (w *Web) checkOutgoing(m channel.Message) error {
 
 // receiveBytes copies the file of m to the disk and tells the pages meanwhile.
 func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*staged, error) {
+	if err := w.outgoingSpace(r, m.File.Size); err != nil {
+		return nil, err
+	}
 	src, err := m.File.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open accepted file: %w", err)
@@ -133,6 +136,22 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*st
 		}
 	}
 	return s, nil
+}
+
+// outgoingSpace keeps an assistant from filling the disk of all groups: the
+// history keeps what it sends for ever.
+func (w *Web) outgoingSpace(r *room, size int64) error {
+	if w.blobs.usedBy(r.name)+size > w.opts.Quota {
+		return &channel.Error{
+			Class: channel.Permanent, Code: "chat_full",
+			Message: fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.opts.Quota)),
+			Hint:    "send a smaller file, or ask the operator",
+		}
+	}
+	if free, ok := freeDisk(w.opts.Dir); ok && free-size < w.opts.KeepFree {
+		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
+	}
+	return nil
 }
 
 // quote looks up what a message answers; an unknown one is no error.
@@ -177,7 +196,7 @@ func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files 
 	if err != nil || !fresh {
 		return err
 	}
-	w.blobs.settle(files)
+	w.blobs.settle(r.name, files)
 	w.hub.publish(r.name, msgs)
 	return nil
 }

@@ -239,19 +239,19 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 }
 
 // eachFile calls f for every file of the history.
-func (s *store) eachFile(f func(id string, size int64)) error {
-	rows, err := s.db.Query("SELECT id, size FROM files")
+func (s *store) eachFile(f func(chat, id string, size int64)) error {
+	rows, err := s.db.Query("SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id string
+		var chat, id string
 		var size int64
-		if err := rows.Scan(&id, &size); err != nil {
+		if err := rows.Scan(&chat, &id, &size); err != nil {
 			return fmt.Errorf("read history: %w", err)
 		}
-		f(id, size)
+		f(chat, id, size)
 	}
 	return rows.Err()
 }

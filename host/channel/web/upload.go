@@ -17,7 +17,7 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 
 // readForm streams a form's files to the disk as they come in. Whoever gets a
 // posted drops it in the end; after an error nothing is left.
-func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (_ *posted, err error) {
+func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
 	select {
 	case w.uploads <- struct{}{}:
 		defer func() { <-w.uploads }()
@@ -51,15 +51,15 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (_ *posted, err 
 		if parts >= w.opts.MaxFiles+8 {
 			return nil, badForm(errors.New("too many parts"))
 		}
-		if err := w.readPart(r.Context(), p, part); err != nil {
+		if err := w.readPart(r.Context(), c, p, part); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (w *Web) readPart(ctx context.Context, p *posted, part *multipart.Part) error {
+func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.Part) error {
 	if name := part.FileName(); name != "" {
-		return w.readFile(ctx, p, name, part)
+		return w.readFile(ctx, c, p, name, part)
 	}
 	b, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
@@ -85,11 +85,11 @@ func (w *Web) readPart(ctx context.Context, p *posted, part *multipart.Part) err
 	return nil
 }
 
-func (w *Web) readFile(ctx context.Context, p *posted, name string, r io.Reader) error {
+func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r io.Reader) error {
 	if len(p.files) >= w.opts.MaxFiles {
 		return &problem{http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages"}
 	}
-	if err := w.room(); err != nil {
+	if err := w.space(c); err != nil {
 		return err
 	}
 	s, err := w.blobs.stage(ctx, r, w.opts.MaxUpload, nil)
@@ -130,14 +130,25 @@ func identify(s *staged, name string) (media.Info, error) {
 	return info, err
 }
 
-// room refuses files when the quota or the disk is used up. Posts that run at
-// the same time may each exceed it by a file.
-func (w *Web) room() error {
-	if w.blobs.used.Load() >= w.opts.Quota {
-		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("the chats' files take up %s, which is all they may", media.Size(w.opts.Quota)),
+// space refuses files when the chat's quota or the disk is used up. Posts that
+// run at the same time may each exceed it by a file.
+func (w *Web) space(c *room) error {
+	if w.blobs.usedBy(c.name) >= w.opts.Quota {
+		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
 			"ask the host's operator for more room"}
 	}
 	if free, ok := freeDisk(w.opts.Dir); ok && free < w.opts.KeepFree {
+		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}
+	}
+	return nil
+}
+
+// textReserve is how much of the disk texts leave to the host's own records.
+const textReserve = 64 << 20
+
+// textSpace refuses texts when nearly nothing of the disk is left.
+func (w *Web) textSpace() error {
+	if free, ok := freeDisk(w.opts.Dir); ok && free < min(textReserve, w.opts.KeepFree) {
 		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}
 	}
 	return nil

@@ -72,8 +72,8 @@ type Options struct {
 	Limits        media.Limits // what Send takes; media.DefaultLimits when zero
 	MaxUpload     int64        // bytes of one file of a member; the limit for documents when 0
 	MaxFiles      int          // files in one post of a member; 10 when 0
-	Quota         int64        // bytes of all files kept; 10 GiB when 0
-	KeepFree      int64        // bytes of disk that uploads leave free; 256 MiB when 0
+	Quota         int64        // bytes of the files of one chat, from either side; 10 GiB when 0
+	KeepFree      int64        // bytes of disk that files leave free; 256 MiB when 0
 	Log           *slog.Logger // discarded when nil
 }
 
