@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -217,7 +218,8 @@ const maxNames = 10_000
 // countJSON counts the names in a directory that end in suffix and are not
 // dotted, up to maxNames.
 func countJSON(dir, suffix string) (int, error) {
-	f, err := os.Open(dir)
+	// Nothing but a directory: a pipe in its place would be waited for.
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return 0, err
 	}
