@@ -113,6 +113,8 @@ func (c *checker) assistants() {
 		c.oneOf(key+".agent", a.Agent, "sample", "command", "claude", "codex", "gemini", "opencode")
 		if a.Agent == "command" && (len(a.Command) == 0 || a.Command[0] == "") {
 			c.bad(key+".command", "agent: command needs a command", `write it as a list, such as ["my-agent", "--quiet"]`)
+		} else if a.Runtime == "process" && len(a.Command) > 0 && strings.Contains(a.Command[0], "/") {
+			a.Command[0] = c.expandHome(a.Command[0]) // it will run in the workspace
 		}
 		if a.Agent != "command" && len(a.Command) > 0 {
 			c.bad(key+".command", "only agent: command takes a command", "set agent: command, or leave command: out")
@@ -203,9 +205,11 @@ func (c *checker) groups() {
 		} else {
 			folders[strings.ToLower(g.Folder)] = i
 		}
-		if _, err := ParseJID(string(g.Chat)); err != nil {
+		if g.Chat == "" {
+			c.bad(key+".chat", "the group has no chat", "add chat:, such as web:family")
+		} else if _, err := ParseJID(string(g.Chat)); err != nil {
 			c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", firstBytes(string(g.Chat), maxJID)),
-				"write it as its channel does: web:family, 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890")
+				"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890")
 		} else if first, taken := chats[g.Chat]; taken {
 			c.taken(key, "chat", string(g.Chat), first, "give each group a chat of its own")
 		} else {

@@ -90,7 +90,7 @@ func (c *checker) extra(key string, e *Extra) {
 	_, overConfig := below(e.Host, c.base)
 	switch {
 	case overState || inState:
-		c.bad(key, "the mount and the state directory lie in one another", "mount a directory elsewhere; a group's own workspace is mounted anyway")
+		c.bad(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
 	case overConfig:
 		c.bad(key, "the mount holds longshore.yaml", "mount a directory that does not hold the configuration")
 	case name != "":
@@ -192,7 +192,7 @@ func (c *checker) token(key string, value *Secret, file string) {
 	case c.has(key + "_file"):
 		c.bad(key+"_file", "the path is empty", "name a file, or leave the key out")
 	case c.has(key) && !envReference.MatchString(value.Reveal()):
-		c.bad(key, "a secret does not belong into the configuration file", "write ${NAME} and set that variable, or name a file with the key that ends in _file")
+		c.bad(key, "a secret does not belong in the configuration file", "write ${NAME} and set that variable, or name a file with the key that ends in _file")
 	case c.has(key):
 		*value = c.expand(key, *value)
 	}

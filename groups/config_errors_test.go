@@ -39,13 +39,16 @@ var configErrors = []struct {
 }{
 	{"an unknown key", "nmae: Andy\n", []string{`1||unknown key "nmae"`}},
 	{"unknown keys further in", "log:\n  levle: info\nchannels:\n  web:\n    lisen: x\n", []string{`2||unknown key "levle"`, `5||unknown key "lisen"`}},
-	{"a key twice", "name: A\nname: B\n", []string{`2||already defined`}},
+	{"a key twice", "name: A\nname: B\n", []string{`2||key "name" is given twice, first on line 1`}},
+	{"a tab", "groups:\n\t- name: A\n", []string{`2||a tab cannot indent`}},
 	{"no YAML", "groups: [\n", []string{`1||sequence end token`}},
 	{"two documents", "name: A\n---\nname: B\n", []string{`3||second document`}},
 	{"an anchor", "name: &a Andy\n", []string{`1|name|anchors`}},
 	{"an alias", "log: {level: info}\nname: *a\n", []string{`2|name|anchors`}},
 	{"a list for a block", "log: [a]\n", []string{`1|log|a block of keys is expected`}},
 	{"a text for a list", "groups: family\n", []string{`1|groups|a list is expected`}},
+	{"a text for a command", "assistants:\n  a: {agent: command, command: ./a.sh}\n", []string{`2|assistants.a.command|a list is expected here, not a text`}},
+	{"no chat", "groups:\n- folder: a\n", []string{`2|groups[0].chat|the group has no chat`}},
 	{"a block for a text", "name: {a: b}\n", []string{`1|name|a text is expected`}},
 	{"a text for a flag", "groups:\n- folder: a\n  chat: web:a\n  main: maybe\n", []string{`4|groups[0].main|true or false is expected`}},
 	{"a text for a number", "limits:\n  pending: many\n", []string{`2|limits.pending|a number is expected`}},
@@ -94,9 +97,9 @@ var configErrors = []struct {
 	{"a blocked name in capitals", mountOf("../share/.AWS", "../share"), []string{`5|groups[0].mounts[0].host|".AWS" is blocked`}},
 	{"a mount that does not exist", mountOf("../share/none", "../share"), []string{`5|groups[0].mounts[0].host|no directory`}},
 	{"a mount that is a file", mountOf("../share/file", "../share"), []string{`5|groups[0].mounts[0].host|no directory`}},
-	{"a mount over the state directory", mountOf("..", ".."), []string{`5|groups[0].mounts[0].host|lie in one another`}},
-	{"a mount in the state directory", mountOf("state/groups", ".."), []string{`5|groups[0].mounts[0].host|lie in one another`}},
-	{"a mount that is the state directory", mountOf("state", ".."), []string{`5|groups[0].mounts[0].host|lie in one another`}},
+	{"a mount over the state directory", mountOf("..", ".."), []string{`5|groups[0].mounts[0].host|overlap`}},
+	{"a mount in the state directory", mountOf("state/groups", ".."), []string{`5|groups[0].mounts[0].host|overlap`}},
+	{"a mount that is the state directory", mountOf("state", ".."), []string{`5|groups[0].mounts[0].host|overlap`}},
 	{"a mount that holds the configuration", "state: ../elsewhere\n" + mountOf(".", "."), []string{`6|groups[0].mounts[0].host|holds longshore.yaml`}},
 	{"an unknown key at the end", mountOf("../share", "../share") + "groups2: x\n", []string{`8||unknown key "groups2"`}},
 	{"writing what may only be read", "mounts: {allow: [{path: ../share}]}\ngroups:\n- folder: a\n  chat: web:a\n  mounts:\n  - name: x\n    host: ../share\n    write: true\n", []string{`8|groups[0].mounts[0].write|read-only`}},
@@ -143,6 +146,22 @@ func TestConfigErrorShowsLineAndCaret(t *testing.T) {
     3 |   fromat: …
       |   ^
   hint: known here: format, level`
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// On a line with several keys, what stands before the one in question may be a
+// secret too.
+func TestConfigErrorShowsOneKeyOfALine(t *testing.T) {
+	_, err := groups.Parse("longshore.yaml", []byte("groups:\n  - { name: Ann, folder: .., chat: web:a }\n"), os.Getenv)
+	want := `longshore.yaml:2: groups[0].folder: folder ".." is no name of a group: it takes 1 to 64 letters, digits, _ and -, and starts with a letter or digit
+    2 |   - … folder: …
+      |       ^
+  hint: choose another name, such as family`
 	if err == nil {
 		t.Fatal("no error")
 	}

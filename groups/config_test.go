@@ -153,6 +153,34 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	}
 }
 
+// The program runs in the group's workspace, where its relative path would lead
+// elsewhere.
+func TestARelativeCommandStartsAtTheFile(t *testing.T) {
+	dir := t.TempDir()
+	cfg, err := groups.Parse(filepath.Join(dir, "longshore.yaml"), []byte(`
+assistants:
+  near: {agent: command, command: [./near.sh, ./argument]}
+  path: {agent: command, command: [near]}
+  inside: {runtime: docker, agent: command, command: [./near.sh]}
+`), os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"near":   {filepath.Join(real, "near.sh"), "./argument"},
+		"path":   {"near"},
+		"inside": {"./near.sh"},
+	} {
+		if diff := cmp.Diff(want, cfg.Assistants[name].Command); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestLoadReadsAFile(t *testing.T) {
 	dir := configDir(t)
 	path := write(t, string(groups.Example()), dir, "longshore.yaml")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,12 +53,24 @@ func (s *source) syntax(err error) {
 	// what looks like a key here may be part of a value.
 	pos := *known.GetToken().Position
 	pos.Column = 1
-	s.badAt(&pos, "", firstLine(known.GetMessage()), "a value with a colon, #, @ or a quote in it needs quotes; tabs cannot indent")
+	message, hint := syntaxWords(known.GetMessage())
+	s.badAt(&pos, "", message, hint)
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+// twice is how the library speaks of a key that stands twice in one block.
+var twice = regexp.MustCompile(`^mapping key "(.*)" already defined at \[(\d+):`)
+
+// syntaxWords says in our words what the library found, where it has found what
+// people often get wrong.
+func syntaxWords(found string) (message, hint string) {
+	line, _, _ := strings.Cut(found, "\n")
+	if m := twice.FindStringSubmatch(line); m != nil {
+		return fmt.Sprintf("key %q is given twice, first on line %s", m[1], m[2]), "leave one of the two out"
+	}
+	if strings.Contains(line, "'\t'") {
+		return "a tab cannot indent", "indent with spaces"
+	}
+	return line, "indent what belongs together alike; a value with a colon, #, @ or a quote in it needs quotes"
 }
 
 // value puts node into v, whose key path is key.
@@ -165,7 +178,26 @@ func scalarText(node ast.Node) string {
 }
 
 func (s *source) wrong(key string, node ast.Node, want reflect.Type) {
-	s.bad(key, fmt.Sprintf("%s is expected here, not %s", kindWords(want), strings.ToLower(node.Type().YAMLName())), "")
+	hint := ""
+	if want.Kind() == reflect.Slice && node.Type() == ast.StringType {
+		hint = "write it in brackets: [one, two]"
+	}
+	s.bad(key, fmt.Sprintf("%s is expected here, not %s", kindWords(want), nodeWords(node)), hint)
+}
+
+// nodeWords says what stands in the file as kindWords says what should.
+func nodeWords(node ast.Node) string {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a block of keys"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.IntegerNode, *ast.FloatNode:
+		return "a number"
+	case *ast.BoolNode:
+		return "true or false"
+	}
+	return "a text"
 }
 
 func kindWords(t reflect.Type) string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/token"
 )
@@ -104,23 +105,22 @@ var keyAhead = regexp.MustCompile(`^[A-Za-z0-9_.-]+ *:( |$)`)
 
 // excerpt shows a line with a caret at column, and of the line only the key
 // that stands there: anything else may be a secret, and this goes to logs.
+// What stands before the key on the same line shrinks to one mark.
 func (s *source) excerpt(line, column int) string {
 	text := []rune(s.lines[line-1])
 	if column < 1 || column > len(text) {
 		return ""
 	}
-	before := strings.Map(func(r rune) rune {
-		if r == ' ' || r == '-' {
-			return r
-		}
-		return '·'
-	}, string(text[:column-1]))
+	before := string(text[:column-1])
+	if indent := strings.TrimLeft(before, " -"); indent != "" {
+		before = strings.TrimSuffix(before, indent) + "… "
+	}
 	shown := "…"
 	if key := keyAhead.FindString(string(text[column-1:])); key != "" {
 		shown = strings.TrimSuffix(key, " ") + " …"
 	}
 	number := fmt.Sprintf("%5d | ", line)
-	return "\n" + number + before + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + strings.Repeat(" ", column-1) + "^"
+	return "\n" + number + before + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
 // err joins the problems in the order of the file.
