@@ -106,6 +106,7 @@ func (h *host) open(ctx context.Context) (err error) {
 // Run runs every part until ctx is done, or until one of them cannot go on. A
 // channel that its platform has ended for good stops nothing else.
 func (h *host) Run(ctx context.Context) error {
+	h.tellSnapshots()
 	last, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var results sync.WaitGroup
 	results.Go(func() { h.results.Run(last) }) // the outbox's last words are written too

@@ -1,0 +1,62 @@
+package ipc
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The snapshots that agents of NanoClaw v1 read, beside the queue's leaves.
+const (
+	tasksSnapshot  = "current_tasks.json"
+	groupsSnapshot = "available_groups.json"
+)
+
+// groupSnapshot is one entry of available_groups.json.
+type groupSnapshot struct {
+	Chat       string `json:"jid"`
+	Name       string `json:"name"`
+	Active     string `json:"lastActivity"` // not known to this package; empty
+	Registered bool   `json:"isRegistered"`
+}
+
+// WriteSnapshots writes what NanoClaw v1's agents read of their host: an empty
+// list of scheduled tasks, since nothing here runs any, and the given chats,
+// which are the main group's alone to know. A link that stands in the place of
+// either is replaced, never followed.
+func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
+	known := make([]groupSnapshot, 0, len(chats))
+	for _, c := range chats {
+		known = append(known, groupSnapshot{Chat: c.Chat, Name: c.Name, Registered: true})
+	}
+	for name, v := range map[string]any{
+		tasksSnapshot:  []struct{}{},
+		groupsSnapshot: map[string]any{"groups": known, "lastSync": time.Now().UTC()},
+	} {
+		if err := s.writeSnapshot(folder, name, v); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Spool) writeSnapshot(folder, name string, v any) error {
+	g, ok := s.groups[folder]
+	if !ok {
+		return fmt.Errorf("no group %s", folder)
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	queue, err := g.dirs.base.open()
+	if err != nil {
+		return err
+	}
+	dir, err := openReal(queue, folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return replaceFile(dir, name, append(b, '\n'))
+}
