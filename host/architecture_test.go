@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"host/outbox":        {"host/channel", "groups", "media"},
 	"host/bridge":        {"host/outbox", "host/channel", "ipc", "groups", "media"},
 	"host/container":     {"groups", "ipc"},
-	"host/container/...": {"host/container", "groups", "ipc"},
+	"host/container/...": {"host/container", "host/container/...", "groups", "ipc"},
 	"host/assistant":     {"host/channel", "host/container", "groups", "ipc", "media"},
 	"host/operator":      {"host/outbox", "host/channel", "groups", "ipc", "media"},
 	"host":               {"host/...", "agentrunner/...", "ipc", "groups", "media"},

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package containertest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// daemon is never there: containers of Linux need Linux.
+type daemon struct{}
+
+func startDaemon() (*daemon, error) {
+	return nil, errors.New("none answers, and only Linux can start one")
+}
+func (*daemon) getenv(name string) string { return os.Getenv(name) }
+func (*daemon) stop()                     {}
+
+func cacheDir() (string, error) {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(user, "longshore-test")
+	return dir, os.MkdirAll(dir, 0o755)
+}

@@ -1,0 +1,59 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// removeTime bounds the removal of one container.
+const removeTime = 30 * time.Second
+
+// Reap ends and removes every container that was started for the state
+// directory, and returns the groups they belonged to. A host calls it before
+// it starts any; that no other host works on the directory is the caller's to
+// know.
+func (e *Engine) Reap(ctx context.Context, state string) (folders []string, err error) {
+	left, err := e.api.ContainerList(ctx, client.ContainerListOptions{
+		All: true, Filters: client.Filters{}.Add("label", labelState+"="+stateID(state)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for containers of an earlier host: %w", err)
+	}
+	var errs []error
+	for _, c := range left.Items {
+		if err := e.remove(ctx, c.ID); err != nil {
+			errs = append(errs, fmt.Errorf("remove container of group %s: %w", c.Labels[labelGroup], err))
+			continue
+		}
+		folders = append(folders, c.Labels[labelGroup])
+	}
+	return folders, errors.Join(errs...)
+}
+
+// remove kills a container if it runs, and waits until it is gone.
+func (e *Engine) remove(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, removeTime)
+	defer cancel()
+	gone := e.api.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: "removed"})
+	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil && !errdefs.IsConflict(err) { // a conflict: it is being removed already
+		return err
+	}
+	select {
+	case <-gone.Result:
+		return nil
+	case err := <-gone.Error:
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+}

@@ -1,0 +1,272 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	host "github.com/longshore-bridge/longshore/host/container"
+)
+
+const (
+	// afterExit is how long the stream of a container that has ended may stay
+	// silent before it is taken for ended too.
+	afterExit = 5 * time.Second
+
+	// engineTries is how often an engine that went away is asked again, once a
+	// second.
+	engineTries = 10
+
+	// killTime is how long the engine may take to report the end of a
+	// container that was killed.
+	killTime = 30 * time.Second
+)
+
+// session is one container. Its goroutine run owns the connection, the log and
+// the container.
+type session struct {
+	engine *Engine
+	log    *slog.Logger
+	grace  time.Duration
+	memory int64
+
+	id     string
+	stream client.HijackedResponse
+	exit   client.ContainerWaitResult
+	stderr io.WriteCloser
+
+	life    context.Context // of the calls that last as long as the container
+	abandon context.CancelFunc
+	exited  atomic.Bool
+
+	outputs chan host.Output
+	drop    chan struct{} // closed when nobody will read outputs any more
+	done    chan struct{} // closed when all has ended; err is set before
+	err     error
+
+	mu      sync.Mutex
+	stopped bool
+	dropped bool
+}
+
+func (r Runtime) newSession(spec host.Spec) (*session, error) {
+	s := &session{
+		engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, memory: r.Memory,
+		stderr:  nopLog{},
+		outputs: make(chan host.Output), drop: make(chan struct{}), done: make(chan struct{}),
+	}
+	s.life, s.abandon = context.WithCancel(context.Background())
+	if spec.LogDir != "" {
+		log, err := host.OpenLog(spec.LogDir)
+		if err != nil {
+			return nil, err
+		}
+		s.stderr = log
+	}
+	return s, nil
+}
+
+// start makes the container, listens to it and lets it go.
+func (s *session) start(ctx context.Context, r Runtime, spec host.Spec) (err error) {
+	if s.id, err = r.create(ctx, spec); err != nil {
+		return err
+	}
+	attached, err := s.engine.api.ContainerAttach(s.life, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return err
+	}
+	s.stream = attached.HijackedResponse
+	s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	_, err = s.engine.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
+	return err
+}
+
+// discard clears up after a start that did not succeed.
+func (s *session) discard() {
+	if s.id != "" {
+		s.removeSelf()
+	}
+	s.closeAll()
+}
+
+func (s *session) closeAll() {
+	s.abandon()
+	if s.stream.Conn != nil {
+		s.stream.Close()
+	}
+	s.stderr.Close()
+}
+
+// run feeds the container, listens until it has ended, and removes it.
+func (s *session) run(input []byte) {
+	defer close(s.done)
+	defer s.closeAll()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { // ends with the connection at the latest
+		s.stream.Conn.Write(input)
+		s.stream.CloseWrite()
+	})
+	parser := &host.Parser{Emit: s.emit}
+	heard := make(chan struct{})
+	helpers.Go(func() {
+		defer close(heard)
+		defer close(s.outputs)
+		// An error is the connection's end; why the container ended is asked for below.
+		stdcopy.StdCopy(parser, s.stderr, s)
+		parser.Close()
+	})
+	exit, err := s.await()
+	s.exited.Store(true)
+	s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
+	<-heard
+	s.finish(exit, err, parser.Broken)
+	s.stream.Close()
+	helpers.Wait()
+}
+
+// Read reads the container's output. Once the container has ended, what is on
+// its way is still read, however slowly somebody takes it.
+func (s *session) Read(p []byte) (int, error) {
+	if s.exited.Load() {
+		s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
+	}
+	n, err := s.stream.Reader.Read(p)
+	var slow net.Error
+	if errors.As(err, &slow) && slow.Timeout() {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// await waits for the container's end. An engine that goes away takes its
+// connections with it, and is asked again when it is back.
+func (s *session) await() (exit container.WaitResponse, err error) {
+	for range engineTries {
+		select {
+		case exit := <-s.exit.Result:
+			return exit, nil
+		case err = <-s.exit.Error:
+		}
+		if s.life.Err() != nil || errdefs.IsNotFound(err) {
+			break
+		}
+		s.log.Warn("container engine went away", "error", err)
+		select {
+		case <-time.After(time.Second):
+		case <-s.life.Done():
+		}
+		s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	}
+	return exit, fmt.Errorf("lost sight of the container: %w", err)
+}
+
+// finish removes the container and says how it ended.
+func (s *session) finish(exit container.WaitResponse, err error, broken int) {
+	if broken > 0 {
+		s.log.Warn("assistant wrote broken outputs", "count", broken)
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), killTime)
+		found, _ := s.engine.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
+		cancel()
+		err = s.verdict(exit, found.Container.State)
+	}
+	s.removeSelf()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		err = host.ErrStopped
+	}
+	s.err = err
+	if log, ok := s.stderr.(*host.Log); ok {
+		log.Note("session ended: %v", err)
+	}
+}
+
+func (s *session) removeSelf() {
+	if err := s.engine.remove(context.Background(), s.id); err != nil {
+		s.log.Error("container not removed; the next start tries again", "error", err)
+	}
+}
+
+func (s *session) emit(out host.Output) {
+	select {
+	case s.outputs <- out:
+	case <-s.drop:
+	}
+}
+
+// Outputs implements Session.
+func (s *session) Outputs() <-chan host.Output { return s.outputs }
+
+// Wait implements Session.
+func (s *session) Wait() error {
+	<-s.done
+	return s.err
+}
+
+// Stop implements Session.
+func (s *session) Stop(ctx context.Context) {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	seconds := int(s.grace.Round(time.Second) / time.Second)
+	ask, cancel := context.WithTimeout(ctx, s.grace+killTime)
+	defer cancel()
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		s.engine.api.ContainerStop(ask, s.id, client.ContainerStopOptions{Timeout: &seconds})
+	}()
+	defer func() { cancel(); <-asked }()
+	select {
+	case <-s.done:
+		return
+	case <-asked:
+	case <-ctx.Done():
+	}
+	select { // whoever reads the last outputs gets them
+	case <-s.done:
+	case <-time.After(time.Second):
+		s.kill()
+	case <-ctx.Done():
+		s.kill()
+	}
+}
+
+// kill ends the container whatever the assistant is about, and what it said
+// that nobody read is dropped.
+func (s *session) kill() {
+	ctx, cancel := context.WithTimeout(context.Background(), killTime)
+	defer cancel()
+	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
+	s.mu.Lock()
+	if !s.dropped {
+		s.dropped = true
+		close(s.drop)
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.done:
+	case <-ctx.Done(): // the engine says nothing any more
+		s.abandon()
+		<-s.done
+	}
+}
+
+// nopLog drops stderr.
+type nopLog struct{}
+
+func (nopLog) Write(p []byte) (int, error) { return len(p), nil }
+func (nopLog) Close() error                { return nil }

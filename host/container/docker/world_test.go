@@ -1,0 +1,136 @@
+package docker_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/container/containertest"
+	"github.com/longshore-bridge/longshore/host/container/docker"
+)
+
+func TestMain(m *testing.M) { os.Exit(containertest.Main(m)) }
+
+// world is a state directory with the group family and its neighbour, of which
+// family's container must see nothing.
+type world struct {
+	t       *testing.T
+	layout  groups.Layout
+	family  groups.Group
+	runtime docker.Runtime
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	engine, _ := containertest.Engine(t)
+	state := filepath.Join(realTemp(t), "state")
+	w := &world{
+		t: t, layout: groups.Layout{State: state},
+		family: groups.Group{Name: "Family", Folder: "family", Chat: "web:family"},
+		runtime: docker.Runtime{
+			Engine: engine, Image: containertest.Base(t), State: state, Network: "none",
+			Memory: 256 << 20, Pids: 64, Grace: time.Second,
+		},
+	}
+	if err := w.layout.Prepare([]groups.Group{w.family, {Folder: "neighbour", Chat: "web:neighbour"}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, err := engine.Reap(context.Background(), state); err != nil || len(left) > 0 {
+			t.Errorf("the test leaves containers of %v, %v", left, err)
+		}
+	})
+	return w
+}
+
+// realTemp is a directory whose path holds no link.
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// spec describes a session that runs a shell script in the container.
+func (w *world) spec(script string) container.Spec {
+	w.t.Helper()
+	m, err := groups.NewMountMap(w.layout, w.family)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return container.Spec{
+		Group: w.family, Command: []string{"/bin/sh", "-c", script}, Mounts: m.Mounts(), Agent: "sample",
+		Input: []byte(`{"prompt":"hello","secrets":{"KEY":"hunter2"}}`), TZ: "Europe/Berlin",
+		WorkDir: w.layout.Workspace("family"), IPC: w.layout.IPC("family", ""), LogDir: filepath.Join(w.layout.Logs(), "family"),
+	}
+}
+
+func (w *world) start(spec container.Spec) container.Session {
+	w.t.Helper()
+	s, err := w.runtime.Start(w.t.Context(), spec)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { s.Stop(context.Background()) })
+	return s
+}
+
+// run runs a script to its end and returns what it said and how it ended.
+func (w *world) run(script string) (said []string, err error) {
+	w.t.Helper()
+	s := w.start(w.spec(script))
+	for out := range s.Outputs() {
+		if out.Result != nil {
+			said = append(said, *out.Result)
+		}
+	}
+	return said, s.Wait()
+}
+
+// ask runs a script whose last output is what it prints, and returns that.
+func (w *world) ask(script string) string {
+	w.t.Helper()
+	said, err := w.run(sayOutputOf(script))
+	if err != nil || len(said) != 1 {
+		w.t.Fatalf("%s\nsaid %q and ended with %v; its log:\n%s", script, said, err, w.log())
+	}
+	return said[0]
+}
+
+// sayOutputOf wraps a script so that what it prints is one output of the
+// protocol. Quotes and backslashes in it would break the JSON and are dropped.
+func sayOutputOf(script string) string {
+	return fmt.Sprintf(`out=$( { %s
+} 2>&1 | tr '\n' '|' | tr -d '"\\\t')
+%s`, script, say("$out"))
+}
+
+// say is the shell command that makes an output of a text.
+func say(text string) string {
+	return fmt.Sprintf(`printf -- '---NANOCLAW_OUTPUT_START---\n{"status":"success","result":"%%s"}\n---NANOCLAW_OUTPUT_END---\n' "%s"`, text)
+}
+
+func (w *world) log() string {
+	data, _ := os.ReadFile(filepath.Join(w.layout.Logs(), "family", "assistant.log"))
+	return string(data)
+}
+
+// lines are the lines of an answer of ask.
+func lines(answer string) []string {
+	return strings.Split(strings.Trim(answer, "|"), "|")
+}
+
+func (w *world) write(path, text string, mode os.FileMode) {
+	w.t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		w.t.Fatal(err)
+	}
+}
