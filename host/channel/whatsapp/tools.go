@@ -80,27 +80,31 @@ func (t tools) run(ctx context.Context, src io.ReadSeeker, name string, args ...
 	}
 	ctx, cancel := context.WithTimeout(ctx, toolTime)
 	defer cancel()
-	out := &cappedBuffer{left: maxToolOutput}
+	out := &cappedBuffer{left: maxToolOutput, full: cancel}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Dir, cmd.Env = file, out, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 	cmd.WaitDelay = time.Second
 	if cmd.Run() != nil || out.over {
 		return nil
 	}
-	return out.Bytes()
+	return out.data
 }
 
-// cappedBuffer takes so much and no more.
+// cappedBuffer takes so much and no more. It embeds no bytes.Buffer, whose
+// ReadFrom would know no bound.
 type cappedBuffer struct {
-	bytes.Buffer
+	data []byte
 	left int
 	over bool
+	full func() // called when there is more
 }
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		b.over = true
+		b.full()
 		return 0, errors.New("too much output")
 	}
-	return b.Buffer.Write(p)
+	b.data = append(b.data, p...)
+	return len(p), nil
 }

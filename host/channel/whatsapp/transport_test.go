@@ -1,0 +1,121 @@
+package whatsapp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// servers answers requests by host, each host from its own list of answers.
+type servers struct {
+	mu      sync.Mutex
+	answers map[string][]int // a status; 0: cannot be reached
+	seen    []string         // host, auth, body
+}
+
+func (s *servers) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, r.URL.Host+" "+r.URL.Query().Get("auth")+" "+string(body))
+	list := s.answers[r.URL.Host]
+	code := list[0]
+	s.answers[r.URL.Host] = list[1:]
+	if code == 0 {
+		return nil, errors.New("cannot be reached")
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{"Retry-After": {"7"}}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+func TestAnUploadFindsItsWay(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers map[string][]int
+		seen    []string
+		code    int // 0: an error
+	}{
+		{"at once", map[string][]int{"a": {200}}, []string{"a old CIPHER"}, 200},
+		{"by the second host", map[string][]int{"a": {0}, "b": {200}}, []string{"a old CIPHER", "b old CIPHER"}, 200},
+		{"by no host", map[string][]int{"a": {0}, "b": {0}}, []string{"a old CIPHER", "b old CIPHER"}, 0},
+		{"with a fresh authorization", map[string][]int{"a": {401, 200}}, []string{"a old CIPHER", "a new CIPHER"}, 200},
+		{"with one that is refused too", map[string][]int{"a": {403, 403}}, []string{"a old CIPHER", "a new CIPHER"}, 403},
+		{"not past a full server", map[string][]int{"a": {507}}, []string{"a old CIPHER"}, 507},
+		{"past a broken gateway", map[string][]int{"a": {502}, "b": {200}}, []string{"a old CIPHER", "b old CIPHER"}, 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			srv := &servers{answers: tt.answers}
+			last := int64(-1)
+			up := &upload{
+				body:     bytes.NewReader([]byte("CIPHER")),
+				progress: newProgress(func(n int64) { last = n }, 4),
+				renew:    func(context.Context) (string, error) { return "new", nil },
+				hosts:    func(context.Context) ([]string, error) { return []string{"a", "b"}, nil },
+			}
+			ctx := context.WithValue(t.Context(), uploadKey{}, up)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://a/mms/x?auth=old&token=t", strings.NewReader("CIPHER"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := mediaTransport{base: srv}.RoundTrip(req)
+			if tt.code == 0 {
+				if err == nil {
+					t.Error("it went well")
+				}
+			} else {
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != tt.code {
+					t.Errorf("answer %d, want %d", res.StatusCode, tt.code)
+				}
+				if tt.code != 200 && (up.refused == nil || up.refused.code != tt.code || up.refused.retryAfter != 7*time.Second) {
+					t.Errorf("what is known of the refusal: %+v", up.refused)
+				}
+			}
+			if got := strings.Join(srv.seen, "; "); got != strings.Join(tt.seen, "; ") {
+				t.Errorf("requests %q, want %q", got, tt.seen)
+			}
+			if last != 4 {
+				t.Errorf("progress ends at %d of 4 bytes", last)
+			}
+		})
+	}
+}
+
+func TestProgressNeverFallsAndIsSilentAfterwards(t *testing.T) {
+	var told []int64
+	p := newProgress(func(n int64) { told = append(told, n) }, 100)
+	for _, n := range []int64{10, 60, 5, 60, 90, 126} {
+		p.told(n)
+	}
+	p.stop()
+	p.told(100)
+	if len(told) != 4 || told[3] != 100 {
+		t.Errorf("told %v, want 10 60 90 100", told)
+	}
+}
+
+func TestAReaderEndsWithItsContextAndItsSize(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &boundedReader{ctx: ctx, r: strings.NewReader("accepted"), left: 8}
+	if b, err := io.ReadAll(r); string(b) != "accepted" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if _, err := io.ReadAll(&boundedReader{ctx: ctx, r: strings.NewReader("accepted and more"), left: 8}); err == nil {
+		t.Error("a file that has grown is read")
+	}
+	cancel()
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("read under a cancelled context: %v", err)
+	}
+}

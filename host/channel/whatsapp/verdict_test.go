@@ -1,0 +1,111 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+func TestEveryEndOfASendHasItsClass(t *testing.T) {
+	ack := func(code int) error { return fmt.Errorf("%w %d", whatsmeow.ErrServerReturnedError, code) }
+	for _, tt := range []struct {
+		name  string
+		err   error
+		class channel.Class
+		code  string
+	}{
+		{"disconnected, caches warm", fmt.Errorf("failed to send message node: %w", whatsmeow.ErrNotConnected), channel.Passing, "not_connected"},
+		{"disconnected, caches cold", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotConnected), channel.Passing, "not_connected"},
+		{"a question timed out", fmt.Errorf("failed to get device list: %w", whatsmeow.ErrIQTimedOut), channel.Passing, "whatsapp_not_ready"},
+		{"the socket died in a question", fmt.Errorf("failed to get group members: %w", &whatsmeow.DisconnectedError{Action: "info query"}), channel.Passing, "whatsapp_not_ready"},
+		{"no such group", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrGroupNotFound), channel.Permanent, "not_a_member"},
+		{"no member", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotInGroup), channel.Permanent, "not_a_member"},
+		{"no account", whatsmeow.ErrNotLoggedIn, channel.Held, "whatsapp_not_paired"},
+		{"no answer", whatsmeow.ErrMessageTimedOut, channel.Ambiguous, "no_answer"},
+		{"the caller stopped waiting", context.Canceled, channel.Ambiguous, "no_answer"},
+		{"the socket died before the answer", &whatsmeow.DisconnectedError{Action: "message send"}, channel.Ambiguous, "no_answer"},
+		{"and once more", &whatsmeow.DisconnectedError{Action: "message send (retry)"}, channel.Ambiguous, "no_answer"},
+		{"the socket went between frame and repeat", whatsmeow.ErrNotConnected, channel.Ambiguous, "no_answer"},
+		{"the write broke off", fmt.Errorf("failed to send message node: %w", errors.New("broken pipe")), channel.Ambiguous, "no_answer"},
+		{"something new", errors.New("something new"), channel.Ambiguous, "no_answer"},
+		{"refused: restricted", ack(463), channel.Permanent, "account_restricted"},
+		{"refused: malformed", ack(479), channel.Permanent, "message_refused"},
+		{"refused: not allowed", ack(403), channel.Permanent, "not_a_member"},
+		{"refused: unknown", ack(420), channel.Permanent, "message_refused"},
+		{"refused: too fast", ack(429), channel.Passing, "rate_limited"},
+		{"refused: their trouble", ack(503), channel.Passing, "server_error"},
+	} {
+		err := verdict(tt.err)
+		var e *channel.Error
+		if !errors.As(err, &e) || e.Class != tt.class || e.Code != tt.code || e.Message == "" || e.Hint == "" {
+			t.Errorf("%s: %+v, want %v %s", tt.name, err, tt.class, tt.code)
+		}
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%s: the cause is lost", tt.name)
+		}
+	}
+	if wait := channel.RetryAfterOf(verdict(ack(429))); wait < time.Minute {
+		t.Errorf("after 429 it waits %v", wait)
+	}
+}
+
+func TestAnUploadsEndHasItsClass(t *testing.T) {
+	cause := errors.New("upload failed with status code N")
+	for _, tt := range []struct {
+		refused *statusError
+		class   channel.Class
+		wait    time.Duration
+	}{
+		{nil, channel.Passing, 0},
+		{&statusError{code: 401}, channel.Passing, 0},
+		{&statusError{code: 413}, channel.Permanent, 0},
+		{&statusError{code: 415}, channel.Permanent, 0},
+		{&statusError{code: 429, retryAfter: 40 * time.Second}, channel.Passing, 40 * time.Second},
+		{&statusError{code: 429}, channel.Passing, 10 * time.Second},
+		{&statusError{code: 500}, channel.Passing, 0},
+		{&statusError{code: 507, retryAfter: time.Minute}, channel.Passing, time.Minute},
+	} {
+		err := uploadVerdict(cause, tt.refused)
+		if channel.ClassOf(err) != tt.class || channel.RetryAfterOf(err) != tt.wait || !errors.Is(err, cause) {
+			t.Errorf("%v: %v after %v, want %v after %v", tt.refused, channel.ClassOf(err), channel.RetryAfterOf(err), tt.class, tt.wait)
+		}
+	}
+	known := &channel.Error{Class: channel.Permanent, Code: "content_changed", Message: "m"}
+	if got := uploadVerdict(fmt.Errorf("x: %w", known), nil); channel.ClassOf(got) != channel.Permanent {
+		t.Errorf("an error that is sorted already becomes %v", got)
+	}
+}
+
+func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "30": 30 * time.Second, "-5": 0, "soon": 0, "999999999999": 0, "1000000": 24 * time.Hour,
+		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("Retry-After %q is %v, want %v", header, got, want)
+		}
+	}
+}
+
+func TestTheMessageIDIsStableAndHasWhatsAppsForm(t *testing.T) {
+	const id = "0123456789abcdef0123456789abcdef"
+	a, b := messageID(id), messageID(id)
+	if a != b || len(a) != 22 || a[:4] != "3EB0" {
+		t.Errorf("ids %q and %q", a, b)
+	}
+	for _, r := range a {
+		if (r < '0' || r > '9') && (r < 'A' || r > 'F') {
+			t.Errorf("id %q is not upper-case hex", a)
+		}
+	}
+	if messageID("other") == a {
+		t.Error("two messages have one id")
+	}
+}

@@ -1,0 +1,351 @@
+package whatsapp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func TestMain(m *testing.M) {
+	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
+		panic(err)
+	}
+	if run, ok := childPrograms[os.Getenv("WHATSAPP_TEST_CHILD")]; ok {
+		os.Exit(run())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const (
+	botNumber  = "4915550000000"
+	annaNumber = "4915550000001"
+
+	family = groups.JID("120363000000000001@g.us")
+	work   = groups.JID("120363000000000002@g.us")
+	nobody = groups.JID("120363000000000099@g.us")
+)
+
+// world is a WhatsApp with the channel's account, a member who reads, and two
+// groups of the two.
+type world struct {
+	t      testing.TB
+	srv    *whatsapptest.Server
+	bot    *whatsapptest.Phone
+	anna   *whatsapptest.Member
+	client *http.Client
+	opts   whatsapp.Options
+	ch     *whatsapp.WhatsApp
+	in     *inbox
+	stop   func() // ends Run and checks how it ended
+}
+
+// newWorld pairs the channel but does not run it.
+func newWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
+	t.Helper()
+	w := emptyWorld(t, change...)
+	w.pair()
+	return w
+}
+
+// emptyWorld has a channel that is not paired.
+func emptyWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
+	t.Helper()
+	srv := whatsapptest.New(whatsapptest.Options{})
+	t.Cleanup(srv.Close)
+	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), client: whatsapptest.ClientFor(srv.Addr())}
+	t.Cleanup(w.client.CloseIdleConnections)
+	w.anna = srv.NewMember(t, annaNumber, "Anna")
+	for jid, subject := range map[groups.JID]string{family: "Family", work: "Work"} {
+		srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: subject, Members: []string{botNumber, annaNumber}})
+	}
+	w.opts = whatsapp.Options{
+		Dir: t.TempDir(), HTTPClient: w.client, NoTools: true,
+		Rates: whatsapp.Rates{ChatPerMinute: -1, AccountPerMinute: -1},
+	}
+	for _, c := range change {
+		c(&w.opts)
+	}
+	w.open()
+	return w
+}
+
+func waJID(jid groups.JID) types.JID {
+	j, err := types.ParseJID(string(jid))
+	if err != nil {
+		panic(err)
+	}
+	return j
+}
+
+// open makes a channel with the state of the last one.
+func (w *world) open() *whatsapp.WhatsApp {
+	w.t.Helper()
+	ch, err := whatsapp.New(w.opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ch = ch
+	return ch
+}
+
+func (w *world) pair() {
+	w.t.Helper()
+	ctx := soon(w.t)
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, _ time.Duration) {
+		go func() {
+			if _, err := w.bot.Scan(ctx, code); err != nil {
+				w.t.Errorf("scan: %v", err)
+			}
+		}()
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run runs the channel until stop, or the test's end.
+func (w *world) run() *world {
+	w.t.Helper()
+	w.begin()
+	w.connected()
+	return w
+}
+
+// begin runs the channel without waiting for its connection.
+func (w *world) begin() {
+	w.in = &inbox{news: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	ch, in := w.ch, w.in
+	go func() { ended <- ch.Run(ctx, in) }()
+	var once sync.Once
+	w.stop = func() {
+		once.Do(func() {
+			cancel()
+			select {
+			case err := <-ended:
+				if err != nil {
+					w.t.Errorf("Run: %v", err)
+				}
+			case <-time.After(30 * time.Second):
+				w.t.Error("Run did not end")
+			}
+		})
+	}
+	w.t.Cleanup(w.stop)
+}
+
+func (w *world) connected() {
+	w.t.Helper()
+	w.until("the channel is connected", func() bool { ok, _ := w.ch.Connected(); return ok })
+}
+
+// restart ends Run and runs a new channel with the same state.
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.open()
+	w.run()
+}
+
+// until waits for a condition of the channel.
+func (w *world) until(what string, ok func() bool) {
+	w.t.Helper()
+	ctx := soon(w.t)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			_, detail := w.ch.Connected()
+			w.t.Fatalf("%s: not so after a long time; status: %s", what, detail)
+		}
+	}
+}
+
+func soon(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// send sends what has to arrive.
+func (w *world) send(m channel.Message) channel.Receipt {
+	w.t.Helper()
+	r, err := w.ch.Send(soon(w.t), m)
+	if err != nil {
+		w.t.Fatalf("Send: %v", err)
+	}
+	return r
+}
+
+// seen waits for the first n messages that Anna's app shows in a chat. Like
+// the app's own store it knows a message by its id.
+func (w *world) seen(chat groups.JID, n int) []*events.Message {
+	w.t.Helper()
+	ctx := soon(w.t)
+	for {
+		mark := w.anna.Mark()
+		var list []*events.Message
+		known := map[string]bool{}
+		for _, e := range w.anna.Messages() {
+			if e.Info.Chat == waJID(chat) && !known[e.Info.ID] && !e.Info.IsFromMe {
+				known[e.Info.ID] = true
+				list = append(list, e)
+			}
+		}
+		if len(list) >= n {
+			return list
+		}
+		if _, err := whatsapptest.Await[*events.Message](ctx, w.anna, mark, nil); err != nil {
+			w.t.Fatalf("Anna sees %d messages in %s, want %d", len(list), chat, n)
+		}
+	}
+}
+
+// fetch downloads what Anna sees.
+func (w *world) fetch(m *waE2E.Message) whatsapptest.Received {
+	w.t.Helper()
+	got, err := w.anna.Fetch(soon(w.t), m)
+	if err != nil {
+		w.t.Fatalf("download: %v", err)
+	}
+	return got
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return b
+}
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
+
+func text(chat groups.JID, s string) channel.Message {
+	return channel.Message{ID: newID(), Chat: chat, Text: s}
+}
+
+type readSeekCloser struct{ *bytes.Reader }
+
+func (readSeekCloser) Close() error { return nil }
+
+func file(chat groups.JID, info media.Info, data []byte) channel.Message {
+	info.Size = int64(len(data))
+	return channel.Message{ID: newID(), Chat: chat, File: &channel.File{
+		Info: info, SHA256: sum(data),
+		Open: func() (io.ReadSeekCloser, error) { return readSeekCloser{bytes.NewReader(data)}, nil },
+	}}
+}
+
+func document(chat groups.JID, data []byte) channel.Message {
+	return file(chat, media.Info{Name: "report.bin", Kind: media.Document, MIME: "application/octet-stream"}, data)
+}
+
+// inbox keeps what comes in, as the host does.
+type inbox struct {
+	mu      sync.Mutex
+	news    chan struct{}
+	got     []channel.Inbound
+	bodies  map[string][]byte // by message id
+	reports []string
+	refuse  error // what Receive answers
+	hold    <-chan struct{}
+}
+
+func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
+	in.mu.Lock()
+	refuse, hold := in.refuse, in.hold
+	in.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if refuse != nil {
+		return refuse
+	}
+	var body []byte
+	for _, f := range m.Files {
+		r, err := f.Open(ctx)
+		if err != nil {
+			return err
+		}
+		body, err = io.ReadAll(r)
+		r.Close()
+		if err != nil {
+			return err
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.bodies == nil {
+		in.bodies = map[string][]byte{}
+	}
+	in.bodies[m.ID] = body
+	in.got = append(in.got, m)
+	in.told()
+	return nil
+}
+
+func (in *inbox) Report(_ context.Context, chat groups.JID, id string, state channel.State) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.reports = append(in.reports, fmt.Sprintf("%s %s %s", chat, id, state))
+	in.told()
+}
+
+func (in *inbox) told() {
+	close(in.news)
+	in.news = make(chan struct{})
+}
+
+// received waits for n messages.
+func (w *world) received(n int) []channel.Inbound {
+	w.t.Helper()
+	ctx := soon(w.t)
+	for {
+		w.in.mu.Lock()
+		got, news := append([]channel.Inbound(nil), w.in.got...), w.in.news
+		w.in.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			w.t.Fatalf("%d messages came in, want %d", len(got), n)
+		}
+	}
+}
