@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -22,6 +23,11 @@ func offlineChannels(c *groups.Config) []channel.Channel {
 	var all []channel.Channel
 	if c.Channels.Web != nil {
 		all = append(all, offline{"web", media.DefaultLimits()})
+	}
+	if c.Channels.WhatsApp != nil {
+		if w, err := newWhatsApp(c, slog.New(slog.DiscardHandler)); err == nil {
+			all = append(all, offline{w.Name(), w.Limits()})
+		}
 	}
 	return all
 }

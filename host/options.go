@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"time"
@@ -13,8 +14,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/container"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // checkGroups refuses what the configuration may say and this host cannot do.
@@ -58,7 +61,38 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 		}
 		all = append(all, c)
 	}
+	if cfg.Channels.WhatsApp != nil {
+		c, err := newWhatsApp(cfg, opts.log)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
 	return all, nil
+}
+
+// newWhatsApp makes the WhatsApp channel that the configuration describes.
+func newWhatsApp(cfg *groups.Config, log *slog.Logger) (*whatsapp.WhatsApp, error) {
+	w := cfg.Channels.WhatsApp
+	limits := whatsapp.DefaultLimits()
+	for kind, size := range w.Files {
+		l := limits.Kinds[media.Kind(kind)]
+		l.Bytes = size
+		limits.Kinds[media.Kind(kind)] = l
+	}
+	chats := []groups.JID{}
+	for _, g := range cfg.Groups {
+		if g.Chat.Channel() == "whatsapp" {
+			chats = append(chats, g.Chat)
+		}
+	}
+	return whatsapp.New(whatsapp.Options{
+		Dir: cfg.Layout().Store(), DeviceName: w.Device, Chats: chats, Limits: limits, Log: log,
+		Rates: whatsapp.Rates{
+			ChatPerMinute: float64(w.Rate.PerMinute), ChatBurst: w.Rate.Burst,
+			AccountPerMinute: float64(w.Account.PerMinute), AccountBurst: w.Account.Burst,
+		},
+	})
 }
 
 // hostsOf is the name that a public URL gives the page, if there is one.
