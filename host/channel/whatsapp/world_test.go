@@ -271,6 +271,10 @@ func document(chat groups.JID, data []byte) channel.Message {
 	return file(chat, media.Info{Name: "report.bin", Kind: media.Document, MIME: "application/octet-stream"}, data)
 }
 
+func openPath(path string) func() (io.ReadSeekCloser, error) {
+	return func() (io.ReadSeekCloser, error) { return os.Open(path) }
+}
+
 // inbox keeps what comes in, as the host does.
 type inbox struct {
 	mu      sync.Mutex
