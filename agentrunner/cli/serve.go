@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
@@ -52,23 +54,30 @@ func (c *call) run(args []string) int {
 	return exitOK
 }
 
+// Agents lists the assistants that run drives.
+func Agents() []string { return append([]string{"sample", "command"}, driver.Names()...) }
+
 // assistant makes the one that run drives.
 func (c *call) assistant(name string) (agent.Agent, error) {
-	switch name {
-	case "", "sample":
-		self, err := c.self()
-		if err != nil {
-			return nil, err
-		}
-		return sample.Agent{Tools: append(self, "mcp")}, nil
-	case "command":
+	if !slices.Contains(Agents(), name) && name != "" {
+		return nil, fmt.Errorf("run: there is no agent %q: one of %s", name, strings.Join(Agents(), ", "))
+	}
+	if name == "command" {
 		command, err := agent.ParseCommand(os.Getenv("LONGSHORE_AGENT_COMMAND"))
 		if err != nil {
 			return nil, fmt.Errorf("LONGSHORE_AGENT_COMMAND: %w", err)
 		}
 		return command, nil
 	}
-	return nil, fmt.Errorf("run: there is no agent %q: sample or command", name)
+	self, err := c.self()
+	if err != nil {
+		return nil, err
+	}
+	tools := append(self, "mcp")
+	if name == "" || name == "sample" {
+		return sample.Agent{Tools: tools}, nil
+	}
+	return driver.New(name, driver.Options{Tools: tools, Log: c.logger()})
 }
 
 // self is the argument vector that starts this program again, up to the

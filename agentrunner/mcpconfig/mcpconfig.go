@@ -36,13 +36,8 @@ func Place(cli string) string {
 // text ends in a newline. An unknown CLI, an empty command or a control
 // character in any part is an error.
 func For(cli string, command []string, env map[string]string) (string, error) {
-	if len(command) == 0 || command[0] == "" {
-		return "", fmt.Errorf("no command given to start the tools with")
-	}
-	for _, s := range slices.Concat(command, slices.Collect(maps.Keys(env)), slices.Collect(maps.Values(env))) {
-		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", fmt.Errorf("control character in %q", s)
-		}
+	if err := check(command, env); err != nil {
+		return "", err
 	}
 	if env == nil {
 		env = map[string]string{}
@@ -64,6 +59,39 @@ func For(cli string, command []string, env map[string]string) (string, error) {
 		return codex(command, env), nil
 	}
 	return "", fmt.Errorf("no configuration known for %q: one of %s", cli, strings.Join(CLIs(), ", "))
+}
+
+// CodexOverride is the same for codex as one key=value of its option -c, which
+// leaves its configuration file alone.
+func CodexOverride(command []string, env map[string]string) (string, error) {
+	if err := check(command, env); err != nil {
+		return "", err
+	}
+	quoted := func(all []string) string {
+		list := make([]string, len(all))
+		for i, s := range all {
+			list[i] = quote(s)
+		}
+		return strings.Join(list, ", ")
+	}
+	pairs := make([]string, 0, len(env))
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		pairs = append(pairs, quote(key)+" = "+quote(env[key]))
+	}
+	return fmt.Sprintf("mcp_servers.%s={command = %s, args = [%s], default_tools_approval_mode = \"approve\", env = {%s}}",
+		server, quote(command[0]), quoted(command[1:]), strings.Join(pairs, ", ")), nil
+}
+
+func check(command []string, env map[string]string) error {
+	if len(command) == 0 || command[0] == "" {
+		return fmt.Errorf("no command given to start the tools with")
+	}
+	for _, s := range slices.Concat(command, slices.Collect(maps.Keys(env)), slices.Collect(maps.Values(env))) {
+		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return fmt.Errorf("control character in %q", s)
+		}
+	}
+	return nil
 }
 
 // stdio is a server entry of Claude Code and of gemini-cli.

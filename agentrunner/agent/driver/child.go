@@ -1,0 +1,143 @@
+package driver
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	stopDelay = 5 * time.Second // between SIGTERM and SIGKILL
+	restDelay = 2 * time.Second // for what is still in the pipe when the program has ended
+	maxLine   = 16 << 20        // bytes of one event; a longer one is skipped
+	maxStderr = 16 << 10        // bytes kept of what the program logs
+)
+
+// child is one run of a program in a process group of its own.
+type child struct {
+	program string
+	args    []string
+	env     []string
+	dir     string
+	stdin   string
+}
+
+// childError is a run that ended with a status other than zero.
+type childError struct {
+	err    error
+	stderr string // its end
+}
+
+func (e *childError) Unwrap() error { return e.err }
+
+// Error shows the line that tells most: the last that speaks of an error.
+func (e *childError) Error() string {
+	var last, telling string
+	for line := range strings.Lines(e.stderr) {
+		if line = clean(line); line == "" {
+			continue
+		}
+		last = line
+		if strings.Contains(strings.ToLower(line), "error") {
+			telling = line
+		}
+	}
+	if telling == "" {
+		telling = last
+	}
+	if telling == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%v: %q", e.err, telling)
+}
+
+// run starts the program, passes each line of stdout to line, and returns when
+// the program has ended and its process group with it. When ctx ends the whole
+// group is asked to end, and killed if it does not.
+func (c child) run(ctx context.Context, line func([]byte)) error {
+	stdout, writer, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make pipe: %w", err)
+	}
+	defer stdout.Close()
+	stderr := &tail{}
+	cmd := exec.CommandContext(ctx, c.program, c.args...)
+	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode believes PWD
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.stdin), writer, stderr
+	cmd.Cancel = func() error { return stopGroup(cmd) }
+	cmd.WaitDelay = stopDelay
+	ownGroup(cmd)
+	err = cmd.Start()
+	writer.Close()
+	if err != nil {
+		return startError(c.program, err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		lines(stdout, line)
+	}()
+	err = cmd.Wait()
+	// What is left of the group holds the pipe open and would outlive its turn.
+	killGroup(cmd)
+	_ = stdout.SetReadDeadline(time.Now().Add(restDelay))
+	<-read
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well, and a stray kept its stderr
+	}
+	if err != nil {
+		return &childError{err: err, stderr: string(stderr.kept)}
+	}
+	return nil
+}
+
+func startError(program string, err error) error {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is not installed here: install it, or name it in LONGSHORE_AGENT_PROGRAM", program)
+	}
+	return fmt.Errorf("start %s: %w", program, err)
+}
+
+// lines passes on each line without its end. A line that is too long is left
+// out; the reader's error ends it.
+func lines(r io.Reader, line func([]byte)) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var kept []byte
+	skip := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(kept)+len(part) > maxLine {
+			kept, skip = nil, true
+		}
+		if !skip {
+			kept = append(kept, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if !skip && len(kept) > 0 {
+			line(kept)
+		}
+		kept, skip = kept[:0], false
+		if err != nil {
+			return
+		}
+	}
+}
+
+// tail keeps the last bytes written to it.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p[max(0, len(p)-maxStderr):]...)
+	if over := len(t.kept) - maxStderr; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}

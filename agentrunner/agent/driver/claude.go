@@ -1,0 +1,77 @@
+package driver
+
+import (
+	"encoding/json"
+
+	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+)
+
+// claude is Claude Code. Measured with 2.1.329.
+type claude struct{}
+
+func (claude) command(s setup) (args, env []string, err error) {
+	// The configuration goes as an argument: it holds no secret.
+	tools, err := mcpconfig.For("claude", s.tools, s.toolsEnv)
+	if err != nil {
+		return nil, nil, err
+	}
+	args = []string{"-p", "--output-format", "stream-json", "--verbose",
+		"--mcp-config", tools, "--strict-mcp-config", "--allowedTools", "mcp__longshore",
+		"--append-system-prompt", s.instructions}
+	if s.model != "" {
+		args = append(args, "--model", s.model)
+	}
+	if s.session != "" {
+		args = append(args, "--resume", s.session)
+	}
+	_, env = s.place("CLAUDE_CONFIG_DIR", ".claude", "claude")
+	_, cache := s.place("XDG_CACHE_HOME", ".cache", "cache") // where it logs
+	env = append(append(env, cache...), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+	if s.rights == Full {
+		// As root it refuses this unless it is told that it sits in a sandbox.
+		return append(args, "--dangerously-skip-permissions"), append(env, "IS_SANDBOX=1"), nil
+	}
+	return append(args, "--permission-mode", "acceptEdits"), env, nil
+}
+
+func (claude) event(line []byte, a *answer) {
+	var e struct {
+		Type    string   `json:"type"`
+		Session string   `json:"session_id"`
+		Result  string   `json:"result"`
+		Failed  bool     `json:"is_error"`
+		Subtype string   `json:"subtype"`
+		Errors  []string `json:"errors"`
+		Cost    float64  `json:"total_cost_usd"`
+		Usage   struct {
+			Input   int64 `json:"input_tokens"`
+			Read    int64 `json:"cache_read_input_tokens"`
+			Created int64 `json:"cache_creation_input_tokens"`
+			Output  int64 `json:"output_tokens"`
+		} `json:"usage"`
+	}
+	if json.Unmarshal(line, &e) != nil || (e.Type != "system" && e.Type != "result") {
+		return
+	}
+	if e.Session != "" {
+		a.session = e.Session
+	}
+	if e.Type != "result" {
+		return
+	}
+	a.done = true
+	a.usage = usage{input: e.Usage.Input + e.Usage.Read + e.Usage.Created, cached: e.Usage.Read, output: e.Usage.Output, cost: e.Cost}
+	if !e.Failed {
+		a.say("result", e.Result)
+		return
+	}
+	a.err = clean(e.Result)
+	if a.err == "" && len(e.Errors) > 0 {
+		a.err = clean(e.Errors[0])
+	}
+	if a.err == "" {
+		a.err = clean(e.Subtype)
+	}
+}
+
+func (claude) lost() string { return "No conversation found with session ID" }

@@ -1,0 +1,141 @@
+package driver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+)
+
+// gemini is gemini-cli. Measured with 0.61.0.
+type gemini struct{}
+
+// ourContext is a file of instructions that gemini-cli reads from its own
+// directory because settings.json names it.
+const ourContext = "LONGSHORE.md"
+
+func (gemini) command(s setup) (args, env []string, err error) {
+	dir, env := geminiDir(s)
+	if err := write(filepath.Join(dir, ourContext), s.instructions); err != nil {
+		return nil, nil, err
+	}
+	if err := geminiSettings(filepath.Join(dir, "settings.json"), s); err != nil {
+		return nil, nil, err
+	}
+	args = []string{"-o", "stream-json", "--skip-trust", "--allowed-mcp-server-names", "longshore", "--approval-mode"}
+	if s.rights == Full {
+		args = append(args, "yolo")
+	} else {
+		args = append(args, "auto_edit")
+	}
+	if s.model != "" {
+		args = append(args, "-m", s.model)
+	}
+	if s.session != "" {
+		args = append(args, "--resume", s.session)
+	}
+	return args, append(env, "GEMINI_CLI_NO_RELAUNCH=1"), nil
+}
+
+// geminiDir is the directory .gemini; the variable names the one above it.
+func geminiDir(s setup) (dir string, env []string) {
+	dir, env = s.place("GEMINI_CLI_HOME", ".gemini", "gemini")
+	if filepath.Base(dir) == ".gemini" && env == nil && s.getenv("GEMINI_CLI_HOME") == "" {
+		return dir, nil
+	}
+	return filepath.Join(dir, ".gemini"), env
+}
+
+// geminiSettings puts our part into gemini-cli's settings and leaves the rest
+// as it is; it has no other way to be told of a server for one run alone.
+func geminiSettings(path string, s setup) error {
+	all := map[string]any{}
+	was, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(was, &all)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read gemini-cli's settings.json: %w", err)
+	}
+	text, err := mcpconfig.For("gemini", s.tools, s.toolsEnv)
+	if err != nil {
+		return err
+	}
+	var ours struct {
+		Servers map[string]any `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(text), &ours); err != nil {
+		return err
+	}
+	for name, server := range ours.Servers {
+		object(all, "mcpServers")[name] = server
+	}
+	object(all, "context")["fileName"] = []string{"GEMINI.md", "AGENTS.md", "CLAUDE.md", ourContext}
+	auth := object(object(all, "security"), "auth")
+	if auth["selectedType"] == nil && s.getenv("GEMINI_API_KEY") != "" {
+		auth["selectedType"] = "gemini-api-key"
+	}
+	b, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(path, string(b)+"\n")
+}
+
+// object returns the object below key, made anew where there is none.
+func object(in map[string]any, key string) map[string]any {
+	if o, ok := in[key].(map[string]any); ok {
+		return o
+	}
+	o := map[string]any{}
+	in[key] = o
+	return o
+}
+
+func (gemini) event(line []byte, a *answer) {
+	var e struct {
+		Type    string `json:"type"`
+		Session string `json:"session_id"`
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Status  string `json:"status"`
+		Error   struct {
+			Message string `json:"message"`
+		} `json:"error"`
+		Stats struct {
+			Input  int64 `json:"input_tokens"`
+			Cached int64 `json:"cached"`
+			Output int64 `json:"output_tokens"`
+			Calls  int64 `json:"tool_calls"`
+		} `json:"stats"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "init":
+		a.session = e.Session
+	case "tool_use":
+		a.calls++
+	case "message":
+		if e.Role == "assistant" { // what follows a call is another message
+			a.say(strconv.Itoa(a.calls), e.Content)
+		}
+	case "result":
+		a.done = true
+		a.usage = usage{input: e.Stats.Input, cached: e.Stats.Cached, output: e.Stats.Output}
+		if e.Status != "success" {
+			a.err = reason(e.Error.Message)
+			if a.err == "" {
+				a.err = "it gave no reason"
+			}
+		}
+	}
+}
+
+func (gemini) lost() string { return "Error resuming session" }

@@ -1,0 +1,125 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+)
+
+// opencode is opencode. Measured with 1.18.33.
+type opencode struct{}
+
+func (opencode) command(s setup) (args, env []string, err error) {
+	dir := filepath.Join(s.home, "opencode")
+	ours := filepath.Join(dir, "longshore.md")
+	if err := write(ours, s.instructions); err != nil {
+		return nil, nil, err
+	}
+	text, err := mcpconfig.For("opencode", s.tools, s.toolsEnv)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return nil, nil, err
+	}
+	config["autoupdate"], config["share"] = false, "disabled"
+	config["instructions"] = []string{ours}
+	config["permission"] = map[string]any{"*": "allow"}
+	if s.rights != Full {
+		config["permission"] = map[string]any{"*": "allow", "bash": "deny", "external_directory": "deny"}
+	}
+	model, err := opencodeModel(s, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := json.Marshal(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	for variable, usual := range map[string]string{"XDG_DATA_HOME": ".local/share", "XDG_CONFIG_HOME": ".config",
+		"XDG_STATE_HOME": ".local/state", "XDG_CACHE_HOME": ".cache", "npm_config_cache": ".npm"} {
+		_, set := s.place(variable, filepath.Join(usual, "opencode"), filepath.Join("opencode", filepath.Base(usual)))
+		env = append(env, set...)
+	}
+	env = append(env, "OPENCODE_CONFIG_CONTENT="+string(content), "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
+	args = []string{"run", "--format", "json"}
+	if model != "" {
+		args = append(args, "--model", model)
+	}
+	if s.session != "" {
+		args = append(args, "--session", s.session)
+	}
+	return args, env, nil
+}
+
+// opencodeModel is the model as provider/name. A model at an address of the
+// operator's own needs a provider in the configuration.
+func opencodeModel(s setup, config map[string]any) (string, error) {
+	url := s.getenv("OPENAI_BASE_URL")
+	if url == "" || strings.Contains(s.model, "/") {
+		return s.model, nil
+	}
+	if s.model == "" {
+		return "", fmt.Errorf("OPENAI_BASE_URL is set: LONGSHORE_MODEL must name the model there")
+	}
+	config["provider"] = map[string]any{"longshore": map[string]any{
+		"npm":     "@ai-sdk/openai-compatible",
+		"options": map[string]any{"baseURL": url, "apiKey": "{env:OPENAI_API_KEY}"},
+		"models":  map[string]any{s.model: map[string]any{}},
+	}}
+	return "longshore/" + s.model, nil
+}
+
+func (opencode) event(line []byte, a *answer) {
+	var e struct {
+		Type    string `json:"type"`
+		Session string `json:"sessionID"`
+		Part    struct {
+			Message string  `json:"messageID"`
+			Text    string  `json:"text"`
+			Reason  string  `json:"reason"`
+			Cost    float64 `json:"cost"`
+			Tokens  struct {
+				Input  int64 `json:"input"`
+				Output int64 `json:"output"`
+				Cache  struct {
+					Read int64 `json:"read"`
+				} `json:"cache"`
+			} `json:"tokens"`
+		} `json:"part"`
+		Error struct {
+			Name string `json:"name"`
+			Data struct {
+				Message string `json:"message"`
+			} `json:"data"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	if e.Session != "" {
+		a.session = e.Session
+	}
+	switch e.Type {
+	case "text":
+		a.say(e.Part.Message, e.Part.Text)
+	case "step_finish":
+		t := e.Part.Tokens
+		a.usage.input += t.Input + t.Cache.Read
+		a.usage.cached += t.Cache.Read
+		a.usage.output += t.Output
+		a.usage.cost += e.Part.Cost
+		a.done = a.done || e.Part.Reason != "tool-calls"
+	case "error":
+		a.err = clean(e.Error.Data.Message)
+		if a.err == "" {
+			a.err = clean("error " + e.Error.Name)
+		}
+	}
+}
+
+func (opencode) lost() string { return "Session not found" }

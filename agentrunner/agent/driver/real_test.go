@@ -1,0 +1,246 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
+)
+
+const binDir = "AGENTRUNNER_TEST_BIN"
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "driver")
+	if err == nil {
+		err = os.Setenv(binDir, dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	os.RemoveAll(dir)
+	if err := goleak.Find(); err != nil && status == 0 {
+		_, _ = os.Stderr.WriteString(err.Error())
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// agentrunner builds the program whose tools the CLIs start.
+func agentrunner(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var build = sync.OnceValues(func() (string, error) { // shared by tests, which is what a process-wide value is for
+	path := filepath.Join(os.Getenv(binDir), "agentrunner")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/longshore-bridge/longshore/agentrunner").CombinedOutput()
+	if err != nil {
+		err = errors.New(string(out))
+	}
+	return path, err
+})
+
+// world is an assistant's surroundings: the fake host, the model on loopback,
+// and one of the real CLIs.
+type world struct {
+	host  *fakehost.Host
+	model *modeltest.Server
+	log   *bytes.Buffer
+	agent *driver.Driver
+	mark  string
+}
+
+func newWorld(t *testing.T, cli string, script modeltest.Script) *world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real agent CLI")
+	}
+	w := &world{host: fakehost.New(t, fakehost.Sent), model: modeltest.New(t, script), log: &bytes.Buffer{}}
+	program, dir := modeltest.Install(t, cli), filepath.Join(w.host.Root, "group")
+	w.host.File("group/AGENTS.md", "Speak like the harbour master of Visby.")
+	w.mark = "LONGSHORE_SESSION=" + t.Name() + w.model.URL
+	var err error
+	w.agent, err = driver.New(cli, driver.Options{Program: program, Tools: []string{agentrunner(t), "mcp"},
+		Home: filepath.Join(w.host.Root, "home"), Dir: dir, Log: slog.New(slog.NewTextHandler(w.log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) turn(ctx context.Context, prompt, session string, env ...string) (agent.Reply, error) {
+	all := append(append(w.host.Env(), w.model.Env()...), "HOME="+filepath.Join(w.host.Root, "group"), w.mark,
+		"LONGSHORE_WAIT=20s", "LONGSHORE_MODEL=gemini-2.5-flash", "LONGSHORE_ASSISTANT_NAME=Andy")
+	return w.agent.Turn(ctx, agent.Turn{Prompt: prompt, Session: session, Env: append(all, env...)})
+}
+
+// each runs a story with every CLI that can be installed.
+func each(t *testing.T, story func(t *testing.T, cli string)) {
+	for _, cli := range driver.Names() {
+		t.Run(cli, func(t *testing.T) { story(t, cli) })
+	}
+}
+
+func TestRealCLISendsAFileAndRemembersTheConversation(t *testing.T) {
+	each(t, func(t *testing.T, cli string) {
+		w := newWorld(t, cli, modeltest.SendFile("a.pdf", "Ahoy."))
+		w.host.File("group/a.pdf", "%PDF-1.4")
+		first, err := w.turn(t.Context(), "<messages>\n<message sender=\"Ada\">the tide table, please</message>\n</messages>", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(first.Text, "Sent a.pdf (8 bytes, document)") || !strings.HasPrefix(first.Text, "Ahoy.") || first.Session == "" {
+			t.Fatalf("reply %+v", first)
+		}
+		if r := w.host.Next(); r.Files[0].Path != "/workspace/group/a.pdf" {
+			t.Errorf("request %+v", r)
+		}
+		asked := w.model.Requests()[0]
+		for _, want := range []string{"harbour master of Visby", "The members see no file", "call you Andy", "the tide table, please"} {
+			if !strings.Contains(asked.Body, want) {
+				t.Errorf("the model is not told %q", want)
+			}
+		}
+		for _, want := range []string{"agent=" + cli, "input_tokens=200", "output_tokens=14"} {
+			if !strings.Contains(w.log.String(), want) {
+				t.Errorf("the operator is not told %q: %s", want, w.log)
+			}
+		}
+		w.model.Script(func(r modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "Aye."} })
+		before := len(w.model.Requests())
+		second, err := w.turn(t.Context(), "thank you", first.Session, "LONGSHORE_RIGHTS=full")
+		if err != nil || second.Text != "Aye." || second.Session == "" {
+			t.Errorf("reply %+v, error %v", second, err)
+		}
+		if again := w.model.Requests()[before]; !strings.Contains(again.Body, "the tide table, please") || !strings.Contains(again.Body, "thank you") {
+			t.Error("the second turn does not know the first")
+		}
+		w.leavesTheWorkspaceAlone(t)
+	})
+}
+
+// leavesTheWorkspaceAlone wants nothing in it but what the test put there.
+func (w *world) leavesTheWorkspaceAlone(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(w.host.Root, "group"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "AGENTS.md" && e.Name() != "a.pdf" {
+			t.Errorf("%s lies in the workspace", e.Name())
+		}
+	}
+}
+
+func TestRealCLIReportsWhatTheModelRefuses(t *testing.T) {
+	each(t, func(t *testing.T, cli string) {
+		w := newWorld(t, cli, func(modeltest.Request) modeltest.Answer {
+			return modeltest.Answer{Status: 400, Text: "credit is used up"}
+		})
+		_, err := w.turn(t.Context(), "hello", "")
+		if err == nil || !strings.Contains(err.Error(), "credit is used up") || strings.ContainsAny(err.Error(), "\n{") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestRealCLIBeginsAnewWhenTheSessionIsGone(t *testing.T) {
+	each(t, func(t *testing.T, cli string) {
+		w := newWorld(t, cli, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "Hello."} })
+		lost := "11111111-1111-4111-8111-111111111111"
+		if cli == "opencode" {
+			lost = "ses_e03452911ffeBYukd0IWXJrLnX"
+		}
+		reply, err := w.turn(t.Context(), "hello", lost)
+		if err != nil || reply.Text != "Hello." || reply.Session == lost || reply.Session == "" {
+			t.Errorf("reply %+v, error %v", reply, err)
+		}
+		if !strings.Contains(w.log.String(), "session is gone") {
+			t.Errorf("the operator is not told: %s", w.log)
+		}
+	})
+}
+
+func TestRealCLIIsStoppedWithAllThatItStarted(t *testing.T) {
+	each(t, func(t *testing.T, cli string) {
+		w := newWorld(t, cli, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Hang: true} })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.turn(ctx, "hello", "")
+			done <- err
+		}()
+		select {
+		case <-w.model.Arrived():
+		case err := <-done:
+			t.Fatalf("ended before it was stopped: %v", err)
+		case <-time.After(60 * time.Second):
+			t.Fatal("the model is not asked")
+		}
+		if len(marked(w.mark)) < 2 {
+			t.Error("the CLI and its tools do not run, so nothing is stopped")
+		}
+		cancel()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the turn does not end")
+		}
+		gone(t, w.mark)
+	})
+}
+
+// gone waits for the kernel to have taken away what was killed.
+func gone(t *testing.T, mark string) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(5 * time.Second)
+	for {
+		left := marked(mark)
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("still running: %q", left)
+		}
+	}
+}
+
+// marked lists the processes with the mark in their environment.
+func marked(mark string) (found []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		env, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(env), mark) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}

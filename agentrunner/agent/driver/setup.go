@@ -1,0 +1,97 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// getenv looks a variable up as the CLI would: the last one counts.
+func (s setup) getenv(name string) string {
+	for i := len(s.env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(s.env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// forTools picks what the tools read. LONGSHORE_SESSION is the mark by which a
+// runtime finds what an ended assistant has left behind.
+func (s setup) forTools() map[string]string {
+	env := map[string]string{}
+	for _, name := range []string{"LONGSHORE_IPC", "LONGSHORE_MOUNTS", "LONGSHORE_CHAT_JID", "LONGSHORE_GROUP_FOLDER", "LONGSHORE_IS_MAIN",
+		"LONGSHORE_WAIT", "LONGSHORE_SESSION", "NANOCLAW_CHAT_JID", "NANOCLAW_GROUP_FOLDER", "NANOCLAW_IS_MAIN"} {
+		if v := s.getenv(name); v != "" {
+			env[name] = v
+		}
+	}
+	return env
+}
+
+// place decides where a CLI keeps its things: where its variable says, where
+// the user's home has them already (usual, relative to it), or below the
+// assistant's home. The variable to set is empty in the first two cases.
+func (s setup) place(variable, usual, own string) (dir string, env []string) {
+	if v := s.getenv(variable); v != "" {
+		return v, nil
+	}
+	if stat, err := os.Stat(filepath.Join(s.user, usual)); s.own && err == nil && stat.IsDir() {
+		return filepath.Join(s.user, usual), nil
+	}
+	dir = filepath.Join(s.home, own)
+	return dir, []string{variable + "=" + dir}
+}
+
+// write replaces a file of ours below a CLI's directory, and leaves one alone
+// that is as it should be.
+func write(path, content string) error {
+	if was, err := os.ReadFile(path); err == nil && string(was) == content {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the assistant's home: %w", err)
+	}
+	temp := path + ".tmp"
+	if err := os.WriteFile(temp, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// reason finds the words in an error that a service wrapped into JSON.
+func reason(s string) string {
+	from, to := strings.IndexByte(s, '{'), strings.LastIndexByte(s, '}')
+	if from < 0 || to < from {
+		return clean(s)
+	}
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(s[from:to+1]), &body) != nil || body.Error.Message == "" {
+		return clean(s)
+	}
+	return clean(body.Error.Message)
+}
+
+// clean takes control characters and what is too long out of foreign words.
+func clean(s string) string {
+	const most = 1000
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
