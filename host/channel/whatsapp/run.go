@@ -139,7 +139,10 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (reason stopped,
 	workers.Go(func() { s.passInbound(work, in) })
 	workers.Go(func() { s.passReceipts(work, in) })
 	reason = s.stayConnected(work)
-	return reason, nil
+	if reason.code == stopLoggedOut.code {
+		err = s.forgetDevice(ctx)
+	}
+	return reason, err
 }
 
 // stayConnected connects, and connects again, until ctx is done or the

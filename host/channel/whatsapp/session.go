@@ -2,6 +2,7 @@ package whatsapp
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,7 @@ type session struct {
 	w          *WhatsApp
 	log        *slog.Logger
 	lock       *os.File
+	db         *sql.DB // the container's
 	container  *sqlstore.Container
 	ledger     *ledger
 	device     *store.Device
@@ -103,12 +105,12 @@ func (s *session) openStore(ctx context.Context) error {
 	if err := s.sweepTemp(); err != nil {
 		return err
 	}
-	db, err := openDatabase(filepath.Join(s.w.opts.Dir, "whatsapp.db"), storePragmas)
-	if err != nil {
+	var err error
+	if s.db, err = openDatabase(filepath.Join(s.w.opts.Dir, "whatsapp.db"), storePragmas); err != nil {
 		return err
 	}
 	log := libraryLog{log: s.log}
-	s.container = sqlstore.NewWithDB(db, "sqlite", log.Sub("Store"))
+	s.container = sqlstore.NewWithDB(s.db, "sqlite", log.Sub("Store"))
 	if err := s.container.Upgrade(ctx); err != nil {
 		return fmt.Errorf("open whatsapp store: %w", err)
 	}
@@ -161,6 +163,15 @@ func lockFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("lock whatsapp store: %w", err)
 	}
 	return f, nil
+}
+
+// forgetDevice removes the keys of a device that the phone has removed. The
+// library does so too, but tells of it first and may be closed in between.
+func (s *session) forgetDevice(ctx context.Context) error {
+	if _, err := s.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
+		return fmt.Errorf("forget the device's keys: %w", err)
+	}
+	return nil
 }
 
 // newClient makes the client that connect connects.
