@@ -16,8 +16,8 @@ import (
 // Problem is one thing that is wrong in the configuration file.
 type Problem struct {
 	File    string `json:"file"`
-	Line    int    `json:"line"`          // from 1
-	Column  int    `json:"column"`        // from 1, in characters
+	Line    int    `json:"line"`          // from 1; 0: not known
+	Column  int    `json:"column"`        // from 1, in characters; 0: not known
 	Key     string `json:"key,omitempty"` // "groups[1].chat"
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
@@ -26,17 +26,23 @@ type Problem struct {
 
 // Error is the place and what is wrong, the line with a caret, and what to do.
 func (p *Problem) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
-	if p.Key != "" {
-		fmt.Fprintf(&b, "%s: ", p.Key)
-	}
-	b.WriteString(p.Message)
-	b.WriteString(p.excerpt)
+	text := p.Place() + p.Message + p.excerpt
 	if p.Hint != "" {
-		b.WriteString("\n  hint: " + p.Hint)
+		text += "\n  hint: " + p.Hint
 	}
-	return b.String()
+	return text
+}
+
+// Place is where the problem lies, to be put before its message.
+func (p *Problem) Place() string {
+	place := p.File
+	if p.Line > 0 {
+		place += fmt.Sprintf(":%d", p.Line)
+	}
+	if p.Key != "" {
+		place += ": " + p.Key
+	}
+	return place + ": "
 }
 
 // source is the text of a configuration file, the place of each key in it, and

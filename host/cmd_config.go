@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -39,26 +40,41 @@ func newConfig(e *env) *cobra.Command {
 }
 
 func (e *env) validateConfig() error {
-	if e.json {
-		_, err := groups.Load(e.config)
-		problems := problemsOf(err)
-		if err != nil && len(problems) == 0 {
-			return noConfig(err)
-		}
-		if err := e.printJSON(map[string]any{"valid": err == nil, "problems": problems}); err != nil {
-			return err
-		}
-		if err != nil {
-			return tooManyProblems(e.config, len(problems))
-		}
-		return nil
-	}
-	c, err := e.load()
+	c, problems, err := e.servable()
 	if err != nil {
 		return err
 	}
-	e.say("%s is valid: %s, state in %s", e.config, count(len(c.Groups), "group"), c.State)
+	if e.json {
+		if err := e.printJSON(map[string]any{"valid": len(problems) == 0, "problems": problems}); err != nil {
+			return err
+		}
+	} else {
+		e.printProblems(problems)
+	}
+	if len(problems) > 0 {
+		return tooManyProblems(e.config, len(problems))
+	}
+	if !e.json {
+		e.say("%s is valid: %s, state in %s", e.config, count(len(c.Groups), "group"), c.State)
+	}
 	return nil
+}
+
+// servable reads the configuration and finds all that keeps serve from
+// starting with it. The error is of a file that could not be read.
+func (e *env) servable() (*groups.Config, []*groups.Problem, error) {
+	c, err := groups.Load(e.config)
+	problems := problemsOf(err)
+	if err != nil && len(problems) == 0 {
+		return nil, nil, noConfig(err)
+	}
+	if err == nil {
+		for _, p := range unsupported(c, offlineChannels(c)) {
+			p.File = e.config
+			problems = append(problems, p)
+		}
+	}
+	return c, problems, nil
 }
 
 func (e *env) showConfig() error {
@@ -93,16 +109,28 @@ func (e *env) load() (*groups.Config, error) {
 	if len(problems) == 0 {
 		return nil, noConfig(err)
 	}
+	e.printProblems(problems)
+	return nil, tooManyProblems(e.config, len(problems))
+}
+
+func (e *env) printProblems(problems []*groups.Problem) {
 	for _, p := range problems {
 		for line := range strings.Lines(p.Error()) {
 			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
 		}
 	}
-	return nil, tooManyProblems(e.config, len(problems))
 }
 
-func noConfig(err error) error {
-	return hinted(err, "longshore init writes a longshore.yaml to start from; --config names another place")
+func noConfig(err error) error { return hinted(err, noConfigHint(err)) }
+
+func noConfigHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "longshore init writes a longshore.yaml to start from; --config names another place"
+	case errors.Is(err, fs.ErrPermission):
+		return "run this as the user that the host runs as"
+	}
+	return "--config names the file itself"
 }
 
 func tooManyProblems(name string, n int) error {

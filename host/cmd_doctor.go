@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -40,22 +39,18 @@ Ends with exit code 4 where it found a fault.`,
 // examine has the doctor look at everything; a configuration that cannot be
 // used is itself a finding, and then there is nothing else to look at.
 func (e *env) examine(ctx context.Context) []operator.Finding {
-	c, err := groups.Load(e.config)
-	if err == nil {
-		return append(operator.CheckConfigFile(e.config), doctorFor(c).Examine(ctx)...)
+	c, problems, err := e.servable()
+	if err != nil {
+		return []operator.Finding{{Check: "config", Severity: operator.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
 	}
-	problems := problemsOf(err)
 	if len(problems) == 0 {
-		return []operator.Finding{{
-			Check: "config", Severity: operator.Fault, Message: err.Error(),
-			Remedy: "longshore init writes a longshore.yaml to start from; --config names another place",
-		}}
+		return append(operator.CheckConfigFile(e.config), doctorFor(c).Examine(ctx)...)
 	}
 	var findings []operator.Finding
 	for _, p := range problems {
 		findings = append(findings, operator.Finding{
 			Check: "config", Severity: operator.Fault, Remedy: p.Hint,
-			Message: fmt.Sprintf("%s:%d: %s: %s", p.File, p.Line, p.Key, p.Message),
+			Message: p.Place() + p.Message,
 		})
 	}
 	return findings

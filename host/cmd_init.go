@@ -21,13 +21,20 @@ func newInit(e *env) *cobra.Command {
 			if err := writeConfig(e.config, groups.Example(), force); err != nil {
 				return err
 			}
+			if e.json {
+				return e.printJSON(map[string]string{"wrote": e.config})
+			}
+			with := "" // the file, where the commands would not find it by themselves
+			if e.config != defaultConfig {
+				with = " -c " + e.config
+			}
 			e.say("wrote %s", e.config)
 			e.say("")
 			e.say("next:")
 			e.say("  1. edit it: one entry under groups: for each chat")
-			e.say("  2. longshore config validate")
-			e.say("  3. longshore doctor")
-			e.say("  4. longshore serve")
+			e.say("  2. longshore%s config validate", with)
+			e.say("  3. longshore%s doctor", with)
+			e.say("  4. longshore%s serve", with)
 			return nil
 		},
 	}
@@ -45,6 +52,9 @@ func writeConfig(path string, text []byte, force bool) error {
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
 	}
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)

@@ -28,9 +28,9 @@ send_message and so on, in the CLI's own format, to be used in the container.`,
 			if e.json {
 				return e.printJSON(map[string]string{"cli": cli, "place": mcpconfig.Place(cli), "text": text})
 			}
-			// Where it belongs goes to stderr, so that stdout can be
+			// Where to put it goes to stderr, so that stdout can be
 			// redirected into the file.
-			fmt.Fprintf(e.stderr, "belongs into %s\n", mcpconfig.Place(cli))
+			fmt.Fprintf(e.stderr, "put this into %s\n", mcpconfig.Place(cli))
 			_, err = fmt.Fprint(e.stdout, text)
 			return err
 		},

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
@@ -21,9 +20,13 @@ their assistants. It ends on SIGINT or SIGTERM after the sends under way; what
 it had accepted goes on at the next start.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := e.load()
+			cfg, problems, err := e.servable()
 			if err != nil {
 				return err
+			}
+			if len(problems) > 0 {
+				e.printProblems(problems)
+				return tooManyProblems(e.config, len(problems))
 			}
 			return e.serve(cmd.Context(), cfg)
 		},
@@ -44,11 +47,6 @@ func (e *env) serve(ctx context.Context, cfg *groups.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	for _, c := range h.channels {
-		if w, ok := c.(*web.Web); ok {
-			log.Info("chat page", "channel", "web", "url", w.URL())
-		}
-	}
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion().Version)
 	err = h.Run(ctx)
 	log.Info("stopped")

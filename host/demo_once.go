@@ -207,8 +207,8 @@ func (s *steps) note(folder, request, step string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.lines) < maxSteps {
-		at := time.Since(s.begin).Round(10 * time.Microsecond)
-		s.lines = append(s.lines, fmt.Sprintf("%10s  %-8s %-14s %s", at, folder, shortRequest(request), step))
+		at := time.Since(s.begin).Seconds() * 1000
+		s.lines = append(s.lines, fmt.Sprintf("%9.2f ms  %-8s %-14s %s", at, folder, shortRequest(request), step))
 	}
 }
 

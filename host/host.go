@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -88,8 +89,8 @@ func (h *host) open(ctx context.Context) (err error) {
 	if h.channels, err = h.opts.channels(h.config, h.registry, h.opts); err != nil {
 		return err
 	}
-	if err := h.checkGroups(); err != nil {
-		return err
+	if problems := unsupported(h.config, h.channels); len(problems) > 0 {
+		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
 		Dir: h.layout.IPCDir(), Folders: folders, Log: h.opts.log, Trace: h.opts.trace,
@@ -157,8 +158,10 @@ func (h *host) Close() error {
 }
 
 // channelOf finds the channel that owns a chat, or nil.
-func (h *host) channelOf(chat groups.JID) channel.Channel {
-	for _, c := range h.channels {
+func (h *host) channelOf(chat groups.JID) channel.Channel { return owner(h.channels, chat) }
+
+func owner(channels []channel.Channel, chat groups.JID) channel.Channel {
+	for _, c := range channels {
 		if c.Owns(chat) {
 			return c
 		}

@@ -53,20 +53,41 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
+// defaultConfig is the configuration in the working directory.
+const defaultConfig = "longshore.yaml"
+
+// newAgentrunner is there for the help; run has acted on it before.
+func newAgentrunner() *cobra.Command {
+	return &cobra.Command{
+		Use:                "agentrunner COMMAND",
+		Short:              "act as the program in an assistant's container",
+		Long:               "Acts as the program in an assistant's container: longshore agentrunner help\nlists its commands.",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("agentrunner comes first", "usage: longshore agentrunner …")
+		},
+	}
+}
+
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
 	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
 		newDemo(e), newInit(e), newServe(e), newSend(e),
 		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
-		newConfig(e), newMCPConfig(e), newVersion(e), newExitCodes(),
+		newConfig(e), newMCPConfig(e), newAgentrunner(), newVersion(e), newExitCodes(),
 	)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
-	root.PersistentFlags().StringVarP(&e.config, "config", "c", "longshore.yaml", "configuration `file`")
+	root.PersistentFlags().StringVarP(&e.config, "config", "c", defaultConfig, "configuration `file`")
 	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{code: exitUsage, err: err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), "see: "+cmd.CommandPath()+" --help")
+	})
+	root.Version = readVersion().Version
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	tameCobra(root)
 	return root
 }
 

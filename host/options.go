@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -20,23 +21,28 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// checkGroups refuses what the configuration may say and this host cannot do.
-func (h *host) checkGroups() error {
-	var errs []error
-	for _, g := range h.config.Groups {
-		if h.channelOf(g.Chat) == nil {
-			errs = append(errs, fmt.Errorf("group %s: no channel that is configured carries %s; add it under channels:", g.Folder, g.Chat))
-		}
-		if g.Assistant == "" {
-			continue
-		}
-		if a := h.config.Assistants[g.Assistant]; a.Runtime != "process" {
-			errs = append(errs, fmt.Errorf("assistant %s: this version has no runtime %q; use process", g.Assistant, a.Runtime))
-		} else if !slices.Contains(agents(), a.Agent) {
-			errs = append(errs, fmt.Errorf("assistant %s: this version does not drive %q itself; use agent: command with its program, or one of %v", g.Assistant, a.Agent, agents()))
+// unsupported is what the configuration may say and this host cannot do with
+// those channels. The problems name no file and no line.
+func unsupported(cfg *groups.Config, channels []channel.Channel) (problems []*groups.Problem) {
+	bad := func(key, message, hint string) {
+		problems = append(problems, &groups.Problem{Key: key, Message: message, Hint: hint})
+	}
+	for i, g := range cfg.Groups {
+		if owner(channels, g.Chat) == nil {
+			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), "add its channel below channels:")
 		}
 	}
-	return errors.Join(errs...)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Assistants)) {
+		if !slices.ContainsFunc(cfg.Groups, func(g groups.Group) bool { return g.Assistant == name }) {
+			continue
+		}
+		if a := cfg.Assistants[name]; a.Runtime != "process" {
+			bad("assistants."+name+".runtime", fmt.Sprintf("this version has no runtime %q", a.Runtime), "use process")
+		} else if !slices.Contains(agents(), a.Agent) {
+			bad("assistants."+name+".agent", fmt.Sprintf("this version does not drive %q itself", a.Agent), "use agent: command with its program, or one of "+strings.Join(agents(), ", "))
+		}
+	}
+	return problems
 }
 
 // agents are those that agentrunner drives.
@@ -57,7 +63,7 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 			Chats: chats, AssistantName: cfg.Name, MaxUpload: int64(w.Upload), KeepFree: int64(cfg.Limits.FreeDisk), Log: opts.log,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("channel web: %w", err)
+			return nil, fmt.Errorf("channel %w", err) // it begins with its name
 		}
 		all = append(all, c)
 	}
