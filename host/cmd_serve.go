@@ -39,7 +39,7 @@ func (e *env) serve(ctx context.Context, cfg *groups.Config) (err error) {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	log := newLog(e.stderr, cfg.Log)
-	h, err := newHost(ctx, cfg, hostOptions{log: log})
+	h, err := newHost(ctx, cfg, hostOptions{log: log, whatsapp: e.whatsapp})
 	if errors.Is(err, outbox.ErrLocked) {
 		return hinted(err, "see what runs: longshore status")
 	}

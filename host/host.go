@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ import (
 type hostOptions struct {
 	log   *slog.Logger
 	trace func(folder, request, step string) // may be nil
+
+	whatsapp *http.Client // how WhatsApp is reached; nil: as its library does
 
 	// channels builds the channels; nil: those that the configuration names.
 	channels func(*groups.Config, *groups.Registry, hostOptions) ([]channel.Channel, error)

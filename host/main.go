@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -33,8 +34,9 @@ type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	config         string // path of longshore.yaml
-	json           bool   // print for programs
+	config         string       // path of longshore.yaml
+	json           bool         // print for programs
+	whatsapp       *http.Client // how WhatsApp is reached; nil: as its library does
 }
 
 // run executes one command line and returns the process's exit code.
@@ -44,7 +46,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 && args[0] == "agentrunner" {
 		return cli.Main(args[1:], stdin, stdout, stderr)
 	}
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	return (&env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}).run(ctx, args)
+}
+
+func (e *env) run(ctx context.Context, args []string) int {
 	root := newRoot(e)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -72,8 +77,9 @@ func newAgentrunner() *cobra.Command {
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
 	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
-		newDemo(e), newInit(e), newServe(e), newSend(e),
+		newDemo(e), newInit(e), newImport(e), newServe(e), newSend(e),
 		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
+		newPair(e), newUnpair(e), newGroups(e),
 		newConfig(e), newMCPConfig(e), newAgentrunner(), newVersion(e), newExitCodes(),
 	)
 	root.SilenceUsage, root.SilenceErrors = true, true

@@ -25,7 +25,7 @@ func offlineChannels(c *groups.Config) []channel.Channel {
 		all = append(all, offline{"web", media.DefaultLimits()})
 	}
 	if c.Channels.WhatsApp != nil {
-		if w, err := newWhatsApp(c, slog.New(slog.DiscardHandler)); err == nil {
+		if w, err := newWhatsApp(c, slog.New(slog.DiscardHandler), nil); err == nil {
 			all = append(all, offline{w.Name(), w.Limits()})
 		}
 	}

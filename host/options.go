@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 		all = append(all, c)
 	}
 	if cfg.Channels.WhatsApp != nil {
-		c, err := newWhatsApp(cfg, opts.log)
+		c, err := newWhatsApp(cfg, opts.log, opts.whatsapp)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,8 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 }
 
 // newWhatsApp makes the WhatsApp channel that the configuration describes.
-func newWhatsApp(cfg *groups.Config, log *slog.Logger) (*whatsapp.WhatsApp, error) {
+// client is how it reaches WhatsApp; nil is as its library does.
+func newWhatsApp(cfg *groups.Config, log *slog.Logger, client *http.Client) (*whatsapp.WhatsApp, error) {
 	w := cfg.Channels.WhatsApp
 	limits := whatsapp.DefaultLimits()
 	for kind, size := range w.Files {
@@ -93,7 +95,7 @@ func newWhatsApp(cfg *groups.Config, log *slog.Logger) (*whatsapp.WhatsApp, erro
 		}
 	}
 	return whatsapp.New(whatsapp.Options{
-		Dir: cfg.Layout().Store(), DeviceName: w.Device, Chats: chats, Limits: limits, Log: log,
+		Dir: cfg.Layout().Store(), DeviceName: w.Device, Chats: chats, Limits: limits, Log: log, HTTPClient: client,
 		Rates: whatsapp.Rates{
 			ChatPerMinute: float64(w.Rate.PerMinute), ChatBurst: w.Rate.Burst,
 			AccountPerMinute: float64(w.Account.PerMinute), AccountBurst: w.Account.Burst,

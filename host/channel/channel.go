@@ -135,3 +135,17 @@ type Typing interface {
 	// Typing shows or hides it; errors are the channel's own to log.
 	Typing(ctx context.Context, chat groups.JID, on bool)
 }
+
+// Lister is implemented by a channel whose account can say which chats it is in.
+type Lister interface {
+	// Chats asks the platform, sorted by name.
+	Chats(ctx context.Context) ([]Chat, error)
+}
+
+// Chat is a chat that the channel's account is in.
+type Chat struct {
+	JID     groups.JID `json:"jid"`
+	Name    string     `json:"name"` // as its admins call it: foreign text
+	Members int        `json:"members"`
+	Note    string     `json:"note,omitempty"` // what an operator should know: only admins write there
+}

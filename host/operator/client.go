@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // maxReply is the largest answer that the client reads, in bytes: some ten
@@ -79,6 +81,12 @@ func (c *Client) Drop(ctx context.Context, id string) error {
 func (c *Client) Send(ctx context.Context, s Send) (Item, error) {
 	var item Item
 	return item, c.call(ctx, http.MethodPost, "/v1/send", s, &item)
+}
+
+// Chats has the host ask a channel which chats its account is in.
+func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
+	var chats []channel.Chat
+	return chats, c.call(ctx, http.MethodGet, "/v1/channels/"+url.PathEscape(channelName)+"/chats", nil, &chats)
 }
 
 // Health returns nil where the host says that all is well, and its words

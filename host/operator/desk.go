@@ -171,6 +171,20 @@ func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 	return itemOf(delivery, true), nil
 }
 
+// Chats asks the channel of that name.
+func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
+	for _, c := range d.Channels {
+		if c.Name() != channelName {
+			continue
+		}
+		if l, ok := c.(channel.Lister); ok {
+			return l.Chats(ctx)
+		}
+		return nil, &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
+	}
+	return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", channelName), Hint: "add it under channels: in longshore.yaml"}
+}
+
 func notFound(id string) error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
 }

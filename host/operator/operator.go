@@ -21,6 +21,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // Control is what an operator may do to a host. Desk offers it in the process
@@ -43,6 +45,8 @@ type Control interface {
 	Drop(ctx context.Context, id string) error
 	// Send accepts a file for a group's chat as if its assistant had asked.
 	Send(ctx context.Context, s Send) (Item, error)
+	// Chats asks a channel's platform which chats its account is in.
+	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
 }
 
 // Kind says where an item lies.

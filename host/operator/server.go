@@ -24,6 +24,7 @@ const maxBody = 64 << 10
 //	POST   /v1/items/{id}/retry
 //	DELETE /v1/items/{id}
 //	POST   /v1/send
+//	GET    /v1/channels/{name}/chats
 //
 // and whatever Health answers below /healthz and /metrics. Errors are a JSON
 // object with code, message and hint.
@@ -119,6 +120,10 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("DELETE /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.Drop(r.Context(), r.PathValue("id")))
+	})
+	mux.HandleFunc("GET /v1/channels/{name}/chats", func(w http.ResponseWriter, r *http.Request) {
+		chats, err := s.Control.Chats(r.Context(), r.PathValue("name"))
+		reply(w, chats, err)
 	})
 	mux.HandleFunc("POST /v1/send", s.send)
 	if s.Health != nil {

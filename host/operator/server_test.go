@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -79,6 +80,11 @@ func (c *control) Send(_ context.Context, s operator.Send) (operator.Item, error
 	return operator.Item{ID: "sent"}, c.err
 }
 
+func (c *control) Chats(_ context.Context, name string) ([]channel.Chat, error) {
+	c.asked = append(c.asked, "chats "+name)
+	return []channel.Chat{{JID: "1@g.us", Name: "Crew", Members: 3}}, c.err
+}
+
 // serve runs a server in dir until the test ends.
 func serve(t *testing.T, s *operator.Server) {
 	t.Helper()
@@ -129,6 +135,11 @@ func TestTheClientAsksWhatTheServerAnswers(t *testing.T) {
 	c.asked = nil
 	client := operator.NewClient(dir)
 	ctx := t.Context()
+	chats, err := client.Chats(ctx, "whatsapp")
+	if err != nil || len(chats) != 1 || chats[0].Name != "Crew" || c.asked[0] != "chats whatsapp" {
+		t.Errorf("chats %+v, %v, asked %v", chats, err, c.asked)
+	}
+	c.asked = nil
 	items, err := client.List(ctx, operator.Filter{Group: "family", Failed: true})
 	if err != nil {
 		t.Fatal(err)

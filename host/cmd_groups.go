@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+func newGroups(e *env) *cobra.Command {
+	var name string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "list the configured groups, or the chats that a channel's account is in",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := e.load()
+			if err != nil {
+				return err
+			}
+			if name == "" {
+				return e.listGroups(cfg)
+			}
+			chats, err := e.chats(cmd.Context(), cfg, name)
+			if err != nil {
+				return ofControl(err)
+			}
+			return e.listChats(cfg, chats)
+		},
+	}
+	list.Flags().StringVar(&name, "channel", "", "ask this `channel`'s account instead: whatsapp")
+
+	var g groups.Group
+	add := &cobra.Command{
+		Use:   "add CHAT",
+		Short: "write a group for a chat into longshore.yaml",
+		Long: `add writes one more entry below groups:, and leaves the rest of the file as it
+is. CHAT is a chat as "longshore groups list --channel whatsapp" prints it.
+A running host takes it up when it is started again.`,
+		Args: exactly("chat"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g.Chat = groups.JID(args[0])
+			return e.addGroup(g)
+		},
+	}
+	add.Flags().StringVar(&g.Name, "name", "", "what people call it")
+	add.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
+	add.Flags().StringVar(&g.Trigger, "trigger", "", "the `word` that calls the assistant; without one every message does")
+	add.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
+	add.Flags().BoolVar(&g.Main, "main", false, "let it send to every chat")
+	return family("groups", "look at groups and chats, and add one", list, add)
+}
+
+// chats asks a channel which chats its account is in: the running host's, or
+// one that is made for the question.
+func (e *env) chats(ctx context.Context, cfg *groups.Config, name string) ([]channel.Chat, error) {
+	client := operator.NewClient(operator.ControlDir(cfg.Layout()))
+	if err := client.Health(ctx); !errors.Is(err, operator.ErrNoHost) {
+		return client.Chats(ctx, name)
+	}
+	desk := operator.NewDesk(operator.DeskOptions{})
+	if name == "whatsapp" && cfg.Channels.WhatsApp != nil {
+		w, err := newWhatsApp(cfg, newLog(e.stderr, groups.Log{Level: "warn"}), e.whatsapp)
+		if err != nil {
+			return nil, err
+		}
+		desk.Channels = []channel.Channel{w}
+	}
+	return desk.Chats(ctx, name)
+}
+
+func (e *env) listGroups(cfg *groups.Config) error {
+	if e.json {
+		return e.printJSON(cfg.Groups)
+	}
+	t := e.table("folder", "name", "chat", "assistant")
+	for _, g := range cfg.Groups {
+		t.row(g.Folder, g.Name, string(g.Chat), g.Assistant)
+	}
+	return t.flush()
+}
+
+func (e *env) listChats(cfg *groups.Config, chats []channel.Chat) error {
+	if e.json {
+		return e.printJSON(chats)
+	}
+	taken := map[groups.JID]string{}
+	for _, g := range cfg.Groups {
+		taken[g.Chat] = "group " + g.Folder
+	}
+	t := e.table("chat", "name", "members", "")
+	for _, c := range chats {
+		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[c.JID], c.Note))
+	}
+	return t.flush()
+}
+
+var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
+
+// addGroup writes a group into the configuration file, if the whole is a
+// configuration then.
+func (e *env) addGroup(g groups.Group) error {
+	if g.Folder == "" {
+		g.Folder = strings.Trim(notFolder.ReplaceAllString(strings.ToLower(g.Name), "-"), "-")
+	}
+	if g.Folder == "" {
+		return usage("no folder given", "give --folder, or a --name to make it of")
+	}
+	text, err := os.ReadFile(e.config)
+	if err != nil {
+		return noConfig(err)
+	}
+	text, err = groups.AddGroup(text, g)
+	if err != nil {
+		return hinted(err, "edit "+e.config+" by hand, or mend it first: longshore config validate")
+	}
+	path, err := filepath.Abs(e.config)
+	if err != nil {
+		return fmt.Errorf("resolve %s: %w", e.config, err)
+	}
+	if _, err := groups.Parse(path, text, e.getenv); err != nil {
+		e.printProblems(problemsOf(err))
+		return hinted(fmt.Errorf("%s would be no configuration with that group; it is as it was", e.config), "see docs/configuration.md")
+	}
+	if err := replaceConfig(path, text); err != nil {
+		return err
+	}
+	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
+	e.say("a running host takes it up when it is started again")
+	return nil
+}
+
+// replaceConfig puts text in the place of a file, whole or not at all.
+func replaceConfig(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".longshore-*.yaml") // 0600, as init makes it
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if info, statErr := os.Stat(path); statErr == nil && err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
