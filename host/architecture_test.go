@@ -31,6 +31,7 @@ var rooms = map[string][]string{
 	"host/container":     {"groups", "ipc"},
 	"host/container/...": {"host/container", "host/container/...", "groups", "ipc"},
 	"host/assistant":     {"host/channel", "host/container", "groups", "ipc", "media"},
+	"host/importer":      {"groups"},
 	"host/operator":      {"host/outbox", "host/channel", "groups", "ipc", "media"},
 	"host":               {"host/...", "agentrunner/...", "ipc", "groups", "media"},
 }
