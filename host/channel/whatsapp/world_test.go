@@ -284,11 +284,18 @@ type inbox struct {
 	reports []string
 	refuse  error // what Receive answers
 	hold    <-chan struct{}
+	calls   int
+	holding int
+	check   func(channel.Inbound) // instead of reading files; called with the lock held
 }
 
 func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	in.mu.Lock()
-	refuse, hold := in.refuse, in.hold
+	refuse, hold, check := in.refuse, in.hold, in.check
+	in.calls++
+	if hold != nil {
+		in.holding++
+	}
 	in.mu.Unlock()
 	if hold != nil {
 		select {
@@ -302,6 +309,9 @@ func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	}
 	var body []byte
 	for _, f := range m.Files {
+		if check != nil {
+			break
+		}
 		r, err := f.Open(ctx)
 		if err != nil {
 			return err
@@ -314,6 +324,9 @@ func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if check != nil {
+		check(m)
+	}
 	if in.bodies == nil {
 		in.bodies = map[string][]byte{}
 	}
