@@ -34,11 +34,14 @@ func (w *WhatsApp) Run(ctx context.Context, in channel.Inbox) error {
 	for ctx.Err() == nil {
 		changed := w.pairing()
 		reason, err := w.serve(ctx, in)
+		if ctx.Err() != nil {
+			if err != nil {
+				w.log.Debug("end whatsapp", "error", err)
+			}
+			break
+		}
 		if err != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			break
 		}
 		w.status.setStop(reason.stop, reason.more)
 		w.log.Warn("whatsapp is stopped", "reason", reason.code, "detail", reason.more, "remedy", reason.hint)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"sync"
@@ -365,4 +366,27 @@ func (w *world) received(n int) []channel.Inbound {
 			w.t.Fatalf("%d messages came in, want %d", len(got), n)
 		}
 	}
+}
+
+// safeBuffer is a log that several goroutines write.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// into logs everything there is.
+func (b *safeBuffer) into(o *whatsapp.Options) {
+	o.Log = slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

@@ -1,0 +1,215 @@
+package whatsapp_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+)
+
+func TestPairingByAPhoneCode(t *testing.T) {
+	w := emptyWorld(t, func(o *whatsapp.Options) { o.DeviceName = "Harbour office" })
+	ctx := soon(t)
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{Phone: "+49 155 5000 0000", OnCode: func(code string) {
+		go func() {
+			if len(code) != 9 || code[4] != '-' {
+				t.Errorf("the code is %q", code)
+			}
+			if _, err := w.bot.EnterCode(ctx, code); err != nil {
+				t.Errorf("enter the code: %v", err)
+			}
+		}()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := w.bot.Devices(); len(d) != 1 || d[0].Name != "Harbour office" {
+		t.Errorf("the phone lists %+v", d)
+	}
+	w.run()
+	w.send(text(family, "hello"))
+	w.seen(family, 1)
+}
+
+func TestTheDeviceIsListedUnderItsName(t *testing.T) {
+	w := newWorld(t)
+	if d := w.bot.Devices(); len(d) != 1 || d[0].Name != "Longshore" {
+		t.Errorf("the phone lists %+v", d)
+	}
+	if jid, ok := w.ch.Paired(); !ok || !strings.HasPrefix(jid, botNumber+":") {
+		t.Errorf("paired as %q, %t", jid, ok)
+	}
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); !errors.Is(err, whatsapp.ErrPaired) {
+		t.Errorf("pairing again: %v", err)
+	}
+}
+
+func TestPairingCanBeGivenUpAndBegunAgain(t *testing.T) {
+	w := emptyWorld(t)
+	ctx, cancel := context.WithCancel(soon(t))
+	err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, wait time.Duration) {
+		if strings.Count(code, ",") != 3 || wait <= 0 {
+			t.Errorf("code %q for %v", code, wait)
+		}
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Pair: %v", err)
+	}
+	w.pair()
+}
+
+func TestPairingWithNobodyThereFails(t *testing.T) {
+	w := emptyWorld(t)
+	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnConnect, Do: whatsapptest.Refuse, Code: 500})
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil {
+		t.Error("paired with a server that does not answer")
+	}
+	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnLogin, Do: whatsapptest.Refuse, Code: 405})
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "update the host") {
+		t.Errorf("pairing an outdated client: %v", err)
+	}
+	for _, phone := range []string{"12", "0155 5000000"} {
+		if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Phone: phone}); err == nil {
+			t.Errorf("paired by the number %s", phone)
+		}
+	}
+}
+
+func TestUnpairingRemovesTheDeviceAndItsKeys(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		w := newWorld(t)
+		if running {
+			w.run()
+		}
+		if err := w.ch.Unpair(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.bot.Devices(); len(d) != 0 {
+			t.Errorf("running %t: the phone still lists %+v", running, d)
+		}
+		if running {
+			w.held("whatsapp_not_paired", "pair whatsapp")
+			w.stop()
+		}
+		if jid, ok := w.ch.Paired(); ok {
+			t.Errorf("running %t: still paired as %s", running, jid)
+		}
+		if err := w.ch.Unpair(soon(t)); !errors.Is(err, whatsapp.ErrNotPaired) {
+			t.Errorf("running %t: unpairing again: %v", running, err)
+		}
+	}
+}
+
+func TestTheJoinedGroupsAreListed(t *testing.T) {
+	w := newWorld(t)
+	w.srv.AddGroup(whatsapptest.Group{JID: waJID(nobody), Subject: "announcements\x1b[2J", Members: []string{annaNumber, botNumber}, Announce: true})
+	want := []whatsapp.GroupInfo{
+		{JID: nobody, Name: `announcements\x1b[2J`, Members: 2, AdminsOnly: true},
+		{JID: family, Name: "Family", Members: 2},
+		{JID: work, Name: "Work", Members: 2},
+	}
+	for _, running := range []bool{false, true} {
+		if running {
+			w.run()
+		}
+		got, err := w.ch.JoinedGroups(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("running %t: %s", running, diff)
+		}
+	}
+	if _, err := emptyWorld(t).ch.JoinedGroups(soon(t)); !errors.Is(err, whatsapp.ErrNotPaired) {
+		t.Errorf("without an account: %v", err)
+	}
+}
+
+// What Pair, JoinedGroups and the like meet on their way is left to Run.
+func TestAShortConnectionLosesNoMessage(t *testing.T) {
+	w := newWorld(t).run()
+	w.says(family, plain("before"))
+	w.received(1)
+	w.stop()
+	w.says(family, plain("while nobody runs"))
+	w.open()
+	if _, err := w.ch.JoinedGroups(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	if m := w.received(1)[0]; m.Text != "while nobody runs" {
+		t.Errorf("%q came in", m.Text)
+	}
+}
+
+func TestTheStoreIsPrivateAndHoldsNoFiles(t *testing.T) {
+	w := newWorld(t)
+	if err := os.Chmod(w.opts.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.send(document(family, noise(100_000)))
+	var modes []string
+	err := filepath.WalkDir(w.opts.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			modes = append(modes, path+" "+info.Mode().String())
+		}
+		if !d.IsDir() && strings.Contains(path, "whatsapp-tmp") {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil || len(modes) > 0 {
+		t.Errorf("others may read %v, %v", modes, err)
+	}
+	left := filepath.Join(w.opts.Dir, "whatsapp-tmp", "media-1") // of a crash
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the temporary file of a crash is still there: %v", err)
+	}
+}
+
+func TestTheLogHoldsNoSecrets(t *testing.T) {
+	var log safeBuffer
+	w := emptyWorld(t, log.into)
+	var codes []string
+	ctx := soon(t)
+	if err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, _ time.Duration) {
+		codes = append(codes, strings.Split(code, ",")...)
+		go func() { _, _ = w.bot.Scan(ctx, code) }()
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.send(text(family, "a confidential text"))
+	w.says(family, plain("another confidential text"))
+	w.received(1)
+	w.bot.StreamError(599)
+	w.once(text(work, "over"))
+	written := log.String()
+	for _, secret := range append(codes, "confidential", "<stream", "\x1b") {
+		if strings.Contains(written, secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+	if !strings.Contains(written, "connected to whatsapp") {
+		t.Errorf("the log is\n%s", written)
+	}
+}
