@@ -12,7 +12,11 @@
 // assistant calls the tools itself.
 package agent
 
-import "context"
+import (
+	"context"
+	"os"
+	"strings"
+)
 
 // Agent answers prompts. It serves one conversation, one turn at a time.
 type Agent interface {
@@ -27,6 +31,16 @@ type Turn struct {
 	Prompt  string   // what the members wrote, in the host's markup
 	Session string   // what the last Reply called it; empty for a new conversation
 	Env     []string // KEY=value for the programs that the turn starts, on top of the process's own
+}
+
+// Getenv looks a variable up as the programs of the turn would.
+func (t Turn) Getenv(name string) string {
+	for i := len(t.Env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(t.Env[i], name+"="); ok {
+			return v
+		}
+	}
+	return os.Getenv(name)
 }
 
 // Reply is what an Agent answers.

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/directive"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/outbox"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
@@ -46,6 +48,9 @@ func (c *call) run(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
+	// What the answer names comes after what the turn dropped.
+	assistant = outbox.Agent{Next: assistant, Log: c.logger()}
+	assistant = directive.Agent{Next: assistant, Log: c.logger()}
 	ctx, stop := interrupted(false)
 	defer stop()
 	if err := agent.Run(ctx, c.stdin, c.stdout, agent.Options{Agent: assistant, IPC: config.IPC, Log: c.logger()}); err != nil {

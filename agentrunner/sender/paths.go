@@ -92,6 +92,15 @@ func (c Config) local(path string) (string, bool) {
 	return filepath.Join(best.Local, strings.TrimPrefix(path, filepath.Clean(best.Path))), true
 }
 
+// Workspace is the group's workspace as this process sees it.
+func (c Config) Workspace() string {
+	const workspace = "/workspace/group"
+	if local, ok := c.local(workspace); ok {
+		return local
+	}
+	return workspace
+}
+
 // container translates a real path, free of links, to the one that the host
 // knows. Without mounts both are the same.
 func (c Config) container(real string) (string, bool) {

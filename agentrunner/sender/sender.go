@@ -42,6 +42,7 @@ type Options struct {
 	Chat     string                            // another chat than the group's own; the main group only
 	ReplyTo  string                            // the platform's id of the message that is answered
 	NoWait   bool                              // return once the request is queued
+	Copy     bool                              // stage every file, so that the caller may remove it when the call returns
 	Progress func(p ipc.Progress, text string) // told while bytes are on their way; may be nil
 }
 
@@ -94,7 +95,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	var staged []string
 	parts := make([]ipc.Outcome, 0, len(files))
 	for i, c := range checked {
-		if c.container == "" {
+		if c.container == "" || o.Copy {
 			rel, err := s.stage(c)
 			if err != nil {
 				s.unstage(staged)

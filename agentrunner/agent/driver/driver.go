@@ -203,10 +203,11 @@ type setup struct {
 	session      string
 	instructions string
 	env          []string // of this process and of the turn
+	getenv       func(string) string
 }
 
 func (d *Driver) setup(t agent.Turn) (setup, error) {
-	s := setup{program: d.o.Program, tools: d.o.Tools, dir: d.o.Dir, home: d.o.Home, session: t.Session,
+	s := setup{program: d.o.Program, tools: d.o.Tools, dir: d.o.Dir, home: d.o.Home, session: t.Session, getenv: t.Getenv,
 		env: append(os.Environ(), t.Env...)}
 	if s.dir == "" {
 		dir, err := os.Getwd()
@@ -216,15 +217,15 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 		s.dir = dir
 	}
 	if s.program == "" {
-		s.program = s.getenv("LONGSHORE_AGENT_PROGRAM")
+		s.program = t.Getenv("LONGSHORE_AGENT_PROGRAM")
 	}
 	if s.program == "" {
 		s.program = d.name
 	}
-	s.user = s.getenv("HOME")
+	s.user = t.Getenv("HOME")
 	s.own = filepath.IsAbs(s.user) && filepath.Clean(s.user) != filepath.Clean(s.dir)
 	if s.home == "" {
-		s.home = s.getenv("LONGSHORE_AGENT_HOME")
+		s.home = t.Getenv("LONGSHORE_AGENT_HOME")
 	}
 	if s.home == "" {
 		s.home = filepath.Join(s.user, ".longshore")
@@ -232,27 +233,27 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 	if !filepath.IsAbs(s.home) {
 		return setup{}, fmt.Errorf("the assistant's home %q is no absolute path: set LONGSHORE_AGENT_HOME", s.home)
 	}
-	s.model = s.getenv("LONGSHORE_MODEL")
+	s.model = t.Getenv("LONGSHORE_MODEL")
 	var err error
-	if s.rights, err = s.rightsByEnv(); err != nil {
+	if s.rights, err = rights(t); err != nil {
 		return setup{}, err
 	}
 	s.toolsEnv = s.forTools()
 	s.instructions = instructions
-	if name := s.getenv("LONGSHORE_ASSISTANT_NAME"); name != "" {
+	if name := t.Getenv("LONGSHORE_ASSISTANT_NAME"); name != "" {
 		s.instructions += "\nThe members call you " + clean(name) + ".\n"
 	}
 	return s, nil
 }
 
-// rightsByEnv gives all rights in a container only. A runtime without one says
+// rights gives all rights in a container only. A runtime without one says
 // where the container's directories really lie.
-func (s setup) rightsByEnv() (Rights, error) {
-	switch r := Rights(s.getenv("LONGSHORE_RIGHTS")); r {
+func rights(t agent.Turn) (Rights, error) {
+	switch r := Rights(t.Getenv("LONGSHORE_RIGHTS")); r {
 	case Workspace, Full:
 		return r, nil
 	case "":
-		if s.getenv("LONGSHORE_MOUNTS") != "" {
+		if t.Getenv("LONGSHORE_MOUNTS") != "" {
 			return Workspace, nil
 		}
 		return Full, nil

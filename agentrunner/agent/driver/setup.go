@@ -8,16 +8,6 @@ import (
 	"strings"
 )
 
-// getenv looks a variable up as the CLI would: the last one counts.
-func (s setup) getenv(name string) string {
-	for i := len(s.env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(s.env[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
-
 // forTools picks what the tools read. LONGSHORE_SESSION is the mark by which a
 // runtime finds what an ended assistant has left behind.
 func (s setup) forTools() map[string]string {

@@ -1,0 +1,188 @@
+// Package directive sends the files that an assistant names in its answer
+// instead of calling a tool. Each stands on a line of its own:
+//
+//	MEDIA:/workspace/group/chart.png
+//	[[audio_as_voice]]
+//
+// The first sends a file and leaves the text; the second has the audio files of
+// the same answer go as voice messages. Lines within a code fence are text, and
+// so are web addresses. A file that cannot be sent is named in the text in
+// place of its line, with the reason.
+//
+// The files go through the queue like those of a tool call, so the host checks
+// them just the same. LONGSHORE_DIRECTIVES=0 turns the package off.
+package directive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Agent sends what the answers of another agent name.
+type Agent struct {
+	Next agent.Agent
+	Log  *slog.Logger // nil means discard
+}
+
+var _ agent.Agent = Agent{}
+
+// Turn has the other agent answer, sends the files that the answer names, and
+// returns what is left of its text. It returns once the host has taken or
+// refused them, or the queue has them.
+func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
+	reply, err := a.Next.Turn(ctx, t)
+	if err != nil || t.Getenv("LONGSHORE_DIRECTIVES") == "0" {
+		return reply, err
+	}
+	pieces, voice := parse(reply.Text)
+	if len(pieces) == 1 && pieces[0].path == "" && !voice {
+		return reply, nil
+	}
+	config, err := sender.FromEnv(t.Getenv)
+	if err != nil {
+		return agent.Reply{}, err
+	}
+	m := messenger{sender: sender.New(config), voice: voice, log: a.Log}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	var text []string
+	for _, p := range pieces {
+		words := p.text
+		if p.path != "" {
+			words = m.send(ctx, p.path)
+		}
+		if words != "" {
+			text = append(text, words)
+		}
+	}
+	reply.Text = strings.TrimSpace(strings.Join(text, "\n"))
+	return reply, nil
+}
+
+// piece is some lines of an answer, or a file that one of them names.
+type piece struct{ text, path string }
+
+// parse takes the directives out of an answer. The pieces are in order.
+func parse(answer string) (pieces []piece, voice bool) {
+	var text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			pieces = append(pieces, piece{text: strings.TrimRight(text.String(), "\r\n")})
+			text.Reset()
+		}
+	}
+	fence := ""
+	for line := range strings.Lines(answer) {
+		bare := strings.TrimSpace(line)
+		if mark := fenceOf(bare); mark != "" && (fence == "" || strings.HasPrefix(bare, fence)) {
+			if fence == "" {
+				fence = mark
+			} else {
+				fence = ""
+			}
+		} else if fence == "" {
+			if bare == "[[audio_as_voice]]" {
+				voice = true
+				continue
+			}
+			if path := pathOf(bare); path != "" {
+				flush()
+				pieces = append(pieces, piece{path: path})
+				continue
+			}
+		}
+		text.WriteString(line)
+	}
+	flush()
+	return pieces, voice
+}
+
+func fenceOf(line string) string {
+	for _, mark := range []string{"```", "~~~"} {
+		if strings.HasPrefix(line, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// pathOf is the path in a line that is a directive, without the quotes that
+// models like to put round it.
+func pathOf(line string) string {
+	path, ok := strings.CutPrefix(line, "MEDIA:")
+	if !ok {
+		return ""
+	}
+	path = strings.TrimSpace(path)
+	for _, quotes := range []string{"``", `""`, "''", "<>"} {
+		if len(path) > 2 && path[0] == quotes[0] && path[len(path)-1] == quotes[1] {
+			path = strings.TrimSpace(path[1 : len(path)-1])
+		}
+	}
+	if lower := strings.ToLower(path); strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "data:") {
+		return ""
+	}
+	return path
+}
+
+// messenger sends the files of one answer.
+type messenger struct {
+	sender *sender.Sender
+	voice  bool
+	noWait bool // the host does not answer in time; what follows is queued only
+	sent   int
+	log    *slog.Logger
+}
+
+// send sends one file and returns what the members have to be told instead of
+// it: nothing, if it is on its way.
+func (m *messenger) send(ctx context.Context, path string) string {
+	name := filepath.Base(path)
+	if m.sent++; m.sent > ipc.MaxFiles {
+		return fmt.Sprintf("(%s was not sent: more than %d files in one answer.)", name, ipc.MaxFiles)
+	}
+	report, err := m.try(ctx, path)
+	var p *sender.Problem
+	switch {
+	case errors.As(err, &p):
+		m.log.Warn("file named in the answer was not sent", "code", p.Code)
+		return fmt.Sprintf("(%s was not sent. %s)", name, p.Text())
+	case err != nil:
+		m.log.Error("send file named in the answer", "error", err)
+		return fmt.Sprintf("(%s could not be sent.)", name)
+	case report.Failed():
+		m.log.Warn("file named in the answer was not sent", "code", report.Code, "request", report.ID)
+		return fmt.Sprintf("(%s: %s)", name, report.Summary)
+	}
+	m.noWait = m.noWait || report.Status == string(ipc.Queued)
+	return ""
+}
+
+func (m *messenger) try(ctx context.Context, path string) (sender.Report, error) {
+	o := sender.Options{NoWait: m.noWait}
+	if m.voice && isAudio(path) {
+		report, err := m.sender.SendFiles(ctx, []sender.File{{Path: path, As: "voice"}}, o)
+		var p *sender.Problem
+		if !errors.As(err, &p) || p.Code != "style_impossible" {
+			return report, err
+		}
+	}
+	return m.sender.SendFiles(ctx, []sender.File{{Path: path}}, o)
+}
+
+func isAudio(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".ogg", ".oga", ".opus", ".mp3", ".m4a", ".aac", ".wav", ".flac":
+		return true
+	}
+	return false
+}
