@@ -294,8 +294,8 @@ func (p *Tab) Choose(paths ...string) {
 	p.Do("DOM.setFileInputFiles", map[string]any{"files": paths, "nodeId": field.NodeID})
 }
 
-// Shot keeps a picture of the page among the test's artifacts.
-func (p *Tab) Shot(name string) {
+// Shot keeps a picture of the page, a PNG, among the test's artifacts.
+func (p *Tab) Shot(name string) []byte {
 	p.t.Helper()
 	var out struct{ Data string }
 	p.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &out)
@@ -313,4 +313,5 @@ func (p *Tab) Shot(name string) {
 	if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
+	return b
 }
