@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
@@ -91,7 +92,7 @@ func (c *call) parse(set *flag.FlagSet, args []string, least, most int) (rest []
 			return nil, exitOK, true
 		}
 		if err != nil {
-			return nil, c.usage(fmt.Errorf("%s: %w", set.Name(), err)), true
+			return nil, c.usage(fmt.Errorf("%s: %s", set.Name(), flagWords(err))), true
 		}
 		left := set.Args()
 		if n := len(args) - len(left); n > 0 && args[n-1] == "--" {
@@ -109,6 +110,19 @@ func (c *call) parse(set *flag.FlagSet, args []string, least, most int) (rest []
 		return nil, c.usage(fmt.Errorf("%s: %q is one argument too many", set.Name(), rest[most])), true
 	}
 	return rest, 0, false
+}
+
+// flagWords says of a wrong flag what package flag does, with flags written as
+// in the help.
+func flagWords(err error) string {
+	words := err.Error()
+	if name, ok := strings.CutPrefix(words, "flag provided but not defined: -"); ok {
+		return "there is no flag --" + name
+	}
+	if strings.HasSuffix(words, "for flag -wait: parse error") {
+		return "--wait takes a duration, such as 30s"
+	}
+	return strings.NewReplacer(" flag -", " flag --", ": -", ": --").Replace(words)
 }
 
 func (c *call) usage(err error) int {
@@ -187,7 +201,7 @@ func (c *call) refused(err error, asJSON bool) int {
 		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint)
 	}
 	switch p.Code {
-	case "no_queue", "no_space", ipc.CodeNoReceipts:
+	case "no_queue", "no_space", "no_chat", "partly_queued", ipc.CodeNoReceipts:
 		return exitError
 	case "invalid_argument":
 		return exitUsage

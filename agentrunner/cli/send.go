@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -79,6 +80,9 @@ func (c *call) message(args []string) int {
 	})
 }
 
+// askByShell is what there is here instead of the tool delivery_status.
+const askByShell = `run "agentrunner status" with it`
+
 // deliver runs what sends, with its time limit and its signals.
 func (c *call) deliver(o common, do func(context.Context, *sender.Sender) (sender.Report, error)) int {
 	config, err := sender.FromEnv(os.Getenv)
@@ -91,6 +95,7 @@ func (c *call) deliver(o common, do func(context.Context, *sender.Sender) (sende
 	if o.wait > 0 {
 		config.Wait = o.wait
 	}
+	config.Ask = askByShell
 	ctx, stop := interrupted(true)
 	defer stop()
 	report, err := do(ctx, sender.New(config))
@@ -111,6 +116,7 @@ func (c *call) status(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
+	config.Ask = askByShell
 	report, err := sender.New(config).Status(ids[0])
 	if err != nil {
 		return c.refused(err, *asJSON)
@@ -136,8 +142,13 @@ func (c *call) health(args []string) int {
 	} else {
 		fmt.Fprintln(c.stdout, info.Summary)
 	}
-	if err := s.Writable(); err != nil {
-		return c.fail(err)
+	err = s.Writable()
+	if p, ok := errors.AsType[*sender.Problem](err); ok && !info.Working {
+		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint) // the summary has said the rest
+		return exitError
+	}
+	if err != nil {
+		return c.refused(err, false)
 	}
 	return exitOK
 }

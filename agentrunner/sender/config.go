@@ -19,6 +19,7 @@ type Config struct {
 	Folder string        // the group's folder; may be empty likewise
 	Main   bool          // may name other chats
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
+	Ask    string        // what a caller does with an id to learn more; empty: the MCP tool's way
 }
 
 // DefaultWait stays below the shortest time after which a known agent CLI

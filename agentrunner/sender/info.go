@@ -118,7 +118,7 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 	}
 	var paths []string
 	for _, m := range i.Mounts {
-		if !m.Shadow {
+		if !m.Shadow && under(m.Path, "/workspace") && !under(m.Path, containerIPC) { // the queue's own are no place for files
 			paths = append(paths, m.Path)
 		}
 	}

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -72,18 +73,18 @@ const (
 	notTaken                        // the request still lies in the queue
 )
 
-// inWords fills in Summary.
-func (r Report) inWords(o occasion, waited time.Duration) Report {
+// inWords fills in Summary. ask is Config.Ask.
+func (r Report) inWords(o occasion, waited time.Duration, ask string) Report {
 	for i := range r.Files {
 		if r.Files[i].Status == "" {
 			r.Files[i].Status = ipc.Status(r.Status)
 		}
 	}
-	r.Summary = media.Printable(r.words(o, waited) + r.notes())
+	r.Summary = media.Printable(r.words(o, waited, ask) + r.notes())
 	return r
 }
 
-func (r Report) words(o occasion, waited time.Duration) string {
+func (r Report) words(o occasion, waited time.Duration, ask string) string {
 	what := r.what()
 	id := ""
 	if r.MessageID != "" {
@@ -105,11 +106,11 @@ func (r Report) words(o occasion, waited time.Duration) string {
 	case withdrawn:
 		return "Taken back before the host accepted it: nothing was sent."
 	}
-	return r.queuedWords(o, waited, what)
+	return r.queuedWords(o, waited, what, ask)
 }
 
-func (r Report) queuedWords(o occasion, waited time.Duration, what string) string {
-	const then = "; call delivery_status with it to see how it ends; do not send it again."
+func (r Report) queuedWords(o occasion, waited time.Duration, what, ask string) string {
+	then := "; " + cmp.Or(ask, "call delivery_status with it") + " to see how it ends; do not send it again."
 	switch o {
 	case withoutReceipts:
 		return "Queued " + what + ". This host gives no receipts, so nobody can say here whether it arrived; id: " + r.ID +

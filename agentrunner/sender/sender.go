@@ -42,7 +42,6 @@ type Options struct {
 	Chat     string                            // another chat than the group's own; the main group only
 	ReplyTo  string                            // the platform's id of the message that is answered
 	NoWait   bool                              // return once the request is queued
-	Copy     bool                              // stage every file, so that the caller may remove it when the call returns
 	Progress func(p ipc.Progress, text string) // told while bytes are on their way; may be nil
 }
 
@@ -95,7 +94,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	var staged []string
 	parts := make([]ipc.Outcome, 0, len(files))
 	for i, c := range checked {
-		if c.container == "" || o.Copy {
+		if c.container == "" {
 			rel, err := s.stage(c)
 			if err != nil {
 				s.unstage(staged)
@@ -153,10 +152,10 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 	s.remember(id, staged)
 	known := Report{ID: id, Chat: req.Chat, Status: string(ipc.Queued), Files: parts}
 	if !s.receipts() {
-		return known.inWords(withoutReceipts, 0), nil
+		return known.inWords(withoutReceipts, 0, s.config.Ask), nil
 	}
 	if o.NoWait {
-		return known.inWords(withoutWaiting, 0), nil
+		return known.inWords(withoutWaiting, 0, s.config.Ask), nil
 	}
 	started := time.Now()
 	wait, cancel := context.WithTimeout(ctx, s.config.Wait)
@@ -175,7 +174,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 		}
 	}
 	s.forget(id, result)
-	return known.with(result).inWords(s.occasion(id, afterWaiting), time.Since(started)), nil
+	return known.with(result).inWords(s.occasion(id, afterWaiting), time.Since(started), s.config.Ask), nil
 }
 
 // occasion is notTaken while the request lies in the queue, and usual
@@ -195,7 +194,7 @@ func (s *Sender) withdraw(id string, known Report) (Report, bool) {
 	}
 	s.forget(id, ipc.Result{Status: withdrawn})
 	known.Status = string(withdrawn)
-	return known.inWords(afterWaiting, 0), true
+	return known.inWords(afterWaiting, 0, s.config.Ask), true
 }
 
 // Status says how far an earlier call's request has come.
@@ -212,7 +211,7 @@ func (s *Sender) Status(id string) (Report, error) {
 			"ask a member of the chat whether it arrived")
 	}
 	s.forget(id, result)
-	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(s.occasion(id, whenAsked), 0), nil
+	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(s.occasion(id, whenAsked), 0, s.config.Ask), nil
 }
 
 // receipts says whether the host writes results: hosts of the older protocol
