@@ -6,7 +6,7 @@
 // neither. It makes no promise of safety: everything here runs on the
 // assistant's side of the mount, so the host checks all of it again.
 //
-//	<ipc>/messages/<id>.json      one request a call
+//	<ipc>/messages/<id>.json      one request a call; one a file where the host gives no receipts
 //	<ipc>/files/<uuid>/<name>     a copy of a file that lies on no shared mount
 package sender
 
@@ -42,6 +42,7 @@ type Options struct {
 	Chat     string                            // another chat than the group's own; the main group only
 	ReplyTo  string                            // the platform's id of the message that is answered
 	NoWait   bool                              // return once the request is queued
+	Copy     bool                              // stage every file, so that the caller may remove it when the call returns
 	Progress func(p ipc.Progress, text string) // told while bytes are on their way; may be nil
 }
 
@@ -94,7 +95,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	var staged []string
 	parts := make([]ipc.Outcome, 0, len(files))
 	for i, c := range checked {
-		if c.container == "" {
+		if c.container == "" || o.Copy {
 			rel, err := s.stage(c)
 			if err != nil {
 				s.unstage(staged)
@@ -144,16 +145,17 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outco
 		s.unstage(staged)
 		return Report{}, fmt.Errorf("queue request: %w", err)
 	}
+	known := Report{Chat: req.Chat, Status: string(ipc.Queued), Files: parts}
+	if !s.receipts() {
+		return s.deliverBlind(ctx, req, known, staged)
+	}
 	id, err := s.client.Drop(context.WithoutCancel(ctx), req)
 	if err != nil {
 		s.unstage(staged)
 		return Report{}, s.dropProblem(err)
 	}
 	s.remember(id, staged)
-	known := Report{ID: id, Chat: req.Chat, Status: string(ipc.Queued), Files: parts}
-	if !s.receipts() {
-		return known.inWords(withoutReceipts, 0, s.config.Ask), nil
-	}
+	known.ID = id
 	if o.NoWait {
 		return known.inWords(withoutWaiting, 0, s.config.Ask), nil
 	}
