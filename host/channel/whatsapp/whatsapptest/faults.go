@@ -20,7 +20,7 @@ const (
 	OnMessage  On = "message"  // Kind is text, media, …; Chat is the chat
 	OnReceipt  On = "receipt"  // Kind is read, retry, inactive, …; Chat is the chat
 	OnIQ       On = "iq"       // Kind is the namespace: w:m, usync, w:g2, encrypt, …
-	OnAck      On = "ack"      // a client confirms what it was sent; Kind is message, …
+	OnAck      On = "ack"      // a client confirms a notification or receipt, which Kind says; it confirms a message by a receipt
 	OnUpload   On = "upload"   // Kind is image, video, audio, document
 	OnDownload On = "download" // Kind is as above where the client says it
 )

@@ -91,14 +91,14 @@ func (sess *session) groupQuery(n *node) node {
 	case has(n, "query"):
 		g := s.groups[address(n, "to")]
 		if g == nil {
-			return iqError(n, 404, "item-not-found")
+			return iqError(n, 404)
 		}
 		if !g.member(number) {
-			return iqError(n, 403, "forbidden")
+			return iqError(n, 403)
 		}
 		return result(n, s.groupNode(g))
 	}
-	return iqError(n, 501, "feature-not-implemented")
+	return iqError(n, 501)
 }
 
 func (s *Server) groupNode(g *Group) node {

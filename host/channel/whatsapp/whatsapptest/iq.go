@@ -72,16 +72,23 @@ func result(n *node, children ...node) node {
 	return parent("iq", attrs{"from": from, "id": text(n, "id"), "type": "result"}, children...)
 }
 
-func iqError(n *node, code int, words string) node {
-	answer := result(n, parent("error", attrs{"code": number(code), "text": words}))
+func iqError(n *node, code int) node {
+	answer := result(n, parent("error", attrs{"code": number(code), "text": iqWords[code]}))
 	answer.Attrs["type"] = "error"
 	return answer
+}
+
+// iqWords go with the codes of iq errors; clients compare both.
+var iqWords = map[int]string{
+	400: "bad-request", 401: "not-authorized", 403: "forbidden", 404: "item-not-found", 405: "not-allowed",
+	406: "not-acceptable", 410: "gone", 419: "resource-limit", 423: "locked", 429: "rate-overlimit",
+	500: "internal-server-error", 501: "feature-not-implemented", 503: "service-unavailable",
 }
 
 // refusal is the answer with an error code that a stanza of that tag can have.
 func refusal(n *node, code int) node {
 	if n.Tag == "iq" {
-		return iqError(n, code, "refused")
+		return iqError(n, code)
 	}
 	answer := ack(n)
 	answer.Attrs["error"] = number(code)

@@ -45,15 +45,15 @@ func (sess *session) linkCode(n, reg *node) []node {
 	p := s.person(address(reg, "jid"))
 	switch {
 	case p == nil:
-		return []node{iqError(n, 404, "item-not-found")}
+		return []node{iqError(n, 404)}
 	case sess.reg == nil:
-		return []node{iqError(n, 403, "forbidden")}
+		return []node{iqError(n, 403)}
 	}
 	switch text(reg, "stage") {
 	case "companion_hello":
 		wrapped := content(reg, "link_code_pairing_wrapped_companion_ephemeral_pub")
 		if len(wrapped) != wrappedSize || !displayName.Match(content(reg, "companion_platform_display")) {
-			return []node{iqError(n, 400, "bad-request")}
+			return []node{iqError(n, 400)}
 		}
 		p.link = &linkAttempt{session: sess, ref: rand.Text(), wrapped: wrapped}
 		p.linkDone = make(chan []byte, 1)
@@ -61,7 +61,7 @@ func (sess *session) linkCode(n, reg *node) []node {
 		return []node{result(n, parent("link_code_companion_reg", nil, leaf("link_code_pairing_ref", []byte(p.link.ref))))}
 	case "companion_finish":
 		if p.link == nil || string(content(reg, "link_code_pairing_ref")) != p.link.ref {
-			return []node{iqError(n, 404, "item-not-found")}
+			return []node{iqError(n, 404)}
 		}
 		select {
 		case p.linkDone <- content(reg, "link_code_pairing_wrapped_key_bundle"):
@@ -69,7 +69,7 @@ func (sess *session) linkCode(n, reg *node) []node {
 		}
 		return []node{result(n)}
 	}
-	return []node{iqError(n, 400, "bad-request")}
+	return []node{iqError(n, 400)}
 }
 
 // Asked tells whether a device waits for a code to be entered on this phone.

@@ -75,18 +75,16 @@ func (sess *session) login(d *Device) {
 	sess.srv.happened()
 }
 
-// acked strikes off what the device has received.
-func (sess *session) acked(n *node) {
-	s := sess.srv
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := sess.device
+// received strikes off what the device has confirmed: a message it could
+// decrypt by a receipt, all else by an ack. Either names the stanza by its id
+// and, as its own addressee, whom it was from. The caller holds the lock.
+func (d *Device) received(tag string, n *node) {
 	for i := range d.pending {
 		p := &d.pending[i]
-		if p.Tag == text(n, "class") && text(p, "id") == text(n, "id") &&
+		if p.Tag == tag && text(p, "id") == text(n, "id") &&
 			text(p, "from") == text(n, "to") && text(p, "participant") == text(n, "participant") {
 			d.pending = append(d.pending[:i:i], d.pending[i+1:]...)
-			s.happened()
+			d.owner.srv.happened()
 			return
 		}
 	}

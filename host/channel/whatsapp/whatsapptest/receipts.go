@@ -18,7 +18,11 @@ func (sess *session) receipt(n *node, copies int) node {
 	s := sess.srv
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch text(n, "type") {
+	kind := text(n, "type")
+	if kind != "retry" { // what did not decrypt is confirmed by an ack of its own
+		sess.device.received("message", n)
+	}
+	switch kind {
 	case "server-error":
 		sess.reupload(n)
 		return ack(n)
@@ -27,7 +31,7 @@ func (sess *session) receipt(n *node, copies int) node {
 	}
 	author := address(n, "to")
 	a := attrs{"id": text(n, "id"), "t": stamp()}
-	if kind := text(n, "type"); kind != "" {
+	if kind != "" {
 		a["type"] = kind
 	}
 	if g := s.groups[author]; g != nil {
@@ -43,7 +47,7 @@ func (sess *session) receipt(n *node, copies int) node {
 		}
 	}
 	for range copies {
-		for _, d := range s.receiptTargets(author, text(n, "type")) {
+		for _, d := range s.receiptTargets(author, kind) {
 			if d != sess.device {
 				d.deliver(node{Tag: "receipt", Attrs: a, Content: n.Content})
 			}

@@ -115,7 +115,7 @@ func start(opts Options) (*Server, error) {
 	}
 	s.client = ClientFor(s.Addr())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.http = &http.Server{Handler: s.routes(), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	s.http = &http.Server{Handler: s.routes(), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), ConnState: s.connState}
 	s.wg.Go(func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("serving ended", "error", err)
@@ -158,6 +158,17 @@ func (s *Server) Close() {
 	_ = s.dir.Close()
 	if s.ownDir {
 		_ = os.RemoveAll(s.dirPath)
+	}
+}
+
+// connState lets Close wait for connections too: one that was answered early
+// lingers for half a second.
+func (s *Server) connState(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.wg.Add(1)
+	case http.StateHijacked, http.StateClosed:
+		s.wg.Done()
 	}
 }
 

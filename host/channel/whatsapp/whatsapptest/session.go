@@ -228,7 +228,9 @@ func (sess *session) answer(n *node, copies int) []node {
 	case "receipt":
 		return []node{sess.receipt(n, copies)}
 	case "ack":
-		sess.acked(n)
+		sess.srv.mu.Lock()
+		defer sess.srv.mu.Unlock()
+		sess.device.received(text(n, "class"), n)
 	case "chatstate":
 		sess.typing(n)
 	}
