@@ -243,11 +243,13 @@ func benchmarkRecord(b *testing.B) {
 func BenchmarkIsolation(b *testing.B) {
 	d := newDropper(b, b.TempDir(), 2)
 	var gate chan struct{}
+	open := make(chan struct{})
+	close(open)
 	d.hang = func(chat groups.JID) <-chan struct{} {
 		if chat == "mem:g0" {
 			return gate
 		}
-		return closed
+		return open
 	}
 	d.run(d.host)
 	var beside, alone times
@@ -275,12 +277,6 @@ func BenchmarkIsolation(b *testing.B) {
 	}
 	report(b, beside, alone)
 }
-
-var closed = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // BenchmarkScale is a request's way on a host with many groups, a long
 // backlog, a long history, beside that on one with nothing of it. It is
