@@ -12,18 +12,9 @@ import (
 )
 
 func newQueue(e *env) *cobra.Command {
-	var f operator.Filter
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list the deliveries that are open",
-		Args:  exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error { return e.listQueue(cmd.Context(), c, f) })
-		},
-	}
-	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's `folder`")
+	f := &operator.Filter{}
+	list := newList(e, "list the deliveries that are open", f, e.listQueue)
 	list.Flags().BoolVarP(&f.All, "all", "a", false, "settled deliveries too")
-	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this many (1000)")
 	return family("queue", "look at what is accepted and not sent yet, and act on it",
 		list, newShow(e, "one delivery with its parts"),
 		newAct(e, "retry", "queue a failed delivery again", "queued again", operator.Control.Retry),
@@ -31,21 +22,46 @@ func newQueue(e *env) *cobra.Command {
 }
 
 func newErrors(e *env) *cobra.Command {
-	f := operator.Filter{Failed: true}
-	list := &cobra.Command{
-		Use:   "list",
-		Short: "list failed deliveries and the requests in the errors folder",
-		Args:  exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.withControl(cmd.Context(), func(c operator.Control) error { return e.listErrors(cmd.Context(), c, f) })
-		},
-	}
-	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's `folder`")
-	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "at most this many (1000)")
+	list := newList(e, "list failed deliveries and the requests in the errors folder", &operator.Filter{Failed: true}, e.listErrors)
 	return family("errors", "look at what was refused or failed, and act on it",
 		list, newShow(e, "one error with all that is known of it"),
 		newAct(e, "retry", "queue a failed delivery again, or put a request back into its queue", "queued again", operator.Control.Retry),
-		newAct(e, "drop", "remove a request for good", "dropped", operator.Control.Drop))
+		newAct(e, "drop", "take a failed delivery off the list, or remove a request for good", "dropped", operator.Control.Drop))
+}
+
+// newList is a command that lists what matches f; print is for people.
+func newList(e *env, short string, f *operator.Filter, print func([]operator.Item) error) *cobra.Command {
+	list := &cobra.Command{
+		Use:   "list",
+		Short: short,
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Group != "" {
+				c, err := e.load()
+				if err != nil {
+					return err
+				}
+				g, err := findGroup(c, f.Group)
+				if err != nil {
+					return err
+				}
+				f.Group = g.Folder
+			}
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				items, err := c.List(cmd.Context(), *f)
+				switch {
+				case err != nil:
+					return ofControl(err)
+				case e.json:
+					return e.printJSON(items)
+				}
+				return print(items)
+			})
+		},
+	}
+	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "the newest `N` only (1000)")
+	return list
 }
 
 func newShow(e *env, short string) *cobra.Command {
@@ -100,14 +116,7 @@ func atLeastOne(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (e *env) listQueue(ctx context.Context, c operator.Control, f operator.Filter) error {
-	items, err := c.List(ctx, f)
-	if err != nil {
-		return ofControl(err)
-	}
-	if e.json {
-		return e.printJSON(items)
-	}
+func (e *env) listQueue(items []operator.Item) error {
 	if len(items) == 0 {
 		e.say("nothing is waiting")
 		return nil
@@ -119,14 +128,7 @@ func (e *env) listQueue(ctx context.Context, c operator.Control, f operator.Filt
 	return t.flush()
 }
 
-func (e *env) listErrors(ctx context.Context, c operator.Control, f operator.Filter) error {
-	items, err := c.List(ctx, f)
-	if err != nil {
-		return ofControl(err)
-	}
-	if e.json {
-		return e.printJSON(items)
-	}
+func (e *env) listErrors(items []operator.Item) error {
 	if len(items) == 0 {
 		e.say("no errors")
 		return nil

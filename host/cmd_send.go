@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -39,6 +40,9 @@ refuse the file last.`,
 			if call.Path = args[0]; !inContainer(call.Path) {
 				if call.Path, err = filepath.Abs(call.Path); err != nil {
 					return fmt.Errorf("find %s: %w", args[0], err)
+				}
+				if _, err := os.Stat(call.Path); err != nil {
+					return hinted(err, "check the path; one in the assistant's container begins with /workspace/")
 				}
 			}
 			if dryRun {

@@ -35,7 +35,11 @@ it had accepted goes on at the next start.`,
 
 func (e *env) serve(ctx context.Context, cfg *groups.Config) (err error) {
 	// Asked first, or the second host would complain of a port in use.
-	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx); !errors.Is(err, operator.ErrNoHost) {
+	health := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	log := newLog(e.stderr, cfg.Log)

@@ -25,7 +25,11 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 		return err
 	}
 	client := operator.NewClient(operator.ControlDir(c.Layout()))
-	if err := client.Health(ctx); !errors.Is(err, operator.ErrNoHost) {
+	health := client.Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
 		return do(client) // it answers; that it may not be well is for status to say
 	}
 	if _, err := os.Stat(filepath.Join(c.Layout().Outbox(), "outbox.db")); errors.Is(err, fs.ErrNotExist) {

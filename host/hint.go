@@ -18,6 +18,9 @@ func hinted(err error, hint string) error {
 	return &exitError{code: exitFault, err: err, hint: hint}
 }
 
+// asOwner is what to do where the state directory is another user's.
+const asOwner = "run this as the user that the host runs as, or as root"
+
 // exactly is cobra.ExactArgs with words for people: each argument that is
 // wanted has a name.
 func exactly(names ...string) cobra.PositionalArgs {

@@ -92,7 +92,7 @@ func (s *session) broken(ctx context.Context, cause string, sent bool, unread []
 	tell := !again || !c.told
 	c.told = c.told || again
 	m.mu.Unlock()
-	s.log.Error("assistant broke off", "error", cause, "attempt", s.turn.Attempt+1, "again", again, "wait", wait,
+	s.log.Error("assistant broke off", "error", cause, "attempt", s.turn.Attempt+1, "again", again, "wait", wait.String(),
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
 
 	if tell {

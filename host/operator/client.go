@@ -20,7 +20,8 @@ import (
 const maxReply = 64 << 20
 
 // Client is the Control of a host that runs. Its errors are *Error where the
-// host had an answer, and ErrNoHost where none runs.
+// host had an answer, ErrNoHost where none runs, and ErrDenied where this user may
+// not ask.
 type Client struct {
 	http *http.Client
 }
@@ -113,8 +114,10 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		if errors.Is(err, ErrNoHost) {
-			return ErrNoHost
+		for _, known := range []error{ErrNoHost, ErrDenied} {
+			if errors.Is(err, known) {
+				return known // without the call and its address
+			}
 		}
 		return fmt.Errorf("ask the host: %w", err)
 	}

@@ -168,6 +168,9 @@ func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
+	if kept, err := d.Outbox.Get(ctx, delivery.Key); err == nil {
+		delivery = kept // with the states and ids that it was given
+	}
 	return itemOf(delivery, true), nil
 }
 
@@ -199,7 +202,7 @@ func ofOutbox(id string, err error) error {
 	case errors.Is(err, outbox.ErrOpen):
 		return &Error{Code: CodeNotFailed, Message: "the delivery is still on its way", Hint: "nothing has to be done; see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSettled):
-		return &Error{Code: CodeSettled, Message: "the delivery is settled, and there is nothing left of it to do that with", Hint: "see: longshore queue show " + id}
+		return &Error{Code: CodeSettled, Message: "the delivery has ended, and can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSending):
 		return &Error{Code: CodeSending, Message: "the delivery is being sent right now", Hint: "try again in a moment"}
 	case errors.Is(err, outbox.ErrNoBytes):

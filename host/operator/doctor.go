@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -69,7 +70,11 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	host := hostState(NewClient(ControlDir(d.Layout)).Health(ctx))
+	health := NewClient(ControlDir(d.Layout)).Health(ctx)
+	if errors.Is(health, ErrDenied) { // nothing else could be seen either, and much would look wrong
+		return found("user", Fault, health.Error(), "run the doctor as the user that the host runs as, or as root")
+	}
+	host := hostState(health)
 	checks := []func(context.Context, hosting) []Finding{
 		d.host, d.state, d.disk, d.inotify, d.outbox, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.web, d.assistants,
 	}

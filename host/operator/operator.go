@@ -147,5 +147,9 @@ const (
 // ErrNoHost means that no host answers on the control socket.
 var ErrNoHost = errors.New("no host is running")
 
+// ErrDenied means that a control socket is there and another user's: whether a
+// host answers on it, only that user and root can tell.
+var ErrDenied = errors.New("the state directory belongs to another user")
+
 // ErrRunning means that a host answers on the control socket already.
 var ErrRunning = errors.New("a host is already running on this state directory")

@@ -80,7 +80,8 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 }
 
 // dial connects to the control socket in own. The error is
-// ErrNoHost where nobody listens.
+// ErrNoHost where nobody listens, and ErrDenied where that is not for this
+// user to know.
 func dial(ctx context.Context, own string) (net.Conn, error) {
 	path := filepath.Join(own, socketName)
 	if target, err := os.Readlink(path); err == nil {
@@ -92,6 +93,8 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EINVAL):
 		// EINVAL: too long a path, where no host has left a link.
 		return nil, ErrNoHost
+	case errors.Is(err, fs.ErrPermission):
+		return nil, ErrDenied
 	case err != nil:
 		return nil, fmt.Errorf("reach the host: %w", err)
 	}
