@@ -101,6 +101,10 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
+// networkPattern is what an engine takes as a network's name; a mode with a
+// colon would share another container's.
+var networkPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (c *checker) assistants() {
@@ -121,6 +125,9 @@ func (c *checker) assistants() {
 		}
 		if a.Runtime == "docker" && a.Image == "" {
 			c.bad(key+".image", "the image is empty", "name one, such as longshore-agent:latest")
+		}
+		if !networkPattern.MatchString(a.Network) {
+			c.bad(key+".network", fmt.Sprintf("%q is no name of a network", a.Network), "write bridge, none, or one that docker network ls shows")
 		}
 		c.positive(key+".idle_timeout", int64(a.IdleTimeout))
 		c.positive(key+".turn_timeout", int64(a.TurnTimeout))

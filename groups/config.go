@@ -67,6 +67,7 @@ type Assistant struct {
 	Agent   string   `yaml:"agent"`   // sample, command, claude, codex, gemini, opencode
 	Command []string `yaml:"command"` // of agent: command; argument by argument, no shell
 	Image   string   `yaml:"image"`   // of runtime: docker
+	Network string   `yaml:"network"` // of runtime: docker; as the engine calls it
 	// Env is the agent's further environment. Values may be secrets, so all
 	// are kept as such.
 	Env         map[string]Secret `yaml:"env"`
@@ -145,6 +146,7 @@ func (a *Assistant) setDefaults() {
 	a.Runtime = "process"
 	a.Agent = "sample"
 	a.Image = "longshore-agent:latest"
+	a.Network = "bridge"
 	a.IdleTimeout = 1800e9
 	a.TurnTimeout = 1800e9
 	a.Memory = 2 << 30

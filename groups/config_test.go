@@ -113,7 +113,7 @@ log: {level: debug, format: json}
 channels:
   web: {listen: "0.0.0.0:80", url: "https://chat.example.org", token_file: secret, upload: 5MB}
 assistants:
-  one: {runtime: docker, agent: command, command: [run, "a b"], image: img, idle_timeout: 1m, turn_timeout: 2m, memory: 1GiB, cpus: 0.5, pids: 9}
+  one: {runtime: docker, agent: command, command: [run, "a b"], image: img, network: none, idle_timeout: 1m, turn_timeout: 2m, memory: 1GiB, cpus: 0.5, pids: 9}
 groups:
   - {folder: 007, chat: "web:a", main: true, trigger: "@Bee", assistant: one, rate: {burst: 3}, limits: {image: 10MB, video: 30}}
   - {name: Two, folder: two, chat: "1@g.us", mounts: [{name: pub, host: ../share/../share, write: true}]}
@@ -136,7 +136,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if diff := cmp.Diff(want, cfg.Groups); diff != "" {
 		t.Error(diff)
 	}
-	wantAssistant := groups.Assistant{Runtime: "docker", Agent: "command", Command: []string{"run", "a b"}, Image: "img", Env: map[string]groups.Secret{},
+	wantAssistant := groups.Assistant{Runtime: "docker", Agent: "command", Command: []string{"run", "a b"}, Image: "img", Network: "none", Env: map[string]groups.Secret{},
 		IdleTimeout: groups.Duration(time.Minute), TurnTimeout: groups.Duration(2 * time.Minute), Memory: 1 << 30, CPUs: 0.5, Pids: 9}
 	if diff := cmp.Diff(wantAssistant, cfg.Assistants["one"]); diff != "" {
 		t.Error(diff)

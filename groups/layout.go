@@ -59,6 +59,10 @@ func (l Layout) Channel(name string) string { return filepath.Join(l.own(), name
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 
+// Homes holds the home directories of the assistants' containers, where agents
+// keep their conversations. No chat can be sent anything out of it.
+func (l Layout) Homes() string { return filepath.Join(l.own(), "homes") }
+
 // Session is where the agent CLI in NanoClaw v1's image keeps a group's
 // conversations; v1's layout alone has it.
 func (l Layout) Session(folder string) string {

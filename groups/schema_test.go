@@ -175,7 +175,7 @@ func TestSchemaDefaultsAreTheRealOnes(t *testing.T) {
 	if err := json.Unmarshal(additional, &assistant); err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]any{"runtime": a.Runtime, "agent": a.Agent, "image": a.Image, "idle_timeout": a.IdleTimeout,
+	for key, want := range map[string]any{"runtime": a.Runtime, "agent": a.Agent, "image": a.Image, "network": a.Network, "idle_timeout": a.IdleTimeout,
 		"turn_timeout": a.TurnTimeout, "memory": a.Memory, "cpus": a.CPUs, "pids": a.Pids} {
 		if got := assistant.Properties[key].Default; !sameValue(t, got, want) {
 			t.Errorf("assistants: %s: the schema says %v, Parse %v", key, got, want)

@@ -5,7 +5,8 @@
 //
 //	/                 the image, read-only
 //	/workspace/...    the rows of the group's mount map, with their modes
-//	/tmp, $HOME       its own, in memory, gone when it ends
+//	/tmp              its own, in memory, gone when it ends
+//	$HOME             its own, in memory too or kept on the host, as the runtime says
 //	stdin             the prompt and the group's secrets, once
 //	network           as configured
 //
@@ -45,6 +46,7 @@ type Runtime struct {
 	Image   string
 	State   string        // the state directory, absolute: whose containers these are
 	Home    string        // what HOME names; empty: /home/agent
+	Homes   string        // where each group's home is kept, on the host, absolute; empty: it is in memory
 	Network string        // as the engine calls it: none, bridge, host, or one the operator made; empty: bridge
 	Memory  int64         // bytes, what lies in /tmp and the home directory included; 0: 2 GiB
 	CPUs    float64       // 0: 2

@@ -191,3 +191,14 @@ func TestOneContainerPerGroup(t *testing.T) {
 		t.Error("the first container outlived the start of the second")
 	}
 }
+
+// TestHomeIsKeptWhereTheRuntimeSays finds what an earlier container left, with
+// the rights of its user alone.
+func TestHomeIsKeptWhereTheRuntimeSays(t *testing.T) {
+	w := newWorld(t)
+	w.runtime.Homes = w.layout.Homes()
+	w.ask(`echo remembered >"$HOME/conversation"`)
+	if got := w.ask(`cat "$HOME/conversation"; stat -c %a:%u "$HOME"`); got != "remembered|700:1000|" {
+		t.Errorf("the next container finds %q", got)
+	}
+}

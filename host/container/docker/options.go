@@ -37,6 +37,13 @@ func (r Runtime) options(spec host.Spec) (client.ContainerCreateOptions, error) 
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
+	if r.Homes != "" {
+		home, err := r.keptHome(spec.Group.Folder)
+		if err != nil {
+			return client.ContainerCreateOptions{}, fmt.Errorf("make home directory: %w", err)
+		}
+		mounts = append(mounts, home)
+	}
 	id := stateID(r.State)
 	uid, gid := r.Engine.User()
 	return client.ContainerCreateOptions{
@@ -66,13 +73,15 @@ func (r Runtime) confine(mounts []mount.Mount, uid, gid int) *container.HostConf
 		LogConfig:      container.LogConfig{Type: "none"},
 		Tmpfs: map[string]string{
 			"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", r.Memory/2),
-			r.Home: fmt.Sprintf("rw,exec,nosuid,nodev,mode=0700,uid=%d,gid=%d,size=%d", uid, gid, r.Memory/2),
 		},
 		Resources: container.Resources{
 			Memory: r.Memory, MemorySwap: r.Memory, // the two together: no swap
 			NanoCPUs: int64(r.CPUs * 1e9), PidsLimit: &r.Pids,
 			Ulimits: []*container.Ulimit{{Name: "core", Soft: 0, Hard: 0}},
 		},
+	}
+	if r.Homes == "" {
+		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=0700,uid=%d,gid=%d,size=%d", uid, gid, r.Memory/2)
 	}
 	if r.Engine.userns { // or the group's directories would be another user's
 		config.UsernsMode = "host"
@@ -107,6 +116,25 @@ func bindings(table []groups.Mount) ([]mount.Mount, error) {
 		})
 	}
 	return all, nil
+}
+
+// keptHome makes the group's home directory unless it is there, and mounts it.
+func (r Runtime) keptHome(folder string) (mount.Mount, error) {
+	dir := filepath.Join(r.Homes, folder)
+	if err := os.MkdirAll(r.Homes, 0o755); err != nil {
+		return mount.Mount{}, err
+	}
+	err := os.Mkdir(dir, 0o700)
+	if err == nil {
+		uid, gid := r.Engine.onHost()
+		err = os.Lchown(dir, uid, gid)
+	} else if os.IsExist(err) {
+		err = sameDirectory(dir)
+	}
+	return mount.Mount{
+		Type: mount.TypeBind, Source: dir, Target: r.Home,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+	}, err
 }
 
 // sameDirectory refuses a path that leads elsewhere than its name says: the
