@@ -8,16 +8,17 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/agentrunner/cli"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
-	"github.com/longshore-bridge/longshore/host/container"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -37,9 +38,7 @@ func unsupported(cfg *groups.Config, channels []channel.Channel) (problems []*gr
 		if !slices.ContainsFunc(cfg.Groups, func(g groups.Group) bool { return g.Assistant == name }) {
 			continue
 		}
-		if a := cfg.Assistants[name]; a.Runtime != "process" {
-			bad("assistants."+name+".runtime", fmt.Sprintf("this version has no runtime %q", a.Runtime), "use process")
-		} else if !slices.Contains(agents(), a.Agent) {
+		if a := cfg.Assistants[name]; !slices.Contains(agents(), a.Agent) {
 			bad("assistants."+name+".agent", fmt.Sprintf("this version does not drive %q itself", a.Agent), "use agent: command with its program, or one of "+strings.Join(agents(), ", "))
 		}
 	}
@@ -47,7 +46,7 @@ func unsupported(cfg *groups.Config, channels []channel.Channel) (problems []*gr
 }
 
 // agents are those that agentrunner drives.
-func agents() []string { return []string{"sample", "command"} }
+func agents() []string { return cli.Agents() }
 
 // configuredChannels makes the channels of longshore.yaml.
 func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts hostOptions) ([]channel.Channel, error) {
@@ -131,7 +130,7 @@ func (h *host) outboxOptions() outbox.Options {
 func (h *host) assistantOptions() assistant.Options {
 	return assistant.Options{
 		Layout: h.layout, Groups: h.registry, Log: h.opts.log, AtOnce: h.config.Limits.Assistants,
-		Runtime: &container.Process{Log: h.opts.log},
+		Runtime: h.runtimes,
 		Plan:    h.plan,
 		Say: func(ctx context.Context, folder string, _ groups.JID, text, key string) error {
 			return h.bridge.Say(ctx, folder, text, key)
@@ -162,6 +161,10 @@ func (h *host) plan(g groups.Group) (assistant.Plan, error) {
 	}
 	for name, value := range a.Env {
 		plan.Secrets[name] = value.Reveal()
+	}
+	if a.Runtime == "process" {
+		// A process has the workspace for its home; its conversations belong elsewhere.
+		plan.Env["LONGSHORE_AGENT_HOME"] = filepath.Dir(h.layout.Session(g.Folder))
 	}
 	if len(a.Command) > 0 {
 		command, err := json.Marshal(a.Command)
