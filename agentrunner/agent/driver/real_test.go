@@ -216,18 +216,20 @@ func TestRealCLIIsStoppedWithAllThatItStarted(t *testing.T) {
 // gone waits for the kernel to have taken away what was killed.
 func gone(t *testing.T, mark string) {
 	t.Helper()
+	waitFor(t, func() bool { return len(marked(mark)) == 0 })
+}
+
+// waitFor looks until it is so; what it looks at tells of no change itself.
+func waitFor(t *testing.T, so func() bool) {
+	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(5 * time.Second)
-	for {
-		left := marked(mark)
-		if len(left) == 0 {
-			return
-		}
+	deadline := time.After(20 * time.Second)
+	for !so() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("still running: %q", left)
+			t.Fatal("never")
 		}
 	}
 }

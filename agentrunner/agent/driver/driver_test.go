@@ -1,0 +1,226 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
+)
+
+// pretend is a shell script in a CLI's place.
+func pretend(t *testing.T, cli, script string) (d *driver.Driver, dir string, log *bytes.Buffer) {
+	t.Helper()
+	root := t.TempDir()
+	dir = filepath.Join(root, "work")
+	program := filepath.Join(root, "cli")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	log = &bytes.Buffer{}
+	d, err := driver.New(cli, driver.Options{Program: program, Tools: []string{"/bin/agentrunner", "mcp"},
+		Home: filepath.Join(root, "home"), Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, dir, log
+}
+
+// TestEventsAreRead has each CLI say what the real one was seen to say.
+func TestEventsAreRead(t *testing.T) {
+	for name, test := range map[string]struct{ cli, events, text, session, log string }{
+		"claude": {"claude", `{"type":"system","subtype":"init","session_id":"s"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"I will look."}]},"session_id":"s"}
+{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s2","total_cost_usd":0.25,"usage":{"input_tokens":5,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":2}}`,
+			"Done.", "s2", "input_tokens=28 cached_tokens=20 output_tokens=2 cost_usd=0.25"},
+		"codex": {"codex", `{"type":"thread.started","thread_id":"s"}
+{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"I will look."}}
+{"type":"error","message":"Reconnecting... 1/5"}
+{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Done."}}
+{"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":4,"output_tokens":2}}`,
+			"Done.", "s", "input_tokens=5 cached_tokens=4 output_tokens=2"},
+		"gemini": {"gemini", `{"type":"init","session_id":"s"}
+{"type":"message","role":"user","content":"hi"}
+{"type":"message","role":"assistant","content":"I will look.","delta":true}
+{"type":"tool_use","tool_name":"read_file"}
+{"type":"message","role":"assistant","content":"Do","delta":true}
+{"type":"message","role":"assistant","content":"ne.","delta":true}
+{"type":"result","status":"success","stats":{"input_tokens":5,"output_tokens":2,"cached":1}}`,
+			"Done.", "s", "input_tokens=5 cached_tokens=1 output_tokens=2"},
+		"opencode": {"opencode", `{"type":"text","sessionID":"s","part":{"messageID":"m1","text":"I will look."}}
+{"type":"step_finish","sessionID":"s","part":{"reason":"tool-calls","cost":0.5,"tokens":{"input":5,"output":2,"cache":{"read":1}}}}
+{"type":"text","sessionID":"s","part":{"messageID":"m2","text":"Done."}}
+{"type":"step_finish","sessionID":"s","part":{"reason":"stop","cost":0.25,"tokens":{"input":5,"output":2,"cache":{"read":1}}}}`,
+			"Done.", "s", "input_tokens=12 cached_tokens=2 output_tokens=4 cost_usd=0.75"},
+		"foreign lines": {"codex", "warning: no colours\n{broken\n[1]\nnull\n" + `{"type":"turn.completed"}`, "", "before", "input_tokens=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _, log := pretend(t, test.cli, "cat <<'EOF'\n"+test.events+"\nEOF\n")
+			session := ""
+			if name == "foreign lines" {
+				session = "before"
+			}
+			reply, err := d.Turn(t.Context(), agent.Turn{Session: session})
+			if diff := cmp.Diff(agent.Reply{Text: test.text, Session: test.session}, reply); diff != "" || err != nil {
+				t.Errorf("reply (-want +got):\n%s%v", diff, err)
+			}
+			if !strings.Contains(log.String(), test.log) {
+				t.Errorf("the operator is told %s", log)
+			}
+		})
+	}
+}
+
+func TestFailuresAreToldInWordsThatFitOneLine(t *testing.T) {
+	for name, test := range map[string]struct{ cli, script, want string }{
+		"status and stderr":  {"claude", `echo 'Error: no key' >&2; echo 'see the manual' >&2; exit 3`, `run claude: exit status 3: "Error: no key"`},
+		"nothing at all":     {"codex", `:`, "codex ended without an answer"},
+		"claude's own error": {"claude", `echo '{"type":"result","is_error":true,"result":"API Error: 500"}'; exit 1`, "claude: API Error: 500"},
+		"claude's kind only": {"claude", `echo '{"type":"result","is_error":true,"subtype":"error_max_turns"}'`, "claude: error_max_turns"},
+		"wrapped": {"codex", `cat <<'EOF'
+{"type":"turn.failed","error":{"message":"{\"error\":{\"message\":\"quota\\nis used up\"}}"}}
+EOF`, "codex: quota is used up"},
+		"gemini": {"gemini", `echo '{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"message\":\"quota\"}}]"}}'`, "gemini: quota"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _, _ := pretend(t, test.cli, test.script)
+			if _, err := d.Turn(t.Context(), agent.Turn{}); err == nil || err.Error() != test.want {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+	d, err := driver.New("claude", driver.Options{Program: "/no/such/claude", Tools: []string{"x"}, Home: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Turn(t.Context(), agent.Turn{}); err == nil || !strings.Contains(err.Error(), "is not installed here") {
+		t.Errorf("missing program: %v", err)
+	}
+}
+
+func TestPromptGoesByStdinAndNeverByTheCommandLine(t *testing.T) {
+	for _, cli := range driver.Names() {
+		d, dir, _ := pretend(t, cli, `printf '%s\n' "$@" >args; cat >prompt; pwd >pwd; echo "$PWD" >>pwd`)
+		prompt := "--dangerously-skip-permissions /etc/passwd " + strings.Repeat("x", 300_000)
+		_, _ = d.Turn(t.Context(), agent.Turn{Prompt: prompt, Env: []string{"LONGSHORE_RIGHTS=workspace", "ANTHROPIC_API_KEY=secret-1", "OPENAI_API_KEY=secret-2"}})
+		args, got := read(t, dir, "args"), read(t, dir, "prompt")
+		if got != prompt {
+			t.Errorf("%s: %d bytes of the prompt arrive", cli, len(got))
+		}
+		for _, bad := range []string{"skip-permissions", "yolo", "danger-full-access", "secret-"} {
+			if strings.Contains(args, bad) {
+				t.Errorf("%s: %q in its arguments %s", cli, bad, args)
+			}
+		}
+		if pwd := strings.Fields(read(t, dir, "pwd")); pwd[0] != pwd[1] {
+			t.Errorf("%s: it is in %q and believes to be in %q", cli, pwd[0], pwd[1])
+		}
+	}
+}
+
+func TestRightsFollowTheRuntime(t *testing.T) {
+	for name, test := range map[string]struct {
+		env  []string
+		want map[string]string
+	}{
+		"in a container": {nil, map[string]string{"claude": "--dangerously-skip-permissions", "codex": `sandbox_mode="danger-full-access"`, "gemini": "yolo"}},
+		"without one":    {[]string{`LONGSHORE_MOUNTS=[]`}, map[string]string{"claude": "acceptEdits", "codex": `sandbox_mode="workspace-write"`, "gemini": "auto_edit"}},
+		"by the operator": {[]string{`LONGSHORE_MOUNTS=[]`, "LONGSHORE_RIGHTS=full"},
+			map[string]string{"claude": "--dangerously-skip-permissions", "codex": `sandbox_mode="danger-full-access"`, "gemini": "yolo"}},
+	} {
+		for cli, want := range test.want {
+			d, dir, _ := pretend(t, cli, `printf '%s\n' "$@" >args`)
+			_, _ = d.Turn(t.Context(), agent.Turn{Env: test.env})
+			if args := strings.Split(read(t, dir, "args"), "\n"); !slices.Contains(args, want) {
+				t.Errorf("%s, %s: no %q in %q", name, cli, want, args)
+			}
+		}
+	}
+	d, _, _ := pretend(t, "claude", "")
+	if _, err := d.Turn(t.Context(), agent.Turn{Env: []string{"LONGSHORE_RIGHTS=all"}}); err == nil || !strings.Contains(err.Error(), "neither workspace nor full") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFloodNeitherStopsNorFillsAnything(t *testing.T) {
+	d, _, _ := pretend(t, "claude", `head -c 20000000 /dev/zero | tr '\0' x; echo; head -c 3000000 /dev/zero | tr '\0' x >&2
+echo '{"type":"result","result":"Done.","session_id":"s"}'`)
+	reply, err := d.Turn(t.Context(), agent.Turn{})
+	if err != nil || reply.Text != "Done." {
+		t.Errorf("reply of %d bytes, error %v", len(reply.Text), err)
+	}
+}
+
+func TestWhatATurnLeavesBehindEndsWithIt(t *testing.T) {
+	mark := "LONGSHORE_SESSION=stray-" + t.TempDir()
+	d, _, _ := pretend(t, "claude", `sleep 600 & echo '{"type":"result","result":"Done.","session_id":"s"}'`)
+	reply, err := d.Turn(t.Context(), agent.Turn{Env: []string{mark}})
+	if err != nil || reply.Text != "Done." {
+		t.Errorf("reply %+v, error %v", reply, err)
+	}
+	gone(t, mark)
+}
+
+func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
+	mark := "LONGSHORE_SESSION=deaf-" + t.TempDir()
+	d, dir, _ := pretend(t, "codex", `trap '' TERM; mkfifo fifo; echo >started; while :; do cat fifo; done`)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Turn(ctx, agent.Turn{Env: []string{mark}})
+		done <- err
+	}()
+	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	gone(t, mark)
+}
+
+func TestWhatTheOperatorKeepsInAHomeStaysThere(t *testing.T) {
+	home := t.TempDir()
+	own := `{"theme":"dark","mcpServers":{"mine":{"command":"x"}},"security":{"auth":{"selectedType":"vertex-ai"}}}`
+	if err := errors.Join(os.Mkdir(filepath.Join(home, ".gemini"), 0o700), os.Mkdir(filepath.Join(home, ".claude"), 0o700),
+		os.WriteFile(filepath.Join(home, ".gemini/settings.json"), []byte(own), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "GEMINI_API_KEY=k", "CLAUDE_CONFIG_DIR=", "GEMINI_CLI_HOME=", "CODEX_HOME=/kept/codex"}
+	for cli, want := range map[string]string{"claude": "|", "gemini": "|"} {
+		d, dir, _ := pretend(t, cli, `echo "$CLAUDE_CONFIG_DIR|$GEMINI_CLI_HOME" >env`)
+		_, _ = d.Turn(t.Context(), agent.Turn{Env: env})
+		if got := strings.TrimSpace(read(t, dir, "env")); got != want {
+			t.Errorf("%s is sent to %q", cli, got)
+		}
+	}
+	settings := read(t, home, ".gemini/settings.json")
+	for _, want := range []string{`"theme": "dark"`, `"mine"`, `"vertex-ai"`, `"longshore"`, "LONGSHORE.md"} {
+		if !strings.Contains(settings, want) {
+			t.Errorf("no %s in %s", want, settings)
+		}
+	}
+}
+
+func TestUnknownCLIIsAnError(t *testing.T) {
+	if _, err := driver.New("emacs", driver.Options{}); err == nil || !strings.Contains(err.Error(), "one of claude, codex, gemini, opencode") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
