@@ -25,7 +25,8 @@ type hostOptions struct {
 	log   *slog.Logger
 	trace func(folder, request, step string) // may be nil
 
-	whatsapp *http.Client // how WhatsApp is reached; nil: as its library does
+	getenv   func(string) string // names the container engine; nil: the process's environment
+	whatsapp *http.Client        // how WhatsApp is reached; nil: as its library does
 
 	// channels builds the channels; nil: those that the configuration names.
 	channels func(*groups.Config, *groups.Registry, hostOptions) ([]channel.Channel, error)
@@ -43,6 +44,7 @@ type host struct {
 	bridge     *bridge.Bridge
 	spool      *ipc.Spool
 	results    *results
+	runtimes   *runtimes
 	assistants *assistant.Manager
 	started    time.Time
 }
@@ -95,6 +97,9 @@ func (h *host) open(ctx context.Context) (err error) {
 	if problems := unsupported(h.config, h.channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
+	if err := h.openRuntimes(ctx); err != nil {
+		return err
+	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
 		Dir: h.layout.IPCDir(), Folders: folders, Log: h.opts.log, Trace: h.opts.trace,
 		KeepResults: h.config.Limits.KeepResults.Std(), KeepErrors: h.config.Limits.KeepErrors.Std(),
@@ -110,6 +115,7 @@ func (h *host) open(ctx context.Context) (err error) {
 // Run runs every part until ctx is done, or until one of them cannot go on. A
 // channel that its platform has ended for good stops nothing else.
 func (h *host) Run(ctx context.Context) error {
+	h.reap(ctx)
 	h.tellSnapshots()
 	last, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var results sync.WaitGroup
@@ -154,6 +160,7 @@ func (h *host) Close() error {
 			errs = append(errs, closer.Close())
 		}
 	}
+	errs = append(errs, h.runtimes.Close())
 	for _, m := range h.mounts {
 		errs = append(errs, m.Close())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/longshore-bridge/longshore/host/container/containertest"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -26,8 +27,16 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv(whatsappEnv); addr != "" {
 		os.Exit(mainOnLoopback(addr))
 	}
-	testscript.Main(m, map[string]func(){"longshore": main})
+	if os.Getenv(serveEnv) != "" {
+		main()
+	}
+	testscript.Main(withEngine{m}, map[string]func(){"longshore": main})
 }
+
+// withEngine stops the container engine of the tests after them.
+type withEngine struct{ m *testing.M }
+
+func (w withEngine) Run() int { return containertest.Main(w.m) }
 
 // TestScripts runs the transcripts in testdata/script: each command as its
 // users see it. Two commands are added to testscript's own: "json" fails unless

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/container/docker"
+)
+
+// runtimes starts each group's assistant in the runtime that its configuration
+// names.
+type runtimes struct {
+	process container.Process
+	docker  map[string]docker.Runtime // by the assistant's name
+	engine  *docker.Engine            // nil: no assistant runs in a container
+}
+
+// openRuntimes finds the container engine if an assistant needs one.
+func (h *host) openRuntimes(ctx context.Context) error {
+	h.runtimes = &runtimes{process: container.Process{Log: h.opts.log}, docker: map[string]docker.Runtime{}}
+	for _, g := range h.registry.All() {
+		a := h.config.Assistants[g.Assistant]
+		if g.Assistant == "" || a.Runtime != "docker" {
+			continue
+		}
+		if h.runtimes.engine == nil {
+			engine, err := docker.Connect(ctx, h.opts.getenv)
+			if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
+				return hinted(fmt.Errorf("assistant %s: %w", g.Assistant, err), none.Hint())
+			}
+			if err != nil {
+				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
+			}
+			h.runtimes.engine = engine
+		}
+		r := docker.Runtime{
+			Engine: h.runtimes.engine, Image: a.Image, State: h.layout.State, Homes: h.layout.Homes(), Network: a.Network,
+			Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.log,
+		}
+		if h.layout.V1 { // whose image has a home of its own, with conversations mounted in it
+			r.Home, r.Homes = "/home/node", ""
+		}
+		h.runtimes.docker[g.Assistant] = r
+	}
+	return h.checkEngine()
+}
+
+// checkEngine tells what the engine cannot do, and what will keep a group's
+// container from its directories before a member's message meets it.
+func (h *host) checkEngine() error {
+	engine := h.runtimes.engine
+	if engine == nil {
+		return nil
+	}
+	facts := engine.Facts()
+	h.opts.log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
+	if len(facts.Lacks) > 0 {
+		h.opts.log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
+	}
+	for _, g := range h.registry.All() {
+		if _, ok := h.runtimes.docker[g.Assistant]; !ok {
+			continue
+		}
+		if err := engine.Access(h.mounts[g.Folder].Mounts()); err != nil {
+			return fmt.Errorf("group %s: %w", g.Folder, err)
+		}
+	}
+	return nil
+}
+
+// Start implements container.Runtime.
+func (r *runtimes) Start(ctx context.Context, spec container.Spec) (container.Session, error) {
+	if d, ok := r.docker[spec.Group.Assistant]; ok {
+		return d.Start(ctx, spec)
+	}
+	return r.process.Start(ctx, spec)
+}
+
+// reap ends the containers that a host left which was killed.
+func (h *host) reap(ctx context.Context) {
+	if h.runtimes.engine == nil {
+		return
+	}
+	left, err := h.runtimes.engine.Reap(ctx, h.layout.State)
+	for _, folder := range left {
+		h.opts.log.Warn("container of an earlier host ended", "group", folder)
+	}
+	if err != nil { // the group's next start tries again
+		h.opts.log.Error("containers of an earlier host", "error", err)
+	}
+}
+
+func (r *runtimes) Close() error {
+	if r == nil || r.engine == nil {
+		return nil
+	}
+	return r.engine.Close()
+}
