@@ -22,49 +22,53 @@ func impatient(t *testing.T, m *whatsapptest.Member, chat types.JID, text string
 }
 
 func TestFaultsOnTheWayOfAMessage(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault whatsapptest.Fault
-		err   error // what the sender hears
-		times int   // relayed
-		shown int   // events at the receiver
-	}{
-		"swallowed":    {whatsapptest.Fault{Do: whatsapptest.Swallow}, whatsmeow.ErrMessageTimedOut, 0, 0},
-		"ack lost":     {whatsapptest.Fault{Do: whatsapptest.LoseAck}, whatsmeow.ErrMessageTimedOut, 1, 1},
-		"refused":      {whatsapptest.Fault{Do: whatsapptest.Refuse, Code: 463}, whatsmeow.ErrServerReturnedError, 0, 0},
-		"twice":        {whatsapptest.Fault{Do: whatsapptest.Repeat}, nil, 1, 1},
-		"cut before":   {whatsapptest.Fault{Do: whatsapptest.Cut}, nil, 1, 1},      // the library hands it in again
-		"cut after":    {whatsapptest.Fault{Do: whatsapptest.CutAfter}, nil, 2, 1}, // and so the server sees it twice
-		"stream error": {whatsapptest.Fault{Do: whatsapptest.StreamError, Code: 503}, nil, 1, 1},
+	for name, c := range map[string]mishap{
+		"swallowed":  {whatsapptest.Fault{Do: whatsapptest.Swallow}, whatsmeow.ErrMessageTimedOut, 0, 0},
+		"ack lost":   {whatsapptest.Fault{Do: whatsapptest.LoseAck}, whatsmeow.ErrMessageTimedOut, 1, 1},
+		"refused":    {whatsapptest.Fault{Do: whatsapptest.Refuse, Code: 463}, whatsmeow.ErrServerReturnedError, 0, 0},
+		"twice":      {whatsapptest.Fault{Do: whatsapptest.Repeat}, nil, 1, 1},
+		"cut before": {whatsapptest.Fault{Do: whatsapptest.Cut}, nil, 1, 1},      // the library hands it in again
+		"cut after":  {whatsapptest.Fault{Do: whatsapptest.CutAfter}, nil, 2, 1}, // and so the server sees it twice
 	} {
-		t.Run(name, func(t *testing.T) {
-			srv := serve(t)
-			a, b, group := chat(t, srv, false)
-			must(a.SendText(soon(t), group, "first"))(t)
-			next(t, b)
-			c.fault.On, c.fault.Phone, c.fault.Chat = whatsapptest.OnMessage, anna, group
-			script := srv.Fail(c.fault)
-			if err := impatient(t, a, group, "A"); !errors.Is(err, c.err) {
-				t.Errorf("sender hears %v, want %v", err, c.err)
-			}
-			if script.Hits() != 1 {
-				t.Errorf("struck %d times", script.Hits())
-			}
-			times := 0
-			for _, r := range srv.Relayed(group)[1:] {
-				times += r.Times
-			}
-			if times != c.times {
-				t.Errorf("relayed %d times, want %d", times, c.times)
-			}
-			must(a.SendText(soon(t), group, "last"))(t)
-			shown := 0
-			for whatsapptest.Text(next(t, b).Message) != "last" {
-				shown++
-			}
-			if shown != c.shown {
-				t.Errorf("receiver saw it %d times, want %d", shown, c.shown)
-			}
-		})
+		t.Run(name, c.happens)
+	}
+}
+
+// mishap is a fault on the way of one message, and what becomes of it.
+type mishap struct {
+	fault whatsapptest.Fault
+	err   error // what the sender hears
+	times int   // relayed
+	shown int   // events at the receiver
+}
+
+func (c mishap) happens(t *testing.T) {
+	srv := serve(t)
+	a, b, group := chat(t, srv, false)
+	must(a.SendText(soon(t), group, "first"))(t)
+	next(t, b)
+	c.fault.On, c.fault.Phone, c.fault.Chat = whatsapptest.OnMessage, anna, group
+	script := srv.Fail(c.fault)
+	if err := impatient(t, a, group, "A"); !errors.Is(err, c.err) {
+		t.Errorf("sender hears %v, want %v", err, c.err)
+	}
+	if script.Hits() != 1 {
+		t.Errorf("struck %d times", script.Hits())
+	}
+	times := 0
+	for _, r := range srv.Relayed(group)[1:] {
+		times += r.Times
+	}
+	if times != c.times {
+		t.Errorf("relayed %d times, want %d", times, c.times)
+	}
+	must(a.SendText(soon(t), group, "last"))(t)
+	shown := 0
+	for whatsapptest.Text(next(t, b).Message) != "last" {
+		shown++
+	}
+	if shown != c.shown {
+		t.Errorf("receiver saw it %d times, want %d", shown, c.shown)
 	}
 }
 
@@ -139,7 +143,7 @@ func TestEndsWithoutReconnect(t *testing.T) {
 func TestUnlinkedWhileOffline(t *testing.T) {
 	srv := serve(t)
 	m := srv.NewMember(t, anna, "Anna")
-	m.Client.Disconnect()
+	m.Disconnect()
 	m.Phone.Unlink()
 	if err := m.Client.Connect(); err != nil {
 		t.Fatal(err)
@@ -152,7 +156,7 @@ func TestOfflineQueueIsKeptInOrder(t *testing.T) {
 	a, b, group := chat(t, srv, false)
 	must(a.SendText(soon(t), group, "0"))(t)
 	next(t, b)
-	b.Client.Disconnect()
+	b.Disconnect()
 	if err := srv.Await(soon(t), func() bool { return !b.Phone.Online() }); err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (s *Server) NewClient(t testing.TB) *Member {
 	m.Client.ManualHistorySyncDownload = true
 	m.Client.AddEventHandler(m.note)
 	t.Cleanup(func() {
-		m.Client.Disconnect()
+		m.Disconnect()
 		_ = container.Close()
 	})
 	return m
@@ -134,9 +134,27 @@ func (m *Member) loggedIn(ctx context.Context, p *Phone) error {
 	return nil
 }
 
+// settleTime bounds how long Disconnect waits for what is under way. It is
+// waited out only where a fault swallowed something.
+const settleTime = time.Second
+
+// Disconnect disconnects after what is under way has come to rest: receipts
+// are with the server, and its last answer was read. whatsmeow itself races
+// when it sends while it disconnects, and leaks the goroutine that reads when a
+// frame arrives just then.
+func (m *Member) Disconnect() {
+	if m.Phone != nil && m.Phone.Online() && m.Client.IsLoggedIn() {
+		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+		defer cancel()
+		_ = m.srv.Await(ctx, func() bool { return m.Phone.settled() })
+		_ = m.Client.SetPassive(ctx, false) // a question whose answer comes after all else
+	}
+	m.Client.Disconnect()
+}
+
 // Reconnect disconnects, if connected, and logs in again.
 func (m *Member) Reconnect(ctx context.Context) error {
-	m.Client.Disconnect()
+	m.Disconnect()
 	since := m.Mark()
 	if err := m.Client.Connect(); err != nil {
 		return err

@@ -135,7 +135,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t)
 			m := srv.NewMember(t, anna, "Anna")
-			m.Client.Disconnect()
+			m.Disconnect()
 			c.fault.On, c.fault.Do, c.fault.Phone = whatsapptest.OnLogin, whatsapptest.Refuse, anna
 			srv.Fail(c.fault)
 			if err := m.Client.Connect(); err != nil {

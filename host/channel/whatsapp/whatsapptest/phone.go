@@ -98,6 +98,12 @@ func (p *Phone) Online() bool {
 	return slices.ContainsFunc(p.Devices(), func(d DeviceInfo) bool { return d.Online })
 }
 
+// settled tells whether those devices that are online have confirmed all they
+// were sent.
+func (p *Phone) settled() bool {
+	return !slices.ContainsFunc(p.Devices(), func(d DeviceInfo) bool { return d.Online && d.Pending > 0 })
+}
+
 // address is one of the account's two names.
 func (p *Phone) address(lid bool) types.JID {
 	if lid {
