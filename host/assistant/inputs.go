@@ -75,21 +75,21 @@ func (in *inputs) put(name string, data []byte) error {
 
 // unread tells which follow-ups lie there.
 func (in *inputs) unread() map[string]bool {
-	names := map[string]bool{}
-	root, err := openDir(in.dir)
-	if err != nil {
-		return names
-	}
-	defer root.Close()
-	for _, name := range list(root) {
-		names[name] = true
-	}
-	return names
+	return in.those(func(*os.Root, string) bool { return true })
 }
 
 // drain empties the directory and tells which follow-ups lay there. It is
 // called when no assistant runs.
 func (in *inputs) drain() map[string]bool {
+	return in.those(func(root *os.Root, name string) bool {
+		err := root.Remove(name)
+		return err == nil || !errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// those are the names in the directory for which is says so; none where the
+// directory cannot be opened.
+func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]bool {
 	names := map[string]bool{}
 	root, err := openDir(in.dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (in *inputs) drain() map[string]bool {
 	}
 	defer root.Close()
 	for _, name := range list(root) {
-		if err := root.Remove(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		if is(root, name) {
 			names[name] = true
 		}
 	}
