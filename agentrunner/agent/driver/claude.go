@@ -60,7 +60,7 @@ func (claude) event(line []byte, a *answer) {
 		return
 	}
 	a.done = true
-	a.usage = usage{input: e.Usage.Input + e.Usage.Read + e.Usage.Created, cached: e.Usage.Read, output: e.Usage.Output, cost: e.Cost}
+	a.usage = usage{input: e.Usage.Input + e.Usage.Read + e.Usage.Created, cached: e.Usage.Read, output: e.Usage.Output, cost: e.Cost, costAdds: true}
 	if !e.Failed {
 		a.say("result", e.Result)
 		return

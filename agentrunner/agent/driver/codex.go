@@ -86,7 +86,7 @@ func (codex) event(line []byte, a *answer) {
 		}
 	case "turn.completed":
 		a.done = true
-		a.usage = usage{input: e.Usage.Input, cached: e.Usage.Cached, output: e.Usage.Output}
+		a.usage = usage{input: e.Usage.Input, cached: e.Usage.Cached, output: e.Usage.Output, tokensAdd: true}
 	case "turn.failed":
 		a.err = reason(e.Error.Message)
 	}

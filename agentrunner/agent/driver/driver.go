@@ -64,9 +64,10 @@ type Options struct {
 
 // Driver is an Agent that runs one CLI.
 type Driver struct {
-	name string
-	cli  cli
-	o    Options
+	name  string
+	cli   cli
+	o     Options
+	meter meter
 }
 
 var _ agent.Agent = (*Driver)(nil)
@@ -117,12 +118,6 @@ func (a *answer) say(message, text string) {
 	}
 }
 
-// usage is what a turn cost, as far as the CLI tells.
-type usage struct {
-	input, cached, output int64   // tokens; cached ones are part of input
-	cost                  float64 // US dollars, by the CLI's own price list; 0: not told
-}
-
 // maxText is more than any answer that is passed on.
 const maxText = 2 << 20
 
@@ -158,7 +153,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
-	d.report(a, time.Since(started))
+	d.report(t.Session, a, time.Since(started))
 	return a, d.failure(a, err)
 }
 
@@ -177,16 +172,6 @@ func (d *Driver) failure(a answer, err error) error {
 		return fmt.Errorf("run %s: %w", d.name, err)
 	}
 	return fmt.Errorf("%s ended without an answer", d.name)
-}
-
-// report is the operator's line for a turn.
-func (d *Driver) report(a answer, took time.Duration) {
-	attrs := []any{"agent", d.name, "seconds", took.Round(10 * time.Millisecond).Seconds(),
-		"input_tokens", a.usage.input, "cached_tokens", a.usage.cached, "output_tokens", a.usage.output}
-	if a.usage.cost > 0 {
-		attrs = append(attrs, "cost_usd", a.usage.cost)
-	}
-	d.o.Log.Info("turn ended", attrs...)
 }
 
 // setup is what one turn's command is made from.

@@ -80,6 +80,24 @@ func TestEventsAreRead(t *testing.T) {
 	}
 }
 
+func TestUsageOfATurnLeavesTheEarlierOnesOut(t *testing.T) {
+	d, dir, log := pretend(t, "claude", `n=$(cat n); echo "{\"type\":\"result\",\"session_id\":\"s\",\"result\":\"x\",\"total_cost_usd\":$n,\"usage\":{\"input_tokens\":9}}"`)
+	for _, turn := range []struct{ session, total, want string }{
+		{"s", "0.5", `input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.5 since="the session began"`}, // of an earlier run
+		{"s", "0.8", "input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.3\n"},
+		{"", "0.1", "cost_usd=0.1\n"},
+		{"s", "0.3", "cost_usd=0.2\n"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "n"), []byte(turn.total), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log.Reset()
+		if _, err := d.Turn(t.Context(), agent.Turn{Session: turn.session}); err != nil || !strings.Contains(log.String(), turn.want) {
+			t.Errorf("told %s, want %s (%v)", log, turn.want, err)
+		}
+	}
+}
+
 func TestFailuresAreToldInWordsThatFitOneLine(t *testing.T) {
 	for name, test := range map[string]struct{ cli, script, want string }{
 		"status and stderr":  {"claude", `echo 'Error: no key' >&2; echo 'see the manual' >&2; exit 3`, `run claude: exit status 3: "Error: no key"`},

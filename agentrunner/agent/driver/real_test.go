@@ -127,12 +127,16 @@ func TestRealCLISendsAFileAndRemembersTheConversation(t *testing.T) {
 		}
 		w.model.Script(func(r modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "Aye."} })
 		before := len(w.model.Requests())
+		w.log.Reset()
 		second, err := w.turn(t.Context(), "thank you", first.Session, "LONGSHORE_RIGHTS=full")
 		if err != nil || second.Text != "Aye." || second.Session == "" {
 			t.Errorf("reply %+v, error %v", second, err)
 		}
 		if again := w.model.Requests()[before]; !strings.Contains(again.Body, "the tide table, please") || !strings.Contains(again.Body, "thank you") {
 			t.Error("the second turn does not know the first")
+		}
+		if !strings.Contains(w.log.String(), "input_tokens=100 cached_tokens=0 output_tokens=7") || strings.Contains(w.log.String(), "since") {
+			t.Errorf("the second turn's usage: %s", w.log)
 		}
 		w.leavesTheWorkspaceAlone(t)
 	})

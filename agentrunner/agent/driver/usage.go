@@ -1,0 +1,55 @@
+package driver
+
+import (
+	"math"
+	"time"
+)
+
+// usage is what a turn cost, as far as the CLI tells.
+type usage struct {
+	input, cached, output int64   // tokens; cached ones are part of input
+	cost                  float64 // US dollars, by the CLI's own price list; 0: not told
+
+	tokensAdd, costAdds bool // the figures count from the session's beginning
+}
+
+// meter makes a turn's figures of those that count from a session's beginning.
+type meter struct {
+	session string // of the last turn
+	total   usage  // what the CLI said then
+}
+
+// read returns a turn's own usage. whole says that earlier turns are in it,
+// because they were not seen by this meter.
+func (m *meter) read(before, after string, u usage) (own usage, whole bool) {
+	was := m.total
+	known := before == "" || before == m.session
+	if before == "" {
+		was = usage{}
+	}
+	m.session, m.total = after, u
+	if !known {
+		return u, u.tokensAdd || u.costAdds
+	}
+	if u.tokensAdd {
+		u.input, u.cached, u.output = u.input-was.input, u.cached-was.cached, u.output-was.output
+	}
+	if u.costAdds {
+		u.cost = math.Round((u.cost-was.cost)*1e6) / 1e6
+	}
+	return u, false
+}
+
+// report is the operator's line for a turn.
+func (d *Driver) report(before string, a answer, took time.Duration) {
+	u, whole := d.meter.read(before, a.session, a.usage)
+	attrs := []any{"agent", d.name, "took", took.Round(10 * time.Millisecond),
+		"input_tokens", u.input, "cached_tokens", u.cached, "output_tokens", u.output}
+	if u.cost > 0 {
+		attrs = append(attrs, "cost_usd", u.cost)
+	}
+	if whole {
+		attrs = append(attrs, "since", "the session began")
+	}
+	d.o.Log.Info("turn ended", attrs...)
+}
