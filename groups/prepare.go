@@ -90,18 +90,20 @@ func (m *maker) dir(path string, mode fs.FileMode, agent bool) {
 }
 
 func makeDir(path string, mode fs.FileMode, agent bool) error {
-	err := os.Mkdir(path, mode)
-	if errors.Is(err, fs.ErrExist) {
-		info, err := os.Lstat(path)
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s is no directory; move it away", path)
-		}
-		return nil
+	info, err := os.Lstat(path) // first, because as a rule it is there
+	if errors.Is(err, fs.ErrNotExist) {
+		return newDir(path, mode, agent)
 	}
-	if err != nil {
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no directory; move it away", path)
+	}
+	return err
+}
+
+// newDir makes a directory where there was none; what somebody put there
+// meanwhile is an error.
+func newDir(path string, mode fs.FileMode, agent bool) error {
+	if err := os.Mkdir(path, mode); err != nil {
 		return err
 	}
 	if err := os.Chmod(path, mode); err != nil { // the umask may have taken bits away

@@ -63,6 +63,9 @@ func (r *results) recall(ctx context.Context) {
 			r.h.opts.log.Error("write results again", "error", err)
 			break
 		}
+		if told, ok := r.h.spool.Result(d.Folder, d.Request); ok && !d.Open() && told.Status == bridge.Result(d).Status {
+			continue
+		}
 		r.mu.Lock()
 		if !r.replayed[d.Key] {
 			r.add(d)

@@ -3,6 +3,7 @@ package ipc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -133,7 +134,7 @@ func TestStatusOfWhatNobodyKnows(t *testing.T) {
 }
 
 func TestStagedBytesAreThereUntilUnstaged(t *testing.T) {
-	s, c, dir := clientOf(t)
+	_, c, dir := clientOf(t)
 	path, err := c.Stage("../my report.pdf", strings.NewReader("bytes"))
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestStagedBytesAreThereUntilUnstaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveStaged("fam", strings.Split(second, "/")[1]); err != nil {
+	if err := c.Unstage(second); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Stage("b", io.MultiReader(strings.NewReader("x"), iotest.ErrReader(errors.New("gone")))); err == nil {
@@ -168,13 +169,11 @@ func TestStagedBytesAreThereUntilUnstaged(t *testing.T) {
 }
 
 func TestFollowUpsComeInOrderAndOnce(t *testing.T) {
-	s, c, dir := clientOf(t)
+	_, c, dir := clientOf(t)
 	var want []string
 	for i := range 20 {
 		want = append(want, name(i))
-		if err := s.WriteInput("fam", name(i)); err != nil {
-			t.Fatal(err)
-		}
+		followUp(t, dir, fmt.Sprintf("17000000000%02d-abcd.json", i), fmt.Sprintf(`{"type":"message","text":%q}`, name(i)))
 	}
 	for n, body := range map[string]string{"1-bad.json": "{", ".half.json": hello, "note.txt": "x"} {
 		if err := os.WriteFile(filepath.Join(dir, InputDir, n), []byte(body), 0o644); err != nil {
@@ -188,9 +187,7 @@ func TestFollowUpsComeInOrderAndOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := s.WriteClose("fam"); err != nil {
-		t.Fatal(err)
-	}
+	followUp(t, dir, closeFile, "")
 	if got, closed, err := c.Inputs(t.Context()); len(got) > 0 || !closed || err != nil {
 		t.Errorf("%v, %v, %v", got, closed, err)
 	}
@@ -202,10 +199,17 @@ func TestFollowUpsComeInOrderAndOnce(t *testing.T) {
 }
 
 func TestStaleCloseIsCleared(t *testing.T) {
-	s, c, _ := clientOf(t)
-	if err := errors.Join(c.ClearClose(), s.WriteClose("fam"), c.ClearClose(), s.WriteInput("fam", "hi")); err != nil {
+	_, c, dir := clientOf(t)
+	for range 2 { // also where there is none
+		if err := c.ClearClose(); err != nil {
+			t.Fatal(err)
+		}
+		followUp(t, dir, closeFile, "")
+	}
+	if err := c.ClearClose(); err != nil {
 		t.Fatal(err)
 	}
+	followUp(t, dir, "1-abcd.json", `{"type":"message","text":"hi"}`)
 	if got, closed, err := c.Inputs(t.Context()); !slices.Equal(got, []string{"hi"}) || closed || err != nil {
 		t.Errorf("%v, %v, %v", got, closed, err)
 	}
@@ -282,5 +286,14 @@ func TestOldResultsAndStagedFilesArePruned(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, ResultsDir, name(5))); err == nil {
 		t.Error("an old result is still there")
+	}
+}
+
+// followUp writes into input/ as the host does.
+func followUp(t *testing.T, dir, name, body string) {
+	t.Helper()
+	path := filepath.Join(dir, InputDir, name)
+	if err := errors.Join(os.WriteFile(path+".tmp", []byte(body), 0o644), os.Rename(path+".tmp", path)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	CodeTooLong      = "field_too_long"
 	CodeBadName      = "bad_name"        // of the request's file
 	CodeNotFile      = "not_a_file"      // a FIFO, a link, a directory, a device
-	CodeHardLinked   = "hard_linked"     // another name could still change it
+	CodeHardLinked   = "hard_link"       // another name could still change it
 	CodeUnreadable   = "unreadable"      // the host may not read it
 	CodeNoReceipts   = "no_receipts"     // of a Result of the client: the host writes none
 	CodeUnknown      = "unknown_request" // no such id in the queue or in the results

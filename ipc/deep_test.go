@@ -34,7 +34,7 @@ func TestDirectoriesNestedByTheThousandCostNoDescriptors(t *testing.T) {
 	if err := os.Chtimes(old, long, long); err != nil {
 		t.Fatal(err)
 	}
-	pile(t, filepath.Join(dir, "fam", InputDir, closeFile), levels)
+	pile(t, filepath.Join(dir, "fam", ResultsDir, "a.json"), levels)
 
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
@@ -54,14 +54,15 @@ func TestDirectoriesNestedByTheThousandCostNoDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	if err := s.RemoveStaged("fam", "0190"); err != errLargeTree {
+	err = s.groups["fam"].dirs.in(inFiles, func(dir *os.Root) error { return removeTree(dir, "0190") })
+	if err != errLargeTree {
 		t.Errorf("the tower: %v", err)
 	}
 	s.pruneGroup(s.groups["fam"])
 	if _, err := os.Lstat(old); !os.IsNotExist(err) {
 		t.Errorf("what lay beside the tower: %v", err)
 	}
-	if err := s.WriteClose("fam"); err != nil {
+	if err := s.WriteResult("fam", Result{ID: "a", Status: Sent}); err != nil {
 		t.Errorf("a tower in a file's place: %v", err)
 	}
 }

@@ -33,41 +33,29 @@ func (s *Spool) WriteResult(folder string, r Result) error {
 	return nil
 }
 
+// Result reads back what stands as the result of a request, or says that there
+// is none that can be read.
+func (s *Spool) Result(folder, id string) (r Result, ok bool) {
+	g, known := s.groups[folder]
+	if !known || !ValidID(id) {
+		return Result{}, false
+	}
+	err := g.dirs.in(inResults, func(dir *os.Root) error {
+		b, _, err := readRequest(dir, id+suffix) // a pipe in its place does not make it wait
+		if err == nil {
+			err = json.Unmarshal(b, &r)
+		}
+		return err
+	})
+	return r, err == nil
+}
+
 // WriteContext replaces what the group's tools may tell the agent.
 func (s *Spool) WriteContext(folder string, c Context) error {
 	if _, err := s.writeJSON(folder, inContext, contextFile, c); err != nil {
 		return fmt.Errorf("write context: %w", err)
 	}
 	return nil
-}
-
-// WriteInput gives the running assistant of a group a follow-up message.
-// Names sort in the order of the calls.
-func (s *Spool) WriteInput(folder, text string) error {
-	name := fmt.Sprintf("%d-%04s%s", s.tick(), strconv.FormatInt(rand.Int64N(36*36*36*36), 36), suffix)
-	if _, err := s.writeJSON(folder, inInput, name, input{Type: "message", Text: text}); err != nil {
-		return fmt.Errorf("write input: %w", err)
-	}
-	return nil
-}
-
-// WriteClose asks the running assistant of a group to end its session.
-func (s *Spool) WriteClose(folder string) error {
-	if _, err := s.write(folder, inInput, closeFile, nil); err != nil {
-		return fmt.Errorf("write close: %w", err)
-	}
-	return nil
-}
-
-// tick is the time in milliseconds, each only once.
-func (s *Spool) tick() int64 {
-	for {
-		last, now := s.lastTick.Load(), time.Now().UnixMilli()
-		now = max(now, last+1)
-		if s.lastTick.CompareAndSwap(last, now) {
-			return now
-		}
-	}
 }
 
 // Exists says whether a request is still in the queue: a client withdraws it
@@ -82,16 +70,6 @@ func (s *Spool) Exists(folder, name string) bool {
 		_, err := dir.Lstat(file)
 		return err
 	}) == nil
-}
-
-// RemoveStaged removes files/<id> and all below it, if that is no more than
-// staging makes.
-func (s *Spool) RemoveStaged(folder, id string) error {
-	g, ok := s.groups[folder]
-	if !ok || !ValidID(id) || isRequest(id) {
-		return fmt.Errorf("remove staged files: %s is not in group %s", quote(id), folder)
-	}
-	return g.dirs.in(inFiles, func(dir *os.Root) error { return removeTree(dir, id) })
 }
 
 func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, error) {

@@ -72,10 +72,9 @@ type Spool struct {
 	removals chan []removal
 	watcher  atomic.Pointer[fsnotify.Watcher]
 	blind    atomic.Bool // some directory could not be watched
-	lastTick atomic.Int64
 }
 
-// NewSpool returns a spool that is not running. Results, inputs and contexts
+// NewSpool returns a spool that is not running. Results and contexts
 // can be written before, while and after it runs, until Close.
 func NewSpool(o SpoolOptions) *Spool {
 	if o.Rescan <= 0 {

@@ -72,7 +72,9 @@ func (b *Bridge) Handle(ctx context.Context, folder string, drops []ipc.Drop) []
 	}
 	known, err := b.Outbox.Reader().Known(ctx, keys)
 	if err != nil {
-		b.Log.Error("requests not accepted, will be tried again", "group", folder, "error", err)
+		if ctx.Err() == nil { // else the host is ending, and the next one takes them
+			b.Log.Error("requests not accepted, will be tried again", "group", folder, "error", err)
+		}
 		leave(verdicts, ipc.Verdict{Later: true})
 		return verdicts
 	}
