@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"go.mau.fi/whatsmeow/types/events"
+	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -14,11 +15,12 @@ import (
 
 // The members of the suite are a real whatsmeow client on a loopback server.
 func TestConformance(t *testing.T) {
-	var w *world
+	w := newWorld(t)
 	channeltest.Run(t, channeltest.Harness{
+		Leaks: []goleak.Option{libraryLeak},
 		Chat: family, Other: work, Unknown: nobody,
 		New: func(t testing.TB) channel.Channel {
-			w = newWorld(t)
+			w.again(t)
 			return w.ch
 		},
 		Restart: func(t testing.TB) channel.Channel {

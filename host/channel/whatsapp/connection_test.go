@@ -60,6 +60,7 @@ func TestWhatEndsTheConnectionForGoodHoldsTheDeliveries(t *testing.T) {
 }
 
 func TestWhatPassesIsMended(t *testing.T) {
+	w := newWorld(t).run()
 	for name, do := range map[string]func(w *world){
 		"the socket dies":     func(w *world) { w.bot.Cut() },
 		"the server restarts": func(w *world) { w.bot.StreamError(503) },
@@ -74,10 +75,9 @@ func TestWhatPassesIsMended(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t).run()
-			do(w)
-			w.once(text(family, "after all"))
-			w.connected()
+			w.t = t
+			w.lost(do)
+			w.once(text(w.newChat(), "after all"))
 		})
 	}
 }

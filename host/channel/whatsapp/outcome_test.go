@@ -3,8 +3,10 @@ package whatsapp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,16 +25,8 @@ func brisk(o *whatsapp.Options) { o.AckTimeout = 300 * time.Millisecond }
 // sees it once, and the text after it too.
 func (w *world) once(m channel.Message) {
 	w.t.Helper()
-	var r channel.Receipt
-	w.until("the message is taken", func() bool {
-		var err error
-		r, err = w.ch.Send(soon(w.t), m)
-		if err != nil && channel.ClassOf(err) == channel.Permanent {
-			w.t.Fatalf("Send: %v", err)
-		}
-		return err == nil
-	})
-	end := w.send(text(m.Chat, "end"))
+	r := w.taken(m)
+	end := w.taken(text(m.Chat, "end"))
 	var ids []string
 	for _, e := range w.seen(m.Chat, 2) {
 		ids = append(ids, e.Info.ID)
@@ -40,6 +34,40 @@ func (w *world) once(m channel.Message) {
 	if !slices.Equal(ids, []string{r.ID, end.ID}) {
 		w.t.Errorf("Anna sees %v, want %v", ids, []string{r.ID, end.ID})
 	}
+}
+
+// taken sends m until it is taken, each time when the channel is connected.
+func (w *world) taken(m channel.Message) (r channel.Receipt) {
+	w.t.Helper()
+	w.until("the message is taken", func() bool {
+		w.connected()
+		var err error
+		r, err = w.ch.Send(soon(w.t), m)
+		if err != nil && channel.ClassOf(err) == channel.Permanent {
+			w.t.Fatalf("Send: %v", err)
+		}
+		return err == nil
+	})
+	return r
+}
+
+// lost does what ends the connection, and waits until the channel has seen it:
+// the library's sends race with the end of their own socket.
+func (w *world) lost(do func(w *world)) {
+	w.t.Helper()
+	before := strings.Count(w.log.String(), "lost the connection")
+	do(w)
+	w.until("the channel has lost its connection", func() bool {
+		return strings.Count(w.log.String(), "lost the connection") > before
+	})
+}
+
+// newChat is a group of Anna and the account, for one case of a test.
+func (w *world) newChat() groups.JID {
+	w.chats++
+	jid := groups.JID(fmt.Sprintf("120363000000001%03d@g.us", w.chats))
+	w.srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Members: []string{botNumber, annaNumber}})
+	return jid
 }
 
 func (w *world) fault(f whatsapptest.Fault) *whatsapptest.Script {
@@ -52,6 +80,7 @@ func (w *world) fault(f whatsapptest.Fault) *whatsapptest.Script {
 // What goes wrong with a message: the class of the outcome, then nothing lost
 // and nothing twice.
 func TestWhateverHappensToAMessageItIsSeenOnce(t *testing.T) {
+	w := newWorld(t, brisk).run()
 	for _, tt := range []struct {
 		name  string
 		fault whatsapptest.Fault
@@ -68,10 +97,12 @@ func TestWhateverHappensToAMessageItIsSeenOnce(t *testing.T) {
 		{name: "their trouble", fault: whatsapptest.Fault{Do: whatsapptest.Refuse, Code: 503}, class: channel.Passing, code: "server_error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, brisk).run()
+			w.t = t
+			w.connected()
+			uploads := len(w.srv.Uploads())
 			tt.fault.On = whatsapptest.OnMessage
 			hit := w.fault(tt.fault)
-			m := document(family, noise(3000))
+			m := document(w.newChat(), noise(3000))
 			_, err := w.ch.Send(soon(t), m)
 			var e *channel.Error
 			if tt.none {
@@ -85,7 +116,7 @@ func TestWhateverHappensToAMessageItIsSeenOnce(t *testing.T) {
 				t.Errorf("the fault struck %d times", hit.Hits())
 			}
 			w.once(m)
-			if n := len(w.srv.Uploads()); n != 1 {
+			if n := len(w.srv.Uploads()) - uploads; n != 1 {
 				t.Errorf("the file was uploaded %d times, want once", n)
 			}
 		})
@@ -93,8 +124,8 @@ func TestWhateverHappensToAMessageItIsSeenOnce(t *testing.T) {
 }
 
 func TestWhatWhatsAppRefusesByNameIsNotRepeated(t *testing.T) {
+	w := newWorld(t, brisk).run()
 	for code, want := range map[int]string{463: "account_restricted", 479: "message_refused", 420: "message_refused", 403: "not_a_member"} {
-		w := newWorld(t, brisk).run()
 		w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Refuse, Code: code})
 		_, err := w.ch.Send(soon(t), text(family, "hello"))
 		var e *channel.Error
@@ -173,6 +204,7 @@ func TestADirectMessageArrives(t *testing.T) {
 
 // What goes wrong with an upload.
 func TestWhateverHappensToAnUploadTheFileIsSeenOnce(t *testing.T) {
+	w := newWorld(t).run()
 	for _, tt := range []struct {
 		name  string
 		fault whatsapptest.Fault
@@ -192,10 +224,10 @@ func TestWhateverHappensToAnUploadTheFileIsSeenOnce(t *testing.T) {
 		{name: "slow", fault: whatsapptest.Fault{Do: whatsapptest.Slow, Rate: 5_000_000}, none: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t).run()
+			w.t = t
 			tt.fault.On = whatsapptest.OnUpload
 			w.fault(tt.fault)
-			m := document(family, noise(1_000_000))
+			m := document(w.newChat(), noise(1_000_000))
 			var last atomic.Int64
 			m.Progress = func(n int64) {
 				if n < last.Swap(n) {
@@ -240,7 +272,7 @@ func TestAReconnectInTheMiddleOfAnUpload(t *testing.T) {
 		sent <- err
 	}()
 	<-held.Hit()
-	w.bot.Cut()
+	w.lost(func(w *world) { w.bot.Cut() })
 	held.Release()
 	if err := <-sent; err != nil {
 		t.Errorf("Send: %v", err)
@@ -252,19 +284,20 @@ func TestAReconnectInTheMiddleOfAnUpload(t *testing.T) {
 }
 
 func TestASendEndsWithItsContextWhereverItIs(t *testing.T) {
+	w := newWorld(t).run()
 	for name, f := range map[string]whatsapptest.Fault{
 		"in the upload":          {On: whatsapptest.OnUpload, Do: whatsapptest.Hold, Bytes: 10_000},
 		"before the acknowledge": {On: whatsapptest.OnMessage, Do: whatsapptest.Swallow},
 		"in a question":          {On: whatsapptest.OnIQ, Do: whatsapptest.Swallow, Kind: "w:g2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t).run()
+			w.t = t
 			held := w.fault(f)
 			defer held.Release()
 			ctx, cancel := context.WithCancel(soon(t))
 			defer cancel()
 			sent := make(chan error, 1)
-			m := document(family, noise(1_000_000))
+			m := document(w.newChat(), noise(1_000_000))
 			go func() {
 				_, err := w.ch.Send(ctx, m)
 				sent <- err

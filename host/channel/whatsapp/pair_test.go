@@ -187,8 +187,7 @@ func TestTheStoreIsPrivateAndHoldsNoFiles(t *testing.T) {
 }
 
 func TestTheLogHoldsNoSecrets(t *testing.T) {
-	var log safeBuffer
-	w := emptyWorld(t, log.into)
+	w := emptyWorld(t)
 	var codes []string
 	ctx := soon(t)
 	if err := w.ch.Pair(ctx, whatsapp.PairOptions{OnQR: func(code string, _ time.Duration) {
@@ -201,9 +200,9 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 	w.send(text(family, "a confidential text"))
 	w.says(family, plain("another confidential text"))
 	w.received(1)
-	w.bot.StreamError(599)
+	w.lost(func(w *world) { w.bot.StreamError(599) })
 	w.once(text(work, "over"))
-	written := log.String()
+	written := w.log.String()
 	for _, secret := range append(codes, "confidential", "<stream", "\x1b") {
 		if strings.Contains(written, secret) {
 			t.Errorf("the log holds %q", secret)
