@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -230,5 +231,108 @@ func TestV1AssistantInTheProcessRuntime(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"done", bearing("made.txt", "made")}) {
 		t.Errorf("the chat shows %q", got)
+	}
+}
+
+// TestV1CanBeGoneBackTo wants a host to leave nothing in a v1 directory that
+// v1 would take for its own.
+func TestV1CanBeGoneBackTo(t *testing.T) {
+	v := newV1(t)
+	v.mkdir("store/auth")
+	before := v.tree()
+	m := channeltest.NewMemory(channeltest.Options{Prefix: "tg:"})
+	h := startMemory(t, v.config(""), m)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	client := ipc.NewClient(h.layout.IPC("family", ""))
+	id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := client.Wait(ctx, id, nil); err != nil || r.Status != ipc.Sent {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	ours := []string{"data/outbox", "data/logs", "data/web", "data/inbound", "data/longshore.sock", "data/ipc/errors"}
+	for _, folder := range []string{"main", "family"} {
+		for _, name := range []string{"files", "results", "context", "available_groups.json"} {
+			ours = append(ours, filepath.Join("data/ipc", folder, name))
+		}
+	}
+	ours = append(ours, "data/ipc/main/current_tasks.json")
+	after := v.tree()
+	for path := range after {
+		known := slices.ContainsFunc(ours, func(o string) bool { return path == o || strings.HasPrefix(path, o+"/") })
+		if !before[path] && !known {
+			t.Errorf("%s is new", path)
+		}
+	}
+	for path := range before {
+		if !after[path] {
+			t.Errorf("%s is gone", path)
+		}
+	}
+}
+
+// tree is every path below the root.
+func (v v1) tree() map[string]bool {
+	v.Helper()
+	all := map[string]bool{}
+	err := filepath.WalkDir(v.root, func(path string, _ os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // a host that runs takes temporary files away
+		}
+		rel, _ := filepath.Rel(v.root, path)
+		all[rel] = true
+		return err
+	})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return all
+}
+
+// TestImportedV1IsServed takes the whole way: a registry is imported, and what
+// was written serves the directory.
+func TestImportedV1IsServed(t *testing.T) {
+	v := newV1(t)
+	v.write(`{"web:me": {"name":"Me","folder":"main","trigger":"@Andy","added_at":"x"},
+		"web:family": {"name":"Family","folder":"family","trigger":"@Andy","added_at":"x"}}`, "data/registered_groups.json")
+	v.write("a", "groups/family/a.txt")
+	v.write(`{"type":"file","chatJid":"web:family","groupFolder":"family","filePath":"/workspace/group/a.txt","timestamp":"x"}`,
+		"data/ipc/family/messages/1771600000000-ab12.json")
+	file := filepath.Join(t.TempDir(), "longshore.yaml")
+	if out, code := command(t, "import", "nanoclaw", v.root, "--apply", "--to", file); code != exitOK {
+		t.Fatalf("import ended with %d: %s", code, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const container = "    runtime: docker\n    agent: claude\n    image: \"nanoclaw-agent:latest\"\n"
+	here := strings.Replace(string(text), container, "    agent: command\n    command: [echo, hello]\n", 1) // no engine in this test
+	if here == string(text) {
+		t.Fatalf("the assistant is not the container that v1 runs:\n%s", text)
+	}
+	m := channeltest.NewMemory(channeltest.Options{Prefix: "web:"})
+	startMemory(t, here, m)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	seen, err := m.WaitShown(ctx, "web:family", 1)
+	if err != nil || showing(seen[0]) != bearing("a.txt", "a") {
+		t.Fatalf("the chat shows %v, %v", seen, err)
+	}
+	for _, said := range []channel.Inbound{{Chat: "web:family", Text: "not for the assistant"}, {Chat: "web:me", Text: "main needs no trigger"}} {
+		if err := m.Say(ctx, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen, err = m.WaitShown(ctx, "web:me", 1); err != nil || seen[0].Text != "hello" {
+		t.Errorf("main's chat shows %v, %v", seen, err)
+	}
+	if err := m.Say(ctx, channel.Inbound{Chat: "web:family", Text: "what do you say, @andy?"}); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err = m.WaitShown(ctx, "web:family", 2); err != nil || seen[1].Text != "hello" {
+		t.Errorf("the family's chat shows %v, %v", seen, err)
 	}
 }
