@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 func serve(t *testing.T) *whatsapptest.Server {
 	t.Helper()
-	srv := whatsapptest.New(whatsapptest.Options{})
+	srv := whatsapptest.New(whatsapptest.Options{FewKeys: true})
 	t.Cleanup(srv.Close)
 	return srv
 }

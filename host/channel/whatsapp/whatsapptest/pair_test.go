@@ -11,13 +11,14 @@ import (
 )
 
 func TestDevicePairsByQRCode(t *testing.T) {
-	srv := serve(t)
+	srv := whatsapptest.New(whatsapptest.Options{})
+	t.Cleanup(srv.Close)
 	p := srv.AddPhone(anna, "Anna")
 	m := srv.NewClient(t)
 	if err := m.PairQR(soon(t), p); err != nil {
 		t.Fatal(err)
 	}
-	checkPaired(t, m, p)
+	checkPaired(t, m, p, 812)
 }
 
 func TestDevicePairsByPhoneCode(t *testing.T) {
@@ -27,13 +28,13 @@ func TestDevicePairsByPhoneCode(t *testing.T) {
 	if err := m.PairCode(soon(t), p); err != nil {
 		t.Fatal(err)
 	}
-	checkPaired(t, m, p)
+	checkPaired(t, m, p, 50)
 }
 
-func checkPaired(t *testing.T, m *whatsapptest.Member, p *whatsapptest.Phone) {
+func checkPaired(t *testing.T, m *whatsapptest.Member, p *whatsapptest.Phone, keys int) {
 	t.Helper()
 	devices := p.Devices()
-	if len(devices) != 1 || !devices[0].Online || devices[0].Name != "whatsmeow" || devices[0].PreKeys != 812 {
+	if len(devices) != 1 || !devices[0].Online || devices[0].Name != "whatsmeow" || devices[0].PreKeys != keys {
 		t.Fatalf("phone lists %+v", devices)
 	}
 	if got := m.Client.Store.GetJID(); got != devices[0].JID || m.Client.Store.GetLID() != devices[0].LID {

@@ -19,7 +19,11 @@ func (sess *session) prekeys(n *node) node {
 	own := &sess.device.bundle
 	switch {
 	case has(n, "count"):
-		return result(n, parent("count", attrs{"value": number(len(own.oneTime))}))
+		count := len(own.oneTime)
+		if sess.srv.opts.FewKeys {
+			count = max(count, 1)
+		}
+		return result(n, parent("count", attrs{"value": number(count)}))
 	case has(n, "key"):
 		asked := n.GetChildByTag("key")
 		var users []node

@@ -23,6 +23,9 @@ type Options struct {
 	// DiscardMedia keeps only the hash of what is uploaded. Downloads of it
 	// are refused.
 	DiscardMedia bool
+	// FewKeys tells a new client that it has a one-time key already, so that it
+	// makes 50 and not 812: most of the time that pairing takes.
+	FewKeys bool
 	// Revision is the newest client revision: announced on the web page that
 	// clients read it from. Older clients are refused (405) if RefuseOlder is set.
 	Revision    uint32
