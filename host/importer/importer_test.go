@@ -145,14 +145,17 @@ func TestADatabaseWithoutTheLaterColumns(t *testing.T) {
 	s := newSite(t)
 	s.database(oldSchema,
 		`INSERT INTO registered_groups VALUES ('4915100000000@s.whatsapp.net', 'Me', 'main', '@Andy', '2026-01-01', NULL)`,
-		`INSERT INTO registered_groups VALUES ('120363000000000000@g.us', 'Family', 'family', '@Andy', '2026-01-02', NULL)`)
+		`INSERT INTO registered_groups VALUES ('120363000000000000@g.us', 'Tom & "Ann" \', 'family', '@Andy', '2026-01-02', NULL)`)
 	plan, cfg := s.plan()
 	want := []importer.Group{
 		{Name: "Me", Folder: "main", Chat: "4915100000000@s.whatsapp.net", Main: true},
-		{Name: "Family", Folder: "family", Chat: "120363000000000000@g.us", Trigger: "@Andy"},
+		{Name: `Tom & "Ann" \`, Folder: "family", Chat: "120363000000000000@g.us", Trigger: "@Andy"},
 	}
 	if diff := cmp.Diff(want, plan.Groups); diff != "" {
 		t.Error(diff)
+	}
+	if !strings.Contains(plan.Text, `name: "Tom & \"Ann\" \\"`) || cfg.Groups[1].Name != want[1].Name {
+		t.Errorf("the name is written so:\n%s", plan.Text)
 	}
 	if len(plan.LeftOut) != 0 || len(cfg.Groups) != 2 || !cfg.Groups[0].Main || cfg.Project != s.dir {
 		t.Errorf("left out %+v, groups %+v, project %s", plan.LeftOut, cfg.Groups, cfg.Project)

@@ -187,10 +187,13 @@ func renderGroup(line func(string, ...any), g Group) {
 	}
 }
 
+// quote is s as a JSON string.
 func quote(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
 		return `""` // cannot be: a string always encodes
 	}
-	return string(b)
+	return strings.TrimSuffix(b.String(), "\n")
 }
