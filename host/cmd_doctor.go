@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,10 @@ func (e *env) examine(ctx context.Context) []operator.Finding {
 		return []operator.Finding{{Check: "config", Severity: operator.Fault, Message: err.Error(), Remedy: noConfigHint(err)}}
 	}
 	if len(problems) == 0 {
-		return append(operator.CheckConfigFile(e.config), doctorFor(c).Examine(ctx)...)
+		socket, engine := e.examineEngine(ctx, c)
+		d := doctorFor(c)
+		d.Container = socket
+		return slices.Concat(operator.CheckConfigFile(e.config), d.Examine(ctx), engine)
 	}
 	var findings []operator.Finding
 	for _, p := range problems {

@@ -264,3 +264,19 @@ func (h *boxes) serve() (*exec.Cmd, *bytes.Buffer) {
 	})
 	return cmd, log
 }
+
+// TestImageBuildCommand builds an image as an operator does.
+func TestImageBuildCommand(t *testing.T) {
+	_, engine := containertest.Engine(t)
+	cmd := exec.Command(os.Args[0], "image", "build", "--base", containertest.Base(t), "--tools", "", "--network", containertest.Network,
+		"--agentrunner", containertest.Runner(t), "--tag", "longshore-test/command:latest")
+	cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST="+engine)
+	if said, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(said, []byte("built longshore-test/command:latest\n")) {
+		t.Errorf("image build: %v\n%s", err, said)
+	}
+	cmd = exec.Command(os.Args[0], "image", "build", "--agentrunner", "/nowhere")
+	cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST=unix:///nowhere/docker.sock")
+	if said, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(said, []byte("no container engine answers: tried unix:///nowhere/docker.sock")) {
+		t.Errorf("image build without an engine: %v\n%s", err, said)
+	}
+}

@@ -134,8 +134,7 @@ func doctorFor(c *groups.Config) operator.Doctor {
 	}
 	for name, a := range c.Assistants {
 		switch {
-		case a.Runtime == "docker":
-			d.Container = dockerSocket
+		case a.Runtime == "docker": // its programs are in its image
 		case a.Agent == "command" && len(a.Command) > 0:
 			d.Commands[name] = a.Command[0]
 		case a.Agent != "sample" && a.Agent != "command":
@@ -144,6 +143,3 @@ func doctorFor(c *groups.Config) operator.Doctor {
 	}
 	return d
 }
-
-// dockerSocket is where Docker's engine listens unless it was told otherwise.
-const dockerSocket = "/var/run/docker.sock"

@@ -80,7 +80,7 @@ func newRoot(e *env) *cobra.Command {
 		newDemo(e), newInit(e), newImport(e), newServe(e), newSend(e),
 		newQueue(e), newErrors(e), newStatus(e), newDoctor(e),
 		newPair(e), newUnpair(e), newGroups(e),
-		newConfig(e), newMCPConfig(e), newAgentrunner(), newVersion(e), newExitCodes(),
+		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newVersion(e), newExitCodes(),
 	)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(e.stdin)

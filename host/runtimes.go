@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/longshore-bridge/longshore/host/container"
@@ -26,10 +25,7 @@ func (h *host) openRuntimes(ctx context.Context) error {
 			continue
 		}
 		if h.runtimes.engine == nil {
-			engine, err := docker.Connect(ctx, h.opts.getenv)
-			if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
-				return hinted(fmt.Errorf("assistant %s: %w", g.Assistant, err), none.Hint())
-			}
+			engine, err := findEngine(ctx, h.opts.getenv)
 			if err != nil {
 				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
 			}

@@ -47,13 +47,10 @@ func AgentImage(t testing.TB, agent string) string {
 	defer shared.images.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), buildTime)
 	defer cancel()
-	runner, err := buildRunner(ctx, t.TempDir(), shared.engine.Facts().Arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := Runner(t)
 	name := "longshore-test/" + agent + ":" + digest(runner)
 	var said []string
-	_, err = shared.engine.Build(ctx, docker.BuildOptions{
+	_, err := shared.engine.Build(ctx, docker.BuildOptions{
 		Tag: name, Runner: runner, CA: trusted(), Network: Network,
 		Args:     map[string]string{"BASE": base, "AGENT": agent, "TOOLS": ""},
 		Progress: func(line string) { said = append(said, line) },
@@ -62,6 +59,21 @@ func AgentImage(t testing.TB, agent string) string {
 		t.Fatalf("%v\n%s", err, strings.Join(said[max(0, len(said)-30):], "\n"))
 	}
 	return name
+}
+
+// Runner builds this tree's agentrunner for the engine's machine and returns
+// its path.
+func Runner(t testing.TB) string {
+	t.Helper()
+	engine, _ := Engine(t)
+	path := filepath.Join(t.TempDir(), "agentrunner")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid=", "-buildvcs=false", "-o", path,
+		"github.com/longshore-bridge/longshore/agentrunner")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+engine.Facts().Arch)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build agentrunner: %v\n%s", err, said)
+	}
+	return path
 }
 
 // digest tells one state of the sources from another.
@@ -82,17 +94,6 @@ func trusted() string {
 		return ""
 	}
 	return list
-}
-
-func buildRunner(ctx context.Context, dir, arch string) (string, error) {
-	path := filepath.Join(dir, "agentrunner")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w -buildid=", "-buildvcs=false", "-o", path,
-		"github.com/longshore-bridge/longshore/agentrunner")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build agentrunner: %w\n%s", err, said)
-	}
-	return path, nil
 }
 
 // base imports the Debian unless the engine has it.

@@ -49,9 +49,19 @@ func (e *Engine) Build(ctx context.Context, o BuildOptions) (id string, err erro
 	for name, value := range o.Args {
 		args[name] = &value
 	}
+	if agent := o.Args["AGENT"]; agent == "" || agent == "none" {
+		args["FETCH"] = new(string)
+	}
 	pack, send := io.Pipe()
-	go func() { send.CloseWithError(writeContext(send, o)) }()
-	defer pack.Close()
+	packed := make(chan struct{})
+	go func() {
+		defer close(packed)
+		send.CloseWithError(writeContext(send, o))
+	}()
+	defer func() {
+		pack.Close()
+		<-packed
+	}()
 	answer, err := e.api.ImageBuild(ctx, pack, client.ImageBuildOptions{
 		Tags: []string{o.Tag}, Dockerfile: "Dockerfile.agent", BuildArgs: args, NetworkMode: o.Network,
 		NoCache: o.NoCache, PullParent: o.Pull, Remove: true, ForceRemove: true, Version: build.BuilderV1,

@@ -142,3 +142,11 @@ func goArch(machine string) string {
 	}
 	return machine
 }
+
+// CheckImage returns an error unless the engine has the image.
+func (e *Engine) CheckImage(ctx context.Context, name string) error {
+	if _, err := e.api.ImageInspect(ctx, name); err != nil {
+		return fmt.Errorf("look for image %s: %w", name, err)
+	}
+	return nil
+}

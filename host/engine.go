@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/container/docker"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// engine finds the container engine, or says what to do.
+func (e *env) engine(ctx context.Context) (*docker.Engine, error) {
+	return findEngine(ctx, e.getenv)
+}
+
+func findEngine(ctx context.Context, getenv func(string) string) (*docker.Engine, error) {
+	engine, err := docker.Connect(ctx, getenv)
+	if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
+		return nil, hinted(err, none.Hint())
+	}
+	return engine, err
+}
+
+// examineEngine looks at what the containers of a configuration need: the
+// engine, the images, and directories that they can use. It returns the path
+// of the engine's socket, if it has one.
+func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket string, findings []operator.Finding) {
+	fault := func(message, remedy string) {
+		findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fault, Message: message, Remedy: remedy})
+	}
+	var boxed []groups.Group
+	images := map[string]bool{}
+	for _, g := range c.Groups {
+		if a := c.Assistants[g.Assistant]; g.Assistant != "" && a.Runtime == "docker" {
+			boxed = append(boxed, g)
+			images[a.Image] = true
+		}
+	}
+	if len(boxed) == 0 {
+		return "", nil
+	}
+	engine, err := e.engine(ctx)
+	if err != nil {
+		_, hint := exitOf(err)
+		fault(err.Error(), hint)
+		return "", findings
+	}
+	defer engine.Close()
+	for image := range images {
+		if err := engine.CheckImage(ctx, image); err != nil {
+			fault(err.Error(), "build it: longshore image build --tag "+image)
+		}
+	}
+	for _, g := range boxed {
+		m, err := groups.NewMountMap(c.Layout(), g)
+		if err == nil {
+			err = engine.Access(m.Mounts())
+		}
+		if err != nil {
+			fault(fmt.Sprintf("group %s: %v", g.Folder, err), "do what it says, and start the host again")
+		}
+	}
+	facts := engine.Facts()
+	if len(facts.Lacks) > 0 {
+		findings = append(findings, operator.Finding{
+			Check: "engine", Severity: operator.Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
+			Remedy: "on a rootless engine, have systemd delegate the controllers to the user",
+		})
+	}
+	if len(findings) == 0 {
+		findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fine, Message: "it answers: " + facts.Name})
+	}
+	socket, _ = strings.CutPrefix(facts.Host, "unix://")
+	if socket == facts.Host {
+		socket = ""
+	}
+	return socket, findings
+}
