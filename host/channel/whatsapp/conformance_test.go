@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	w := newWorld(t)
 	channeltest.Run(t, channeltest.Harness{
 		Leaks: []goleak.Option{libraryLeak},
-		Chat: family, Other: work, Unknown: nobody,
+		Chat:  family, Other: work, Unknown: nobody,
 		New: func(t testing.TB) channel.Channel {
 			w.again(t)
 			return w.ch

@@ -65,10 +65,12 @@ func (w *world) lost(do func(w *world)) {
 // newChat is a group of Anna and the account, for one case of a test.
 func (w *world) newChat() groups.JID {
 	w.chats++
-	jid := groups.JID(fmt.Sprintf("120363000000001%03d@g.us", w.chats))
+	jid := chatNumber(w.chats)
 	w.srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Members: []string{botNumber, annaNumber}})
 	return jid
 }
+
+func chatNumber(n int) groups.JID { return groups.JID(fmt.Sprintf("120363000000001%03d@g.us", n)) }
 
 func (w *world) fault(f whatsapptest.Fault) *whatsapptest.Script {
 	if f.On == whatsapptest.OnMessage || f.On == whatsapptest.OnIQ {
