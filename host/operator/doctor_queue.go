@@ -127,6 +127,8 @@ func (d Doctor) queue(g groups.Group) []Finding {
 			continue // made when the host starts
 		case err != nil:
 			all = append(all, found("queue", Fault, d.rel(path)+" is not a directory itself", "stop the host, remove it, look at what the group's assistant was told, and start the host")...)
+		case name == "" && d.Layout.V1: // v1's agents make directories of their own in it
+			all = append(all, d.agents(path, fi)...)
 		case name == "" || name == ipc.ResultsDir || name == ipc.ContextDir:
 			all = append(all, d.hosts(path, fi)...)
 		default:
