@@ -279,6 +279,19 @@ func TestAGoodGroupSurvivesABadOneOfItsFolder(t *testing.T) {
 	}
 }
 
+// A registry made to be slow: a thousand groups, all of one folder.
+func TestManyGroupsOfOneFolder(t *testing.T) {
+	s := newSite(t)
+	var b strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&b, `,"%d@g.us":{"name":"A","folder":"one","trigger":"@A"}`, i+1)
+	}
+	s.write("nanoclaw/data/registered_groups.json", "{"+b.String()[1:]+"}")
+	if plan, _ := s.plan(); len(plan.Groups) != 1 || len(plan.LeftOut) != 999 {
+		t.Errorf("%d groups, %d left out", len(plan.Groups), len(plan.LeftOut))
+	}
+}
+
 func TestMountsAreWhatTheAllowlistAllows(t *testing.T) {
 	s := newSite(t)
 	for _, dir := range []string{"home/docs/a", "home/photos", "home/secretplans", "home/docs/.ssh", "else/where"} {

@@ -92,6 +92,10 @@ func (p *Plan) take(f *Found, row Row) {
 		p.leave(what, "this version has no channel for it ("+chat.Channel()+")")
 		return
 	}
+	if _, err := groups.NewRegistry([]groups.Group{{Folder: row.Folder, Chat: chat}}); err != nil {
+		p.leave(what, err.Error())
+		return
+	}
 	g := Group{Name: p.label(row.Name, what), Folder: row.Folder, Chat: row.Chat, Main: row.Main, Trigger: p.trigger(row, what)}
 	var config containerConfig
 	if row.Config != "" {
@@ -207,12 +211,12 @@ func (p *Plan) prune(err error) bool {
 }
 
 // pruneGroups leaves out groups and mounts. A group that has something in
-// common with one that goes is kept for now: that may be all that was wrong
-// with it.
+// common only with one that goes is kept for now: that may be all that was
+// wrong with it.
 func (p *Plan) pruneGroups(bad refused) {
 	var kept, gone []Group
 	for i, g := range p.Groups {
-		if why, ok := bad.groups[i]; ok && !slices.ContainsFunc(gone, g.collides) {
+		if why, ok := bad.groups[i]; ok && (slices.ContainsFunc(kept, g.collides) || !slices.ContainsFunc(gone, g.collides)) {
 			p.leave(g.what(), why)
 			gone = append(gone, g)
 			continue
