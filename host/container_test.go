@@ -17,7 +17,9 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/container/containertest"
 )
 
@@ -40,8 +42,13 @@ func newBoxes(t *testing.T, n int) *boxes {
 	if testing.Short() {
 		t.Skip("starts containers")
 	}
+	return newBoxesOf(t, n, fmt.Sprintf("{runtime: docker, agent: sample, image: %q, network: none, memory: 64MiB}", containertest.AgentImage(t, "none")))
+}
+
+// newBoxesOf is newBoxes with an assistant as the configuration has it.
+func newBoxesOf(t *testing.T, n int, assistant string) *boxes {
+	t.Helper()
 	_, engine := containertest.Engine(t)
-	image := containertest.AgentImage(t, "none")
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +60,7 @@ func newBoxes(t *testing.T, n int) *boxes {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "state: ./state\nlimits: {assistants: 3, free_disk: 1MiB}\nchannels: {web: {listen: %q}}\n", port.Addr())
-	fmt.Fprintf(&b, "assistants:\n  boxed: {runtime: docker, agent: sample, image: %q, network: none, memory: 64MiB}\ngroups:\n", image)
+	fmt.Fprintf(&b, "assistants:\n  boxed: %s\ngroups:\n", assistant)
 	for i := range n {
 		fmt.Fprintf(&b, "  - {folder: g%d, chat: \"web:g%d\", assistant: boxed}\n", i, i)
 	}
@@ -278,5 +285,50 @@ func TestImageBuildCommand(t *testing.T) {
 	cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST=unix:///nowhere/docker.sock")
 	if said, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(said, []byte("no container engine answers: tried unix:///nowhere/docker.sock")) {
 		t.Errorf("image build without an engine: %v\n%s", err, said)
+	}
+}
+
+// TestRealAgentsFileLeavesContainer has real agent CLIs in their own images
+// call the tool that sends a file, on the word of a model on loopback.
+func TestRealAgentsFileLeavesContainer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real agent CLIs")
+	}
+	for _, agent := range []string{"claude", "codex"} {
+		t.Run(agent, func(t *testing.T) {
+			image := containertest.AgentImage(t, agent)
+			model := modeltest.New(t, modeltest.SendFile("/workspace/group/tides.csv", "Here is the tide table."))
+			var env []string
+			for _, v := range model.Env() {
+				name, value, _ := strings.Cut(v, "=")
+				env = append(env, fmt.Sprintf("%s: %q", name, value))
+			}
+			h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: %s, image: %q, network: %s, env: {%s}}",
+				agent, image, containertest.Network, strings.Join(env, ", ")))
+			opened := h.open()
+			ended, stop := h.runHost(opened)
+			defer func() {
+				if err := errors.Join(stop(ended), opened.Close()); err != nil {
+					t.Error(err)
+				}
+			}()
+			table := []byte("time,height\n06:12,4.1\n")
+			if err := os.WriteFile(filepath.Join(opened.layout.Workspace("g0"), "tides.csv"), table, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			m := member{base: h.base, chat: "g0"}
+			h.answered(m, h.say(m, "the tide table, please"))
+			var page struct{ Messages []web.Message }
+			if err := m.call(t.Context(), "GET", m.messages(), nil, &page); err != nil {
+				t.Fatal(err)
+			}
+			want, _ := sumOf(bytes.NewReader(table))
+			if !slices.ContainsFunc(page.Messages, func(msg web.Message) bool {
+				return msg.File != nil && msg.File.Name == "tides.csv" && msg.File.SHA256 == want
+			}) {
+				log, _ := os.ReadFile(filepath.Join(opened.layout.Logs(), "g0", "assistant.log"))
+				t.Errorf("the file did not reach the chat: %+v\nthe assistant's log:\n%s", page.Messages, log)
+			}
+		})
 	}
 }
