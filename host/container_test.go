@@ -176,15 +176,18 @@ func (h *boxes) say(m member, text string) (id string) {
 }
 
 // answered waits for the assistant's first words after the message.
-func (h *boxes) answered(m member, asked string) {
+func (h *boxes) answered(m member, asked string) { h.Helper(); h.answeredWith(m, asked, "") }
+
+// answeredWith waits for words of the assistant's that hold the given ones.
+func (h *boxes) answeredWith(m member, asked, words string) {
 	h.Helper()
 	deadline := time.Now().Add(patience)
 	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
-		var page struct {
-			Messages []struct{ Assistant bool }
-		}
+		var page struct{ Messages []web.Message }
 		err := m.call(h.Context(), "GET", m.messages()+"?after="+asked, nil, &page)
-		if err == nil && slices.ContainsFunc(page.Messages, func(msg struct{ Assistant bool }) bool { return msg.Assistant }) {
+		if err == nil && slices.ContainsFunc(page.Messages, func(msg web.Message) bool {
+			return msg.Assistant && msg.File == nil && strings.Contains(msg.Text, words)
+		}) {
 			tick.Stop()
 			return
 		}
@@ -330,5 +333,61 @@ func TestRealAgentsFileLeavesContainer(t *testing.T) {
 				t.Errorf("the file did not reach the chat: %+v\nthe assistant's log:\n%s", page.Messages, log)
 			}
 		})
+	}
+}
+
+// TestEveryPrefixIsSentFromContainer sends a file from each directory that
+// main's container has, with a umask that hides them from everybody else; what
+// a shadow hides cannot be sent.
+func TestEveryPrefixIsSentFromContainer(t *testing.T) {
+	script := `umask 077; echo a >/workspace/group/a.txt; echo d >/tmp/d.txt; echo e >"$HOME/e.txt"
+for f in group/a.txt global/b.txt extra/photos/c.txt project/p.txt; do agentrunner send /workspace/$f >&2 || echo "not sent: $f"; done
+for f in /tmp/d.txt "$HOME/e.txt"; do agentrunner send "$f" >&2 || echo "not sent: $f"; done
+for f in project/.env project/state/logs/x; do agentrunner send /workspace/$f >&2 && echo "sent: $f"; done; echo over`
+	h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
+		script, containertest.AgentImage(t, "none")))
+	project := filepath.Dir(h.file)
+	photos := filepath.Join(project, "photos")
+	text, err := os.ReadFile(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("{folder: g0,"), []byte("{folder: g0, main: true, mounts: [{name: photos, host: ./photos}],"), 1)
+	text = append([]byte("project: .\nmounts: {allow: [{path: ./photos}]}\n"), text...)
+	for name, data := range map[string]string{"longshore.yaml": string(text), ".env": "KEY=secret", "p.txt": "p", "photos/c.txt": "c", "state/groups/global/b.txt": "b"} {
+		path := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(photos, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	opened := h.open()
+	ended, stop := h.runHost(opened)
+	defer func() {
+		if err := errors.Join(stop(ended), opened.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := member{base: h.base, chat: "g0"}
+	asked := h.say(m, "go")
+	h.answeredWith(m, asked, "over")
+	var page struct{ Messages []web.Message }
+	if err := m.call(t.Context(), "GET", m.messages()+"?after="+asked, nil, &page); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, msg := range page.Messages {
+		switch {
+		case msg.File != nil:
+			files = append(files, msg.File.Name)
+		case msg.Assistant && strings.TrimSpace(msg.Text) != "over":
+			t.Errorf("the assistant says %q", msg.Text)
+		}
+	}
+	if slices.Sort(files); !slices.Equal(files, []string{"a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "p.txt"}) {
+		log, _ := os.ReadFile(filepath.Join(opened.layout.Logs(), "g0", "assistant.log"))
+		t.Errorf("sent %q; the assistant's log:\n%s", files, log)
 	}
 }
