@@ -142,6 +142,7 @@ func TestALargeDocumentTakesLittleMemory(t *testing.T) {
 // message brings it to one visible copy.
 func TestAKilledHostLosesNothingAndRepeatsNothing(t *testing.T) {
 	path := noiseOnDisk(t, 1<<20)
+	w := emptyWorld(t)
 	for name, f := range map[string]whatsapptest.Fault{
 		"before it is welcome":                {On: whatsapptest.OnLogin, Do: whatsapptest.Hold, Phone: botNumber},
 		"in the question about the group":     {On: whatsapptest.OnIQ, Do: whatsapptest.Swallow, Kind: "w:g2", Phone: botNumber},
@@ -151,7 +152,7 @@ func TestAKilledHostLosesNothingAndRepeatsNothing(t *testing.T) {
 		"after the message was taken":         {On: whatsapptest.OnMessage, Do: whatsapptest.LoseAck, Phone: botNumber},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w.again(t)
 			id := newID()
 			held := w.srv.Fail(f)
 			cmd := w.child(path, id)

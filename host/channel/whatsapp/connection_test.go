@@ -25,6 +25,7 @@ func (w *world) held(code, detail string) {
 }
 
 func TestWhatEndsTheConnectionForGoodHoldsTheDeliveries(t *testing.T) {
+	w := emptyWorld(t)
 	for _, tt := range []struct {
 		name   string
 		do     func(w *world) // while connected
@@ -41,13 +42,13 @@ func TestWhatEndsTheConnectionForGoodHoldsTheDeliveries(t *testing.T) {
 		{name: "something new", fault: whatsapptest.Fault{Code: 409}, code: "whatsapp_refused", detail: "409"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			w.again(t)
 			if tt.do != nil {
 				w.run()
 				tt.do(w)
 			} else {
 				tt.fault.On, tt.fault.Do, tt.fault.Phone = whatsapptest.OnLogin, whatsapptest.Refuse, botNumber
-				w.srv.Fail(tt.fault)
+				defer w.srv.Fail(tt.fault).Release()
 				w.begin()
 			}
 			w.held(tt.code, tt.detail)
