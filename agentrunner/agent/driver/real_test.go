@@ -142,6 +142,25 @@ func TestRealCLISendsAFileAndRemembersTheConversation(t *testing.T) {
 	})
 }
 
+// With its own models codex offers no tool but one that runs scripts, and ours
+// are called from those.
+func TestRealCodexSendsAFileFromItsCodeMode(t *testing.T) {
+	w := newWorld(t, "codex", modeltest.SendFile("a.pdf", "Ahoy."))
+	w.host.File("group/a.pdf", "%PDF-1.4")
+	reply, err := w.turn(t.Context(), "the tide table, please", "", "LONGSHORE_MODEL=")
+	if err != nil || !strings.Contains(reply.Text, "Sent a.pdf (8 bytes, document)") {
+		t.Fatalf("reply %+v, error %v", reply, err)
+	}
+	if r := w.host.Next(); r.Files[0].Path != "/workspace/group/a.pdf" {
+		t.Errorf("request %+v", r)
+	}
+	for _, tool := range w.model.Requests()[0].Tools {
+		if tool.Name == "send_file" {
+			t.Error("this was not code mode")
+		}
+	}
+}
+
 // leavesTheWorkspaceAlone wants nothing in it but what the test put there.
 func (w *world) leavesTheWorkspaceAlone(t *testing.T) {
 	t.Helper()
@@ -161,9 +180,52 @@ func TestRealCLIReportsWhatTheModelRefuses(t *testing.T) {
 		w := newWorld(t, cli, func(modeltest.Request) modeltest.Answer {
 			return modeltest.Answer{Status: 400, Text: "credit is used up"}
 		})
+		group := filepath.Join(w.host.Root, "group")
+		if err := os.Rename(filepath.Join(group, "AGENTS.md"), filepath.Join(group, "CLAUDE.md")); err != nil {
+			t.Fatal(err)
+		}
 		_, err := w.turn(t.Context(), "hello", "")
 		if err == nil || !strings.Contains(err.Error(), "credit is used up") || strings.ContainsAny(err.Error(), "\n{") {
 			t.Errorf("got %v", err)
+		}
+		if !strings.Contains(w.model.Requests()[0].Body, "harbour master of Visby") {
+			t.Error("CLAUDE.md is not read")
+		}
+	})
+}
+
+// TestRealCLIKeepsToItsRights has the model run a command that writes outside
+// the workspace, and not below /tmp either, which codex leaves open.
+func TestRealCLIKeepsToItsRights(t *testing.T) {
+	each(t, func(t *testing.T, cli string) {
+		outside, err := os.MkdirTemp(filepath.Dir(modeltest.Cache(t)), ".longshore-rights-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(outside) })
+		touched := filepath.Join(outside, "touched")
+		w := newWorld(t, cli, func(r modeltest.Request) modeltest.Answer {
+			if len(r.Results) > 0 {
+				return modeltest.Answer{Text: strings.Join(r.Results, " ")}
+			}
+			call := map[string]string{"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command", "opencode": "bash"}[cli]
+			args := map[string]any{"command": "touch " + touched, "description": "touch"}
+			if cli == "codex" {
+				args = map[string]any{"cmd": "touch " + touched}
+			}
+			return modeltest.Answer{Text: "no such tool", Call: call, Args: args}
+		})
+		for _, test := range []struct {
+			rights driver.Rights
+			want   bool
+		}{{driver.Workspace, false}, {driver.Full, true}} {
+			reply, err := w.turn(t.Context(), "go", "", "LONGSHORE_RIGHTS="+string(test.rights))
+			if err != nil {
+				t.Errorf("%s: %v", test.rights, err)
+			}
+			if _, err := os.Stat(touched); (err == nil) != test.want {
+				t.Errorf("with rights %s: %v; it says %q", test.rights, err, reply.Text)
+			}
 		}
 	})
 }

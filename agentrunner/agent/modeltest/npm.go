@@ -57,13 +57,9 @@ func (d distribution) install(ctx context.Context, cli string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("the tests know its packages for Linux only")
 	}
-	cache := os.Getenv("LONGSHORE_NPM")
-	if cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "", err
-		}
-		cache = filepath.Join(user, "longshore-test")
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
 	}
 	dir := filepath.Join(cache, cli+"-"+d.version)
 	program := filepath.Join(dir, "node_modules", d.program)
@@ -89,6 +85,24 @@ func (d distribution) install(ctx context.Context, cli string) (string, error) {
 		return "", err
 	}
 	return program, nil
+}
+
+// Cache is the directory that Install installs into.
+func Cache(t testing.TB) string {
+	t.Helper()
+	dir, err := cacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	return dir
+}
+
+func cacheDir() (string, error) {
+	if dir := os.Getenv("LONGSHORE_NPM"); dir != "" {
+		return dir, nil
+	}
+	user, err := os.UserCacheDir()
+	return filepath.Join(user, "longshore-test"), err
 }
 
 func exists(path string) bool {
