@@ -83,12 +83,16 @@ func TestWhatPassesIsMended(t *testing.T) {
 	}
 }
 
-func TestAnOutdatedClientLearnsTheNewestVersion(t *testing.T) {
-	w := newWorld(t)
-	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnLogin, Do: whatsapptest.Refuse, Code: 405, Phone: botNumber})
-	w.begin()
-	// The version was asked for before the first login: nothing newer is left.
-	w.held("whatsapp_outdated", "update")
+// The library's own version is older than what this server takes.
+func TestTheNewestVersionIsLearntFromWhatsApp(t *testing.T) {
+	srv := whatsapptest.New(whatsapptest.Options{RefuseOlder: true})
+	t.Cleanup(srv.Close)
+	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), client: whatsapptest.ClientFor(srv.Addr())}
+	t.Cleanup(w.client.CloseIdleConnections)
+	w.opts = whatsapp.Options{Dir: t.TempDir(), HTTPClient: w.client}
+	w.open()
+	w.pair()
+	w.run()
 }
 
 func TestAnUnpairedChannelHoldsAndGoesOnWhenPaired(t *testing.T) {

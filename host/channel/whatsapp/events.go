@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -185,15 +184,4 @@ func (s *session) chatOf(src types.MessageSource) groups.JID {
 		}
 	}
 	return ""
-}
-
-// backlog hands the chats' messages on, some chats at once, each in order.
-type backlog struct {
-	s    *session
-	in   channel.Inbox
-	wg   sync.WaitGroup
-	room chan struct{} // one token for each chat that is served at once
-
-	mu   sync.Mutex
-	busy map[groups.JID]bool
 }

@@ -147,14 +147,6 @@ func (l *ledger) ackSent(ctx context.Context, id string, at time.Time) error {
 	return nil
 }
 
-// forgetSent removes a message whose file has to be uploaded again.
-func (l *ledger) forgetSent(ctx context.Context, id string) error {
-	if _, err := l.db.ExecContext(ctx, `DELETE FROM sent WHERE id = ? AND acked = 0`, id); err != nil {
-		return fmt.Errorf("forget message: %w", err)
-	}
-	return nil
-}
-
 // prune forgets what is old or too much. Members' messages that nobody has
 // kept yet stay, and so do our own that WhatsApp has not acknowledged, until
 // their time is over.

@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +20,17 @@ const (
 	receiveGiveUp   = 24 * time.Hour  // after which such a message is dropped
 	maxName         = 64              // characters of a member's name
 )
+
+// backlog hands the chats' messages on, some chats at once, each in order.
+type backlog struct {
+	s    *session
+	in   channel.Inbox
+	wg   sync.WaitGroup
+	room chan struct{} // one token for each chat that is served at once
+
+	mu   sync.Mutex
+	busy map[groups.JID]bool
+}
 
 // passInbound hands what is in the ledger to the Inbox until ctx is done.
 func (s *session) passInbound(ctx context.Context, in channel.Inbox) {

@@ -243,7 +243,7 @@ func (s *session) warm() {
 	defer s.leave()
 	ctx, cancel := context.WithTimeout(s.ctx, warmTime)
 	defer cancel()
-	if _, err := s.client.DangerousInternals().RefreshMediaConn(ctx, false); err != nil {
+	if _, err := s.mediaConn(ctx, false); err != nil {
 		s.log.Debug("ask for media servers", "error", err)
 	}
 	for _, chat := range s.w.opts.Chats {

@@ -101,20 +101,30 @@ func diskFull(otherwise, cause error) error {
 	return otherwise
 }
 
+// mediaConn is where media go, and with which authorization; the library keeps
+// the answer for as long as WhatsApp says.
+func (s *session) mediaConn(ctx context.Context, fresh bool) (*whatsmeow.MediaConn, error) {
+	conn, err := s.client.DangerousInternals().RefreshMediaConn(ctx, fresh) //nolint:staticcheck // there is no other way to it
+	if err != nil {
+		return nil, fmt.Errorf("ask for media servers: %w", err)
+	}
+	return conn, nil
+}
+
 // renewAuth asks WhatsApp for a fresh authorization to upload.
 func (s *session) renewAuth(ctx context.Context) (string, error) {
-	conn, err := s.client.DangerousInternals().RefreshMediaConn(ctx, true)
+	conn, err := s.mediaConn(ctx, true)
 	if err != nil {
-		return "", fmt.Errorf("renew media authorization: %w", err)
+		return "", err
 	}
 	return conn.Auth, nil
 }
 
 // mediaHosts are the media servers, best first.
 func (s *session) mediaHosts(ctx context.Context) ([]string, error) {
-	conn, err := s.client.DangerousInternals().RefreshMediaConn(ctx, false)
+	conn, err := s.mediaConn(ctx, false)
 	if err != nil {
-		return nil, fmt.Errorf("ask for media servers: %w", err)
+		return nil, err
 	}
 	hosts := make([]string, 0, len(conn.Hosts))
 	for _, h := range conn.Hosts {
