@@ -161,6 +161,8 @@ func (s *session) verdict(exit container.WaitResponse, state *container.State) e
 		return fmt.Errorf("container: %s", exit.Error.Message)
 	case state != nil && state.OOMKilled && exit.StatusCode != 0:
 		return fmt.Errorf("ran out of memory; the assistant's limit is memory: %d MiB", s.memory>>20)
+	case exit.StatusCode == 128+9: // the engine may not have heard of the memory yet
+		return fmt.Errorf("killed by signal 9, as what ran out of memory is; the assistant's limit is memory: %d MiB", s.memory>>20)
 	case exit.StatusCode > 128:
 		return fmt.Errorf("killed by signal %d", exit.StatusCode-128)
 	case exit.StatusCode != 0:

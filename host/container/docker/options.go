@@ -21,6 +21,9 @@ const (
 	labelGroup = "longshore.group" // the group's folder
 )
 
+// maxFiles is how many files a process may have open.
+const maxFiles = 16384
+
 // stateID names a state directory where its path may not be told.
 func stateID(state string) string {
 	sum := sha256.Sum256([]byte(state))
@@ -54,12 +57,12 @@ func (r Runtime) options(spec host.Spec) (client.ContainerCreateOptions, error) 
 			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder},
 			OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		},
-		HostConfig: r.confine(mounts, uid, gid),
+		HostConfig: r.confine(mounts),
 	}, nil
 }
 
 // confine is what keeps the container in.
-func (r Runtime) confine(mounts []mount.Mount, uid, gid int) *container.HostConfig {
+func (r Runtime) confine(mounts []mount.Mount) *container.HostConfig {
 	init := true // a first process that collects the children that others leave
 	config := &container.HostConfig{
 		Mounts:         mounts,
@@ -77,11 +80,11 @@ func (r Runtime) confine(mounts []mount.Mount, uid, gid int) *container.HostConf
 		Resources: container.Resources{
 			Memory: r.Memory, MemorySwap: r.Memory, // the two together: no swap
 			NanoCPUs: int64(r.CPUs * 1e9), PidsLimit: &r.Pids,
-			Ulimits: []*container.Ulimit{{Name: "core", Soft: 0, Hard: 0}},
+			Ulimits: []*container.Ulimit{{Name: "core"}, {Name: "nofile", Soft: maxFiles, Hard: maxFiles}},
 		},
 	}
 	if r.Homes == "" {
-		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=0700,uid=%d,gid=%d,size=%d", uid, gid, r.Memory/2)
+		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", r.Memory/2) // podman knows no uid= here
 	}
 	if r.Engine.userns { // or the group's directories would be another user's
 		config.UsernsMode = "host"
