@@ -61,7 +61,7 @@ func (h *host) contextOf(g groups.Group) ipc.Context {
 		c.Channel = ch.Name()
 		c.Connected = connected(ch)
 		limits := ch.Limits().Tighten(g.Limits)
-		c.Text = limits.Text
+		c.Text, c.LargeAsDocument = limits.Text, limits.LargeAsDocument
 		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {
 			c.Limits[string(k)] = limits.Kinds[k].Bytes
 			c.Captions[string(k)] = limits.Kinds[k].Caption

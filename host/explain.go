@@ -91,9 +91,11 @@ func (e *env) decide(ctx context.Context, c *groups.Config, g groups.Group, call
 		}
 		d.good("channel", "%s carries %s", ch.Name(), g.Chat)
 		limits := ch.Limits().Tighten(g.Limits)
-		if err := limits.Check(ch.Name(), info); err != nil {
+		fitted, err := limits.Fit(ch.Name(), info)
+		if err != nil {
 			return d.bad("limit", err)
 		}
+		info = fitted
 		d.good("limit", "%s of at most %s for a %s", bytesText(info.Size), bytesText(limits.Kinds[info.Kind].Bytes), info.Kind)
 		d.good("caption", "%s", captionWords(limits.Kinds[info.Kind].Caption, call.Caption))
 		d.good("host", "%s", e.hostWords(ctx, c, ch.Name()))

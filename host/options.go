@@ -95,6 +95,7 @@ func newWhatsApp(cfg *groups.Config, log *slog.Logger, client *http.Client) (*wh
 	}
 	return whatsapp.New(whatsapp.Options{
 		Dir: cfg.Layout().Store(), DeviceName: w.Device, Chats: chats, Limits: limits, Log: log, HTTPClient: client,
+		Reserve: (&scratch{dir: cfg.State, keep: int64(cfg.Limits.FreeDisk)}).reserve,
 		Rates: whatsapp.Rates{
 			ChatPerMinute: float64(w.Rate.PerMinute), ChatBurst: w.Rate.Burst,
 			AccountPerMinute: float64(w.Account.PerMinute), AccountBurst: w.Account.Burst,

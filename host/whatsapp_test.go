@@ -60,7 +60,10 @@ type harbour struct {
 
 var trustOnce sync.Once
 
-func newHarbour(t *testing.T) *harbour {
+func newHarbour(t *testing.T) *harbour { return harbourWith(t, "") }
+
+// harbourWith has something below "whatsapp:" in its configuration.
+func harbourWith(t *testing.T, whatsapp string) *harbour {
 	t.Helper()
 	trustOnce.Do(func() {
 		if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
@@ -72,8 +75,8 @@ func newHarbour(t *testing.T) *harbour {
 	h := &harbour{t: t, srv: srv, phone: srv.AddPhone(ourNumber, "Harbour office"), dir: t.TempDir()}
 	h.anna = srv.NewMember(t, annaNumber, "Anna")
 	h.group = srv.AddGroup(whatsapptest.Group{Subject: "Harbour crew", Members: []string{annaNumber, ourNumber}})
-	config := fmt.Sprintf("channels: {whatsapp: }\nassistants: {sample: {agent: sample}}\nlimits: {free_disk: 1MB}\n"+
-		"groups:\n  - {name: Crew, folder: crew, chat: %q, assistant: sample}\n", h.group)
+	config := fmt.Sprintf("channels: {whatsapp: %s}\nassistants: {sample: {agent: sample}}\nlimits: {free_disk: 1MB}\n"+
+		"groups:\n  - {name: Crew, folder: crew, chat: %q, assistant: sample}\n", whatsapp, h.group)
 	if err := os.WriteFile(filepath.Join(h.dir, "longshore.yaml"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -435,6 +438,32 @@ func TestAMemberOfTheWhatsAppGroupReceivesTheReport(t *testing.T) {
 	}
 	h.report()
 	host.stop()
+}
+
+func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
+	h := harbourWith(t, "{files: {image: 1KB}}")
+	h.link()
+	host := h.serve()
+	if _, err := h.anna.SendText(soon(t), h.group, "send me the report"); err != nil {
+		t.Fatal(err)
+	}
+	h.report()
+	for _, m := range h.anna.Messages() {
+		if m.Message.GetImageMessage() != nil {
+			t.Error("the chart came as a picture")
+		}
+	}
+	host.stop()
+	if out := h.run("queue", "list", "--all", "--json"); !strings.Contains(out, `"state": "sent"`) && !strings.Contains(out, `"state": "delivered"`) {
+		t.Errorf("the queue says\n%s", out)
+	}
+	results, err := filepath.Glob(filepath.Join(h.dir, "state/ipc/crew/results/*.json"))
+	if err != nil || len(results) != 1 {
+		t.Fatalf("results %v, %v", results, err)
+	}
+	if b, err := os.ReadFile(results[0]); err != nil || !strings.Contains(string(b), "so it goes as a document") {
+		t.Errorf("the result says %s, %v", b, err)
+	}
 }
 
 // TestAKilledHostLosesAndRepeatsNothingOnWhatsApp kills the host while the

@@ -147,19 +147,20 @@ func (r *Refusal) Refusal() (code, message, hint string) { return r.Code, r.Mess
 // Context is what the host tells the container's tools about their group, in
 // context/context.json. It holds no host path.
 type Context struct {
-	Group     string           `json:"group"` // name for people
-	Folder    string           `json:"folder"`
-	Main      bool             `json:"main"`
-	Chat      string           `json:"chatJid"`
-	Channel   string           `json:"channel"`
-	Connected bool             `json:"connected"`
-	Chats     []ChatInfo       `json:"chats,omitempty"` // main only: every chat it may send to
-	Limits    map[string]int64 `json:"limits"`          // bytes per kind; after group and channel
-	Captions  map[string]int   `json:"captions"`        // characters per kind that a caption may have; 0: sent as its own message
-	Text      int              `json:"textLimit"`       // characters in one message; longer text is split
-	Mounts    []ContextMount   `json:"mounts"`
-	Host      string           `json:"hostVersion"`
-	Time      time.Time        `json:"time"`
+	Group           string           `json:"group"` // name for people
+	Folder          string           `json:"folder"`
+	Main            bool             `json:"main"`
+	Chat            string           `json:"chatJid"`
+	Channel         string           `json:"channel"`
+	Connected       bool             `json:"connected"`
+	Chats           []ChatInfo       `json:"chats,omitempty"`           // main only: every chat it may send to
+	Limits          map[string]int64 `json:"limits"`                    // bytes per kind; after group and channel
+	Captions        map[string]int   `json:"captions"`                  // characters per kind that a caption may have; 0: sent as its own message
+	Text            int              `json:"textLimit"`                 // characters in one message; longer text is split
+	LargeAsDocument bool             `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind goes as a document
+	Mounts          []ContextMount   `json:"mounts"`
+	Host            string           `json:"hostVersion"`
+	Time            time.Time        `json:"time"`
 }
 
 // ChatInfo is a chat that the main group may send to.

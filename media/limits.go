@@ -1,9 +1,11 @@
 package media
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 )
 
 // MB is the megabyte in which limits are counted and sizes are printed: 2^20
@@ -21,6 +23,10 @@ type Limit struct {
 type Limits struct {
 	Kinds map[Kind]Limit
 	Text  int // characters in one text message; longer text is split
+
+	// LargeAsDocument says that a picture or video that is too large for its
+	// kind goes as a document, if it is not too large for that.
+	LargeAsDocument bool
 }
 
 // DefaultLimits returns the limits of a channel that knows no better. They are
@@ -71,6 +77,20 @@ func (l Limits) Check(channel string, i Info) error {
 		AsDocument:  i.Kind != Document && i.Size <= l.Kinds[Document].Bytes,
 		ForDocument: l.Kinds[Document].Bytes,
 	}
+}
+
+// Fit is Check for a file whose kind may still change: where LargeAsDocument is
+// set, a picture or video that is too large comes back as a document, with a
+// Note that says why. The error is Check's.
+func (l Limits) Fit(channel string, i Info) (Info, error) {
+	err := l.Check(channel, i)
+	var large *LimitError
+	if !l.LargeAsDocument || !errors.As(err, &large) || !large.AsDocument || i.Kind != Image && i.Kind != Video {
+		return i, err
+	}
+	i.Note = strings.TrimPrefix(i.Note+"; "+large.Error()+", so it goes as a document", "; ")
+	i.Kind, i.Loop = Document, false
+	return i, nil
 }
 
 // LimitError is a file that a channel does not take in its kind.

@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -105,4 +106,42 @@ func ExampleLimits_Check() {
 	err := media.DefaultLimits().Check("whatsapp", media.Info{Name: "report.mp4", Kind: media.Video, Size: 71 << 20})
 	fmt.Println(err)
 	// Output: report.mp4 is 71 MB; whatsapp takes video up to 64 MB
+}
+
+func TestALargePictureGoesAsADocumentWhereTheChannelLikesThat(t *testing.T) {
+	limits := media.Limits{Kinds: map[media.Kind]media.Limit{
+		media.Image: {Bytes: 10}, media.Video: {Bytes: 20}, media.Voice: {Bytes: 10}, media.Document: {Bytes: 100},
+	}}
+	for _, c := range []struct {
+		name  string
+		large bool
+		kind  media.Kind
+		size  int64
+		want  media.Kind // empty: refused
+	}{
+		{"fits", true, media.Image, 10, media.Image},
+		{"too large", true, media.Image, 11, media.Document},
+		{"a video", true, media.Video, 100, media.Document},
+		{"for a document too", true, media.Image, 101, ""},
+		{"a voice note is asked for as one", true, media.Voice, 11, ""},
+		{"not on this channel", false, media.Image, 11, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			limits.LargeAsDocument = c.large
+			got, err := limits.Fit("chat", media.Info{Name: "a", Kind: c.kind, Size: c.size, Loop: true})
+			if c.want == "" {
+				var large *media.LimitError
+				if !errors.As(err, &large) {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				return
+			}
+			if err != nil || got.Kind != c.want {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if changed := got.Kind != c.kind; changed != strings.Contains(got.Note, "as a document") || changed == got.Loop {
+				t.Errorf("note %q, loop %v", got.Note, got.Loop)
+			}
+		})
+	}
 }

@@ -147,11 +147,15 @@ func (c *checkedFile) fits(host hostView) error {
 	if len(host.context.Limits) == 0 {
 		return nil
 	}
-	limits := media.Limits{Kinds: map[media.Kind]media.Limit{}}
+	limits := media.Limits{Kinds: map[media.Kind]media.Limit{}, LargeAsDocument: host.context.LargeAsDocument}
 	for kind, bytes := range host.context.Limits {
 		limits.Kinds[media.Kind(kind)] = media.Limit{Bytes: bytes}
 	}
-	return asProblem(limits.Check(host.channel(), c.info))
+	info, err := limits.Fit(host.channel(), c.info)
+	if err == nil {
+		c.info, c.limit = info, host.limit(info.Kind)
+	}
+	return asProblem(err)
 }
 
 // asProblem turns a refusal of another package into a Problem.

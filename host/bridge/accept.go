@@ -114,7 +114,10 @@ func (b *Bridge) look(folder string, ref ipc.FileRef, dst destination) error {
 		return err
 	}
 	defer f.Close()
-	_, err = inspect(f.File, ref, dst)
+	info, err := inspect(f.File, ref)
+	if err == nil {
+		_, err = dst.limits.Fit(dst.channel.Name(), info)
+	}
 	return err
 }
 
@@ -137,7 +140,11 @@ func (b *Bridge) file(ctx context.Context, folder, request string, ref ipc.FileR
 // take checks and copies an open file.
 func (b *Bridge) take(ctx context.Context, folder, request string, f *os.File, ref ipc.FileRef, dst destination, room func(int64) error) (outbox.File, error) {
 	for try := 1; ; try++ {
-		info, err := inspect(f, ref, dst)
+		info, err := inspect(f, ref)
+		if err != nil {
+			return outbox.File{}, err
+		}
+		fitted, err := dst.limits.Fit(dst.channel.Name(), info)
 		if err != nil {
 			return outbox.File{}, err
 		}
@@ -154,7 +161,7 @@ func (b *Bridge) take(ctx context.Context, folder, request string, f *os.File, r
 		}
 		if err == nil {
 			b.Trace(folder, request, "copied")
-			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name}, nil
+			return outbox.File{Info: fitted, SHA256: blob.SHA256, Blob: blob.Name}, nil
 		}
 		if !errors.Is(err, outbox.ErrChanged) {
 			return outbox.File{}, fmt.Errorf("copy %q: %w", ref.Path, err)
@@ -169,9 +176,8 @@ func (b *Bridge) take(ctx context.Context, folder, request string, f *os.File, r
 	}
 }
 
-// inspect says what an open file is and whether the channel takes it. It reads
-// the file's head and no more.
-func inspect(f *os.File, ref ipc.FileRef, dst destination) (media.Info, error) {
+// inspect says what an open file is. It reads the file's head and no more.
+func inspect(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	stat, err := f.Stat()
 	if err != nil {
 		return media.Info{}, fmt.Errorf("stat: %w", err)
@@ -181,11 +187,7 @@ func inspect(f *os.File, ref ipc.FileRef, dst destination) (media.Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return media.Info{}, fmt.Errorf("read head: %w", err)
 	}
-	info, err := classify(ref, head[:n], stat.Size())
-	if err != nil {
-		return media.Info{}, err
-	}
-	return info, dst.limits.Check(dst.channel.Name(), info)
+	return classify(ref, head[:n], stat.Size())
 }
 
 // sameAs says whether the copy is what the look at the file said. A file that

@@ -147,7 +147,8 @@ func DefaultLimits() media.Limits {
 			media.Sticker:  {Bytes: media.MB},
 			media.Document: {Bytes: 100 * media.MB, Caption: 1024},
 		},
-		Text: 65536,
+		Text:            65536,
+		LargeAsDocument: true,
 	}
 }
 
