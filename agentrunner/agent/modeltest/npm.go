@@ -15,7 +15,7 @@ import (
 // distribution is where an agent CLI comes from.
 type distribution struct {
 	pkg, version string
-	program      string // below node_modules
+	program      string // below node_modules; of a library its package.json
 	must         bool   // a test run that leaves nothing out fails without it
 }
 
@@ -30,6 +30,8 @@ func distributions() map[string]distribution {
 		"codex":    {"@openai/codex", "0.169.0", ".bin/codex", true},
 		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini", false},
 		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode", false},
+		// Not an agent: what a server that ours is measured against is made of.
+		"mcp-sdk": {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json", false},
 	}
 }
 
