@@ -50,7 +50,7 @@ const (
 // harbour is a WhatsApp with one group of two: the account that our host is
 // linked to, and Anna with a client of her own.
 type harbour struct {
-	t     *testing.T
+	t     testing.TB
 	srv   *whatsapptest.Server
 	phone *whatsapptest.Phone
 	anna  *whatsapptest.Member
@@ -60,10 +60,10 @@ type harbour struct {
 
 var trustOnce sync.Once
 
-func newHarbour(t *testing.T) *harbour { return harbourWith(t, "") }
+func newHarbour(t testing.TB) *harbour { return harbourWith(t, "", "assistant: sample") }
 
-// harbourWith has something below "whatsapp:" in its configuration.
-func harbourWith(t *testing.T, whatsapp string) *harbour {
+// harbourWith has something below "whatsapp:" and in the group's entry.
+func harbourWith(t testing.TB, whatsapp, group string) *harbour {
 	t.Helper()
 	trustOnce.Do(func() {
 		if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
@@ -76,7 +76,7 @@ func harbourWith(t *testing.T, whatsapp string) *harbour {
 	h.anna = srv.NewMember(t, annaNumber, "Anna")
 	h.group = srv.AddGroup(whatsapptest.Group{Subject: "Harbour crew", Members: []string{annaNumber, ourNumber}})
 	config := fmt.Sprintf("channels: {whatsapp: %s}\nassistants: {sample: {agent: sample}}\nlimits: {free_disk: 1MB}\n"+
-		"groups:\n  - {name: Crew, folder: crew, chat: %q, assistant: sample}\n", whatsapp, h.group)
+		"groups:\n  - {name: Crew, folder: crew, chat: %q, %s}\n", whatsapp, h.group, group)
 	if err := os.WriteFile(filepath.Join(h.dir, "longshore.yaml"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (h *harbour) run(args ...string) string {
 }
 
 // soon bounds what a test waits for.
-func soon(t *testing.T) context.Context {
+func soon(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -126,7 +126,7 @@ func (h *harbour) link() {
 
 // terminal is a command in a pseudo-terminal.
 type terminal struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -199,7 +199,7 @@ func (term *terminal) ended() {
 	}
 }
 
-func openPTY(t *testing.T, columns, rows int) (master, slave *os.File) {
+func openPTY(t testing.TB, columns, rows int) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -441,7 +441,7 @@ func TestAMemberOfTheWhatsAppGroupReceivesTheReport(t *testing.T) {
 }
 
 func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
-	h := harbourWith(t, "{files: {image: 1KB}}")
+	h := harbourWith(t, "{files: {image: 1KB}}", "assistant: sample")
 	h.link()
 	host := h.serve()
 	if _, err := h.anna.SendText(soon(t), h.group, "send me the report"); err != nil {

@@ -122,6 +122,7 @@ func New(opts Options) (*WhatsApp, error) {
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
+	takeSignalLog(opts.Log.With("channel", "whatsapp"))
 	return &WhatsApp{
 		opts:    opts,
 		log:     opts.Log.With("channel", "whatsapp"),

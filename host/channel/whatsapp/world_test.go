@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
 		panic(err)
 	}
+	// The first channel takes libsignal's log: before any client runs.
+	if _, err := whatsapp.New(whatsapp.Options{Dir: os.TempDir()}); err != nil {
+		panic(err)
+	}
 	if run, ok := childPrograms[os.Getenv("WHATSAPP_TEST_CHILD")]; ok {
 		os.Exit(run())
 	}

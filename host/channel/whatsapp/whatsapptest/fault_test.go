@@ -122,24 +122,6 @@ func TestServerThatIsDownIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestEndsWithoutReconnect(t *testing.T) {
-	srv := serve(t)
-	m := srv.NewMember(t, anna, "Anna")
-	m.Phone.Replace()
-	heard[*events.StreamReplaced](t, m)
-	if err := srv.Await(soon(t), func() bool { return !m.Phone.Online() }); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Reconnect(soon(t)); err != nil {
-		t.Fatal(err)
-	}
-	m.Phone.Unlink()
-	heard[*events.LoggedOut](t, m)
-	if m.Client.Store.ID != nil && len(m.Phone.Devices()) != 0 {
-		t.Error("device is still linked")
-	}
-}
-
 func TestUnlinkedWhileOffline(t *testing.T) {
 	srv := serve(t)
 	m := srv.NewMember(t, anna, "Anna")

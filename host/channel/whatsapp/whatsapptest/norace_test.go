@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"go.mau.fi/whatsmeow/types/events"
 )
 
 // With a message under way, whatsmeow asks a stream that has just ended with
@@ -13,4 +14,24 @@ import (
 // The race detector rightly complains, so it is not on here.
 func TestStreamErrorWithAMessageUnderWay(t *testing.T) {
 	mishap{whatsapptest.Fault{Do: whatsapptest.StreamError, Code: 503}, nil, 1, 1}.happens(t)
+}
+
+// whatsmeow's reader closes the socket that was replaced while Disconnect lets
+// go of it, and the two do not share a lock.
+func TestEndsWithoutReconnect(t *testing.T) {
+	srv := serve(t)
+	m := srv.NewMember(t, anna, "Anna")
+	m.Phone.Replace()
+	heard[*events.StreamReplaced](t, m)
+	if err := srv.Await(soon(t), func() bool { return !m.Phone.Online() }); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Reconnect(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	m.Phone.Unlink()
+	heard[*events.LoggedOut](t, m)
+	if m.Client.Store.ID != nil && len(m.Phone.Devices()) != 0 {
+		t.Error("device is still linked")
+	}
 }

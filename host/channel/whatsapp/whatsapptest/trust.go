@@ -35,6 +35,9 @@ func TrustRoot(root []byte) error {
 		return fmt.Errorf("root key has %d bytes, want %d", len(root), len(whatsmeow.WACertPubKey))
 	}
 	whatsmeow.WACertPubKey = [32]byte(root)
+	// libsignal makes its logger at the first use, without a lock: now, while
+	// nobody else does.
+	sign(rootKey(), nil)
 	return nil
 }
 

@@ -1,0 +1,36 @@
+package whatsapp
+
+import (
+	"log/slog"
+	"sync"
+
+	"go.mau.fi/libsignal/logger"
+)
+
+// signalLog takes what libsignal has to say, which otherwise goes to stdout,
+// between the lines of a command's answer. That a message was seen before, or
+// cannot be decrypted yet, is daily life there: whatsmeow deals with it.
+type signalLog struct{ log *slog.Logger }
+
+// libsignal has one logger for the process, read without a lock, so it is set
+// once, by the first channel.
+var signalOnce sync.Once
+
+func takeSignalLog(log *slog.Logger) {
+	signalOnce.Do(func() {
+		var l logger.Loggable = signalLog{log}
+		logger.Setup(&l)
+	})
+}
+
+func (l signalLog) Debug(string, string) {}
+func (l signalLog) Info(string, string)  {}
+func (l signalLog) Configure(string)     {}
+
+func (l signalLog) Warning(caller, message string) {
+	l.log.Debug("signal", "from", caller, "says", harmless(message))
+}
+
+func (l signalLog) Error(caller, message string) {
+	l.log.Debug("signal", "from", caller, "says", harmless(message))
+}
