@@ -466,6 +466,27 @@ func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
 	}
 }
 
+func TestStatusAndDoctorSayThatTheAccountIsGone(t *testing.T) {
+	h := newHarbour(t)
+	h.link()
+	host := h.serve()
+	h.phone.Unlink()
+	for deadline := soon(t); ; {
+		out := h.run("status")
+		if strings.Contains(out, "removed this device") && strings.Contains(out, "longshore pair whatsapp") {
+			break
+		}
+		if deadline.Err() != nil {
+			t.Fatalf("the status says\n%s", out)
+		}
+	}
+	out, _ := h.command("doctor").CombinedOutput() // it may have found something else as well
+	if !strings.Contains(string(out), "whatsapp is not connected: the WhatsApp account has removed this device") {
+		t.Errorf("the doctor says\n%s", out)
+	}
+	host.stop()
+}
+
 // TestAKilledHostLosesAndRepeatsNothingOnWhatsApp kills the host while the
 // report is on its way, at several moments, and starts it again.
 func TestAKilledHostLosesAndRepeatsNothingOnWhatsApp(t *testing.T) {

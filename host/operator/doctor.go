@@ -76,7 +76,7 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	}
 	host := hostState(health)
 	checks := []func(context.Context, hosting) []Finding{
-		d.host, d.state, d.disk, d.inotify, d.outbox, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.web, d.assistants,
+		d.host, d.state, d.disk, d.inotify, d.outbox, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.web, d.channels, d.assistants,
 	}
 	var all []Finding
 	for _, check := range checks {
