@@ -47,8 +47,7 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 		return nil, err
 	}
 	s := &process{
-		id: uuid.NewString(), grace: p.Grace, log: p.Log.With("group", spec.Group.Folder),
-		outputs: make(chan Output), drop: make(chan struct{}), done: make(chan struct{}),
+		Life: NewLife(), id: uuid.NewString(), grace: p.Grace, log: p.Log.With("group", spec.Group.Folder),
 	}
 	if spec.IPC != "" {
 		killMarked(markPrefix, envIPC+"="+spec.IPC)
@@ -60,7 +59,7 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	started := make(chan error, 1)
 	go s.run(started)
 	if err := <-started; err != nil {
-		<-s.done
+		<-s.Done()
 		return nil, fmt.Errorf("start %s: %w", p.Command[0], err)
 	}
 	return s, nil
@@ -91,6 +90,7 @@ func (p Process) withDefaults(spec Spec) (Process, error) {
 
 // process is one child. Its goroutine run owns the files and the child.
 type process struct {
+	*Life
 	id    string
 	cmd   *exec.Cmd
 	grace time.Duration
@@ -99,15 +99,8 @@ type process struct {
 	stdout, stderr, stdoutW, stderrW *os.File
 	stderrTo                         io.WriteCloser
 
-	outputs chan Output
-	drop    chan struct{} // closed when nobody will read outputs any more
-	done    chan struct{} // closed when all has ended; err is set before
-	err     error
-
-	mu      sync.Mutex
-	stopped bool
-	dropped bool
-	reaped  bool // the process id may belong to somebody else
+	mu     sync.Mutex
+	reaped bool // the process id may belong to somebody else
 }
 
 func (s *process) prepare(p Process, spec Spec) (err error) {
@@ -140,7 +133,7 @@ func (s *process) prepare(p Process, spec Spec) (err error) {
 // run starts the child, waits for it and its pipes, and clears up. It keeps
 // its thread: the kernel kills the child when the thread that made it ends.
 func (s *process) run(started chan<- error) {
-	defer close(s.done)
+	defer s.End()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer s.closeFiles()
@@ -149,15 +142,15 @@ func (s *process) run(started chan<- error) {
 	err := s.cmd.Start()
 	started <- err
 	if err != nil {
-		s.err = err
+		s.Verdict(err)
 		return
 	}
 	s.stdoutW.Close()
 	s.stderrW.Close()
-	parser := &Parser{Emit: s.emit}
+	parser := &Parser{Emit: s.Emit}
 	var readers sync.WaitGroup
 	readers.Go(func() {
-		defer close(s.outputs)
+		defer s.Silence()
 		copyPipe(parser, s.stdout)
 		parser.Close()
 	})
@@ -176,21 +169,9 @@ func (s *process) finish(err error, broken int) {
 	if broken > 0 {
 		s.log.Warn("assistant wrote broken outputs", "count", broken)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped {
-		err = ErrStopped
-	}
-	s.err = err
+	err = s.Verdict(err)
 	if l, ok := s.stderrTo.(*Log); ok {
 		l.Note("session ended: %v", err)
-	}
-}
-
-func (s *process) emit(out Output) {
-	select {
-	case s.outputs <- out:
-	case <-s.drop:
 	}
 }
 
@@ -223,37 +204,21 @@ func (s *process) closeFiles() {
 	}
 }
 
-// Outputs implements Session.
-func (s *process) Outputs() <-chan Output { return s.outputs }
-
-// Wait implements Session.
-func (s *process) Wait() error {
-	<-s.done
-	return s.err
-}
-
 // Stop implements Session.
 func (s *process) Stop(ctx context.Context) {
-	s.mu.Lock()
-	s.stopped = true
-	s.mu.Unlock()
+	s.Stopping()
 	s.signal(syscall.SIGTERM)
 	grace := time.NewTimer(s.grace)
 	defer grace.Stop()
 	select {
-	case <-s.done:
+	case <-s.Done():
 		return
 	case <-grace.C:
 	case <-ctx.Done():
 	}
 	s.signal(syscall.SIGKILL)
-	s.mu.Lock()
-	if !s.dropped {
-		s.dropped = true
-		close(s.drop)
-	}
-	s.mu.Unlock()
-	<-s.done
+	s.Drop()
+	<-s.Done()
 }
 
 // afterExit bounds what is read once the writer has ended, and how long an

@@ -36,6 +36,7 @@ const (
 // session is one container. Its goroutine run owns the connection, the log and
 // the container.
 type session struct {
+	*host.Life
 	engine *Engine
 	log    *slog.Logger
 	grace  time.Duration
@@ -49,22 +50,12 @@ type session struct {
 	life    context.Context // of the calls that last as long as the container
 	abandon context.CancelFunc
 	exited  atomic.Bool
-
-	outputs chan host.Output
-	drop    chan struct{} // closed when nobody will read outputs any more
-	done    chan struct{} // closed when all has ended; err is set before
-	err     error
-
-	mu      sync.Mutex
-	stopped bool
-	dropped bool
 }
 
 func (r Runtime) newSession(spec host.Spec) (*session, error) {
 	s := &session{
-		engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, memory: r.Memory,
-		stderr:  nopLog{},
-		outputs: make(chan host.Output), drop: make(chan struct{}), done: make(chan struct{}),
+		Life: host.NewLife(), engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, memory: r.Memory,
+		stderr: nopLog{},
 	}
 	s.life, s.abandon = context.WithCancel(context.Background())
 	if spec.LogDir != "" {
@@ -110,18 +101,18 @@ func (s *session) closeAll() {
 
 // run feeds the container, listens until it has ended, and removes it.
 func (s *session) run(input []byte) {
-	defer close(s.done)
+	defer s.End()
 	defer s.closeAll()
 	var helpers sync.WaitGroup
 	helpers.Go(func() { // ends with the connection at the latest
 		s.stream.Conn.Write(input)
 		s.stream.CloseWrite()
 	})
-	parser := &host.Parser{Emit: s.emit}
+	parser := &host.Parser{Emit: s.Emit}
 	heard := make(chan struct{})
 	helpers.Go(func() {
 		defer close(heard)
-		defer close(s.outputs)
+		defer s.Silence()
 		// An error is the connection's end; why the container ended is asked for below.
 		stdcopy.StdCopy(parser, s.stderr, s)
 		parser.Close()
@@ -183,12 +174,7 @@ func (s *session) finish(exit container.WaitResponse, err error, broken int) {
 		err = s.verdict(exit, found.Container.State)
 	}
 	s.removeSelf()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped {
-		err = host.ErrStopped
-	}
-	s.err = err
+	err = s.Verdict(err)
 	if log, ok := s.stderr.(*host.Log); ok {
 		log.Note("session ended: %v", err)
 	}
@@ -200,27 +186,9 @@ func (s *session) removeSelf() {
 	}
 }
 
-func (s *session) emit(out host.Output) {
-	select {
-	case s.outputs <- out:
-	case <-s.drop:
-	}
-}
-
-// Outputs implements Session.
-func (s *session) Outputs() <-chan host.Output { return s.outputs }
-
-// Wait implements Session.
-func (s *session) Wait() error {
-	<-s.done
-	return s.err
-}
-
 // Stop implements Session.
 func (s *session) Stop(ctx context.Context) {
-	s.mu.Lock()
-	s.stopped = true
-	s.mu.Unlock()
+	s.Stopping()
 	seconds := int(s.grace.Round(time.Second) / time.Second)
 	ask, cancel := context.WithTimeout(ctx, s.grace+killTime)
 	defer cancel()
@@ -231,13 +199,13 @@ func (s *session) Stop(ctx context.Context) {
 	}()
 	defer func() { cancel(); <-asked }()
 	select {
-	case <-s.done:
+	case <-s.Done():
 		return
 	case <-asked:
 	case <-ctx.Done():
 	}
 	select { // whoever reads the last outputs gets them
-	case <-s.done:
+	case <-s.Done():
 	case <-time.After(time.Second):
 		s.kill()
 	case <-ctx.Done():
@@ -251,17 +219,12 @@ func (s *session) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
 	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
-	s.mu.Lock()
-	if !s.dropped {
-		s.dropped = true
-		close(s.drop)
-	}
-	s.mu.Unlock()
+	s.Drop()
 	select {
-	case <-s.done:
+	case <-s.Done():
 	case <-ctx.Done(): // the engine says nothing any more
 		s.abandon()
-		<-s.done
+		<-s.Done()
 	}
 }
 
