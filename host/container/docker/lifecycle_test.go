@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/container/containertest"
 )
 
 // TestSessionSpeaksAndEnds is a run in which nothing goes wrong.
@@ -30,6 +31,7 @@ func TestWhatEndsAnAssistantIsTold(t *testing.T) {
 	for _, tc := range []struct{ name, script, want string }{
 		{"exit", "exit 7", "exit status 7"},
 		{"killed", "kill -9 $$; sleep 100", "killed by signal 9"},
+		// Also what is said when the engine has not heard of it holds these words.
 		{"memory", `x=$(head -c 1G </dev/zero | tr '\0' x); echo ${#x}`, "ran out of memory"},
 		{"full home", `head -c 1G </dev/zero >"$HOME/big" 2>/tmp/e; tail -c 24 /tmp/e >&2; exit 3`, "exit status 3"},
 		{"missing program", "exec /no/such/program", "exit status 127"},
@@ -200,5 +202,15 @@ func TestHomeIsKeptWhereTheRuntimeSays(t *testing.T) {
 	w.ask(`echo remembered >"$HOME/conversation"`)
 	if got := w.ask(`cat "$HOME/conversation"; stat -c %a:%u "$HOME"`); got != "remembered|700:1000|" {
 		t.Errorf("the next container finds %q", got)
+	}
+}
+
+// TestHomeInMemoryBelongsToTheAssistant uses an image that has a directory of
+// that name, whose mode the engine carries over.
+func TestHomeInMemoryBelongsToTheAssistant(t *testing.T) {
+	w := newWorld(t)
+	w.runtime.Image = containertest.AgentImage(t, "none")
+	if got := w.ask(`echo kept >"$HOME/file"; cat "$HOME/file"; stat -c %u "$HOME"`); got != "kept|1000|" {
+		t.Errorf("the home in memory: %q", got)
 	}
 }

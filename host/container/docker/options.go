@@ -84,7 +84,10 @@ func (r Runtime) confine(mounts []mount.Mount) *container.HostConfig {
 		},
 	}
 	if r.Homes == "" {
-		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", r.Memory/2) // podman knows no uid= here
+		// The engine gives it the mode of the directory that the image has there,
+		// so the user must own it. Podman 4 knows no uid= here.
+		uid, gid := r.Engine.User()
+		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,uid=%d,gid=%d,size=%d", uid, gid, r.Memory/2)
 	}
 	if r.Engine.userns { // or the group's directories would be another user's
 		config.UsernsMode = "host"
