@@ -42,23 +42,35 @@ func Base(t testing.TB) string {
 // tools.
 func AgentImage(t testing.TB, agent string) string {
 	t.Helper()
-	base := Base(t)
+	return image(t, agent, map[string]string{"AGENT": agent, "TOOLS": ""})
+}
+
+// FullImage returns the name of an image with the document tools that
+// operators get, and without an agent's CLI. The first build fetches some
+// hundred megabytes.
+func FullImage(t testing.TB) string {
+	t.Helper()
+	return image(t, "full", map[string]string{"AGENT": "none"})
+}
+
+func image(t testing.TB, name string, args map[string]string) string {
+	t.Helper()
+	args["BASE"] = Base(t)
 	shared.images.Lock()
 	defer shared.images.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), buildTime)
 	defer cancel()
 	runner := Runner(t)
-	name := "longshore-test/" + agent + ":" + digest(runner)
+	tag := "longshore-test/" + name + ":" + digest(runner)
 	var said []string
 	_, err := shared.engine.Build(ctx, docker.BuildOptions{
-		Tag: name, Runner: runner, CA: trusted(), Network: Network,
-		Args:     map[string]string{"BASE": base, "AGENT": agent, "TOOLS": ""},
+		Tag: tag, Runner: runner, CA: trusted(), Network: Network, Args: args,
 		Progress: func(line string) { said = append(said, line) },
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(said[max(0, len(said)-30):], "\n"))
 	}
-	return name
+	return tag
 }
 
 // Runner builds this tree's agentrunner for the engine's machine and returns
