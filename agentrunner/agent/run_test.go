@@ -45,7 +45,6 @@ func (e *echo) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 type conversation struct {
 	host   *fakehost.Host
 	stdout *io.PipeReader
-	output *json.Decoder
 	ended  chan error
 	stop   context.CancelFunc
 }
