@@ -117,6 +117,47 @@ func TestContainerCannotReachOut(t *testing.T) {
 	}
 }
 
+// TestRootInContainerIsHeldByItsMounts runs as root beside the assistant, as
+// "docker exec --user 0" does: root without capabilities reaches nothing that
+// the mounts do not give, and not even what belongs to the assistant's user.
+func TestRootInContainerIsHeldByItsMounts(t *testing.T) {
+	w := newWorld(t)
+	w.write(filepath.Join(w.layout.IPC("family", "results"), "r.json"), `{"status":"failed"}`, 0o644)
+	s := w.start(w.spec(`umask 077; echo private >/workspace/group/private; ` + say("up") + `; sleep 1000`))
+	if out := <-s.Outputs(); out.Result == nil || *out.Result != "up" {
+		t.Fatalf("said %v; its log:\n%s", out, w.log())
+	}
+	got := lines(w.asRoot(`try() { name=$1; shift; if "$@" >/dev/null 2>&1; then echo "REACHED $name"; fi; }
+	id -u; grep CapEff: /proc/self/status | tr -d '\t'; grep NoNewPrivs: /proc/self/status | tr -d '\t'
+	try results cat /workspace/ipc/results/r.json
+	try forge sh -c 'echo forged >/workspace/ipc/results/r.json'
+	try replace rm -f /workspace/ipc/results/r.json
+	try system sh -c ': >/etc/probe'
+	try binary sh -c ': >/usr/local/bin/probe'
+	try queue sh -c ': >/workspace/ipc/probe'
+	try global sh -c ': >/workspace/global/probe'
+	try private cat /workspace/group/private
+	try remount mount -o remount,rw,bind /workspace/ipc/results
+	try mount mount -t tmpfs none /mnt
+	try mknod mknod /tmp/disk b 8 0
+	try chown chown 0:0 /workspace/group
+	try chroot chroot / true
+	try unshare unshare -m true
+	try su su nobody -s /bin/sh -c true
+	try sysctl sh -c 'echo 1 >/proc/sys/kernel/panic'
+	try cgroup sh -c 'echo max >/sys/fs/cgroup/memory.max || echo max >/sys/fs/cgroup/memory/memory.limit_in_bytes'
+	try kill kill -0 1
+	try neighbour sh -c 'find / -path "*neighbour*" 2>/dev/null | grep .'
+	true`))
+	want := []string{"0", "CapEff:0000000000000000", "NoNewPrivs:1", "REACHED results"} // reading them is granted
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("root in the container, want -, got +:\n%s", diff)
+	}
+	if got, _ := os.ReadFile(filepath.Join(w.layout.IPC("family", "results"), "r.json")); string(got) != `{"status":"failed"}` {
+		t.Errorf("the result became %q", got)
+	}
+}
+
 // TestShadowsHideWhatTheyHide looks at main's project directory from inside.
 func TestShadowsHideWhatTheyHide(t *testing.T) {
 	w := newWorld(t)

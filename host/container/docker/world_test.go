@@ -3,11 +3,15 @@ package docker_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/container"
@@ -20,13 +24,13 @@ func TestMain(m *testing.M) { os.Exit(containertest.Main(m)) }
 // world is a state directory with the group family and its neighbour, of which
 // family's container must see nothing.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	layout  groups.Layout
 	family  groups.Group
 	runtime docker.Runtime
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	engine, _ := containertest.Engine(t)
 	state := filepath.Join(realTemp(t), "state")
@@ -50,7 +54,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // realTemp is a directory whose path holds no link.
-func realTemp(t *testing.T) string {
+func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -103,6 +107,43 @@ func (w *world) ask(script string) string {
 		w.t.Fatalf("%s\nsaid %q and ended with %v; its log:\n%s", script, said, err, w.log())
 	}
 	return said[0]
+}
+
+// engineAPI is the engine's own API, for what the runtime does not offer.
+func engineAPI(t testing.TB) *client.Client {
+	t.Helper()
+	_, host := containertest.Engine(t)
+	api, err := client.New(client.WithHost(host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { api.Close() })
+	return api
+}
+
+// asRoot runs a script as root in the container that runs, beside the
+// assistant, and returns what it prints with its lines ended by "|".
+func (w *world) asRoot(script string) string {
+	w.t.Helper()
+	api, ctx := engineAPI(w.t), w.t.Context()
+	found, err := api.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.Add("label", "longshore.group=family")})
+	if err != nil || len(found.Items) != 1 {
+		w.t.Fatalf("%d containers of family, %v", len(found.Items), err)
+	}
+	made, err := api.ExecCreate(ctx, found.Items[0].ID, client.ExecCreateOptions{User: "0:0", Cmd: []string{"/bin/sh", "-c", script}, AttachStdout: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stream, err := api.ExecAttach(ctx, made.ID, client.ExecAttachOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer stream.Close()
+	var said strings.Builder
+	if _, err := stdcopy.StdCopy(&said, io.Discard, stream.Reader); err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.ReplaceAll(said.String(), "\n", "|")
 }
 
 // sayOutputOf wraps a script so that what it prints is one output of the
