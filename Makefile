@@ -13,7 +13,7 @@ test: ## what the README promises
 	go test ./...
 
 race:
-	go test -race ./...
+	./.ci/race
 
 fuzz: ## every fuzz target for FUZZTIME each
 	./.ci/fuzz $(or $(FUZZTIME),20s)

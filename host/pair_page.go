@@ -27,6 +27,7 @@ type pairPage struct {
 	mu      sync.Mutex
 	image   string // of the code, as a data: URL; empty before the first
 	until   time.Time
+	asked   time.Time // when the page last asked; zero: nobody has opened it
 	paired  bool
 	sawDone chan struct{} // closed when the page has seen the end
 }
@@ -73,6 +74,7 @@ func (p *pairPage) show(code string, valid time.Duration) {
 func (p *pairPage) code(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked = time.Now()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	json.NewEncoder(w).Encode(map[string]any{ //nolint:errcheck // the browser went away
@@ -87,15 +89,25 @@ func (p *pairPage) code(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// done says on the page that the account is linked, and gives an open page two
-// seconds to ask.
+// The page asks twice a second, a slow browser less often.
+const (
+	pageOpen = 10 * time.Second // after its last question
+	pageWait = 10 * time.Second // for one more
+)
+
+// done says on the page that the account is linked: it waits until a page that
+// is open has asked.
 func (p *pairPage) done() {
 	p.mu.Lock()
 	p.paired = true
+	open := time.Since(p.asked) < pageOpen
 	p.mu.Unlock()
+	if !open {
+		return
+	}
 	select {
 	case <-p.sawDone:
-	case <-time.After(2 * time.Second):
+	case <-time.After(pageWait):
 	}
 }
 

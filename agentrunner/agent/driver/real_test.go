@@ -198,7 +198,11 @@ func TestRealCLIReportsWhatTheModelRefuses(t *testing.T) {
 // the workspace, and not below /tmp either, which codex leaves open.
 func TestRealCLIKeepsToItsRights(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
-		outside, err := os.MkdirTemp(filepath.Dir(modeltest.Cache(t)), ".longshore-rights-")
+		base := filepath.Dir(modeltest.Cache(t))
+		if strings.HasPrefix(base, "/tmp/") {
+			base = os.Getenv("HOME")
+		}
+		outside, err := os.MkdirTemp(base, ".longshore-rights-")
 		if err != nil {
 			t.Fatal(err)
 		}
