@@ -1,5 +1,5 @@
 // Package docker runs each group's assistant in a container of its own, by the
-// API of a Docker engine or of Podman, which offers the same.
+// API of a Docker engine. Podman offers the same API and is not tried yet.
 //
 // What a container gets, and nothing else:
 //
