@@ -42,7 +42,7 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 // withDesk opens what a host would open, with channels that send nothing.
 func (e *env) withDesk(ctx context.Context, c *groups.Config, do func(*operator.Desk) error) (err error) {
 	h, err := newHost(ctx, c, hostOptions{
-		log: slog.New(slog.DiscardHandler),
+		log: slog.New(slog.DiscardHandler), idle: true,
 		channels: func(c *groups.Config, _ *groups.Registry, _ hostOptions) ([]channel.Channel, error) {
 			return offlineChannels(c), nil
 		},

@@ -25,6 +25,7 @@ type hostOptions struct {
 	log   *slog.Logger
 	trace func(folder, request, step string) // may be nil
 
+	idle     bool                // it will not be run: no container engine is looked for
 	getenv   func(string) string // names the container engine; nil: the process's environment
 	whatsapp *http.Client        // how WhatsApp is reached; nil: as its library does
 

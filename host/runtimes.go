@@ -19,6 +19,9 @@ type runtimes struct {
 // openRuntimes finds the container engine if an assistant needs one.
 func (h *host) openRuntimes(ctx context.Context) error {
 	h.runtimes = &runtimes{process: container.Process{Log: h.opts.log}, docker: map[string]docker.Runtime{}}
+	if h.opts.idle {
+		return nil
+	}
 	for _, g := range h.registry.All() {
 		a := h.config.Assistants[g.Assistant]
 		if g.Assistant == "" || a.Runtime != "docker" {
