@@ -79,18 +79,22 @@ func unavailable(t testing.TB, err error) {
 }
 
 func (w *world) find() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	w.engine, err = docker.Connect(ctx, nil)
+	w.engine, err = connect(nil)
 	var none *docker.NoEngineError
 	if errors.As(err, &none) {
-		if w.own, err = startDaemon(); err != nil {
+		if w.own, err = startDaemon(); err != nil { // it waits for the engine of another test process
 			return err
 		}
-		w.engine, err = docker.Connect(ctx, w.own.getenv)
+		w.engine, err = connect(w.own.getenv)
 	}
 	if err == nil {
 		w.host = w.engine.Facts().Host
 	}
 	return err
+}
+
+func connect(getenv func(string) string) (*docker.Engine, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return docker.Connect(ctx, getenv)
 }
