@@ -12,24 +12,23 @@ type Step struct {
 	Words string `json:"words"` // for the operator; may hold host paths
 }
 
-// Explain does what Open does and says how each decision went; the last step
-// is the one that failed, if any did. It is for the operator, never for the
-// agent.
-func (m *MountMap) Explain(p string) []Step {
+// Explain is Open, which also says how each decision went; the last step is
+// the one that failed, if any did. The steps are for the operator, never for
+// the agent.
+func (m *MountMap) Explain(p string) (*File, []Step, error) {
 	var steps []Step
 	file, err := m.open(p, func(step, words string) {
 		steps = append(steps, Step{Name: step, OK: true, Words: words})
 	})
 	if err == nil {
-		_ = file.Close()
-		return steps
+		return file, steps, nil
 	}
 	words := err.Error()
 	var refusal *Error
 	if errors.As(err, &refusal) {
 		words = fmt.Sprintf("%s (%s): %s", refusal.Message, refusal.Code, refusal.Hint)
 	}
-	return append(steps, Step{Name: failedStep(steps), Words: words})
+	return nil, append(steps, Step{Name: failedStep(steps), Words: words}), err
 }
 
 // failedStep is the step that comes after those that went well.

@@ -338,7 +338,14 @@ func TestExplainTellsEachDecision(t *testing.T) {
 		"../x.pdf":                    "!path",
 	} {
 		var got []string
-		for _, s := range m.Explain(p) {
+		file, steps, err := m.Explain(p)
+		if (err == nil) != steps[len(steps)-1].OK {
+			t.Errorf("Explain(%q): %v after the steps %v", p, err, steps)
+		}
+		if err == nil {
+			file.Close()
+		}
+		for _, s := range steps {
 			if s.Words == "" {
 				t.Errorf("Explain(%q): step %s has no words", p, s.Name)
 			}

@@ -154,7 +154,9 @@ func TestDescriptorsAreClosed(t *testing.T) {
 				if f, err := m.Open(p); err == nil {
 					f.Close()
 				}
-				m.Explain(p)
+				if f, _, err := m.Explain(p); err == nil {
+					f.Close()
+				}
 			}
 			if err := os.Rename(ws, ws+".old"); err != nil {
 				t.Fatal(err)

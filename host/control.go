@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -92,11 +93,16 @@ func (h *host) desk(running bool) *operator.Desk {
 // offer accepts a file of the operator's for a group's chat: a container's
 // path as its assistant would, another as the operator's own.
 func (h *host) offer(ctx context.Context, s operator.Send) (outbox.Delivery, error) {
-	ref := ipc.FileRef{Path: s.Path, Name: s.Name, Caption: s.Caption, As: s.As}
+	open := bridge.OpenOwn
 	if inContainer(s.Path) {
-		return h.bridge.Offer(ctx, s.Group, ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{ref}})
+		open = h.bridge.Mounted(s.Group)
 	}
-	return h.bridge.OfferFile(ctx, s.Group, s.Path, ref)
+	return h.bridge.Offer(ctx, s.Group, fileRequest(s), open)
+}
+
+// fileRequest is the request that an assistant would write.
+func fileRequest(s operator.Send) ipc.Request {
+	return ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, As: s.As}}}
 }
 
 // assistantsNow describes the assistants that have something to do.

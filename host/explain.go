@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // explain says of each decision about a file how it would go. Nothing is
@@ -53,98 +50,95 @@ func (d *decisions) good(name, format string, args ...any) {
 	d.steps = append(d.steps, groups.Step{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
 }
 
-func (d *decisions) bad(name string, err error) ([]groups.Step, error) {
+// bad notes the step that went wrong, unless it is there already.
+func (d *decisions) bad(name string, err error) {
+	if n := len(d.steps); n > 0 && !d.steps[n-1].OK {
+		return
+	}
 	words := err.Error()
 	var re refuser
 	if errors.As(err, &re) {
 		code, message, hint := re.Refusal()
 		words = fmt.Sprintf("%s (%s): %s", message, code, hint)
 	}
-	return append(d.steps, groups.Step{Name: name, Words: words}), err
+	d.steps = append(d.steps, groups.Step{Name: name, Words: words})
 }
 
-// decide goes the bridge's way without its outbox.
+// decide has a bridge without an outbox examine the file, and puts what it
+// found into words.
 func (e *env) decide(ctx context.Context, c *groups.Config, g groups.Group, call operator.Send) ([]groups.Step, error) {
-	var d decisions
+	registry, err := groups.NewRegistry(c.Groups)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := groups.NewMountMap(c.Layout(), g)
+	if err != nil {
+		return nil, err
+	}
+	defer mounts.Close()
+	b := bridge.New(bridge.Options{Registry: registry, Channels: offlineChannels(c)})
+	var d, opening decisions
 	main := ""
 	if g.Main {
 		main = ", the main group"
 	}
 	d.good("group", "%s (%s)%s", g.Folder, g.Name, main)
-	f, err := openFor(c, g, call.Path, &d)
-	if err != nil {
+	found, err := b.Examine(g.Folder, fileRequest(call), opening.opener(call.Path, mounts))
+	if found.Channel == "" {
+		d.bad("channel", err)
 		return d.steps, err
 	}
-	defer f.Close()
-	info, err := look(f, call)
-	if err != nil {
-		return d.bad("type", err)
+	d.good("channel", "%s carries %s", found.Channel, found.Chat)
+	d.steps = append(d.steps, opening.steps...)
+	d.tell(found, call.Caption, err)
+	if err == nil {
+		d.good("host", "%s", e.hostWords(ctx, c, found.Channel))
 	}
-	words := fmt.Sprintf("%s, sent as %s under the name %q", info.MIME, info.Kind, info.Name)
-	if info.Note != "" {
-		words += ": " + info.Note
-	}
-	d.good("type", "%s", words)
-	for _, ch := range offlineChannels(c) {
-		if !ch.Owns(g.Chat) {
-			continue
-		}
-		d.good("channel", "%s carries %s", ch.Name(), g.Chat)
-		limits := ch.Limits().Tighten(g.Limits)
-		fitted, err := limits.Fit(ch.Name(), info)
-		if err != nil {
-			return d.bad("limit", err)
-		}
-		info = fitted
-		d.good("limit", "%s of at most %s for a %s", bytesText(info.Size), bytesText(limits.Kinds[info.Kind].Bytes), info.Kind)
-		d.good("caption", "%s", captionWords(limits.Kinds[info.Kind].Caption, call.Caption))
-		d.good("host", "%s", e.hostWords(ctx, c, ch.Name()))
-		return d.steps, nil
-	}
-	return d.bad("channel", usage(fmt.Sprintf("no configured channel carries %q", string(g.Chat)), "turn the chat's channel on under channels:"))
+	return d.steps, err
 }
 
-// openFor opens the file as the bridge would and notes each step.
-func openFor(c *groups.Config, g groups.Group, name string, d *decisions) (*os.File, error) {
-	if !inContainer(name) {
+// opener opens as the bridge would, and notes each step.
+func (d *decisions) opener(name string, mounts *groups.MountMap) bridge.Opener {
+	if inContainer(name) {
+		return func(name string) (*os.File, error) {
+			f, steps, err := mounts.Explain(name)
+			d.steps = append(d.steps, steps...)
+			if err != nil {
+				return nil, err
+			}
+			return f.File, nil
+		}
+	}
+	return func(name string) (*os.File, error) {
 		f, err := bridge.OpenOwn(name)
 		if err != nil {
-			d.steps, err = d.bad("file", err)
+			d.bad("file", err)
 			return nil, err
 		}
 		d.good("file", "%s, a file of your own", name)
 		return f, nil
 	}
-	mounts, err := groups.NewMountMap(c.Layout(), g)
-	if err != nil {
-		d.steps, err = d.bad("mount", err)
-		return nil, err
-	}
-	defer mounts.Close()
-	d.steps = append(d.steps, mounts.Explain(name)...)
-	f, err := mounts.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return f.File, nil
 }
 
-// look says what an open file is.
-func look(f *os.File, call operator.Send) (media.Info, error) {
-	stat, err := f.Stat()
+// tell notes what was found of the file, and where it went wrong.
+func (d *decisions) tell(found bridge.Finding, caption string, err error) {
+	if len(found.Files) == 0 {
+		d.bad("type", err)
+		return
+	}
+	info := found.Files[0]
+	words := fmt.Sprintf("%s, sent as %s under the name %q", info.MIME, info.Kind, info.Name)
+	if info.Note != "" {
+		words += ": " + info.Note
+	}
+	d.good("type", "%s", words)
 	if err != nil {
-		return media.Info{}, fmt.Errorf("look at the file: %w", err)
+		d.bad("limit", err)
+		return
 	}
-	head := make([]byte, min(stat.Size(), media.HeadSize))
-	n, err := f.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return media.Info{}, fmt.Errorf("read the file: %w", err)
-	}
-	name := call.Name
-	if name == "" {
-		name = path.Base(call.Path)
-	}
-	return media.Classify(name, "", head[:n], stat.Size(), media.Style(call.As))
+	limit := found.Limits.Kinds[info.Kind]
+	d.good("limit", "%s of at most %s for a %s", bytesText(info.Size), bytesText(limit.Bytes), info.Kind)
+	d.good("caption", "%s", captionWords(limit.Caption, caption))
 }
 
 func captionWords(limit int, caption string) string {

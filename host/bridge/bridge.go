@@ -161,7 +161,7 @@ func (b *Bridge) accept(ctx context.Context, folder, key string, d ipc.Drop, ahe
 		Key: key, Folder: folder, Request: d.ID,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
 	}
-	delivery.Parts, err = b.parts(ctx, folder, d.ID, d.Request, dst, ahead)
+	delivery.Parts, err = b.parts(ctx, origin{folder, d.ID, b.Mounted(folder)}, d.Request, dst, ahead)
 	return delivery, err
 }
 

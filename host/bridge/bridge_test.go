@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // site is a bridge with everything real around it but the platform.
@@ -152,6 +153,9 @@ func TestRefusals(t *testing.T) {
 	check(t, syscall.Mkfifo(filepath.Join(s.layout.Workspace("family"), "pipe"), 0o644))
 	check(t, os.Truncate(mustCreate(t, filepath.Join(s.layout.Workspace("family"), "huge.bin")), 1<<40))
 	other := func(r ipc.Request, change func(*ipc.Request)) ipc.Request { change(&r); return r }
+	o := s.opts
+	o.Outbox = nil
+	examiner := bridge.New(o)
 
 	for _, c := range []struct {
 		name   string
@@ -172,6 +176,10 @@ func TestRefusals(t *testing.T) {
 		{"missing", "family", file("/workspace/group/nope.pdf"), "file_missing"},
 		{"empty", "family", file("/workspace/group/empty.txt"), "file_empty"},
 		{"a sparse terabyte", "family", file("/workspace/group/huge.bin"), "file_too_large"},
+		{"a form that the file cannot have", "family", other(file(ok), func(r *ipc.Request) { r.Files[0].As = "voice" }), "style_impossible"},
+		{"one of several", "family", other(file(ok), func(r *ipc.Request) {
+			r.Files = append(r.Files, ipc.FileRef{Path: "/workspace/group/empty.txt"}, ipc.FileRef{Path: "/workspace/group/nope.pdf"})
+		}), "file_empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.handle(c.folder, c.r)[0]
@@ -184,6 +192,10 @@ func TestRefusals(t *testing.T) {
 			if said := v.Refusal.Message + v.Refusal.Hint; strings.Contains(said, s.layout.State) {
 				t.Errorf("the refusal holds a path of the host: %s", said)
 			}
+			_, err := examiner.Examine(c.folder, c.r, s.Mounted(c.folder))
+			if diff := cmp.Diff(v.Refusal, bridge.AsRefusal(err)); diff != "" {
+				t.Errorf("Examine would say something else (-real +said):\n%s", diff)
+			}
 		})
 	}
 	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
@@ -191,6 +203,25 @@ func TestRefusals(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(s.layout.Outbox(), "files")); err != nil || len(left) != 0 {
 		t.Errorf("bytes of refused requests are left: %v, %v", left, err)
+	}
+}
+
+func TestExamineFindsWhatWouldBeKept(t *testing.T) {
+	s := newSite(t)
+	r := file(s.write("family", "report.pdf", "%PDF-1.7\n"))
+	r.Files[0].Name = "Q3"
+	found, err := s.Examine("family", r, s.Mounted("family"))
+	check(t, err)
+	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 0 {
+		t.Fatalf("examined, and %d deliveries are kept, %v", len(all), err)
+	}
+	d, err := s.Offer(t.Context(), "family", r, s.Mounted("family"))
+	check(t, err)
+	if diff := cmp.Diff([]media.Info{d.Parts[0].File.Info}, found.Files); diff != "" {
+		t.Errorf("kept and found (-kept +found):\n%s", diff)
+	}
+	if found.Channel != d.Channel || found.Chat != d.Chat {
+		t.Errorf("found %s on %s, kept for %s on %s", found.Chat, found.Channel, d.Chat, d.Channel)
 	}
 }
 
@@ -361,12 +392,14 @@ func TestAnOperatorsOwnFile(t *testing.T) {
 	s := newSite(t)
 	path := filepath.Join(t.TempDir(), "own.csv")
 	check(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
-	_, err := s.OfferFile(t.Context(), "family", path, ipc.FileRef{Path: path, Caption: "from the operator"})
+	r := file(path)
+	r.Files[0].Caption = "from the operator"
+	_, err := s.Offer(t.Context(), "family", r, bridge.OpenOwn)
 	check(t, err)
 	if got := s.shown("mem:family", 1)[0]; got.File.Name != "own.csv" || got.Text != "from the operator" {
 		t.Errorf("the family sees %+v", got)
 	}
-	if _, err := s.OfferFile(t.Context(), "family", t.TempDir(), ipc.FileRef{Path: "x"}); bridge.AsRefusal(err) == nil {
+	if _, err := s.Offer(t.Context(), "family", file(t.TempDir()), bridge.OpenOwn); bridge.AsRefusal(err) == nil {
 		t.Errorf("a directory: %v", err)
 	}
 }
