@@ -44,7 +44,7 @@ type host struct {
 	outbox     *outbox.Outbox
 	bridge     *bridge.Bridge
 	spool      *ipc.Spool
-	results    *results
+	updates    *updates
 	runtimes   *runtimes
 	assistants *assistant.Manager
 	started    time.Time
@@ -108,7 +108,7 @@ func (h *host) open(ctx context.Context) (err error) {
 			return h.bridge.Handle(ctx, folder, drops)
 		},
 	})
-	h.results = newResults(h)
+	h.updates = newUpdates()
 	h.outbox, err = outbox.Open(ctx, h.outboxOptions())
 	return err
 }
@@ -119,15 +119,20 @@ func (h *host) Run(ctx context.Context) error {
 	h.reap(ctx)
 	h.tellSnapshots()
 	last, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var results sync.WaitGroup
-	results.Go(func() { h.results.Run(last) }) // the outbox's last words are written too
-	defer results.Wait()
+	written := results{
+		updates: h.updates, past: h.outbox.Reader(), spool: h.spool, assistants: h.assistants,
+		wait: h.config.Limits.Wait.Std(), log: h.opts.log,
+	}
+	var writing sync.WaitGroup
+	writing.Go(func() { written.Run(last) }) // the outbox's last words are written too
+	defer writing.Wait()
 	defer stop()
 
 	g, ctx := errgroup.WithContext(ctx)
+	in := inbox{groups: h.registry, assistants: h.assistants, outbox: h.outbox, log: h.opts.log, trace: h.opts.trace}
 	for _, c := range h.channels {
 		g.Go(func() error {
-			if err := c.Run(ctx, inbox{h}); err != nil {
+			if err := c.Run(ctx, in); err != nil {
 				h.opts.log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)
 			}
 			return nil
@@ -178,23 +183,4 @@ func owner(channels []channel.Channel, chat groups.JID) channel.Channel {
 		}
 	}
 	return nil
-}
-
-// inbox is where the channels' messages come in.
-type inbox struct{ h *host }
-
-func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
-	i.h.opts.trace(i.folder(m.Chat), "", "received")
-	return i.h.assistants.Receive(ctx, m)
-}
-
-func (i inbox) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
-	if err := i.h.outbox.Report(ctx, chat, id, state); err != nil {
-		i.h.opts.log.Error("record receipt", "chat", string(chat), "error", err)
-	}
-}
-
-func (i inbox) folder(chat groups.JID) string {
-	g, _ := i.h.registry.ByChat(chat)
-	return g.Folder
 }

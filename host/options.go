@@ -116,7 +116,7 @@ func (h *host) outboxOptions() outbox.Options {
 	l := h.config.Limits
 	return outbox.Options{
 		Dir: h.layout.Outbox(), Channels: h.channels, Log: h.opts.log, Trace: h.opts.trace,
-		OnUpdate: h.results.put,
+		OnUpdate: h.updates.put,
 		MaxAge:   l.Retry.MaxAge.Std(),
 		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Max.Std()},
 		Parallel: l.Sends,
