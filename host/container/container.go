@@ -28,7 +28,8 @@ import (
 type Runtime interface {
 	// Start starts the assistant that spec describes and returns once it
 	// runs. The session outlives ctx, which bounds the start alone. An error
-	// may pass; none is permanent by itself.
+	// may pass; none is permanent by itself. One that is ErrAway says that
+	// nothing was started, and that only what runs assistants has to come back.
 	Start(ctx context.Context, spec Spec) (Session, error)
 }
 
@@ -42,7 +43,9 @@ type Session interface {
 
 	// Wait blocks until the assistant and everything it started have ended
 	// and the session's goroutines too. Nil means that it ended by itself
-	// and in good order; ErrStopped, that Stop ended it.
+	// and in good order; ErrStopped, that Stop ended it. The error is
+	// ErrOutOfMemory too where the kernel killed some of it for that, and
+	// ErrLost where it may still run, unheard.
 	Wait() error
 
 	// Stop asks the assistant to end, kills it with all it started when it
@@ -51,8 +54,15 @@ type Session interface {
 	Stop(ctx context.Context)
 }
 
-// ErrStopped is what Wait returns for a session that Stop ended.
-var ErrStopped = errors.New("assistant was stopped")
+// The ends of a session that whoever started it has to tell apart.
+var (
+	ErrStopped     = errors.New("assistant was stopped")
+	ErrOutOfMemory = errors.New("ran out of memory")
+	ErrLost        = errors.New("lost sight of the container")
+)
+
+// ErrAway says that what runs assistants does not answer.
+var ErrAway = errors.New("nothing runs assistants at the moment")
 
 // Spec describes one session.
 type Spec struct {

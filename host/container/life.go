@@ -1,6 +1,10 @@
 package container
 
-import "sync"
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
 
 // Life is what every session is, whatever runs in it: its outputs, whether it
 // was asked to stop, and how it ended. A runtime's session embeds it; make it
@@ -54,12 +58,22 @@ func (l *Life) Stopping() {
 	l.mu.Unlock()
 }
 
+// Stopped says whether Stopping was called.
+func (l *Life) Stopped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopped
+}
+
 // Verdict keeps why the session ends and returns what Wait will. Call it once,
-// before End.
+// before End. A stop hides every other reason but those that outlast it.
 func (l *Life) Verdict(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopped {
+	switch {
+	case l.stopped && (errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrLost)):
+		err = fmt.Errorf("%w; %w", ErrStopped, err)
+	case l.stopped:
 		err = ErrStopped
 	}
 	l.err = err

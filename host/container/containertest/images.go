@@ -109,10 +109,12 @@ func trusted() string {
 }
 
 // base imports the Debian unless the engine has it.
-func (w *world) base() error {
-	ctx, cancel := context.WithTimeout(context.Background(), buildTime)
+func (w *world) base() error { return importBase(context.Background(), w.host) }
+
+func importBase(ctx context.Context, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, buildTime)
 	defer cancel()
-	api, err := client.New(client.WithHost(w.host))
+	api, err := client.New(client.WithHost(host))
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,6 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	host "github.com/longshore-bridge/longshore/host/container"
@@ -52,6 +51,7 @@ type Runtime struct {
 	CPUs    float64       // 0: 2
 	Pids    int64         // processes and threads; 0: 512
 	Grace   time.Duration // between SIGTERM and SIGKILL, in whole seconds; 0: 5 s
+	Away    time.Duration // for which an engine that went away under a container is waited for; 0: 10 s
 	Log     *slog.Logger  // nil: discard
 }
 
@@ -76,6 +76,9 @@ func (r Runtime) withDefaults() Runtime {
 	if r.Grace <= 0 {
 		r.Grace = 5 * time.Second
 	}
+	if r.Away <= 0 {
+		r.Away = 10 * time.Second
+	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
 	}
@@ -87,6 +90,7 @@ func (r Runtime) withDefaults() Runtime {
 // operator's.
 func (r Runtime) Start(ctx context.Context, spec host.Spec) (host.Session, error) {
 	r = r.withDefaults()
+	r.Engine.Sweep(ctx)
 	if err := r.Engine.Access(spec.Mounts); err != nil {
 		return nil, err
 	}
@@ -148,25 +152,11 @@ func (r Runtime) removeLeft(ctx context.Context, options client.ContainerCreateO
 
 // explain adds the remedy to what engines say in their own words.
 func explain(err error) error {
+	if client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("%w: %w", host.ErrAway, err)
+	}
 	if errdefs.IsNotFound(err) && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w (build the image with: longshore image build; networks are listed by: docker network ls)", err)
 	}
 	return err
-}
-
-// verdict says why an assistant ended; nil: by itself and in good order.
-func (s *session) verdict(exit container.WaitResponse, state *container.State) error {
-	switch {
-	case exit.Error != nil && exit.Error.Message != "":
-		return fmt.Errorf("container: %s", exit.Error.Message)
-	case state != nil && state.OOMKilled && exit.StatusCode != 0:
-		return fmt.Errorf("ran out of memory; the assistant's limit is memory: %d MiB", s.memory>>20)
-	case exit.StatusCode == 128+9: // the engine may not have heard of the memory yet
-		return fmt.Errorf("killed by signal 9, as what ran out of memory is; the assistant's limit is memory: %d MiB", s.memory>>20)
-	case exit.StatusCode > 128:
-		return fmt.Errorf("killed by signal %d", exit.StatusCode-128)
-	case exit.StatusCode != 0:
-		return fmt.Errorf("exit status %d", exit.StatusCode)
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -22,6 +23,9 @@ type Engine struct {
 	host   string
 	facts  Facts
 	userns bool // containers' users are other users on the host
+
+	mu   sync.Mutex
+	left []string // containers that could not be removed
 }
 
 // Facts is what matters of an engine.

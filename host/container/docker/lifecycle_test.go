@@ -31,14 +31,17 @@ func TestWhatEndsAnAssistantIsTold(t *testing.T) {
 	for _, tc := range []struct{ name, script, want string }{
 		{"exit", "exit 7", "exit status 7"},
 		{"killed", "kill -9 $$; sleep 100", "killed by signal 9"},
-		// Also what is said when the engine has not heard of it holds these words.
 		{"memory", `x=$(head -c 1G </dev/zero | tr '\0' x); echo ${#x}`, "ran out of memory"},
 		{"full home", `head -c 1G </dev/zero >"$HOME/big" 2>/tmp/e; tail -c 24 /tmp/e >&2; exit 3`, "exit status 3"},
 		{"missing program", "exec /no/such/program", "exit status 127"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := w.run(tc.script); err == nil || !strings.Contains(err.Error(), tc.want) {
+			_, err := w.run(tc.script)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("ended with %v, want %q", err, tc.want)
+			}
+			if memory := tc.name == "memory"; errors.Is(err, container.ErrOutOfMemory) != memory {
+				t.Errorf("ended with %v; out of memory: want %v", err, memory)
 			}
 		})
 	}

@@ -57,3 +57,28 @@ func (e *Engine) remove(ctx context.Context, id string) error {
 		return err
 	}
 }
+
+// remember notes a container that could not be removed.
+func (e *Engine) remember(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left = append(e.left, id)
+}
+
+// Sweep removes what sessions could not, as when the engine had gone away. It
+// asks the engine nothing where there is nothing to remove, and keeps what it
+// could not remove for the next time.
+func (e *Engine) Sweep(ctx context.Context) {
+	e.mu.Lock()
+	left := e.left
+	e.left = nil
+	e.mu.Unlock()
+	for i, id := range left {
+		if err := e.remove(ctx, id); err != nil {
+			e.mu.Lock()
+			e.left = append(e.left, left[i:]...)
+			e.mu.Unlock()
+			return
+		}
+	}
+}

@@ -39,6 +39,7 @@ type session struct {
 	*host.Life
 	engine *Engine
 	log    *slog.Logger
+	wait   time.Duration // for an engine that went away
 	grace  time.Duration
 	memory int64
 
@@ -49,12 +50,13 @@ type session struct {
 
 	life    context.Context // of the calls that last as long as the container
 	abandon context.CancelFunc
+	away    bool // the engine went away for a while
 	exited  atomic.Bool
 }
 
 func (r Runtime) newSession(spec host.Spec) (*session, error) {
 	s := &session{
-		Life: host.NewLife(), engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, memory: r.Memory,
+		Life: host.NewLife(), engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, wait: r.Away, memory: r.Memory,
 		stderr: nopLog{},
 	}
 	s.life, s.abandon = context.WithCancel(context.Background())
@@ -143,23 +145,33 @@ func (s *session) Read(p []byte) (int, error) {
 // await waits for the container's end. An engine that goes away takes its
 // connections with it, and is asked again when it is back.
 func (s *session) await() (exit container.WaitResponse, err error) {
-	for range engineTries {
+	var patience <-chan time.Time
+	for lost := false; !lost; {
 		select {
 		case exit := <-s.exit.Result:
 			return exit, nil
 		case err = <-s.exit.Error:
 		}
-		if s.life.Err() != nil || errdefs.IsNotFound(err) {
+		if errdefs.IsNotFound(err) {
+			return exit, fmt.Errorf("somebody removed the container: %w", err)
+		}
+		if !s.away {
+			s.away = true
+			patience = time.After(s.wait)
+			s.log.Warn("container engine went away", "error", err)
+		}
+		if s.life.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
 			break
 		}
-		s.log.Warn("container engine went away", "error", err)
 		select {
-		case <-time.After(time.Second):
+		case <-time.After(askAgain):
+		case <-patience:
+			lost = true
 		case <-s.life.Done():
 		}
 		s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	}
-	return exit, fmt.Errorf("lost sight of the container: %w", err)
+	return exit, fmt.Errorf("%w: %w", host.ErrLost, err)
 }
 
 // finish removes the container and says how it ended.
@@ -169,9 +181,8 @@ func (s *session) finish(exit container.WaitResponse, err error, broken int) {
 	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), killTime)
-		found, _ := s.engine.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
+		err = s.verdict(ctx, exit)
 		cancel()
-		err = s.verdict(exit, found.Container.State)
 	}
 	s.removeSelf()
 	err = s.Verdict(err)
@@ -182,7 +193,8 @@ func (s *session) finish(exit container.WaitResponse, err error, broken int) {
 
 func (s *session) removeSelf() {
 	if err := s.engine.remove(context.Background(), s.id); err != nil {
-		s.log.Error("container not removed; the next start tries again", "error", err)
+		s.engine.remember(s.id)
+		s.log.Warn("container not removed; it will be tried again", "error", err)
 	}
 }
 
@@ -206,10 +218,9 @@ func (s *session) Stop(ctx context.Context) {
 	}
 	select { // whoever reads the last outputs gets them
 	case <-s.Done():
-	case <-time.After(time.Second):
-		s.kill()
+		return true
 	case <-ctx.Done():
-		s.kill()
+		return false
 	}
 }
 

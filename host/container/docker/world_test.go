@@ -33,12 +33,17 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	engine, _ := containertest.Engine(t)
+	return newWorldOn(t, engine, containertest.Base(t))
+}
+
+func newWorldOn(t testing.TB, engine *docker.Engine, image string) *world {
+	t.Helper()
 	state := filepath.Join(realTemp(t), "state")
 	w := &world{
 		t: t, layout: groups.Layout{State: state},
 		family: groups.Group{Name: "Family", Folder: "family", Chat: "web:family"},
 		runtime: docker.Runtime{
-			Engine: engine, Image: containertest.Base(t), State: state, Network: "none",
+			Engine: engine, Image: image, State: state, Network: "none",
 			Memory: 256 << 20, Pids: 64, Grace: time.Second,
 		},
 	}
@@ -121,12 +126,15 @@ func engineAPI(t testing.TB) *client.Client {
 	return api
 }
 
+// ofFamily are the containers of family that run.
+var ofFamily = client.ContainerListOptions{Filters: client.Filters{}.Add("label", "longshore.group=family")} //nolint:gochecknoglobals // a constant
+
 // asRoot runs a script as root in the container that runs, beside the
 // assistant, and returns what it prints with its lines ended by "|".
 func (w *world) asRoot(script string) string {
 	w.t.Helper()
 	api, ctx := engineAPI(w.t), w.t.Context()
-	found, err := api.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.Add("label", "longshore.group=family")})
+	found, err := api.ContainerList(ctx, ofFamily)
 	if err != nil || len(found.Items) != 1 {
 		w.t.Fatalf("%d containers of family, %v", len(found.Items), err)
 	}

@@ -1,0 +1,228 @@
+package containertest
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/host/container/docker"
+)
+
+// Private is an engine of one test's own, which the test may kill and start
+// again, and give flags that no other test could live with. Its data lies in
+// the cache beside the shared engine's, and one test uses it at a time:
+//
+//	private/        the engine's data
+//	private.lock    held by the test whose engine it is
+type Private struct {
+	t      testing.TB
+	run    string // holds the socket and what lives as long as the engine
+	data   string
+	flags  []string
+	pid    int
+	exited chan struct{}
+}
+
+// NewPrivate starts an engine with the given flags beside those that it always
+// has: no network that reaches out, and a socket of its own unless the flags
+// name another way in. The test's end ends it, with whatever runs in it.
+func NewPrivate(t testing.TB, flags ...string) *Private {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		unavailable(t, errors.New("only root can start one"))
+	}
+	if _, err := exec.LookPath("dockerd"); err != nil {
+		unavailable(t, errors.New("there is no dockerd to start; install docker.io"))
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := lockFile(filepath.Join(cache, "private.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Close() })
+	p := &Private{t: t, data: filepath.Join(cache, "private"), flags: flags}
+	if p.run, err = os.MkdirTemp("", "lsp"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(p.run) })
+	if err := os.Chmod(p.run, 0o711); err != nil { // who may use the socket is the socket's to say
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.End(syscall.SIGTERM) })
+	p.Start()
+	return p
+}
+
+// Start starts the engine, which must not run, and waits until it answers.
+func (p *Private) Start() {
+	p.t.Helper()
+	log, err := os.OpenFile(filepath.Join(p.run, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer log.Close()
+	args := append([]string{
+		"--data-root", p.data, "--exec-root", filepath.Join(p.run, "x"), "-p", filepath.Join(p.run, "pid"), "-H", p.Host(),
+		"--iptables=false", "--ip6tables=false",
+	}, p.flags...)
+	cmd := exec.Command("dockerd", args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	started, exited := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(exited)
+		runtime.LockOSThread() // the kernel's signal is for the end of the thread
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		p.t.Fatal(err)
+	}
+	p.pid, p.exited = cmd.Process.Pid, exited
+	if err := p.ready(); err != nil {
+		p.End(syscall.SIGKILL)
+		said, _ := os.ReadFile(log.Name())
+		unavailable(p.t, fmt.Errorf("%w\n%s", err, said[max(0, len(said)-3000):]))
+	}
+}
+
+func (p *Private) ready() error {
+	deadline := time.Now().Add(time.Minute)
+	for {
+		e, err := docker.Connect(context.Background(), p.Getenv)
+		if err == nil {
+			return e.Close()
+		}
+		select {
+		case <-p.exited:
+			return errors.New("dockerd ended at once")
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("dockerd does not get ready: %w", err)
+		}
+	}
+}
+
+// End sends the engine a signal, if it runs, and waits until it has ended.
+func (p *Private) End(sig syscall.Signal) {
+	if p.exited == nil {
+		return
+	}
+	syscall.Kill(p.pid, sig)
+	select {
+	case <-p.exited:
+	case <-time.After(40 * time.Second):
+		syscall.Kill(p.pid, syscall.SIGKILL)
+		<-p.exited
+		p.t.Errorf("the engine did not end by %v", sig)
+	}
+	p.exited = nil
+	// Its containerd, which the kernel kills with it, is no child of ours. Where
+	// nobody collects orphans at once, the next engine would wait for the dead one.
+	os.Remove(filepath.Join(p.run, "x/containerd/containerd.pid"))
+}
+
+// Host is where the engine listens, as DOCKER_HOST has it.
+func (p *Private) Host() string { return "unix://" + p.Socket() }
+
+// Socket is the path of its socket.
+func (p *Private) Socket() string { return filepath.Join(p.run, "s") }
+
+// Getenv is an environment that names this engine and nothing else.
+func (p *Private) Getenv(name string) string {
+	if name == "DOCKER_HOST" {
+		return p.Host()
+	}
+	return ""
+}
+
+// Connect returns a connection, which the test's end closes.
+func (p *Private) Connect() *docker.Engine {
+	p.t.Helper()
+	e, err := docker.Connect(p.t.Context(), p.Getenv)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// API is the engine's own, for what docker.Engine does not offer. The test's
+// end closes it.
+func (p *Private) API() *client.Client {
+	p.t.Helper()
+	api, err := client.New(client.WithHost(p.Host()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { api.Close() })
+	return api
+}
+
+// Base returns the name of an image with a small Debian in it, as the
+// function Base does for the shared engine.
+func (p *Private) Base() string {
+	p.t.Helper()
+	if err := importBase(p.t.Context(), p.Host()); err != nil {
+		unavailable(p.t, fmt.Errorf("make a base image: %w", err))
+	}
+	return baseName
+}
+
+// Runner returns the name of an image that holds this tree's agentrunner and
+// nothing else, which is enough for the sample agent.
+func (p *Private) Runner() string {
+	p.t.Helper()
+	path := Runner(p.t)
+	name := "longshore-test/runner:" + digest(path)
+	api := p.API()
+	if _, err := api.ImageInspect(p.t.Context(), name); err == nil {
+		return name
+	}
+	packed, pack := io.Pipe()
+	go func() { pack.CloseWithError(packRunner(pack, path)) }()
+	said, err := api.ImageImport(p.t.Context(), client.ImageImportSource{Source: packed, SourceName: "-"}, name,
+		client.ImageImportOptions{Changes: []string{`ENTRYPOINT ["/agentrunner"]`, `CMD ["run"]`}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer said.Close()
+	if _, err := io.Copy(io.Discard, said); err != nil {
+		p.t.Fatal(err)
+	}
+	return name
+}
+
+func packRunner(to io.Writer, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(to)
+	if err := w.WriteHeader(&tar.Header{Name: "agentrunner", Mode: 0o755, Size: int64(len(data))}); err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Close()
+}
