@@ -24,9 +24,8 @@ const (
 	// silent before it is taken for ended too.
 	afterExit = 5 * time.Second
 
-	// engineTries is how often an engine that went away is asked again, once a
-	// second.
-	engineTries = 10
+	// askAgain is the time between two questions to an engine that went away.
+	askAgain = 500 * time.Millisecond
 
 	// killTime is how long the engine may take to report the end of a
 	// container that was killed.
@@ -143,7 +142,7 @@ func (s *session) Read(p []byte) (int, error) {
 }
 
 // await waits for the container's end. An engine that goes away takes its
-// connections with it, and is asked again when it is back.
+// connections with it, and is asked again for a while.
 func (s *session) await() (exit container.WaitResponse, err error) {
 	var patience <-chan time.Time
 	for lost := false; !lost; {
@@ -218,9 +217,10 @@ func (s *session) Stop(ctx context.Context) {
 	}
 	select { // whoever reads the last outputs gets them
 	case <-s.Done():
-		return true
+	case <-time.After(time.Second):
+		s.kill()
 	case <-ctx.Done():
-		return false
+		s.kill()
 	}
 }
 
