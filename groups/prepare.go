@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,72 +44,100 @@ func (l Layout) Prepare(groups []Group) error {
 	if err := os.MkdirAll(filepath.Dir(l.State), 0o755); err != nil {
 		return fmt.Errorf("prepare state directory: %w", err)
 	}
-	m := maker{}
-	m.dir(l.State, 0o700, false)
-	m.dir(l.own(), 0o700, false)
-	m.dir(l.Groups(), 0o755, false)
-	m.dir(l.Global(), 0o755, false)
-	m.dir(l.IPCDir(), 0o755, false)
-	if l.V1 {
-		m.dir(l.sessions(), 0o755, false)
+	var m maker
+	m.own(l.State, 0o700)
+	m.own(l.own(), 0o700)
+	for _, shared := range []string{l.Groups(), l.Global(), l.IPCDir()} {
+		m.own(shared, 0o755)
 	}
-	for _, private := range []string{l.Errors(), l.Outbox(), l.Store(), l.Logs()} {
-		m.dir(private, 0o700, false)
+	for _, private := range []string{l.Outbox(), l.Store(), l.Logs()} {
+		m.own(private, 0o700)
+	}
+	if l.V1 {
+		m.own(l.sessions(), 0o755)
 	}
 	for _, g := range groups {
 		if err := checkFolder(g.Folder); err != nil {
 			return fmt.Errorf("prepare groups: %w", err)
 		}
-		m.dir(l.Workspace(g.Folder), 0o755, true)
-		m.dir(l.IPC(g.Folder, ""), 0o755, l.V1)
+		m.agents(l.Workspace(g.Folder))
 		if l.V1 {
-			m.dir(filepath.Dir(l.Session(g.Folder)), 0o755, false)
-			m.dir(l.Session(g.Folder), 0o755, true)
-		}
-		for _, leaf := range ipcWritable {
-			m.dir(l.IPC(g.Folder, leaf), 0o755, true)
-		}
-		for _, leaf := range ipcReadable {
-			m.dir(l.IPC(g.Folder, leaf), 0o755, false)
+			m.own(filepath.Dir(l.Session(g.Folder)), 0o755)
+			m.agents(l.Session(g.Folder))
 		}
 	}
-	return m.err
+	if m.err != nil {
+		return fmt.Errorf("prepare directories: %w", m.err)
+	}
+	for _, g := range groups {
+		if err := l.PrepareQueue(g.Folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrepareQueue makes ipc/<folder> with its leaves, and ipc/errors, where they
+// are missing, as Prepare does. The group's assistant may be running, and
+// ipc/ must be there.
+func (l Layout) PrepareQueue(folder string) error {
+	if err := l.prepareQueue(folder); err != nil {
+		return fmt.Errorf("prepare queue of %s: %w", folder, err)
+	}
+	return nil
+}
+
+func (l Layout) prepareQueue(folder string) error {
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
+	ipc, err := os.OpenRoot(l.IPCDir())
+	if err != nil {
+		return err
+	}
+	defer ipc.Close()
+	if err := MakeDir(ipc, errorsFolder, 0o700, false); err != nil {
+		return err
+	}
+	if err := MakeDir(ipc, folder, 0o755, l.V1); err != nil {
+		return err
+	}
+	queue, err := OpenDir(ipc, folder)
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	for _, leaf := range ipcWritable {
+		if err := MakeDir(queue, leaf, 0o755, true); err != nil {
+			return err
+		}
+	}
+	for _, leaf := range ipcReadable {
+		if err := MakeDir(queue, leaf, 0o755, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maker makes directories until one cannot be made.
 type maker struct{ err error }
 
+// own makes a directory of the host's.
+func (m *maker) own(path string, mode fs.FileMode) { m.dir(path, mode, false) }
+
+// agents makes a directory of AgentUser's.
+func (m *maker) agents(path string) { m.dir(path, 0o755, true) }
+
 func (m *maker) dir(path string, mode fs.FileMode, agent bool) {
 	if m.err != nil {
 		return
 	}
-	if err := makeDir(path, mode, agent); err != nil {
-		m.err = fmt.Errorf("prepare directories: %w", err)
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		m.err = err
+		return
 	}
-}
-
-func makeDir(path string, mode fs.FileMode, agent bool) error {
-	info, err := os.Lstat(path) // first, because as a rule it is there
-	if errors.Is(err, fs.ErrNotExist) {
-		return newDir(path, mode, agent)
-	}
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory; move it away", path)
-	}
-	return err
-}
-
-// newDir makes a directory where there was none; what somebody put there
-// meanwhile is an error.
-func newDir(path string, mode fs.FileMode, agent bool) error {
-	if err := os.Mkdir(path, mode); err != nil {
-		return err
-	}
-	if err := os.Chmod(path, mode); err != nil { // the umask may have taken bits away
-		return err
-	}
-	if uid, gid := AgentUser(); agent && uid != os.Geteuid() {
-		return os.Lchown(path, uid, gid)
-	}
-	return nil
+	defer parent.Close()
+	m.err = MakeDir(parent, filepath.Base(path), mode, agent)
 }

@@ -54,6 +54,37 @@ func TestPrepareMakesTheLayout(t *testing.T) {
 	}
 }
 
+func TestPrepareQueueMakesWhatIsMissingAndFollowsNoLink(t *testing.T) {
+	l := groups.Layout{State: t.TempDir()}
+	if err := l.Prepare([]groups.Group{{Folder: "family"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(l.IPC("family", "")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.PrepareQueue("family"); err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range []string{"messages", "files", "input", "results", "context"} {
+		if info, err := os.Lstat(l.IPC("family", leaf)); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", leaf, err)
+		}
+	}
+	outside := t.TempDir()
+	for _, planted := range []string{"family/results", "family", "errors"} {
+		if err := os.RemoveAll(filepath.Join(l.IPCDir(), planted)); err != nil {
+			t.Fatal(err)
+		}
+		symlink(t, outside, l.IPCDir(), planted)
+		if err := l.PrepareQueue("family"); err == nil {
+			t.Errorf("%s is a link, and there is no error", planted)
+		}
+		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+			t.Errorf("%s: %d entries behind the link, %v", planted, len(entries), err)
+		}
+	}
+}
+
 func TestPrepareOfAV1Directory(t *testing.T) {
 	dir := t.TempDir()
 	l := groups.Layout{State: dir, Project: dir, V1: true}

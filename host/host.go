@@ -102,7 +102,7 @@ func (h *host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
-		Dir: h.layout.IPCDir(), Folders: folders, Log: h.opts.log, Trace: h.opts.trace,
+		Dir: h.layout.IPCDir(), Folders: folders, Restore: h.layout.PrepareQueue, Log: h.opts.log, Trace: h.opts.trace,
 		KeepResults: h.config.Limits.KeepResults.Std(), KeepErrors: h.config.Limits.KeepErrors.Std(),
 		Handler: func(ctx context.Context, folder string, drops []ipc.Drop) []ipc.Verdict {
 			return h.bridge.Handle(ctx, folder, drops)

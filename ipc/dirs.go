@@ -9,20 +9,19 @@ import (
 	"sync/atomic"
 )
 
-// place is one directory of a group.
+// place is one directory of a group that the spool works in.
 type place int
 
 const (
 	inMessages place = iota
 	inFiles
 	inResults
-	inInput
 	inContext
 	places
 )
 
 func (p place) String() string {
-	return [...]string{MessagesDir, FilesDir, ResultsDir, InputDir, ContextDir}[p]
+	return [...]string{MessagesDir, FilesDir, ResultsDir, ContextDir}[p]
 }
 
 // errNotDirectory says that something else stands where a directory belongs.
@@ -68,12 +67,13 @@ func (b *base) close() error {
 // attacker would like to see opened), so verify compares from time to time, and
 // each opening insists on a real directory.
 type dirs struct {
-	base   *base
-	folder string
-	mu     sync.RWMutex // held for reading while a directory is used
-	group  *os.Root
-	leaf   [places]*os.Root
-	used   atomic.Bool
+	base    *base
+	folder  string
+	restore func(folder string) error // nil: what has vanished stays away
+	mu      sync.RWMutex              // held for reading while a directory is used
+	group   *os.Root
+	leaf    [places]*os.Root
+	used    atomic.Bool
 }
 
 // in calls fn with the directory, which stays open until fn returns.
@@ -100,28 +100,32 @@ func (d *dirs) try(p place, fn func(*os.Root) error) (bool, error) {
 }
 
 func (d *dirs) open(p place) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.openLeaf(p)
+	if p >= inResults && d.restore != nil && errors.Is(err, fs.ErrNotExist) { // the host's own to write
+		d.closeAll() // what is held may be what was removed
+		if err = d.restore(d.folder); err == nil {
+			err = d.openLeaf(p)
+		}
+	}
+	return err
+}
+
+// openLeaf is called with d.mu held.
+func (d *dirs) openLeaf(p place) error {
 	root, err := d.base.open()
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.group == nil {
 		if d.group, err = openReal(root, d.folder); err != nil {
 			return err
 		}
 	}
-	if d.leaf[p] != nil {
-		return nil
+	if d.leaf[p] == nil {
+		d.leaf[p], err = openReal(d.group, p.String())
 	}
-	leaf, err := openReal(d.group, p.String())
-	if errors.Is(err, fs.ErrNotExist) && p >= inResults {
-		if err := makeDir(d.group, p.String(), modeOf(p)); err != nil {
-			return err
-		}
-		leaf, err = openReal(d.group, p.String())
-	}
-	d.leaf[p] = leaf
 	return err
 }
 

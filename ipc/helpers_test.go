@@ -194,41 +194,22 @@ func name(i int) string { return fmt.Sprintf("%06d.json", i) }
 
 // makeQueue makes the directories that a host has made before its spool runs.
 func makeQueue(dir string, folders []string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("prepare queue: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("prepare queue: %w", err)
-	}
-	defer root.Close()
-	if err := makeDir(root, ErrorsDir, 0o700); err != nil {
-		return fmt.Errorf("prepare queue: %w", err)
-	}
 	for _, folder := range folders {
-		if err := prepareGroup(root, folder); err != nil {
-			return fmt.Errorf("prepare queue of %s: %w", folder, err)
+		if err := restore(dir)(folder); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func prepareGroup(root *os.Root, folder string) error {
-	if !ValidID(folder) || folder == ErrorsDir {
-		return errors.New("not a folder's name")
-	}
-	if err := makeDir(root, folder, 0o755); err != nil {
-		return err
-	}
-	group, err := openReal(root, folder)
-	if err != nil {
-		return err
-	}
-	defer group.Close()
-	for p := range places {
-		if err := makeDir(group, p.String(), modeOf(p)); err != nil {
-			return err
+// restore makes the directories of a group as a host does, whose user is the
+// container's.
+func restore(dir string) func(folder string) error {
+	return func(folder string) error {
+		err := os.MkdirAll(filepath.Join(dir, ErrorsDir), 0o700)
+		for _, leaf := range []string{MessagesDir, FilesDir, ResultsDir, InputDir, ContextDir} {
+			err = errors.Join(err, os.MkdirAll(filepath.Join(dir, folder, leaf), 0o755))
 		}
+		return err
 	}
-	return nil
 }

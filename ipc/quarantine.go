@@ -35,6 +35,7 @@ type Quarantined struct {
 // quarantine writes the errors folder. Only the host reaches it.
 type quarantine struct {
 	base    *base
+	restore func(folder string) error // as in SpoolOptions
 	mu      sync.Mutex
 	entries map[string][]Quarantined // by group, oldest first; nil: not read yet
 }
@@ -48,10 +49,12 @@ func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := makeDir(root, ErrorsDir, 0o700); err != nil {
-		return err
-	}
 	dir, err := openReal(root, ErrorsDir)
+	if q.restore != nil && errors.Is(err, fs.ErrNotExist) {
+		if err = q.restore(x.Folder); err == nil {
+			dir, err = openReal(root, ErrorsDir)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("open errors folder: %w", err)
 	}

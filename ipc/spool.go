@@ -42,6 +42,12 @@ type SpoolOptions struct {
 	Folders []string // of the groups that are served; each a ValidID
 	Handler Handler
 
+	// Restore makes those of a group's directories that have vanished, and
+	// the errors folder, in the modes and with the owners that the host wants.
+	// It is called where the spool would write, from several goroutines.
+	// Nil: nothing is made, and what has no place is not written.
+	Restore func(folder string) error
+
 	Log         *slog.Logger                       // nil: none
 	Trace       func(folder, request, step string) // "read", "unlinked", "result"; nil: none
 	Rescan      time.Duration                      // between two looks by itself; 0: 5 s
@@ -109,9 +115,9 @@ func NewSpool(o SpoolOptions) *Spool {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.errors = &quarantine{base: s.base}
+	s.errors = &quarantine{base: s.base, restore: o.Restore}
 	for i, folder := range o.Folders {
-		s.groups[folder] = &group{folder: folder, index: i, dirs: dirs{base: s.base, folder: folder}, size: o.Batch}
+		s.groups[folder] = &group{folder: folder, index: i, dirs: dirs{base: s.base, folder: folder, restore: o.Restore}, size: o.Batch}
 	}
 	return s
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -335,7 +337,7 @@ func TestWhatCannotBePutAsideStaysInTheQueue(t *testing.T) {
 	}
 	drop(t, dir, "fam", "a.json", "{")
 	drop(t, dir, "fam", "b.json", hello)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"fam", "other"}, Rescan: time.Hour})
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam", "other"}, Rescan: time.Hour, Restore: restore(dir)})
 	if d := q.next(); d.ID != "b" {
 		t.Errorf("got %s", d.ID)
 	}
@@ -348,5 +350,31 @@ func TestWhatCannotBePutAsideStaysInTheQueue(t *testing.T) {
 	q.stop()
 	if left := waitingIn(t, dir, "fam"); len(left) > 0 || len(q.entries()) != 1 {
 		t.Errorf("left %v, entries %v", left, q.entries())
+	}
+}
+
+func TestDirectoriesThatVanishedAreMadeAgainForWhatIsWritten(t *testing.T) {
+	for _, gone := range []string{"fam/results", "fam"} {
+		dir := prepare(t, "fam")
+		s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}, Restore: restore(dir)})
+		left := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+		for i := range 2 { // at first with nothing held open, then with a directory that is no more
+			id := strconv.Itoa(i)
+			if err := os.RemoveAll(filepath.Join(dir, gone)); err != nil {
+				t.Fatal(err)
+			}
+			if err := left.WriteResult("fam", Result{ID: id, Status: Sent}); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is gone, and nobody restores it: %v", gone, err)
+			}
+			if err := s.WriteResult("fam", Result{ID: id, Status: Sent}); err != nil {
+				t.Errorf("%s is gone, time %d: %v", gone, i, err)
+			}
+			if r, err := NewClient(filepath.Join(dir, "fam")).Status(id); err != nil || r.Status != Sent {
+				t.Errorf("%s was gone, time %d: %+v, %v", gone, i, r, err)
+			}
+		}
+		if err := errors.Join(s.Close(), left.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -84,7 +84,10 @@ func keepFile(ctx context.Context, workspace, name string, limit int64, a channe
 		return "", 0, fmt.Errorf("open workspace: %w", err)
 	}
 	defer home.Close()
-	inbox, err := makeChild(home, inboxDir)
+	if err := groups.MakeDir(home, inboxDir, 0o755, true); err != nil {
+		return "", 0, fmt.Errorf("make inbox: %w", err)
+	}
+	inbox, err := groups.OpenDir(home, inboxDir)
 	if err != nil {
 		return "", 0, fmt.Errorf("open inbox: %w", err)
 	}
