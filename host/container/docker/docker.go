@@ -1,5 +1,6 @@
 // Package docker runs each group's assistant in a container of its own, by the
-// API of a Docker engine. Podman offers the same API and is not tried yet.
+// API of a Docker engine, which Podman offers too. Where Podman does otherwise
+// is in podman.go.
 //
 // What a container gets, and nothing else:
 //
@@ -50,7 +51,7 @@ type Runtime struct {
 	Memory  int64         // bytes, what lies in /tmp and the home directory included; 0: 2 GiB
 	CPUs    float64       // 0: 2
 	Pids    int64         // processes and threads; 0: 512
-	Grace   time.Duration // between SIGTERM and SIGKILL, in whole seconds; 0: 5 s
+	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
 	Away    time.Duration // for which an engine that went away under a container is waited for; 0: 10 s
 	Log     *slog.Logger  // nil: discard
 }
@@ -119,7 +120,7 @@ func (r Runtime) create(ctx context.Context, spec host.Spec) (string, error) {
 		return "", err
 	}
 	made, err := r.Engine.api.ContainerCreate(ctx, options)
-	if errdefs.IsConflict(err) {
+	if errdefs.IsConflict(err) || r.Engine.facts.Podman && nameInUse(err) {
 		if err := r.removeLeft(ctx, options); err != nil {
 			return "", err
 		}
@@ -157,6 +158,9 @@ func explain(err error) error {
 	}
 	if errdefs.IsNotFound(err) && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w (build the image with: longshore image build; networks are listed by: docker network ls)", err)
+	}
+	if networkMissing(err) {
+		return fmt.Errorf("%w (networks are listed by: podman network ls)", err)
 	}
 	return err
 }

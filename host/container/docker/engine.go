@@ -32,6 +32,7 @@ type Engine struct {
 type Facts struct {
 	Host     string   // where it listens
 	Name     string   // as it calls itself: its version and system
+	Podman   bool     // it is Podman, which does some of the API otherwise
 	Rootless bool     // it runs as a user: root in a container is that user
 	Arch     string   // as Go calls it
 	Lacks    []string // limits that it cannot set
@@ -100,8 +101,17 @@ func (e *Engine) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	version, err := e.api.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return err
+	}
 	info := answer.Info
 	e.facts = Facts{Host: e.host, Name: strings.TrimSpace(info.ServerVersion + " on " + info.OperatingSystem), Arch: goArch(info.Architecture)}
+	for _, part := range version.Components {
+		if part.Name == podmanEngine {
+			e.facts.Podman, e.facts.Name = true, "Podman "+e.facts.Name
+		}
+	}
 	for _, option := range info.SecurityOptions {
 		e.facts.Rootless = e.facts.Rootless || strings.HasPrefix(option, "name=rootless")
 		e.userns = e.userns || strings.HasPrefix(option, "name=userns")

@@ -85,9 +85,11 @@ func (r Runtime) confine(mounts []mount.Mount) *container.HostConfig {
 	}
 	if r.Homes == "" {
 		// The engine gives it the mode of the directory that the image has there,
-		// so the user must own it. Podman 4 knows no uid= here.
-		uid, gid := r.Engine.User()
-		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,uid=%d,gid=%d,size=%d", uid, gid, r.Memory/2)
+		// so the user must own it.
+		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,%s,size=%d", r.Engine.owner(), r.Memory/2)
+	}
+	if r.Engine.facts.Podman {
+		config.Ulimits = append(config.Ulimits, processLimit())
 	}
 	if r.Engine.userns { // or the group's directories would be another user's
 		config.UsernsMode = "host"

@@ -38,8 +38,8 @@ type session struct {
 	*host.Life
 	engine *Engine
 	log    *slog.Logger
-	wait   time.Duration // for an engine that went away
 	grace  time.Duration
+	wait   time.Duration // for an engine that went away
 	memory int64
 
 	id     string
@@ -49,8 +49,8 @@ type session struct {
 
 	life    context.Context // of the calls that last as long as the container
 	abandon context.CancelFunc
-	away    bool // the engine went away for a while
 	exited  atomic.Bool
+	away    bool // the engine went away for a while
 }
 
 func (r Runtime) newSession(spec host.Spec) (*session, error) {
@@ -74,14 +74,22 @@ func (s *session) start(ctx context.Context, r Runtime, spec host.Spec) (err err
 	if s.id, err = r.create(ctx, spec); err != nil {
 		return err
 	}
+	if s.engine.facts.Podman {
+		if err := s.engine.prepare(ctx, s.id); err != nil {
+			return err
+		}
+	}
 	attached, err := s.engine.api.ContainerAttach(s.life, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return err
 	}
 	s.stream = attached.HijackedResponse
-	s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	_, err = s.engine.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
-	return err
+	if _, err = s.engine.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
+		return err
+	}
+	// Nobody else removes the container, so its end is told however late one asks.
+	s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	return nil
 }
 
 // discard clears up after a start that did not succeed.
@@ -148,7 +156,7 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 	for lost := false; !lost; {
 		select {
 		case exit := <-s.exit.Result:
-			return exit, nil
+			return s.known(exit), nil
 		case err = <-s.exit.Error:
 		}
 		if errdefs.IsNotFound(err) {
@@ -197,30 +205,31 @@ func (s *session) removeSelf() {
 	}
 }
 
-// Stop implements Session.
+// Stop implements Session. The grace is waited for here: while Podman itself
+// waits for a container to stop, it lets nobody kill it.
 func (s *session) Stop(ctx context.Context) {
 	s.Stopping()
-	seconds := int(s.grace.Round(time.Second) / time.Second)
-	ask, cancel := context.WithTimeout(ctx, s.grace+killTime)
+	if s.endsBy(ctx, "SIGTERM", s.grace) {
+		return
+	}
+	// Whoever reads the last outputs gets them.
+	if ctx.Err() == nil && s.endsBy(ctx, "SIGKILL", time.Second) {
+		return
+	}
+	s.kill()
+}
+
+// endsBy sends the container a signal and says whether it ends in time.
+func (s *session) endsBy(ctx context.Context, signal string, in time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, in)
 	defer cancel()
-	asked := make(chan struct{})
-	go func() {
-		defer close(asked)
-		s.engine.api.ContainerStop(ask, s.id, client.ContainerStopOptions{Timeout: &seconds})
-	}()
-	defer func() { cancel(); <-asked }()
+	// One that has ended already, or an engine that went away, shows below.
+	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: signal})
 	select {
 	case <-s.Done():
-		return
-	case <-asked:
+		return true
 	case <-ctx.Done():
-	}
-	select { // whoever reads the last outputs gets them
-	case <-s.Done():
-	case <-time.After(time.Second):
-		s.kill()
-	case <-ctx.Done():
-		s.kill()
+		return false
 	}
 }
 
@@ -229,8 +238,8 @@ func (s *session) Stop(ctx context.Context) {
 func (s *session) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
+	s.Drop() // first: Podman hears of a container's end after its last output
 	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
-	s.Drop()
 	select {
 	case <-s.Done():
 	case <-ctx.Done(): // the engine says nothing any more

@@ -40,6 +40,8 @@ func (s *session) reason(ctx context.Context, exit container.WaitResponse) error
 		return nil
 	case s.outOfMemory(ctx, exit.StatusCode):
 		return fmt.Errorf("%w; the assistant's limit is memory: %d MiB", host.ErrOutOfMemory, s.memory>>20)
+	case exit.StatusCode == killed && s.engine.facts.Podman: // which does not tell
+		return fmt.Errorf("killed by signal 9, as what wants more memory than its limit is; the assistant's is memory: %d MiB", s.memory>>20)
 	case exit.StatusCode > 128:
 		return fmt.Errorf("killed by signal %d", exit.StatusCode-128)
 	}
@@ -56,7 +58,7 @@ func (s *session) outOfMemory(ctx context.Context, status int64) bool {
 		return false
 	}
 	state := found.Container.State
-	if state.OOMKilled || status != killed || s.Stopped() || s.away {
+	if state.OOMKilled || status != killed || s.Stopped() || s.away || s.engine.facts.Podman {
 		return state.OOMKilled
 	}
 	began, err := time.Parse(time.RFC3339Nano, state.StartedAt)

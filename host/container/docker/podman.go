@@ -1,0 +1,112 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
+)
+
+// podmanEngine is how Podman calls itself among the parts of its version.
+const podmanEngine = "Podman Engine"
+
+// maxAnswer bounds what is read of an engine's answer to a request of our own.
+const maxAnswer = 64 << 10
+
+// owner are the options that give a file system in memory to the containers'
+// user: the kernel's own for Docker, which passes them on; Podman 4 refuses
+// those and has one that says it without a number.
+func (e *Engine) owner() string {
+	if e.facts.Podman {
+		return "U"
+	}
+	uid, gid := e.User()
+	return fmt.Sprintf("uid=%d,gid=%d", uid, gid)
+}
+
+// nameInUse says whether Podman 4 refused a container for its name, which it
+// answers as if it were a fault of its own.
+func nameInUse(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "that name is already in use")
+}
+
+// networkMissing says whether Podman has no network of the name, which it
+// answers in the same way.
+func networkMissing(err error) bool {
+	return strings.Contains(err.Error(), "network not found")
+}
+
+// known is how a container ended where Podman 4, asked in the moment of its
+// end, only says that it does not know.
+func (s *session) known(exit container.WaitResponse) container.WaitResponse {
+	if !s.engine.facts.Podman || exit.Error == nil {
+		return exit
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killTime)
+	defer cancel()
+	found, err := s.engine.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
+	if err != nil || found.Container.State == nil || found.Container.State.Running {
+		return exit
+	}
+	return container.WaitResponse{StatusCode: int64(found.Container.State.ExitCode)}
+}
+
+// prepare lets Podman make all that the container needs to start. An attach
+// does so too, but of what went wrong its client tells the status alone. The
+// path is of Podman's own interface, which has had it since version 2.
+func (e *Engine) prepare(ctx context.Context, id string) error {
+	dial := e.api.Dialer()
+	transport := &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DisableKeepAlives: true,
+	}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://podman/v4.0.0/libpod/containers/"+id+"/init", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode < http.StatusMultipleChoices || answer.StatusCode == http.StatusNotModified {
+		return nil
+	}
+	var said struct {
+		Message string `json:"message"`
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&said); err != nil || said.Message == "" {
+		said.Message = answer.Status
+	}
+	return fmt.Errorf("prepare container: %s", said.Message)
+}
+
+// processLimit names the limit of processes that Podman would otherwise raise
+// to a million, which an engine without CAP_SYS_RESOURCE, as one that itself
+// is in a container, is refused. Podman's service lowers its own to the
+// kernel's pid_max. What bounds an assistant is the limit of its container;
+// this one counts all that its user has.
+func processLimit() *container.Ulimit {
+	limit := int64(math.MaxInt32)
+	if text, err := os.ReadFile("/proc/sys/kernel/pid_max"); err == nil {
+		if most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+			limit = min(limit, most)
+		}
+	}
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &own); err == nil && own.Max < uint64(limit) {
+		limit = int64(own.Max)
+	}
+	return &container.Ulimit{Name: "nproc", Soft: limit, Hard: limit}
+}
