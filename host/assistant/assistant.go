@@ -24,7 +24,8 @@
 // to the next one. A turn that breaks, because the assistant crashed, hung or
 // was on a host that died, is tried again only if nothing of it had reached
 // the outbox or the queue; otherwise the chat is told that it was interrupted,
-// because a second run would send twice. So each message is answered, tried
+// because a second run would send twice. A start for which there is no engine
+// is no try, and waits for one. So each message is answered, tried
 // again, or its loss told. One gap is left: a follow-up that the assistant
 // reads in the instant before the host hears the end of the turn before is
 // taken as held by that turn.

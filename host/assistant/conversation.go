@@ -29,6 +29,10 @@ type conversation struct {
 
 	receiving sync.Mutex // one message at a time, so that they stay in order
 
+	// The session's own: since when a run of the turn that is tried again may
+	// have gone on, unheard.
+	lost time.Time
+
 	// Guarded by Manager.mu.
 	kept      []*record // not handed to an assistant, in order
 	phase     phase

@@ -17,10 +17,19 @@ const (
 	interrupted = "The assistant was interrupted while it was answering. Please ask again for what is missing."
 	gaveUp      = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
 	tookTooLong = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
+	outOfMemory = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
+	outOfRoom   = "The assistant ran out of memory. It is being started again."
+	notThere    = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
 )
 
 // maxBackoff bounds the wait before the next start of an assistant that breaks.
 const maxBackoff = 5 * time.Minute
+
+// awayBackoff bounds the wait for what runs assistants to come back.
+const awayBackoff = 30 * time.Second
+
+// errSentMeanwhile ends a second try before it starts.
+var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
 
 // sayTries is how often a word to the chat is tried to be kept.
 const sayTries = 3
@@ -47,7 +56,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		s.saveTurn()
 		return
 	}
-	s.broken(ctx, s.cause(err), sent, unread)
+	s.broken(ctx, err, sent, unread)
 }
 
 // sentSince says whether a second run of a turn that began then could send
@@ -72,6 +81,8 @@ func (m *Manager) sentSince(c *conversation, since time.Time) bool {
 
 func (s *session) cause(err error) string {
 	switch {
+	case s.fault != "" && errors.Is(err, container.ErrOutOfMemory):
+		return s.fault + "; " + err.Error()
 	case s.fault != "":
 		return s.fault
 	case err != nil:
@@ -80,14 +91,24 @@ func (s *session) cause(err error) string {
 	return "it ended without an output"
 }
 
+// nowhere says that a session did not start because nothing runs assistants.
+func (s *session) nowhere(err error) bool {
+	return s.child == nil && errors.Is(err, container.ErrAway)
+}
+
 // broken tells the chat and the operator of a turn that will have no output,
-// and has it tried again where that cannot repeat anything.
-func (s *session) broken(ctx context.Context, cause string, sent bool, unread []*record) {
-	c, m := s.c, s.m
-	again := !sent && !s.slow && s.turn.Attempt+1 < m.o.Attempts
+// and has it tried again where that cannot repeat anything. One that could not
+// be started because nothing runs assistants was no attempt.
+func (s *session) broken(ctx context.Context, err error, sent bool, unread []*record) {
+	c, m, cause := s.c, s.m, s.cause(err)
+	away := s.nowhere(err)
+	again := !sent && !s.slow && (away || s.turn.Attempt+1 < m.o.Attempts)
 	m.mu.Lock()
 	c.failures++
 	wait := backoff(m.o.Backoff, c.failures)
+	if away {
+		wait = min(wait, awayBackoff)
+	}
 	c.notBefore, c.lastErr = time.Now().Add(wait), cause
 	tell := !again || !c.told
 	c.told = c.told || again
@@ -96,13 +117,19 @@ func (s *session) broken(ctx context.Context, cause string, sent bool, unread []
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
 
 	if tell {
-		if err := m.tell(ctx, c, s.turn, s.words(again, sent)); err != nil && !again {
+		if m.tell(ctx, c, s.turn, s.words(err, again, sent)) != nil && !again {
 			return // turn and records stay on disk, and a later host tells
 		}
 	}
+	if again && errors.Is(err, container.ErrLost) {
+		c.lost = now().Add(time.Millisecond) // after the words above, which count as sent
+	}
 	attempt, records := s.turn.Attempt+1, s.turn.all()
+	if away {
+		attempt--
+	}
 	if !again {
-		attempt = 0
+		attempt, c.lost = 0, time.Time{}
 		if err := c.store.finish(records); err != nil {
 			s.log.Error("broken turn not cleared away", "error", err)
 		}
@@ -115,14 +142,21 @@ func (s *session) broken(ctx context.Context, cause string, sent bool, unread []
 	s.giveBack(append(records, unread...))
 }
 
-func (s *session) words(again, sent bool) string {
+func (s *session) words(err error, again, sent bool) string {
+	memory := errors.Is(err, container.ErrOutOfMemory)
 	switch {
+	case again && s.nowhere(err):
+		return notThere
+	case again && memory:
+		return outOfRoom
 	case again:
 		return tryingAgain
 	case s.slow:
 		return tookTooLong
 	case sent:
 		return interrupted
+	case memory:
+		return outOfMemory
 	}
 	return gaveUp
 }

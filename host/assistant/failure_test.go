@@ -202,7 +202,7 @@ func TestAnAnswerThatCannotBeKeptIsNotLost(t *testing.T) {
 func TestAnAssistantThatCannotBeStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.runtime.refuse = errors.New("no such image")
+		w.runtime.refuses(errors.New("no such image"))
 		w.run()
 		w.write("family", "1", "hello")
 		time.Sleep(time.Hour)

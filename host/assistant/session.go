@@ -70,9 +70,13 @@ func (s *session) run(ctx context.Context) {
 	s.m.mu.Unlock()
 	s.turn = newTurn(uuid.NewString(), attempt)
 	s.turn.add("", records)
+	if !s.c.lost.IsZero() {
+		s.turn.Started = s.c.lost
+	}
 
 	err := s.start(ctx, prompt(records, s.m.o.Location))
 	if err == nil {
+		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
 		err = s.converse(ctx)
 	}
@@ -80,6 +84,9 @@ func (s *session) run(ctx context.Context) {
 }
 
 func (s *session) start(ctx context.Context, prompt string) error {
+	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost) {
+		return errSentMeanwhile
+	}
 	s.c.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
 	if err := s.c.store.saveTurn(s.turn); err != nil {
 		return fmt.Errorf("note turn: %w", err)

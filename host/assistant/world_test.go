@@ -185,10 +185,20 @@ func check(t *testing.T, err error) {
 // testing/synctest.
 type stage struct {
 	started chan *actor
+	mu      sync.Mutex
 	refuse  error
 }
 
+// refuses has every further start fail with err, or succeed again.
+func (s *stage) refuses(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = err
+}
+
 func (s *stage) Start(_ context.Context, spec container.Spec) (container.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.refuse != nil {
 		return nil, s.refuse
 	}
