@@ -40,7 +40,7 @@ func TestNoEngineIsWaitedFor(t *testing.T) {
 		w.runtime.refuses(nil)
 		time.Sleep(31 * time.Second)
 		w.runtime.next().exit(errCrash) // the first of three tries
-		time.Sleep(time.Hour)
+		time.Sleep(6 * time.Minute)
 		a := w.runtime.next()
 		has(t, a.input.Prompt, "hello", "anybody?")
 		a.says("hi")
