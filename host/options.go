@@ -163,6 +163,11 @@ func (h *host) plan(g groups.Group) (assistant.Plan, error) {
 	for name, value := range a.Env {
 		plan.Secrets[name] = value.Reveal()
 	}
+	if h.layout.V1 && a.Runtime == "docker" {
+		// v1's agent-runner read secrets from the document at first, and later
+		// only what v1's host set in the environment.
+		maps.Copy(plan.Env, plan.Secrets)
+	}
 	if a.Runtime == "process" {
 		// A process has the workspace for its home; its conversations belong elsewhere.
 		plan.Env["LONGSHORE_AGENT_HOME"] = filepath.Dir(h.layout.Session(g.Folder))
