@@ -122,7 +122,7 @@ func listTools(b *testing.B, h *fakehost.Host, command ...string) time.Duration 
 		}
 	}
 	took := time.Since(began)
-	b.ReportMetric(peakMB(cmd.Process.Pid), "peak-MB") // what the last one held remains
+	b.ReportMetric(peakMiB(cmd.Process.Pid), "peak-MiB") // what the last one held remains
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {
 		b.Fatal(err)
@@ -130,9 +130,9 @@ func listTools(b *testing.B, h *fakehost.Host, command ...string) time.Duration 
 	return took
 }
 
-// peakMB is the most memory that a running process has held. The rusage of an
+// peakMiB is the most memory that a running process has held. The rusage of an
 // ended one would not do: it begins with what the parent held at the fork.
-func peakMB(pid int) float64 {
+func peakMiB(pid int) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0 // not Linux

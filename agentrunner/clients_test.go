@@ -99,7 +99,7 @@ func TestAnotherClientSeesProgressAndCancels(t *testing.T) {
 	h.Take(r.ID)
 	select {
 	case p := <-told:
-		if p.ProgressToken != "token-7" || p.Progress != 1024 || p.Total != 4096 || p.Message != "1 KB of 4 KB" {
+		if p.ProgressToken != "token-7" || p.Progress != 1024 || p.Total != 4096 || p.Message != "1 KiB of 4 KiB" {
 			t.Errorf("progress %+v", p)
 		}
 	case <-time.After(20 * time.Second):

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func newQueue(e *env) *cobra.Command {
@@ -123,7 +124,7 @@ func (e *env) listQueue(items []operator.Item) error {
 	}
 	t := e.table("ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET")
 	for _, i := range items {
-		t.row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), bytesText(i.Bytes), strconv.Itoa(i.Attempts), ago(i.Created), cut(i.Message, 60))
+		t.row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), ago(i.Created), cut(i.Message, 60))
 	}
 	return t.flush()
 }
@@ -194,7 +195,7 @@ func (e *env) printPart(n int, p operator.Part) error {
 	t := e.table()
 	t.row("part "+strconv.Itoa(n+1), p.Kind)
 	if p.Name != "" {
-		t.row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, bytesText(p.Bytes)))
+		t.row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
 		t.row("  sha256", p.SHA256)
 	}
 	if p.Text != "" {
@@ -206,7 +207,7 @@ func (e *env) printPart(n int, p operator.Part) error {
 		t.row("  platform's id", p.PlatformID)
 	}
 	if p.Sent > 0 {
-		t.row("  on its way", bytesText(p.Sent)+" of "+bytesText(p.Bytes))
+		t.row("  on its way", media.Size(p.Sent)+" of "+media.Size(p.Bytes))
 	}
 	if p.Code != "" {
 		t.row("  code", p.Code)

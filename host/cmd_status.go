@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func newStatus(e *env) *cobra.Command {
@@ -38,7 +38,7 @@ func (e *env) printStatus(s operator.Status) error {
 	} else {
 		e.say("no host is running")
 	}
-	e.say("state in %s, %s of %s free", s.State, humanize.IBytes(s.Disk.Free), humanize.IBytes(s.Disk.Total))
+	e.say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
 	if err := e.printChannels(s); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (e *env) printStatus(s operator.Status) error {
 		if g.Main {
 			name += " (main)"
 		}
-		t.row(g.Folder, name, g.Chat, strconv.Itoa(g.Pending), bytesText(g.Bytes), ago(g.Oldest), strconv.Itoa(g.Waiting))
+		t.row(g.Folder, name, g.Chat, strconv.Itoa(g.Pending), media.Size(g.Bytes), ago(g.Oldest), strconv.Itoa(g.Waiting))
 	}
 	if err := t.flush(); err != nil {
 		return err

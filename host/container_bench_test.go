@@ -16,17 +16,17 @@ func BenchmarkIdleContainers(b *testing.B) {
 	const many, settle = 100, 5 * time.Second
 	var ours, floor float64
 	for b.Loop() {
-		floor = residentMB(b, 1, settle)
-		ours = residentMB(b, many, settle)
+		floor = residentMiB(b, 1, settle)
+		ours = residentMiB(b, many, settle)
 	}
-	b.ReportMetric(ours, "MB")
-	b.ReportMetric(floor, "one-MB")
+	b.ReportMetric(ours, "MiB")
+	b.ReportMetric(floor, "one-MiB")
 	b.ReportMetric(ours/floor, "x-one")
-	b.ReportMetric((ours-floor)*1024/(many-1), "KB/group")
+	b.ReportMetric((ours-floor)*1024/(many-1), "KiB/group")
 }
 
-// residentMB serves n groups and returns what the process holds in memory.
-func residentMB(b *testing.B, n int, settle time.Duration) float64 {
+// residentMiB serves n groups and returns what the process holds in memory.
+func residentMiB(b *testing.B, n int, settle time.Duration) float64 {
 	b.Helper()
 	h := newBoxes(b, n)
 	cmd, log := h.serve()

@@ -193,7 +193,7 @@ func BenchmarkIdle(b *testing.B) {
 			b.ReportMetric(float64(ours)/1e6, "cpu-ms/min")
 			b.ReportMetric(float64(floor)/1e6, "poller-ms/min")
 			b.ReportMetric(float64(ours)/float64(floor), "x-poller")
-			b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024/float64(many), "KB/group")
+			b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024/float64(many), "KiB/group")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

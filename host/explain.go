@@ -9,6 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // explain says of each decision about a file how it would go. Nothing is
@@ -137,7 +138,7 @@ func (d *decisions) tell(found bridge.Finding, caption string, err error) {
 		return
 	}
 	limit := found.Limits.Kinds[info.Kind]
-	d.good("limit", "%s of at most %s for a %s", bytesText(info.Size), bytesText(limit.Bytes), info.Kind)
+	d.good("limit", "%s of at most %s for a %s", media.Size(info.Size), media.Size(limit.Bytes), info.Kind)
 	d.good("caption", "%s", captionWords(limit.Caption, caption))
 }
 

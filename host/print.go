@@ -92,8 +92,6 @@ func cut(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
-
 // ago says how long ago t was; nothing where it never was.
 func ago(t time.Time) string {
 	if t.IsZero() {

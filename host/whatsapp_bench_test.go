@@ -20,7 +20,7 @@ import (
 // with the file downloaded and decrypted. The floor is the same file sent by a
 // whatsmeow client by itself, to the same member over the same server.
 func BenchmarkCallToMember(b *testing.B) {
-	for _, size := range []int{1 << 10, media.MB, 100 * media.MB} {
+	for _, size := range []int{1 << 10, media.MiB, 100 * media.MiB} {
 		b.Run(strings.ReplaceAll(media.Size(int64(size)), " ", ""), func(b *testing.B) {
 			h := harbourWith(b, "{rate: {per_minute: 60000, burst: 10000}, account: {per_minute: 60000, burst: 10000}}", "rate: {per_minute: 60000, burst: 10000}")
 			h.link()

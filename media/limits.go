@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// MB is the megabyte in which limits are counted and sizes are printed: 2^20
-// bytes. Platforms differ in what they mean by the word; an operator's "16 MB"
-// is taken in the reading that lets a file through.
-const MB = 1 << 20
+// MiB is the unit of the limits: 2^20 bytes. Where a platform says "16 MB" and
+// not which megabyte it means, its limit here is 16 MiB, the reading that lets
+// a file through.
+const MiB = 1 << 20
 
 // Limit is what a channel takes of one kind.
 type Limit struct {
@@ -35,12 +35,12 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Kinds: map[Kind]Limit{
-			Image:    {Bytes: 16 * MB, Caption: 1024},
-			Video:    {Bytes: 64 * MB, Caption: 1024},
-			Audio:    {Bytes: 16 * MB},
-			Voice:    {Bytes: 16 * MB},
-			Sticker:  {Bytes: MB / 2},
-			Document: {Bytes: 100 * MB, Caption: 1024},
+			Image:    {Bytes: 16 * MiB, Caption: 1024},
+			Video:    {Bytes: 64 * MiB, Caption: 1024},
+			Audio:    {Bytes: 16 * MiB},
+			Voice:    {Bytes: 16 * MiB},
+			Sticker:  {Bytes: MiB / 2},
+			Document: {Bytes: 100 * MiB, Caption: 1024},
 		},
 		Text: 4096,
 	}
@@ -150,14 +150,15 @@ func plural(k Kind) string {
 	return string(k) // video, audio
 }
 
-// Size prints a number of bytes for people: "17 bytes", "3.4 KB", "71 MB", in
-// steps of 1024.
+// Size prints a number of bytes for people, in steps of 1024: "17 bytes",
+// "3.4 KiB", "71 MiB". All words of Longshore take their sizes from here, so
+// that a number from a message means the same in longshore.yaml.
 func Size(n int64) string {
 	if n < 1024 {
 		return exact(n)
 	}
 	value, unit := float64(n)/1024, 0
-	units := [...]string{"KB", "MB", "GB", "TB", "PB", "EB"}
+	units := [...]string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	for value >= 1023.95 && unit < len(units)-1 {
 		value, unit = value/1024, unit+1
 	}

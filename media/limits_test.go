@@ -29,7 +29,7 @@ func TestLimitsAtBelowAndAbove(t *testing.T) {
 		}
 		for _, size := range []int64{limit + 1, limit * 3} {
 			message, _ := wantRefusal(t, limits.Check("whatsapp", media.Info{Name: "f", Kind: kind, Size: size}), "file_too_large")
-			if strings.Count(message, "MB")+strings.Count(message, "KB")+strings.Count(message, "bytes") != 2 || !strings.Contains(message, "whatsapp") {
+			if strings.Count(message, "MiB")+strings.Count(message, "KiB")+strings.Count(message, "bytes") != 2 || !strings.Contains(message, "whatsapp") {
 				t.Errorf("%q does not name size, limit and channel", message)
 			}
 		}
@@ -37,7 +37,7 @@ func TestLimitsAtBelowAndAbove(t *testing.T) {
 }
 
 func TestALimitErrorNamesSizeLimitAndRemedy(t *testing.T) {
-	onlyImages := media.Limits{Kinds: map[media.Kind]media.Limit{media.Image: {Bytes: media.MB}}}
+	onlyImages := media.Limits{Kinds: map[media.Kind]media.Limit{media.Image: {Bytes: media.MiB}}}
 	noStickers := media.DefaultLimits().Tighten(map[string]int64{"sticker": 0})
 	for _, tt := range []struct {
 		limits             media.Limits
@@ -45,22 +45,22 @@ func TestALimitErrorNamesSizeLimitAndRemedy(t *testing.T) {
 		size               int64
 		code, words, hints string
 	}{
-		{media.DefaultLimits(), media.Video, 71 * media.MB, "file_too_large",
-			"report.mp4 is 71 MB; whatsapp takes video up to 64 MB", "send it as a document (as: document), or make it smaller"},
-		{media.DefaultLimits(), media.Video, 64*media.MB + 1, "file_too_large",
+		{media.DefaultLimits(), media.Video, 71 * media.MiB, "file_too_large",
+			"report.mp4 is 71 MiB; whatsapp takes video up to 64 MiB", "send it as a document (as: document), or make it smaller"},
+		{media.DefaultLimits(), media.Video, 64*media.MiB + 1, "file_too_large",
 			"report.mp4 is 67,108,865 bytes; whatsapp takes video up to 67,108,864 bytes", "send it as a document (as: document), or make it smaller"},
-		{media.DefaultLimits(), media.Video, 101 * media.MB, "file_too_large",
-			"report.mp4 is 101 MB; whatsapp takes video up to 64 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
-		{media.DefaultLimits(), media.Document, 2048 * media.MB, "file_too_large",
-			"report.mp4 is 2 GB; whatsapp takes documents up to 100 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+		{media.DefaultLimits(), media.Video, 101 * media.MiB, "file_too_large",
+			"report.mp4 is 101 MiB; whatsapp takes video up to 64 MiB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+		{media.DefaultLimits(), media.Document, 2048 * media.MiB, "file_too_large",
+			"report.mp4 is 2 GiB; whatsapp takes documents up to 100 MiB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
 		{noStickers, media.Sticker, 10, "kind_not_taken",
 			"report.mp4 cannot go to whatsapp, which takes no stickers", "send it as a document (as: document)"},
-		{noStickers, media.Sticker, 300 * media.MB, "kind_not_taken",
-			"report.mp4 cannot go to whatsapp, which takes no stickers", "make it smaller than 100 MB and send it as a document (as: document)"},
+		{noStickers, media.Sticker, 300 * media.MiB, "kind_not_taken",
+			"report.mp4 cannot go to whatsapp, which takes no stickers", "make it smaller than 100 MiB and send it as a document (as: document)"},
 		{onlyImages, media.Document, 10, "kind_not_taken",
 			"report.mp4 cannot go to whatsapp, which takes no documents", "say in a message what it holds; this chat takes no such files"},
-		{onlyImages, media.Image, 2 * media.MB, "file_too_large",
-			"report.mp4 is 2 MB; whatsapp takes images up to 1 MB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
+		{onlyImages, media.Image, 2 * media.MiB, "file_too_large",
+			"report.mp4 is 2 MiB; whatsapp takes images up to 1 MiB", "make it smaller (compress it, lower its quality), or split it and send the parts"},
 	} {
 		err := tt.limits.Check("whatsapp", media.Info{Name: "report.mp4", Kind: tt.kind, Size: tt.size})
 		message, hint := wantRefusal(t, err, tt.code)
@@ -93,8 +93,8 @@ func TestTightenOnlyTightens(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 bytes", 1: "1 byte", 1023: "1,023 bytes", 1024: "1 KB", 1500: "1.5 KB", 10 << 10: "10 KB", 1<<20 - 1: "1 MB",
-		71 << 20: "71 MB", 100 << 20: "100 MB", 3 << 30: "3 GB", 1 << 50: "1 PB", 1<<63 - 1: "8 EB",
+		0: "0 bytes", 1: "1 byte", 1023: "1,023 bytes", 1024: "1 KiB", 1500: "1.5 KiB", 10 << 10: "10 KiB", 1<<20 - 1: "1 MiB",
+		71 << 20: "71 MiB", 100 << 20: "100 MiB", 3 << 30: "3 GiB", 1 << 50: "1 PiB", 1<<63 - 1: "8 EiB",
 	} {
 		if got := media.Size(n); got != want {
 			t.Errorf("Size(%d) = %q, want %q", n, got, want)
@@ -105,7 +105,7 @@ func TestSize(t *testing.T) {
 func ExampleLimits_Check() {
 	err := media.DefaultLimits().Check("whatsapp", media.Info{Name: "report.mp4", Kind: media.Video, Size: 71 << 20})
 	fmt.Println(err)
-	// Output: report.mp4 is 71 MB; whatsapp takes video up to 64 MB
+	// Output: report.mp4 is 71 MiB; whatsapp takes video up to 64 MiB
 }
 
 func TestALargePictureGoesAsADocumentWhereTheChannelLikesThat(t *testing.T) {

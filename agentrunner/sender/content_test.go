@@ -29,7 +29,7 @@ func TestContentIsDecodedStrictly(t *testing.T) {
 		"URL alphabet":               {"_-8=", "a.pdf", "standard base64"},
 		"garbage":                    {"JVBE*i0x", "a.pdf", "at character 5"},
 		"too large":                  {strings.Repeat("A", 28<<20), "a.pdf", "a call may carry"},
-		"over the limit of its kind": {strings.Repeat("A", 6<<20), "a.pdf", "documents up to 4 MB"},
+		"over the limit of its kind": {strings.Repeat("A", 6<<20), "a.pdf", "documents up to 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := s.SendContent(t.Context(), test.content, sender.File{Name: test.name}, sender.Options{})

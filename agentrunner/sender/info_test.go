@@ -32,7 +32,7 @@ func TestInfoSaysWhatIsTheMatter(t *testing.T) {
 	h := fakehost.New(t, nil)
 	s := newSender(t, h, nil)
 	if info := s.Info("1.0"); !info.Working || !info.Connected ||
-		!strings.HasPrefix(info.Summary, "Working: this group's chat is web:family on web, which is connected. Largest files: audio 1 MB, document 4 MB") {
+		!strings.HasPrefix(info.Summary, "Working: this group's chat is web:family on web, which is connected. Largest files: audio 1 MiB, document 4 MiB") {
 		t.Errorf("connected: %+v", info)
 	}
 	down := fakehost.Context()

@@ -29,7 +29,7 @@ func TestCallAnswersInTimeWithTheTrueState(t *testing.T) {
 		})
 		s := newSender(t, h, func(c *sender.Config) { c.Wait = time.Second })
 		report, err := s.SendText(t.Context(), "hello", sender.Options{})
-		if err != nil || !strings.Contains(report.Summary, "Still on its way after 1s: the text (1,000 bytes of 3.9 KB).") ||
+		if err != nil || !strings.Contains(report.Summary, "Still on its way after 1s: the text (1,000 bytes of 3.9 KiB).") ||
 			!strings.Contains(report.Summary, "do not send it again") || !strings.Contains(report.Summary, report.ID) {
 			t.Fatalf("report %+v, error %v", report, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// what names the parts: "report.pdf (1.2 MB, document)", "the text", "3 files: …".
+// what names the parts: "report.pdf (1.2 MiB, document)", "the text", "3 files: …".
 func (r Report) what() string {
 	switch len(r.Files) {
 	case 0:

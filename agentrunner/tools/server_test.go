@@ -256,7 +256,7 @@ func TestProgressIsToldWhileBytesAreOnTheirWay(t *testing.T) {
 	h.Take(r.ID)
 	select {
 	case fields := <-told:
-		if fields["progressToken"] != "token-7" || fields["message"] != "1,000 bytes of 3.9 KB" {
+		if fields["progressToken"] != "token-7" || fields["message"] != "1,000 bytes of 3.9 KiB" {
 			t.Errorf("progress %v", fields)
 		}
 	case <-time.After(20 * time.Second):

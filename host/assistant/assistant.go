@@ -44,6 +44,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Options says what a Manager works with. Layout, Groups, Runtime, Say and
@@ -79,7 +80,7 @@ type Options struct {
 	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
 	Attempts    int           // how often a turn that broke is tried in all; 0: 3
 	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
-	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MB
+	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
 	Context     int           // messages kept that did not call the assistant; 0: 50
 	Location    *time.Location
 	Log         *slog.Logger
@@ -103,7 +104,7 @@ func (o Options) withDefaults() Options {
 	o.CloseGrace = or(o.CloseGrace, 30*time.Second)
 	o.Attempts = or(o.Attempts, 3)
 	o.Backoff = or(o.Backoff, 2*time.Second)
-	o.MaxFile = or(o.MaxFile, 100_000_000)
+	o.MaxFile = or(o.MaxFile, 100*media.MiB)
 	o.Context = or(o.Context, 50)
 	if o.Location == nil {
 		o.Location = time.UTC

@@ -14,10 +14,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Where members' files lie in the workspace, and how many of one message.
@@ -75,7 +74,7 @@ func reason(err error) string {
 
 // keepFile writes one file under a name that nothing had, and returns it.
 func keepFile(ctx context.Context, workspace, name string, limit int64, a channel.Attachment) (stored string, size int64, err error) {
-	tooLarge := missing(fmt.Sprintf("files may have up to %s", humanize.Bytes(uint64(limit))))
+	tooLarge := missing(fmt.Sprintf("files may have up to %s", media.Size(limit)))
 	if a.Size > limit {
 		return "", 0, tooLarge
 	}

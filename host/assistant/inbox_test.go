@@ -188,8 +188,8 @@ func TestAFileThatCannotBeKeptIsNamedWithTheReason(t *testing.T) {
 		a    channel.Attachment
 		want string
 	}{
-		"too large":               {attachment("a.txt", strings.Repeat("x", 101)), "files may have up to 100 B"},
-		"larger than it says":     {lying, "files may have up to 100 B"},
+		"too large":               {attachment("a.txt", strings.Repeat("x", 101)), "files may have up to 100 bytes"},
+		"larger than it says":     {lying, "files may have up to 100 bytes"},
 		"breaks off":              {broken, "the host could not keep it; ask the member to send it again"},
 		"dropped by the platform": {gone, "the platform did not hand over its content; ask the member to send it again"},
 		"without content":         {channel.Attachment{}, "the platform brought no content with it"},

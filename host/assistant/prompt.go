@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // The bounds of a prompt, in bytes of text before escaping.
@@ -116,7 +116,7 @@ func bytesOf(n int64) string {
 	if n < 0 {
 		return ""
 	}
-	return humanize.Bytes(uint64(n))
+	return media.Size(n)
 }
 
 func stamp(t time.Time, zone *time.Location) string {

@@ -24,7 +24,7 @@ func TestPromptHasV1sForm(t *testing.T) {
 		{Kind: noticeKind, Text: "report.pdf was not delivered", Time: noon},
 		{Kind: contextKind, ID: "A1", From: "Ann", Text: "look", Time: noon, Files: []file{
 			{Name: "r.pdf", Kind: "document", MIME: "application/pdf", Size: 71_000, Path: "/workspace/group/inbox/r.pdf"},
-			{Name: "v.mov", Kind: "video", Size: 5e9, Missing: "files may have up to 100 MB"},
+			{Name: "v.mov", Kind: "video", Size: 5e9, Missing: "files may have up to 100 MiB"},
 		}},
 		{Kind: callKind, ID: "A2", From: "Bob", Text: "@Andy what is it?", Time: noon, Quote: &channel.Quote{ID: "A1", From: "Ann", Text: "look"}},
 	}, berlin)
@@ -32,8 +32,8 @@ func TestPromptHasV1sForm(t *testing.T) {
 <notice time="Mar 1, 2026, 1:00 PM">report.pdf was not delivered</notice>
 <messages>
 <message id="A1" sender="Ann" time="Mar 1, 2026, 1:00 PM">look
-<attachment path="/workspace/group/inbox/r.pdf" name="r.pdf" kind="document" mime="application/pdf" size="71 kB" />
-<attachment name="v.mov" kind="video" size="5.0 GB" not_stored="files may have up to 100 MB" />
+<attachment path="/workspace/group/inbox/r.pdf" name="r.pdf" kind="document" mime="application/pdf" size="69 KiB" />
+<attachment name="v.mov" kind="video" size="4.7 GiB" not_stored="files may have up to 100 MiB" />
 </message>
 <message id="A2" sender="Bob" time="Mar 1, 2026, 1:00 PM" reply_to="A1"><quoted_message from="Ann">look</quoted_message>@Andy what is it?</message>
 </messages>`

@@ -214,7 +214,7 @@ func TestFilesAreNamedInThePrompt(t *testing.T) {
 			file("../a.txt", "short"), file("b.txt", "much too long"),
 		}}))
 		a := w.runtime.next()
-		has(t, a.input.Prompt, `path="/workspace/group/inbox/_a.txt"`, `name="b.txt" kind="document" size="13 B" not_stored="files may have up to 10 B"`)
+		has(t, a.input.Prompt, `path="/workspace/group/inbox/_a.txt"`, `name="b.txt" kind="document" size="13 bytes" not_stored="files may have up to 10 bytes"`)
 		if content, _ := os.ReadFile(filepath.Join(a.spec.WorkDir, "inbox", "_a.txt")); string(content) != "short" {
 			t.Errorf("the file holds %q", content)
 		}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dustin/go-humanize"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Free space below which the doctor speaks up, in bytes. The outbox itself
@@ -94,7 +94,7 @@ func (d Doctor) disk(context.Context, hosting) []Finding {
 		return found("disk", Warning, "the file system cannot be asked: "+err.Error(), "")
 	}
 	var all []Finding
-	left := humanize.IBytes(fsys.free) + " free"
+	left := media.Size(int64(fsys.free)) + " free"
 	switch {
 	case fsys.free < noSpace:
 		all = append(all, found("disk", Fault, left+": new files will not be accepted", "make room on the file system of the state directory")...)

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dustin/go-humanize"
+	"github.com/longshore-bridge/longshore/media"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -52,7 +52,7 @@ func (d *Desk) healthy(ctx context.Context) error {
 	}
 	if disk := DiskOf(d.Layout.State); disk.Total > 0 && disk.Free < noSpace {
 		return &Error{
-			Code: CodeUnwell, Message: fmt.Sprintf("%s of disk are free", humanize.IBytes(disk.Free)),
+			Code: CodeUnwell, Message: fmt.Sprintf("%s of disk are free", media.Size(int64(disk.Free))),
 			Hint: "make room on the file system of the state directory",
 		}
 	}

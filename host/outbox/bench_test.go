@@ -100,7 +100,7 @@ func BenchmarkSpoolCopy(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, hash := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%dMB/floor-hash=%v", size>>20, hash), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%dMiB/floor-hash=%v", size>>20, hash), func(b *testing.B) {
 				o := open(b, outbox.Options{})
 				f, err := os.Open(src)
 				if err != nil {

@@ -3,7 +3,7 @@ package outbox
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Load is a number of messages and the bytes of their files.
@@ -41,7 +41,7 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 		return &FullError{
 			Code: "over_quota",
 			Message: fmt.Sprintf("%s of this group's files are still waiting to be sent, at most %s may",
-				humanize.IBytes(uint64(ahead.Bytes)), humanize.IBytes(uint64(o.opts.QuotaBytes))),
+				media.Size(ahead.Bytes), media.Size(o.opts.QuotaBytes)),
 			Hint: "it is taken by itself once earlier ones are sent; do not call again",
 		}
 	}

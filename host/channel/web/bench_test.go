@@ -22,7 +22,7 @@ import (
 // floor a Send hashes what it has stored, renames it, and makes its directory
 // and its row durable.
 func BenchmarkSend(b *testing.B) {
-	for name, size := range map[string]int64{"1KB": 1 << 10, "1MB": 1 << 20, "100MB": 100 << 20} {
+	for name, size := range map[string]int64{"1KiB": 1 << 10, "1MiB": 1 << 20, "100MiB": 100 << 20} {
 		b.Run(name, func(b *testing.B) { benchmarkSend(b, size) })
 	}
 }
@@ -54,7 +54,7 @@ func benchmarkSend(b *testing.B, size int64) {
 	b.ReportMetric(float64(sent.Microseconds())/float64(b.N), "us/send")
 	b.ReportMetric(float64(floor.Microseconds())/float64(b.N), "us/floor")
 	b.ReportMetric(float64(sent)/float64(floor), "x-floor")
-	b.ReportMetric(float64(memory())/(1<<20), "peak-MB")
+	b.ReportMetric(float64(memory())/(1<<20), "peak-MiB")
 }
 
 func source(b *testing.B, path string, size int64) *channel.File {

@@ -193,7 +193,7 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	p.Wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MB · Zip archive"`)
+	p.Wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MiB · Zip archive"`)
 	s.send(channel.Message{File: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360)), Text: "And the chart"})
 	p.Wait(`document.querySelector("#messages .shot img").naturalWidth === 640`)
 	p.Shot("arrived.png")

@@ -29,13 +29,13 @@ func benchWorld(b *testing.B) *world {
 	return w
 }
 
-var sizes = map[string]int64{"1KB": 1 << 10, "1MB": 1 << 20, "100MB": 100 << 20}
+var sizes = map[string]int64{"1KiB": 1 << 10, "1MiB": 1 << 20, "100MiB": 100 << 20}
 
 // BenchmarkSend is a file from Send to WhatsApp's acknowledgement, beside the
 // library alone doing the same: ns/op of "channel" over that of "library" is
 // what the channel adds.
 func BenchmarkSend(b *testing.B) {
-	for _, name := range []string{"1KB", "1MB", "100MB"} {
+	for _, name := range []string{"1KiB", "1MiB", "100MiB"} {
 		w := benchWorld(b)
 		m, err := fileOnDisk(noiseFile(b, sizes[name]))
 		if err != nil {
@@ -69,7 +69,7 @@ func BenchmarkSend(b *testing.B) {
 // BenchmarkToMember is a file from Send until a member's client holds its
 // bytes, hash checked.
 func BenchmarkToMember(b *testing.B) {
-	for _, name := range []string{"1KB", "1MB", "100MB"} {
+	for _, name := range []string{"1KiB", "1MiB", "100MiB"} {
 		b.Run(name, func(b *testing.B) {
 			w := benchWorld(b)
 			m, err := fileOnDisk(noiseFile(b, sizes[name]))
@@ -88,7 +88,7 @@ func BenchmarkToMember(b *testing.B) {
 	}
 }
 
-// BenchmarkUploadCPU compares the CPU time of a send of 100 MB with that of the
+// BenchmarkUploadCPU compares the CPU time of a send of 100 MiB with that of the
 // cryptography it cannot do without: AES-256-CBC, an HMAC over the ciphertext,
 // a SHA-256 over the plaintext and one over the ciphertext. The send's time
 // holds the loopback server's own work: hashing the body once more.

@@ -141,12 +141,12 @@ func New(opts Options) (*WhatsApp, error) {
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: 16 * media.MB, Caption: 1024},
-			media.Video:    {Bytes: 64 * media.MB, Caption: 1024},
-			media.Audio:    {Bytes: 16 * media.MB},
-			media.Voice:    {Bytes: 16 * media.MB},
-			media.Sticker:  {Bytes: media.MB},
-			media.Document: {Bytes: 100 * media.MB, Caption: 1024},
+			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024},
+			media.Audio:    {Bytes: 16 * media.MiB},
+			media.Voice:    {Bytes: 16 * media.MiB},
+			media.Sticker:  {Bytes: media.MiB},
+			media.Document: {Bytes: 100 * media.MiB, Caption: 1024},
 		},
 		Text:            65536,
 		LargeAsDocument: true,

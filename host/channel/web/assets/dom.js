@@ -27,7 +27,7 @@ export function icon(name) {
 
 export function size(bytes) {
   if (bytes < 1024) return bytes + (bytes === 1 ? " byte" : " bytes");
-  const units = ["KB", "MB", "GB", "TB"];
+  const units = ["KiB", "MiB", "GiB", "TiB"];
   let i = -1;
   do { bytes /= 1024; i++; } while (bytes >= 1023.95 && i < units.length - 1);
   return (bytes < 9.95 ? bytes.toFixed(1).replace(".0", "") : Math.round(bytes)) + " " + units[i];
