@@ -49,6 +49,12 @@ func newBoxes(t testing.TB, n int) *boxes {
 func newBoxesOf(t testing.TB, n int, assistant string) *boxes {
 	t.Helper()
 	_, engine := containertest.Engine(t)
+	return newBoxesOn(t, engine, n, assistant)
+}
+
+// newBoxesOn is newBoxesOf on the engine that listens there.
+func newBoxesOn(t testing.TB, engine string, n int, assistant string) *boxes {
+	t.Helper()
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -142,6 +142,7 @@ func (h *host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.spool.Run(ctx) })
 	g.Go(func() error { return h.assistants.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
+	g.Go(func() error { return h.sweep(ctx) })
 	desk := h.desk(true)
 	health := desk.Health()
 	control := operator.Server{Dir: operator.ControlDir(h.layout), Control: desk, Health: health, Log: h.opts.log}

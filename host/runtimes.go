@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/container"
 	"github.com/longshore-bridge/longshore/host/container/docker"
@@ -88,6 +89,26 @@ func (h *host) reap(ctx context.Context) {
 	}
 	if err != nil { // the group's next start tries again
 		h.opts.log.Error("containers of an earlier host", "error", err)
+	}
+}
+
+// sweepEvery is how often containers are looked after that an engine which
+// went away could not remove. A start does, too.
+const sweepEvery = time.Minute
+
+func (h *host) sweep(ctx context.Context) error {
+	if h.runtimes.engine == nil {
+		return nil
+	}
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			h.runtimes.engine.Sweep(ctx)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/host/container/docker"
@@ -188,8 +189,8 @@ func (p *Private) Base() string {
 	return baseName
 }
 
-// Runner returns the name of an image that holds this tree's agentrunner and
-// nothing else, which is enough for the sample agent.
+// Runner returns the name of an image with a small Debian and this tree's
+// agentrunner in it.
 func (p *Private) Runner() string {
 	p.t.Helper()
 	path := Runner(p.t)
@@ -198,18 +199,29 @@ func (p *Private) Runner() string {
 	if _, err := api.ImageInspect(p.t.Context(), name); err == nil {
 		return name
 	}
-	packed, pack := io.Pipe()
-	go func() { pack.CloseWithError(packRunner(pack, path)) }()
-	said, err := api.ImageImport(p.t.Context(), client.ImageImportSource{Source: packed, SourceName: "-"}, name,
-		client.ImageImportOptions{Changes: []string{`ENTRYPOINT ["/agentrunner"]`, `CMD ["run"]`}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer said.Close()
-	if _, err := io.Copy(io.Discard, said); err != nil {
-		p.t.Fatal(err)
+	if err := p.putRunner(api, p.Base(), path, name); err != nil {
+		p.t.Fatalf("make an image with agentrunner: %v", err)
 	}
 	return name
+}
+
+// putRunner makes the image called name out of base and the program at path.
+func (p *Private) putRunner(api *client.Client, base, path, name string) error {
+	ctx := p.t.Context()
+	made, err := api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: &container.Config{
+		Image: base, Entrypoint: []string{"agentrunner"}, Cmd: []string{"run"},
+	}})
+	if err != nil {
+		return err
+	}
+	defer api.ContainerRemove(ctx, made.ID, client.ContainerRemoveOptions{})
+	packed, pack := io.Pipe()
+	go func() { pack.CloseWithError(packRunner(pack, path)) }()
+	if _, err := api.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: "/usr/local/bin", Content: packed}); err != nil {
+		return err
+	}
+	_, err = api.ContainerCommit(ctx, made.ID, client.ContainerCommitOptions{Reference: name})
+	return err
 }
 
 func packRunner(to io.Writer, path string) error {
