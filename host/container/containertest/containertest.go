@@ -12,6 +12,7 @@
 //	  base.tar      a Debian by debootstrap
 //	  engine/       the engine's data: the images of earlier runs
 //	  dockerd.pid   the engine of the process that holds the lock
+//	  podman…       the same for Podman, which tests have by [OnPodman]
 //
 // A test that cannot have an engine is skipped, or fails when
 // LONGSHORE_TEST_ALL is set.
@@ -79,9 +80,11 @@ func unavailable(t testing.TB, err error) {
 }
 
 func (w *world) find() (err error) {
-	w.engine, err = connect(nil)
 	var none *docker.NoEngineError
-	if errors.As(err, &none) {
+	if !podmanWanted() {
+		w.engine, err = connect(nil)
+	}
+	if podmanWanted() || errors.As(err, &none) {
 		if w.own, err = startDaemon(); err != nil { // it waits for the engine of another test process
 			return err
 		}

@@ -22,10 +22,34 @@ const lockWait = 15 * time.Minute
 
 // daemon is an engine of this process's own.
 type daemon struct {
+	kind   kind
 	lock   *os.File
 	run    string // a short path, because a socket's may not be long
+	data   string // what it keeps
 	pid    int
 	exited chan struct{}
+}
+
+// kind is one sort of engine.
+type kind struct {
+	program string
+	from    string // the package that has it
+	data    string // below the cache
+	lock    string
+	args    func(*daemon) []string
+	clear   func(*daemon) error // before the start, may be nil
+	end     func(*daemon)       // before the end, may be nil
+}
+
+// dockerd is Debian's Docker.
+var dockerd = kind{ //nolint:gochecknoglobals // a constant
+	program: "dockerd", from: "docker.io", data: "engine", lock: "lock",
+	args: func(d *daemon) []string {
+		return []string{
+			"--data-root", d.data, "--exec-root", filepath.Join(d.run, "x"), "-H", d.host(), "-p", filepath.Join(d.run, "pid"),
+			"--bridge=none", "--iptables=false", "--ip6tables=false",
+		}
+	},
 }
 
 // cacheDir is where what takes long is kept.
@@ -42,36 +66,60 @@ func cacheDir() (string, error) {
 }
 
 func startDaemon() (*daemon, error) {
+	if podmanWanted() {
+		return podman.start()
+	}
+	return dockerd.start()
+}
+
+// start starts an engine, when no other test process has one of its kind.
+func (k kind) start() (*daemon, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("none answers, and only root can start one")
 	}
-	path, err := exec.LookPath("dockerd")
+	path, err := exec.LookPath(k.program)
 	if err != nil {
-		return nil, errors.New("none answers, and there is no dockerd to start; install docker.io")
+		return nil, fmt.Errorf("none answers, and there is no %s to start; install %s", k.program, k.from)
 	}
 	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{exited: make(chan struct{})}
-	if d.lock, err = lockFile(filepath.Join(cache, "lock")); err != nil {
+	d := &daemon{kind: k, data: filepath.Join(cache, k.data), exited: make(chan struct{})}
+	if d.lock, err = lockFile(filepath.Join(cache, k.lock)); err != nil {
 		return nil, err
 	}
-	pidFile := filepath.Join(cache, "dockerd.pid")
-	if err := endLeft(pidFile, cache); err != nil {
+	pidFile := filepath.Join(cache, k.program+".pid")
+	if err := endLeft(pidFile, d.data); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
 	if d.run, err = os.MkdirTemp("", "lse"); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
-	log, err := os.Create(filepath.Join(cache, "dockerd.log"))
-	if err != nil {
+	if err := d.spawn(path, filepath.Join(cache, k.program+".log")); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
+	if err := errors.Join(os.WriteFile(pidFile, []byte(strconv.Itoa(d.pid)), 0o644), d.ready()); err != nil {
+		d.stop()
+		return nil, fmt.Errorf("%w; see %s.log in %s", err, k.program, cache)
+	}
+	return d, nil
+}
+
+// spawn starts the engine's program.
+func (d *daemon) spawn(path, logFile string) error {
+	if d.kind.clear != nil {
+		if err := d.kind.clear(d); err != nil {
+			return err
+		}
+	}
+	log, err := os.Create(logFile)
+	if err != nil {
+		return err
+	}
 	defer log.Close()
-	cmd := exec.Command(path,
-		"--data-root", filepath.Join(cache, "engine"), "--exec-root", filepath.Join(d.run, "x"), "-H", d.host(), "-p", pidFile,
-		"--bridge=none", "--iptables=false", "--ip6tables=false")
+	cmd := exec.Command(path, d.kind.args(d)...)
+	cmd.Dir = d.run
 	cmd.Stdout, cmd.Stderr = log, log
 	// It goes with this process, also when that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -87,14 +135,10 @@ func startDaemon() (*daemon, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, errors.Join(err, d.lock.Close())
+		return err
 	}
 	d.pid = cmd.Process.Pid
-	if err := d.ready(); err != nil {
-		d.stop()
-		return nil, fmt.Errorf("%w; see %s", err, log.Name())
-	}
-	return d, nil
+	return nil
 }
 
 func (d *daemon) host() string { return "unix://" + filepath.Join(d.run, "s") }
@@ -116,17 +160,20 @@ func (d *daemon) ready() error {
 		}
 		select {
 		case <-d.exited:
-			return errors.New("dockerd ended at once")
+			return errors.New(d.kind.program + " ended at once")
 		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("dockerd does not get ready: %w", err)
+			return fmt.Errorf("%s does not get ready: %w", d.kind.program, err)
 		}
 	}
 }
 
 // stop ends the engine, with whatever runs in it.
 func (d *daemon) stop() {
+	if d.kind.end != nil {
+		d.kind.end(d)
+	}
 	syscall.Kill(d.pid, syscall.SIGTERM)
 	select {
 	case <-d.exited:
@@ -159,7 +206,7 @@ func lockFile(path string) (*os.File, error) {
 
 // endLeft ends the engine of a test process that was killed, if it is one: its
 // command line must name our directory.
-func endLeft(pidFile, cache string) error {
+func endLeft(pidFile, data string) error {
 	text, err := os.ReadFile(pidFile)
 	if err != nil {
 		return nil
@@ -168,11 +215,10 @@ func endLeft(pidFile, cache string) error {
 	if err != nil {
 		return os.Remove(pidFile)
 	}
-	mine := []byte(filepath.Join(cache, "engine"))
 	deadline := time.Now().Add(30 * time.Second)
 	for sig := syscall.SIGTERM; ; {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil || !bytes.Contains(line, mine) {
+		if err != nil || !bytes.Contains(line, []byte(data)) {
 			os.Remove(pidFile)
 			return nil
 		}

@@ -82,6 +82,8 @@ func (w *world) spec(script string) container.Spec {
 	}
 }
 
+func (w *world) onPodman() bool { return w.runtime.Engine.Facts().Podman }
+
 func (w *world) start(spec container.Spec) container.Session {
 	w.t.Helper()
 	s, err := w.runtime.Start(w.t.Context(), spec)
