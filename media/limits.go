@@ -123,13 +123,13 @@ func (e *LimitError) Refusal() (code, message, hint string) {
 	}
 	switch {
 	case e.AsDocument && e.Limit == 0:
-		hint = "send it as a document (as: document)"
+		hint = "send it as a document (set `as` to document)"
 	case e.AsDocument:
-		hint = "send it as a document (as: document), or make it smaller"
+		hint = "send it as a document (set `as` to document), or make it smaller"
 	case e.ForDocument == 0 && e.Limit == 0:
 		hint = "say in a message what it holds; this chat takes no such files"
 	case e.Limit == 0:
-		hint = "make it smaller than " + Size(e.ForDocument) + " and send it as a document (as: document)"
+		hint = "make it smaller than " + Size(e.ForDocument) + " and send it as a document (set `as` to document)"
 	default:
 		hint = "make it smaller (compress it, lower its quality), or split it and send the parts"
 	}

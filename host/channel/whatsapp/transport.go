@@ -137,7 +137,7 @@ func uploadVerdict(err error, refused *statusError) error {
 	case refused.code == http.StatusBadRequest, refused.code == http.StatusUnsupportedMediaType:
 		return &channel.Error{Class: channel.Permanent, Code: "upload_refused",
 			Message: fmt.Sprintf("WhatsApp's server does not take the file (%d)", refused.code),
-			Hint:    "send it as a document (as: document)", Err: err}
+			Hint:    "send it as a document (set `as` to document)", Err: err}
 	case refused.code == http.StatusTooManyRequests:
 		e := passing("rate_limited", "WhatsApp takes no more files for a while", err)
 		e.RetryAfter = max(refused.retryAfter, 10*time.Second)
