@@ -66,6 +66,7 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 		return fmt.Errorf("make pipe: %w", err)
 	}
 	defer stdout.Close()
+	widen(writer) // not the end that is read: that one keeps its deadlines
 	stderr := &tail{}
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode believes PWD

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
 )
@@ -26,13 +28,17 @@ func (claude) command(s setup) (args, env []string, err error) {
 	}
 	_, env = s.place("CLAUDE_CONFIG_DIR", ".claude", "claude")
 	_, cache := s.place("XDG_CACHE_HOME", ".cache", "cache") // where it logs
-	env = append(append(env, cache...), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+	env = append(append(env, cache...), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		// It would read what a member names as in "@/etc/passwd", whatever its rights are.
+		"CLAUDE_CODE_DISABLE_FILE_MENTIONS=1")
 	if s.rights == Full {
 		// As root it refuses this unless it is told that it sits in a sandbox.
 		return append(args, "--dangerously-skip-permissions"), append(env, "IS_SANDBOX=1"), nil
 	}
 	return append(args, "--permission-mode", "acceptEdits"), env, nil
 }
+
+func (claude) prompt(text string) string { return noCommand(text) }
 
 func (claude) event(line []byte, a *answer) {
 	var e struct {
@@ -42,6 +48,8 @@ func (claude) event(line []byte, a *answer) {
 		Failed  bool     `json:"is_error"`
 		Subtype string   `json:"subtype"`
 		Errors  []string `json:"errors"`
+		Status  int      `json:"error_status"` // of a retry
+		Attempt int      `json:"attempt"`
 		Cost    float64  `json:"total_cost_usd"`
 		Usage   struct {
 			Input   int64 `json:"input_tokens"`
@@ -55,6 +63,9 @@ func (claude) event(line []byte, a *answer) {
 	}
 	if e.Session != "" {
 		a.session = e.Session
+	}
+	if e.Subtype == "api_retry" {
+		a.retry(e.Status, e.Attempt)
 	}
 	if e.Type != "result" {
 		return
@@ -71,6 +82,19 @@ func (claude) event(line []byte, a *answer) {
 	}
 	if a.err == "" {
 		a.err = clean(e.Subtype)
+	}
+}
+
+// retry takes in that the model is to be asked again. A key that is not taken
+// is tried once more, since a login may have been renewed by then; Claude Code
+// would try for three minutes.
+func (a *answer) retry(status, attempt int) {
+	a.trouble = fmt.Sprintf("the model answers with status %d, attempt %d", status, attempt)
+	if status == 0 {
+		a.trouble = fmt.Sprintf("the model cannot be reached, attempt %d", attempt)
+	}
+	if attempt > 1 && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		a.giveUp, a.err = true, fmt.Sprintf("the model does not take the key (status %d)", status)
 	}
 }
 

@@ -25,6 +25,9 @@ func (codex) command(s setup) (args, env []string, err error) {
 	set("sandbox_mode", strconv.Quote(sandbox))
 	set("approval_policy", `"never"`)
 	set("check_for_update_on_startup", "false")
+	// Both wait for addresses that a container may not reach.
+	set("analytics.enabled", "false")
+	set("features.plugins", "false")
 	set("developer_instructions", tomlString(s.instructions))
 	set("project_doc_fallback_filenames", `["CLAUDE.md"]`)
 	args = append(args, "-c", tools)
@@ -56,6 +59,8 @@ func tomlString(s string) string {
 	return string(b)
 }
 
+func (codex) prompt(text string) string { return text }
+
 func (codex) event(line []byte, a *answer) {
 	var e struct {
 		Type   string `json:"type"`
@@ -65,7 +70,8 @@ func (codex) event(line []byte, a *answer) {
 			Type string `json:"type"`
 			Text string `json:"text"`
 		} `json:"item"`
-		Error struct {
+		Message string `json:"message"`
+		Error   struct {
 			Message string `json:"message"`
 		} `json:"error"`
 		Usage struct {
@@ -87,6 +93,8 @@ func (codex) event(line []byte, a *answer) {
 	case "turn.completed":
 		a.done = true
 		a.usage = usage{input: e.Usage.Input, cached: e.Usage.Cached, output: e.Usage.Output, tokensAdd: true}
+	case "error": // it tries again, or turn.failed follows
+		a.trouble = reason(e.Message)
 	case "turn.failed":
 		a.err = reason(e.Error.Message)
 	}

@@ -90,6 +90,9 @@ type cli interface {
 	// command returns the arguments and the further environment of one turn,
 	// and writes the files that they speak of.
 	command(s setup) (args, env []string, err error)
+	// prompt writes what the members wrote so that the CLI takes all of it for
+	// words, and nothing for a command or a file to be included.
+	prompt(text string) string
 	// event takes in one line of what the CLI prints.
 	event(line []byte, a *answer)
 	// lost is a part of what the CLI says when it does not know a session.
@@ -104,6 +107,8 @@ type answer struct {
 	calls   int    // of tools, so far
 	done    bool   // the CLI said that the turn is over
 	err     string // why it failed, in the CLI's words
+	trouble string // the last that it complained of and did not end for
+	giveUp  bool   // it would go on, and to no purpose: end it
 	usage   usage
 }
 
@@ -146,10 +151,21 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("prepare %s: %w", d.name, err)
 	}
-	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, stdin: t.Prompt}
+	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, stdin: d.cli.prompt(t.Prompt)}
 	a := answer{session: t.Session}
 	started := time.Now()
-	err = c.run(ctx, func(line []byte) { d.cli.event(line, &a) })
+	running, end := context.WithCancel(ctx)
+	defer end()
+	err = c.run(running, func(line []byte) {
+		told := a.trouble
+		d.cli.event(line, &a)
+		if a.trouble != told {
+			d.o.Log.Warn("agent has trouble", "agent", d.name, "reason", a.trouble)
+		}
+		if a.giveUp {
+			end()
+		}
+	})
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}

@@ -48,6 +48,8 @@ func TestEventsAreRead(t *testing.T) {
 {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Done."}}
 {"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":4,"output_tokens":2}}`,
 			"Done.", "s", "input_tokens=5 cached_tokens=4 output_tokens=2"},
+		"trouble": {"codex", `{"type":"error","message":"Reconnecting... 1/5"}
+{"type":"turn.completed"}`, "", "", `level=WARN msg="agent has trouble" agent=codex reason="Reconnecting... 1/5"`},
 		"gemini": {"gemini", `{"type":"init","session_id":"s"}
 {"type":"message","role":"user","content":"hi"}
 {"type":"message","role":"assistant","content":"I will look.","delta":true}
@@ -107,6 +109,9 @@ func TestFailuresAreToldInWordsThatFitOneLine(t *testing.T) {
 		"wrapped": {"codex", `cat <<'EOF'
 {"type":"turn.failed","error":{"message":"{\"error\":{\"message\":\"quota\\nis used up\"}}"}}
 EOF`, "codex: quota is used up"},
+		"gemini that broke off": {"gemini", `echo '{"type":"error","message":"Loop detected"}'; echo '{"type":"result","status":"success"}'`, "gemini: Loop detected"},
+		"a key that is not taken": {"claude", `echo '{"type":"system","subtype":"api_retry","attempt":2,"error_status":401}'; exec sleep 600`,
+			"claude: the model does not take the key (status 401)"},
 		"gemini": {"gemini", `echo '{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"message\":\"quota\"}}]"}}'`, "gemini: quota"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +212,7 @@ func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
 
 func TestWhatTheOperatorKeepsInAHomeStaysThere(t *testing.T) {
 	home := t.TempDir()
-	own := `{"theme":"dark","mcpServers":{"mine":{"command":"x"}},"security":{"auth":{"selectedType":"vertex-ai"}}}`
+	own := `{"theme":"dark","mcpServers":{"mine":{"command":"x"}},"security":{"auth":{"selectedType":"vertex-ai"}},"privacy":{"usageStatisticsEnabled":true}}`
 	if err := errors.Join(os.Mkdir(filepath.Join(home, ".gemini"), 0o700), os.Mkdir(filepath.Join(home, ".claude"), 0o700),
 		os.WriteFile(filepath.Join(home, ".gemini/settings.json"), []byte(own), 0o600)); err != nil {
 		t.Fatal(err)
@@ -221,10 +226,33 @@ func TestWhatTheOperatorKeepsInAHomeStaysThere(t *testing.T) {
 		}
 	}
 	settings := read(t, home, ".gemini/settings.json")
-	for _, want := range []string{`"theme": "dark"`, `"mine"`, `"vertex-ai"`, `"longshore"`, "LONGSHORE.md"} {
+	for _, want := range []string{`"theme": "dark"`, `"mine"`, `"vertex-ai"`, `"longshore"`, "LONGSHORE.md", `"usageStatisticsEnabled": true`, `"enableAutoUpdate": false`} {
 		if !strings.Contains(settings, want) {
 			t.Errorf("no %s in %s", want, settings)
 		}
+	}
+}
+
+// TestNobodyButTheModelIsAsked: each of these would have a turn wait for an
+// address that swallows what is sent to it, as there are behind firewalls.
+func TestNobodyButTheModelIsAsked(t *testing.T) {
+	codex, dir, _ := pretend(t, "codex", `printf '%s\n' "$@" >args`)
+	_, _ = codex.Turn(t.Context(), agent.Turn{})
+	args := strings.Split(read(t, dir, "args"), "\n")
+	for _, want := range []string{"analytics.enabled=false", "features.plugins=false", "check_for_update_on_startup=false"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("codex: no %s", want)
+		}
+	}
+	gemini, dir, _ := pretend(t, "gemini", ":")
+	_, _ = gemini.Turn(t.Context(), agent.Turn{})
+	if s := read(t, dir, "../home/gemini/.gemini/settings.json"); !strings.Contains(s, `"usageStatisticsEnabled": false`) || !strings.Contains(s, `"enableAutoUpdate": false`) {
+		t.Errorf("gemini: %s", s)
+	}
+	claude, dir, _ := pretend(t, "claude", `echo "$CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC$DISABLE_AUTOUPDATER" >env`)
+	_, _ = claude.Turn(t.Context(), agent.Turn{})
+	if got := read(t, dir, "env"); got != "11\n" {
+		t.Errorf("claude: %q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,9 +77,12 @@ func geminiSettings(path string, s setup) error {
 		object(all, "mcpServers")[name] = server
 	}
 	object(all, "context")["fileName"] = []string{"GEMINI.md", "AGENTS.md", "CLAUDE.md", ourContext}
+	// Both ask for addresses that a container may not reach, and a turn waits.
+	unless(object(all, "privacy"), "usageStatisticsEnabled", false)
+	unless(object(all, "general"), "enableAutoUpdate", false)
 	auth := object(object(all, "security"), "auth")
-	if auth["selectedType"] == nil && s.getenv("GEMINI_API_KEY") != "" {
-		auth["selectedType"] = "gemini-api-key"
+	if s.getenv("GEMINI_API_KEY") != "" {
+		unless(auth, "selectedType", "gemini-api-key")
 	}
 	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -97,6 +101,15 @@ func object(in map[string]any, key string) map[string]any {
 	return o
 }
 
+// unless sets what the operator has not set.
+func unless(in map[string]any, key string, value any) {
+	if in[key] == nil {
+		in[key] = value
+	}
+}
+
+func (gemini) prompt(text string) string { return noMention(noCommand(text)) }
+
 func (gemini) event(line []byte, a *answer) {
 	var e struct {
 		Type    string `json:"type"`
@@ -104,6 +117,7 @@ func (gemini) event(line []byte, a *answer) {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 		Status  string `json:"status"`
+		Message string `json:"message"`
 		Error   struct {
 			Message string `json:"message"`
 		} `json:"error"`
@@ -126,14 +140,16 @@ func (gemini) event(line []byte, a *answer) {
 		if e.Role == "assistant" { // what follows a call is another message
 			a.say(strconv.Itoa(a.calls), e.Content)
 		}
+	case "error":
+		a.trouble = clean(e.Message)
 	case "result":
 		a.done = true
 		a.usage = usage{input: e.Stats.Input, cached: e.Stats.Cached, output: e.Stats.Output}
-		if e.Status != "success" {
-			a.err = reason(e.Error.Message)
-			if a.err == "" {
-				a.err = "it gave no reason"
-			}
+		switch {
+		case e.Status != "success":
+			a.err = cmp.Or(reason(e.Error.Message), "it gave no reason")
+		case a.text == "": // so end those turns that it breaks off itself
+			a.err = a.trouble
 		}
 	}
 }

@@ -74,6 +74,8 @@ func opencodeModel(s setup, config map[string]any) (string, error) {
 	return "longshore/" + s.model, nil
 }
 
+func (opencode) prompt(text string) string { return text }
+
 func (opencode) event(line []byte, a *answer) {
 	var e struct {
 		Type    string `json:"type"`

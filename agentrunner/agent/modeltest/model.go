@@ -45,6 +45,7 @@ type Answer struct {
 	Args map[string]any // of the call
 
 	Status int  // an HTTP error instead, with Text as its message
+	Again  bool // the error does not forbid to try again
 	Hang   bool // no answer until the client gives up
 }
 
@@ -198,7 +199,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, body []byte,
 		<-r.Context().Done()
 	case a.Status != 0:
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Should-Retry", "false")
+		if !a.Again {
+			w.Header().Set("X-Should-Retry", "false")
+		}
 		w.WriteHeader(a.Status)
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error",
 			"error": map[string]any{"type": "invalid_request_error", "code": a.Status, "message": a.Text, "status": "INVALID_ARGUMENT"}})
