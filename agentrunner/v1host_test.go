@@ -21,6 +21,7 @@ import (
 type v1Host struct {
 	*testing.T
 	root string
+	file string      // what the fork calls the request of a file
 	sent chan string // what the chat shows
 	lost chan string // requests that v1 deletes without a word
 }
@@ -33,7 +34,7 @@ func startV1Host(t *testing.T) *v1Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &v1Host{T: t, root: root, sent: make(chan string, 100), lost: make(chan string, 100)}
+	h := &v1Host{T: t, root: root, file: "file", sent: make(chan string, 100), lost: make(chan string, 100)}
 	for _, dir := range []string{h.ipc("messages"), h.ipc("tasks"), h.ipc("input"), h.workspace()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -105,7 +106,7 @@ func (h *v1Host) serve(data map[string]any) (string, bool) {
 	switch text("type") {
 	case "message":
 		return text("text"), text("text") != ""
-	case "file":
+	case h.file:
 		path, ok := strings.CutPrefix(text("filePath"), "/workspace/group/")
 		local := filepath.Join(h.workspace(), path)
 		if !ok {
@@ -115,6 +116,9 @@ func (h *v1Host) serve(data map[string]any) (string, bool) {
 		bytes, err := os.ReadFile(local)
 		if !ok || err != nil || text("groupFolder") != v1Folder || text("timestamp") == "" {
 			return "", false
+		}
+		if text("mimeType") == "" {
+			return "", false // it would go as a mere attachment
 		}
 		return fmt.Sprintf("%s (%s): %.4s", text("fileName"), text("caption"), bytes), true
 	}
@@ -281,5 +285,38 @@ func TestSendUnderAV1HostIsHonest(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"a.txt (both): aaaa", "b.txt (): bbbb"}; !slices.Equal(got, want) {
 		t.Errorf("the chat shows %q, want %q", got, want)
+	}
+}
+
+// TestForkThatCallsItSendFile sends a file to a fork that knows it by another
+// name than most, and deletes what it does not know.
+func TestForkThatCallsItSendFile(t *testing.T) {
+	h := startV1Host(t)
+	h.file = "send_file"
+	if err := os.WriteFile(filepath.Join(h.workspace(), "a.txt"), []byte("aaaa"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	send := func(env ...string) string {
+		cmd := exec.Command(binary(t), "send", "a.txt")
+		cmd.Env, cmd.Dir = append(append(h.env(), "NANOCLAW_CHAT_JID="+v1Chat, "NANOCLAW_GROUP_FOLDER="+v1Folder), env...), h.workspace()
+		out, _ := cmd.CombinedOutput() // its code says that nobody knows
+		return string(out)
+	}
+	if said := send("NANOCLAW_FILE_REQUEST=send_file"); !strings.Contains(said, "Queued a.txt") {
+		t.Errorf("it says %q", said)
+	}
+	if got := h.next(); got != "a.txt (): aaaa" {
+		t.Errorf("the chat shows %q", got)
+	}
+	send()
+	select {
+	case <-h.lost:
+	case words := <-h.sent:
+		t.Errorf("without a word from the operator the fork shows %q", words)
+	case <-time.After(30 * time.Second):
+		t.Error("nothing came")
+	}
+	if said := send("NANOCLAW_FILE_REQUEST=pony"); !strings.Contains(said, "neither file nor send_file") {
+		t.Errorf("it says %q", said)
 	}
 }

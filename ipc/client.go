@@ -34,7 +34,13 @@ func (c *Client) path(parts ...string) string {
 // the calls. The error is a *Refusal where the request breaks a limit of the
 // protocol, and passes otherwise: nothing was queued then.
 func (c *Client) Drop(ctx context.Context, r Request) (id string, err error) {
-	b, err := Encode(r)
+	return c.DropAs(ctx, r, TypeFile)
+}
+
+// DropAs is Drop for a fork of NanoClaw v1 that knows the request of a single
+// file by another type, such as "send_file". Decode takes that one too.
+func (c *Client) DropAs(ctx context.Context, r Request, file Type) (id string, err error) {
+	b, err := encode(r, file)
 	if err != nil {
 		return "", err
 	}

@@ -30,7 +30,10 @@ type wireFile struct {
 // Encode writes a request as indented JSON that Decode takes back unchanged.
 // A message and a single file come out as NanoClaw v1 and its forks read
 // them. Its error is a *Refusal where the request breaks a limit.
-func Encode(r Request) ([]byte, error) {
+func Encode(r Request) ([]byte, error) { return encode(r, TypeFile) }
+
+// encode is Encode with another word for the type of a single file.
+func encode(r Request, file Type) ([]byte, error) {
 	if refusal := r.check(); refusal != nil {
 		return nil, refusal
 	}
@@ -39,7 +42,7 @@ func Encode(r Request) ([]byte, error) {
 		Sender: r.Sender, ReplyTo: r.ReplyTo, Time: r.Time,
 	}
 	if len(r.Files) == 1 {
-		w.wireFile = wireFile(r.Files[0])
+		w.Type, w.wireFile = file, wireFile(r.Files[0])
 	} else {
 		for _, f := range r.Files {
 			w.Files = append(w.Files, wireFile(f))

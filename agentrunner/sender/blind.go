@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 	s.sweep()
 	all := singly(req)
 	for i, one := range all {
-		id, err := s.client.Drop(context.WithoutCancel(ctx), one)
+		id, err := s.client.DropAs(context.WithoutCancel(ctx), one, cmp.Or(s.config.File, ipc.TypeFile))
 		if err != nil {
 			s.unstage(unqueued(staged, all[:i]))
 			return Report{}, partly(s.dropProblem(err), i, len(all))
@@ -40,6 +41,15 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 		}
 	}
 	return known.inWords(withoutReceipts, 0, s.config.Ask), nil
+}
+
+// mime is the type that a request names. A host that gives no receipts does
+// not look at the bytes, and sends what has no type as a mere attachment.
+func (s *Sender) mime(c checkedFile) string {
+	if c.claim.MIME == "" && !s.receipts() {
+		return c.info.MIME
+	}
+	return c.claim.MIME
 }
 
 // singly makes a request of each file.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // containerIPC is where every container finds its queue; requests always name
@@ -19,6 +21,7 @@ type Config struct {
 	Folder string        // the group's folder; may be empty likewise
 	Main   bool          // may name other chats
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
+	File   ipc.Type      // what a host without receipts calls a file's request; empty: file
 	Ask    string        // what a caller does with an id to learn more; empty: the MCP tool's way
 }
 
@@ -59,6 +62,12 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			return Config{}, fmt.Errorf("LONGSHORE_WAIT: %q is no duration above zero such as 45s", v)
 		}
 		c.Wait = wait
+	}
+	switch v := getenv("NANOCLAW_FILE_REQUEST"); v {
+	case "", "file", "send_file":
+		c.File = ipc.Type(v)
+	default:
+		return Config{}, fmt.Errorf("NANOCLAW_FILE_REQUEST: %q is neither file nor send_file", v)
 	}
 	if v := getenv("LONGSHORE_MOUNTS"); v != "" {
 		if err := json.Unmarshal([]byte(v), &c.Mounts); err != nil {

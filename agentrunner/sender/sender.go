@@ -105,7 +105,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 			c.container = containerIPC + "/" + rel
 		}
 		req.Files = append(req.Files, ipc.FileRef{
-			Path: c.container, Name: c.info.Name, MIME: c.claim.MIME, Caption: c.claim.Caption, As: c.claim.As})
+			Path: c.container, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, As: c.claim.As})
 		parts = append(parts, ipc.Outcome{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
 	}
 	return s.deliver(ctx, req, parts, staged, o)
