@@ -149,6 +149,10 @@ func (c *checker) environment(key string, a Assistant) map[string]Secret {
 	for name, value := range a.Env {
 		at := key + ".env." + name
 		c.variable(at, name)
+		if secretName.MatchString(name) && !value.IsZero() && !envReference.MatchString(value.Reveal()) {
+			c.cfg.Warnings = append(c.cfg.Warnings, c.problem(c.places[at], at, "this looks like a secret, which does not belong in the configuration file",
+				"write ${NAME} and set that variable, or name a file with env_from_file"))
+		}
 		env[name] = c.expand(at, value)
 	}
 	for name, path := range a.EnvFromFile {
@@ -161,6 +165,10 @@ func (c *checker) environment(key string, a Assistant) map[string]Secret {
 	}
 	return env
 }
+
+// secretName is what variables are called that hold secrets; one of many
+// TOKENS counts something.
+var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD)(_|$)`)
 
 func (c *checker) variable(key, name string) {
 	if !envName.MatchString(name) {

@@ -11,6 +11,8 @@ import (
 // free of symlinks where they exist, secrets read. Every field is one key.
 type Config struct {
 	File string `yaml:"-"` // the file it came from, absolute
+	// Warnings are what works and should not stay so, in the order of the file.
+	Warnings []*Problem `yaml:"-"`
 
 	Name       string               `yaml:"name"`    // the assistants' name, as members see it
 	State      string               `yaml:"state"`   // the state directory
@@ -208,6 +210,7 @@ func Parse(name string, b []byte, env func(string) string) (*Config, error) {
 	if err := src.err(); err != nil {
 		return nil, err
 	}
+	inOrder(cfg.Warnings)
 	return &cfg, nil
 }
 

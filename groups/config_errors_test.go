@@ -194,3 +194,26 @@ func TestConfigErrorsHoldNoSecret(t *testing.T) {
 		}
 	}
 }
+
+func TestASecretInPlainTextIsWarnedOf(t *testing.T) {
+	for name, warned := range map[string]bool{
+		"ANTHROPIC_API_KEY": true, "apikey": true, "GITHUB_TOKEN": true, "SECRET": true, "DB_PASSWORD": true, "AWS_SECRET_ACCESS_KEY": true, "TOKEN_FOR_X": true,
+		"LONGSHORE_MODEL": false, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": false, "MONKEY": false, "KEYBOARD": false,
+	} {
+		for value, literal := range map[string]bool{"hunter2": true, "${FROM_OUTSIDE}": false, `""`: false} {
+			text := "channels: {web: {}}\nassistants:\n  a:\n    env:\n      " + name + ": " + value + "\n"
+			cfg, err := groups.Parse("longshore.yaml", []byte(text), func(string) string { return "x" })
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if got := len(cfg.Warnings) == 1; got != (warned && literal) {
+				t.Errorf("%s: %s: warned %v", name, value, got)
+			}
+			for _, w := range cfg.Warnings {
+				if w.Line != 5 || strings.Contains(w.Error(), value) {
+					t.Errorf("%s: the warning is %v", name, w)
+				}
+			}
+		}
+	}
+}

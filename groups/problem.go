@@ -76,12 +76,16 @@ func (s *source) bad(key, message, hint string) {
 }
 
 func (s *source) badAt(pos *token.Position, key, message, hint string) {
+	s.problems = append(s.problems, s.problem(pos, key, message, hint))
+}
+
+func (s *source) problem(pos *token.Position, key, message, hint string) *Problem {
 	p := &Problem{File: s.name, Line: 1, Column: 1, Key: printable(key), Message: printable(message), Hint: hint}
 	if pos != nil {
 		p.Line, p.Column = min(max(pos.Line, 1), len(s.lines)), pos.Column
 	}
 	p.excerpt = s.excerpt(p.Line, p.Column)
-	s.problems = append(s.problems, p)
+	return p
 }
 
 // has says whether the file holds key, even with nothing behind it.
@@ -131,12 +135,16 @@ func (s *source) excerpt(line, column int) string {
 
 // err joins the problems in the order of the file.
 func (s *source) err() error {
-	slices.SortStableFunc(s.problems, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
+	inOrder(s.problems)
 	errs := make([]error, len(s.problems))
 	for i, p := range s.problems {
 		errs[i] = p
 	}
 	return errors.Join(errs...)
+}
+
+func inOrder(problems []*Problem) {
+	slices.SortStableFunc(problems, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
 // parentKey is the key path that holds key: "groups[1]" for "groups[1].chat".

@@ -45,11 +45,12 @@ func (e *env) validateConfig() error {
 		return err
 	}
 	if e.json {
-		if err := e.printJSON(map[string]any{"valid": len(problems) == 0, "problems": problems}); err != nil {
+		if err := e.printJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
 			return err
 		}
 	} else {
-		e.printProblems(problems)
+		e.printProblems("", problems)
+		e.printProblems("warning: ", warningsOf(c))
 	}
 	if len(problems) > 0 {
 		return tooManyProblems(e.config, len(problems))
@@ -109,13 +110,22 @@ func (e *env) load() (*groups.Config, error) {
 	if len(problems) == 0 {
 		return nil, noConfig(err)
 	}
-	e.printProblems(problems)
+	e.printProblems("", problems)
 	return nil, tooManyProblems(e.config, len(problems))
 }
 
-func (e *env) printProblems(problems []*groups.Problem) {
+// warningsOf are those of a configuration that could be read.
+func warningsOf(c *groups.Config) []*groups.Problem {
+	if c == nil || c.Warnings == nil {
+		return []*groups.Problem{}
+	}
+	return c.Warnings
+}
+
+// printProblems prints each problem on stderr, behind a word on what it is.
+func (e *env) printProblems(what string, problems []*groups.Problem) {
 	for _, p := range problems {
-		for line := range strings.Lines(p.Error()) {
+		for line := range strings.Lines(what + p.Error()) {
 			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -48,13 +49,15 @@ func (e *env) examine(ctx context.Context) []operator.Finding {
 		socket, engine := e.examineEngine(ctx, c)
 		d := doctorFor(c)
 		d.Container = socket
-		return slices.Concat(operator.CheckConfigFile(e.config), d.Examine(ctx), engine)
+		return slices.Concat(operator.CheckConfigFile(e.config), findingsOf(operator.Warning, c.Warnings), d.Examine(ctx), engine)
 	}
-	var findings []operator.Finding
+	return findingsOf(operator.Fault, problems)
+}
+
+func findingsOf(severity operator.Severity, problems []*groups.Problem) (findings []operator.Finding) {
 	for _, p := range problems {
 		findings = append(findings, operator.Finding{
-			Check: "config", Severity: operator.Fault, Remedy: p.Hint,
-			Message: p.Place() + p.Message,
+			Check: "config", Severity: severity, Remedy: p.Hint, Message: p.Place() + p.Message,
 		})
 	}
 	return findings

@@ -130,7 +130,7 @@ func (e *env) addGroup(g groups.Group) error {
 		return fmt.Errorf("resolve %s: %w", e.config, err)
 	}
 	if _, err := groups.Parse(path, text, e.getenv); err != nil {
-		e.printProblems(problemsOf(err))
+		e.printProblems("", problemsOf(err))
 		return hinted(fmt.Errorf("%s would be no configuration with that group; it is as it was", e.config), "see docs/configuration.md")
 	}
 	if err := replaceConfig(path, text); err != nil {

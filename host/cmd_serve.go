@@ -25,7 +25,7 @@ it had accepted goes on at the next start.`,
 				return err
 			}
 			if len(problems) > 0 {
-				e.printProblems(problems)
+				e.printProblems("", problems)
 				return tooManyProblems(e.config, len(problems))
 			}
 			return e.serve(cmd.Context(), cfg)
