@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -57,10 +61,10 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 	for _, g := range boxed {
 		m, err := groups.NewMountMap(c.Layout(), g)
 		if err == nil {
-			err = engine.Access(m.Mounts())
+			err = engine.Access(there(c.State, m.Mounts()))
 		}
-		if err != nil {
-			fault(fmt.Sprintf("group %s: %v", g.Folder, err), "do what it says, and start the host again")
+		for _, one := range each(err) {
+			fault(fmt.Sprintf("group %s: %v", g.Folder, one), "do what it says, and start the host again")
 		}
 	}
 	facts := engine.Facts()
@@ -78,4 +82,25 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 		socket = ""
 	}
 	return socket, findings
+}
+
+// there leaves out what a host makes when it starts: directories of the state
+// directory that are not there yet.
+func there(state string, mounts []groups.Mount) []groups.Mount {
+	return slices.DeleteFunc(slices.Clone(mounts), func(m groups.Mount) bool {
+		_, err := os.Lstat(m.Host)
+		return errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(m.Host, state+string(filepath.Separator))
+	})
+}
+
+// each is what an error is joined of.
+func each(err error) []error {
+	var joined interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &joined):
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
