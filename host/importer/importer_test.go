@@ -170,7 +170,7 @@ func TestADatabaseOfTheLastV1(t *testing.T) {
 		`INSERT INTO registered_groups VALUES ('3@g.us', 'Old pattern', 'old', '^@Bee\b', '2026-01-03', '{"timeout":60000}', NULL, NULL)`,
 		`INSERT INTO registered_groups VALUES ('4@g.us', 'main by name only', 'main', '@Bee', '2026-01-04', NULL, 1, 0)`,
 		`INSERT INTO registered_groups VALUES ('dc:123', 'Discord', 'disc', '@Bee', '2026-01-05', NULL, 1, 0)`)
-	s.write("nanoclaw/.env", "# knobs\nASSISTANT_NAME=\"Bee\"\nexport CONTAINER_TIMEOUT=60000\nIDLE_TIMEOUT=soon\nMAX_CONCURRENT_CONTAINERS=3\nCONTAINER_IMAGE=my/agent:1\nANTHROPIC_API_KEY=hunter2\nTZ=Europe/Berlin\n")
+	s.write("nanoclaw/.env", "# knobs\nASSISTANT_NAME=\"Bee\"\nexport CONTAINER_TIMEOUT=60000\nIDLE_TIMEOUT=soon\nMAX_CONCURRENT_CONTAINERS=3\nCONTAINER_IMAGE=my/agent:1\nANTHROPIC_API_KEY=hunter2\nONECLI_URL=http://127.0.0.1:10254\nTZ=Europe/Berlin\n")
 	plan, cfg := s.plan()
 	want := []importer.Group{
 		{Name: "Me", Folder: "whatsapp_main", Chat: "1@g.us", Main: true},
@@ -191,6 +191,7 @@ func TestADatabaseOfTheLastV1(t *testing.T) {
 	noted(t, plan, "timeout of its own")
 	noted(t, plan, "no plain word")
 	noted(t, plan, "ANTHROPIC_API_KEY of .env are not copied")
+	noted(t, plan, "ONECLI_URL has no counterpart")
 	if strings.Contains(plan.Text+fmt.Sprint(plan), "hunter2") {
 		t.Error("a secret of .env was copied")
 	}

@@ -51,6 +51,9 @@ func (p *Plan) knobs(f *Found) {
 			p.note("%s has no counterpart: %s", knob.key, knob.why)
 		}
 	}
+	if f.Knobs["ONECLI_URL"] != "" {
+		p.note("ONECLI_URL has no counterpart: the gateway that it names gave v1's containers their keys; set one in env: in the file")
+	}
 	for _, key := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"} {
 		if f.Knobs[key] != "" {
 			p.credentials = append(p.credentials, key)
