@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,11 +31,13 @@ func newGroups(e *env) *cobra.Command {
 			if name == "" {
 				return e.listGroups(cfg)
 			}
-			chats, err := e.chats(cmd.Context(), cfg, name)
-			if err != nil {
-				return ofControl(err)
-			}
-			return e.listChats(cfg, chats)
+			return e.withAccounts(cmd.Context(), cfg, func(c operator.Control) error {
+				chats, err := c.Chats(cmd.Context(), name)
+				if err != nil {
+					return ofControl(err)
+				}
+				return e.listChats(cfg, chats)
+			})
 		},
 	}
 	list.Flags().StringVar(&name, "channel", "", "ask this `channel`'s account instead: whatsapp")
@@ -60,24 +61,6 @@ A running host takes it up when it is started again.`,
 	add.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
 	add.Flags().BoolVar(&g.Main, "main", false, "let it send to every chat")
 	return family("groups", "look at groups and chats, and add one", list, add)
-}
-
-// chats asks a channel which chats its account is in: the running host's, or
-// one that is made for the question.
-func (e *env) chats(ctx context.Context, cfg *groups.Config, name string) ([]channel.Chat, error) {
-	client := operator.NewClient(operator.ControlDir(cfg.Layout()))
-	if err := client.Health(ctx); !errors.Is(err, operator.ErrNoHost) {
-		return client.Chats(ctx, name)
-	}
-	desk := operator.NewDesk(operator.DeskOptions{})
-	if name == "whatsapp" && cfg.Channels.WhatsApp != nil {
-		w, err := newWhatsApp(cfg, newLog(e.stderr, groups.Log{Level: "warn"}), e.whatsapp)
-		if err != nil {
-			return nil, err
-		}
-		desk.Channels = []channel.Channel{w}
-	}
-	return desk.Chats(ctx, name)
 }
 
 func (e *env) listGroups(cfg *groups.Config) error {

@@ -158,15 +158,8 @@ func (e *env) unpair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx); !errors.Is(err, operator.ErrNoHost) {
-		return hinted(errors.New("the host is running and uses the account"), "stop it first")
-	}
-	w, err := e.channel()
-	if err != nil {
-		return err
-	}
-	if err := w.Unpair(ctx); err != nil {
-		return err
+	if err := e.withAccounts(ctx, cfg, func(c operator.Control) error { return c.Unpair(ctx, "whatsapp") }); err != nil {
+		return ofControl(err)
 	}
 	e.say("unlinked; deliveries to its chats are held until an account is linked again")
 	return nil

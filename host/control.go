@@ -40,6 +40,28 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	return e.withDesk(ctx, c, func(d *operator.Desk) error { return do(d) })
 }
 
+// withAccounts calls do with the Control of the host that runs, or, where none
+// does, with one that has nothing but the channels' accounts.
+func (e *env) withAccounts(ctx context.Context, cfg *groups.Config, do func(operator.Control) error) error {
+	client := operator.NewClient(operator.ControlDir(cfg.Layout()))
+	health := client.Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
+		return do(client)
+	}
+	desk := operator.NewDesk(operator.DeskOptions{})
+	if cfg.Channels.WhatsApp != nil {
+		w, err := newWhatsApp(cfg, newLog(e.stderr, groups.Log{Level: "warn"}), e.whatsapp)
+		if err != nil {
+			return err
+		}
+		desk.Channels = []channel.Channel{w}
+	}
+	return do(desk)
+}
+
 // withDesk opens what a host would open, with channels that send nothing.
 func (e *env) withDesk(ctx context.Context, c *groups.Config, do func(*operator.Desk) error) (err error) {
 	h, err := newHost(ctx, c, hostOptions{

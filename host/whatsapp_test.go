@@ -344,10 +344,18 @@ func TestTheLinkedAccountsGroupsAreReadyToPaste(t *testing.T) {
 	if out := h.run("groups", "list", "--channel", "whatsapp"); !strings.Contains(out, "group book-club") {
 		t.Errorf("the host's list says\n%s", out)
 	}
-	host.stop()
 	h.run("unpair", "whatsapp")
 	if n := len(h.phone.Devices()); n != 0 {
 		t.Errorf("the phone still lists %d devices", n)
+	}
+	h.link() // the host takes the next account up
+	if err := h.srv.Await(soon(t), h.phone.Online); err != nil {
+		t.Fatalf("the host did not connect to the next account: %v", err)
+	}
+	host.stop()
+	h.run("unpair", "whatsapp")
+	if n := len(h.phone.Devices()); n != 0 {
+		t.Errorf("without a host: the phone still lists %d devices", n)
 	}
 }
 

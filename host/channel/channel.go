@@ -142,6 +142,13 @@ type Lister interface {
 	Chats(ctx context.Context) ([]Chat, error)
 }
 
+// Unpairer is implemented by a channel whose account can be unlinked.
+type Unpairer interface {
+	// Unpair unlinks this host from the account and forgets its keys, whether
+	// the channel runs or not. One that runs waits for another account.
+	Unpair(ctx context.Context) error
+}
+
 // Chat is a chat that the channel's account is in.
 type Chat struct {
 	JID     groups.JID `json:"jid"`

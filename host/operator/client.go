@@ -90,6 +90,11 @@ func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat,
 	return chats, c.call(ctx, http.MethodGet, "/v1/channels/"+url.PathEscape(channelName)+"/chats", nil, &chats)
 }
 
+// Unpair has the host unlink a channel from its account.
+func (c *Client) Unpair(ctx context.Context, channelName string) error {
+	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)
+}
+
 // Health returns nil where the host says that all is well, and its words
 // otherwise.
 func (c *Client) Health(ctx context.Context) error {

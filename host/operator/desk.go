@@ -176,16 +176,35 @@ func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 
 // Chats asks the channel of that name.
 func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
-	for _, c := range d.Channels {
-		if c.Name() != channelName {
-			continue
-		}
-		if l, ok := c.(channel.Lister); ok {
-			return l.Chats(ctx)
-		}
-		return nil, &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
+	c, err := d.channel(channelName)
+	if err != nil {
+		return nil, err
 	}
-	return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", channelName), Hint: "add it under channels: in longshore.yaml"}
+	if l, ok := c.(channel.Lister); ok {
+		return l.Chats(ctx)
+	}
+	return nil, &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
+}
+
+// Unpair asks the channel of that name.
+func (d *Desk) Unpair(ctx context.Context, channelName string) error {
+	c, err := d.channel(channelName)
+	if err != nil {
+		return err
+	}
+	if u, ok := c.(channel.Unpairer); ok {
+		return u.Unpair(ctx)
+	}
+	return &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no account", channelName), Hint: "there is nothing to unlink"}
+}
+
+func (d *Desk) channel(name string) (channel.Channel, error) {
+	for _, c := range d.Channels {
+		if c.Name() == name {
+			return c, nil
+		}
+	}
+	return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
 }
 
 func notFound(id string) error {

@@ -47,6 +47,8 @@ type Control interface {
 	Send(ctx context.Context, s Send) (Item, error)
 	// Chats asks a channel's platform which chats its account is in.
 	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
+	// Unpair unlinks a channel from its account. Its deliveries are held.
+	Unpair(ctx context.Context, channelName string) error
 }
 
 // Kind says where an item lies.

@@ -25,6 +25,7 @@ const maxBody = 64 << 10
 //	DELETE /v1/items/{id}
 //	POST   /v1/send
 //	GET    /v1/channels/{name}/chats
+//	DELETE /v1/channels/{name}/account
 //
 // and whatever Health answers below /healthz and /metrics. Errors are a JSON
 // object with code, message and hint.
@@ -124,6 +125,9 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/channels/{name}/chats", func(w http.ResponseWriter, r *http.Request) {
 		chats, err := s.Control.Chats(r.Context(), r.PathValue("name"))
 		reply(w, chats, err)
+	})
+	mux.HandleFunc("DELETE /v1/channels/{name}/account", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.Control.Unpair(r.Context(), r.PathValue("name")))
 	})
 	mux.HandleFunc("POST /v1/send", s.send)
 	if s.Health != nil {

@@ -85,6 +85,11 @@ func (c *control) Chats(_ context.Context, name string) ([]channel.Chat, error) 
 	return []channel.Chat{{JID: "1@g.us", Name: "Crew", Members: 3}}, c.err
 }
 
+func (c *control) Unpair(_ context.Context, name string) error {
+	c.asked = append(c.asked, "unpair "+name)
+	return c.err
+}
+
 // serve runs a server in dir until the test ends.
 func serve(t *testing.T, s *operator.Server) {
 	t.Helper()
@@ -138,6 +143,10 @@ func TestTheClientAsksWhatTheServerAnswers(t *testing.T) {
 	chats, err := client.Chats(ctx, "whatsapp")
 	if err != nil || len(chats) != 1 || chats[0].Name != "Crew" || c.asked[0] != "chats whatsapp" {
 		t.Errorf("chats %+v, %v, asked %v", chats, err, c.asked)
+	}
+	c.asked = nil
+	if err := client.Unpair(ctx, "whatsapp"); err != nil || c.asked[0] != "unpair whatsapp" {
+		t.Errorf("unpair: %v, asked %v", err, c.asked)
 	}
 	c.asked = nil
 	items, err := client.List(ctx, operator.Filter{Group: "family", Failed: true})

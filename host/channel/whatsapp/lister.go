@@ -6,7 +6,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-var _ channel.Lister = (*WhatsApp)(nil)
+var (
+	_ channel.Lister   = (*WhatsApp)(nil)
+	_ channel.Unpairer = (*WhatsApp)(nil)
+)
 
 // Chats is JoinedGroups in the words that all channels share.
 func (w *WhatsApp) Chats(ctx context.Context) ([]channel.Chat, error) {
