@@ -71,7 +71,7 @@ func remedy(m groups.Mount, uid, gid int) string {
 // allowed says whether the mode bits give a user without privileges what it
 // wants. Access control lists are not looked at.
 func allowed(stat *syscall.Stat_t, uid, gid, want uint32) bool {
-	bits := stat.Mode
+	bits := uint32(stat.Mode) // Darwin has 16 of them
 	switch {
 	case stat.Uid == uid:
 		bits >>= 6

@@ -170,8 +170,15 @@ func TestShadowsHideWhatTheyHide(t *testing.T) {
 	w.family.Main = true
 	w.write(filepath.Join(project, ".env"), "KEY=secret", 0o644)
 	w.write(filepath.Join(project, "README"), "read me", 0o644)
+	// Also where the modes on the host would let everybody see: an engine that
+	// copies what it covers would keep them.
+	if err := os.Chmod(w.layout.State, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.write(filepath.Join(w.layout.State, "keys"), "secret of the host", 0o644)
 	got := lines(w.ask(`cat /workspace/project/README; echo; wc -c </workspace/project/.env; grep -c /workspace/project/state /proc/mounts; ls -A /workspace/project/state 2>/dev/null | wc -l
-	(: >/workspace/project/probe) 2>/dev/null && echo wrote; (: >/workspace/project/state/probe) 2>/dev/null && echo "wrote state"; true`))
+	(: >/workspace/project/probe) 2>/dev/null && echo wrote; (: >/workspace/project/state/probe) 2>/dev/null && echo "wrote state"
+	cat /workspace/project/state/keys 2>/dev/null; true`))
 	if want := []string{"read me", "0", "1", "0"}; !cmp.Equal(got, want) {
 		t.Errorf("main sees %q in the project, want %q", got, want)
 	}

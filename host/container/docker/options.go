@@ -89,7 +89,7 @@ func (r Runtime) confine(mounts []mount.Mount) *container.HostConfig {
 		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,%s,size=%d", r.Engine.owner(), r.Memory/2)
 	}
 	if r.Engine.facts.Podman {
-		config.Ulimits = append(config.Ulimits, processLimit())
+		forPodman(config)
 	}
 	if r.Engine.userns { // or the group's directories would be another user's
 		config.UsernsMode = "host"

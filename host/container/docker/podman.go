@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +34,29 @@ func (e *Engine) owner() string {
 	}
 	uid, gid := e.User()
 	return fmt.Sprintf("uid=%d,gid=%d", uid, gid)
+}
+
+// forPodman says the same as config in Podman's words.
+//
+// Into a file system in memory Podman copies what it finds at that place, so
+// that a shadow would show what it hides. The option against it can only be
+// given to those that have no mount of their own.
+func forPodman(config *container.HostConfig) {
+	config.Ulimits = append(config.Ulimits, processLimit())
+	for target, options := range config.Tmpfs {
+		config.Tmpfs[target] = options + ",notmpcopyup"
+	}
+	config.Mounts = slices.DeleteFunc(config.Mounts, func(m mount.Mount) bool {
+		if m.Type != mount.TypeTmpfs {
+			return false
+		}
+		access := "rw"
+		if m.ReadOnly {
+			access = "ro"
+		}
+		config.Tmpfs[m.Target] = fmt.Sprintf("%s,noexec,nosuid,nodev,notmpcopyup,mode=%o,size=%d", access, m.TmpfsOptions.Mode, m.TmpfsOptions.SizeBytes)
+		return true
+	})
 }
 
 // nameInUse says whether Podman 4 refused a container for its name, which it
