@@ -298,17 +298,16 @@ func TestImageBuildCommand(t *testing.T) {
 }
 
 // TestRealAgentsFileLeavesContainer has real agent CLIs in their own images
-// call the tool that sends a file, on the word of a model on loopback. Gemini
-// CLI is left out: it arrives, too, but took two minutes where it was tried.
+// call the tool that sends a file, on the word of a model on loopback.
 func TestRealAgentsFileLeavesContainer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real agent CLIs")
 	}
-	for _, agent := range []string{"claude", "codex", "opencode"} {
+	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			image := containertest.AgentImage(t, agent)
 			model := modeltest.New(t, modeltest.SendFile("/workspace/group/tides.csv", "Here is the tide table."))
-			env := []string{"LONGSHORE_MODEL: scripted"} // opencode wants one to be named where it is told a server
+			env := []string{"LONGSHORE_MODEL: gemini-2.5-flash"} // opencode wants one to be named where it is told a server
 			for _, v := range model.Env() {
 				name, value, _ := strings.Cut(v, "=")
 				env = append(env, fmt.Sprintf("%s: %q", name, value))
