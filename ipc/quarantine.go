@@ -40,23 +40,32 @@ type quarantine struct {
 	entries map[string][]Quarantined // by group, oldest first; nil: not read yet
 }
 
+// open opens the errors folder; the caller closes it.
+func (q *quarantine) open() (*os.Root, error) {
+	root, err := q.base.open()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := openReal(root, ErrorsDir)
+	if err != nil {
+		return nil, fmt.Errorf("open errors folder: %w", err)
+	}
+	return dir, nil
+}
+
 // add keeps a request that was refused. The same request again, as after a
 // crash before it was unlinked, only counts up.
 func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	root, err := q.base.open()
-	if err != nil {
-		return err
-	}
-	dir, err := openReal(root, ErrorsDir)
+	dir, err := q.open()
 	if q.restore != nil && errors.Is(err, fs.ErrNotExist) {
 		if err = q.restore(x.Folder); err == nil {
-			dir, err = openReal(root, ErrorsDir)
+			dir, err = q.open()
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("open errors folder: %w", err)
+		return err
 	}
 	defer dir.Close()
 	if q.entries == nil {
@@ -143,16 +152,12 @@ func (q *quarantine) expire(age time.Duration) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	root, err := q.base.open()
-	if err != nil {
-		return err
-	}
-	dir, err := openReal(root, ErrorsDir)
+	dir, err := q.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("open errors folder: %w", err)
+		return err
 	}
 	defer dir.Close()
 	if err := q.load(dir); err != nil { // an operator may have retried or dropped some

@@ -3,13 +3,11 @@ package whatsapp
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"go.mau.fi/whatsmeow/types/events"
 
@@ -93,49 +91,28 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 		}
 		return do(s)
 	}
-	s, err := w.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			w.log.Error("close whatsapp store", "error", err)
+	return w.alone(ctx, func(s *session) error {
+		if s.self.IsEmpty() {
+			return ErrNotPaired
 		}
-	}()
-	if s.self.IsEmpty() {
-		return ErrNotPaired
-	}
-	w.askVersion(ctx)
-	s.newClient()
-	up, refused := make(chan struct{}, 1), make(chan stopped, 1)
-	s.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
-		if _, ok := evt.(*events.Connected); ok {
-			poke(up)
+		w.askVersion(ctx)
+		s.newClient()
+		login := newLogin()
+		s.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
+			login.note(evt)
+			// What comes in meanwhile is left to Run.
+			_, message := evt.(*events.Message)
+			_, receipt := evt.(*events.Receipt)
+			return !message && !receipt
+		})
+		if err := s.client.ConnectContext(s.ctx); err != nil {
+			return fmt.Errorf("whatsapp: connect: %w", err)
 		}
-		if end, ok := permanent(evt); ok {
-			select {
-			case refused <- end:
-			default:
-			}
+		if err := login.wait(ctx, loginTime, "the server did not welcome the device in time: try again"); err != nil {
+			return fmt.Errorf("whatsapp: %w", err)
 		}
-		// What comes in meanwhile is left to Run.
-		_, message := evt.(*events.Message)
-		_, receipt := evt.(*events.Receipt)
-		return !message && !receipt
-	})
-	if err := s.client.ConnectContext(s.ctx); err != nil {
-		return fmt.Errorf("whatsapp: connect: %w", err)
-	}
-	select {
-	case <-up:
 		return do(s)
-	case end := <-refused:
-		return fmt.Errorf("whatsapp: %s: %s", end.message, end.hint)
-	case <-time.After(loginTime):
-		return errors.New("whatsapp: the server did not welcome the device in time: try again")
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	})
 }
 
 // pairedOnDisk looks into the store without being the device.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
-	"go.mau.fi/whatsmeow/types/events"
 )
 
 // phoneClient is what a phone code needs in place of a device's name: the
@@ -38,33 +37,19 @@ type PairOptions struct {
 // has logged in once, when the codes have run out (after less than three
 // minutes), or with ctx. A Run that waits for an account goes on by itself.
 func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
-	s, err := w.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			w.log.Error("close whatsapp store", "error", err)
-		}
-		w.tellPairing()
-	}()
+	err := w.alone(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
+	w.tellPairing()
+	return err
+}
+
+func (w *WhatsApp) pair(ctx context.Context, s *session, opts PairOptions) error {
 	if !s.self.IsEmpty() {
 		return ErrPaired
 	}
 	w.askVersion(ctx)
 	s.newClient()
-	loggedIn, refused := make(chan struct{}, 1), make(chan stopped, 1)
-	s.client.AddEventHandler(func(evt any) {
-		if _, ok := evt.(*events.Connected); ok {
-			poke(loggedIn)
-		}
-		if end, ok := permanent(evt); ok {
-			select {
-			case refused <- end:
-			default:
-			}
-		}
-	})
+	login := newLogin()
+	s.client.AddEventHandler(login.note)
 	ctx, cancel := s.until(ctx)
 	defer cancel()
 	items, err := s.client.GetQRChannel(ctx)
@@ -77,16 +62,10 @@ func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 	if err := s.showCodes(ctx, items, opts); err != nil {
 		return err
 	}
-	select {
-	case <-loggedIn:
-		return nil
-	case end := <-refused:
-		return fmt.Errorf("whatsapp: pair: %s: %s", end.message, end.hint)
-	case <-time.After(firstLogin):
-		return errors.New("whatsapp: pair: the phone agreed, but the device could not log in: start the host and look at `longshore status`")
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := login.wait(ctx, firstLogin, "the phone agreed, but the device could not log in: start the host and look at `longshore status`"); err != nil {
+		return fmt.Errorf("whatsapp: pair: %w", err)
 	}
+	return nil
 }
 
 // showCodes tells the codes until the phone has agreed.

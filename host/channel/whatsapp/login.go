@@ -1,0 +1,62 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// alone calls do with a session of its own, while there is no Run.
+func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
+	s, err := w.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			w.log.Error("close whatsapp store", "error", err)
+		}
+	}()
+	return do(s)
+}
+
+// login is how the server receives a device that has connected.
+type login struct {
+	up      chan struct{}
+	refused chan stopped // the first reason
+}
+
+func newLogin() login {
+	return login{up: make(chan struct{}, 1), refused: make(chan stopped, 1)}
+}
+
+// note is to be called with each event.
+func (l login) note(evt any) {
+	if _, ok := evt.(*events.Connected); ok {
+		poke(l.up)
+	}
+	if end, ok := permanent(evt); ok {
+		select {
+		case l.refused <- end:
+		default:
+		}
+	}
+}
+
+// wait returns nil once the device is logged in. The server has patience to
+// say so; late is what is wrong afterwards.
+func (l login) wait(ctx context.Context, patience time.Duration, late string) error {
+	select {
+	case <-l.up:
+		return nil
+	case end := <-l.refused:
+		return fmt.Errorf("%s: %s", end.message, end.hint)
+	case <-time.After(patience):
+		return errors.New(late)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
