@@ -244,7 +244,9 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 	if name := t.Getenv("LONGSHORE_ASSISTANT_NAME"); name != "" {
 		s.instructions += "\nThe members call you " + clean(name) + ".\n"
 	}
-	return s, nil
+	shared, err := s.shared()
+	s.instructions += shared
+	return s, err
 }
 
 // rights gives all rights in a container only. A runtime without one says

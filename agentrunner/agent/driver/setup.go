@@ -13,7 +13,8 @@ import (
 func (s setup) forTools() map[string]string {
 	env := map[string]string{}
 	for _, name := range []string{"LONGSHORE_IPC", "LONGSHORE_MOUNTS", "LONGSHORE_CHAT_JID", "LONGSHORE_GROUP_FOLDER", "LONGSHORE_IS_MAIN",
-		"LONGSHORE_WAIT", "LONGSHORE_SESSION", "NANOCLAW_CHAT_JID", "NANOCLAW_GROUP_FOLDER", "NANOCLAW_IS_MAIN"} {
+		"LONGSHORE_WAIT", "LONGSHORE_SESSION", "NANOCLAW_CHAT_JID", "NANOCLAW_GROUP_FOLDER", "NANOCLAW_IS_MAIN",
+		"NANOCLAW_FILE_REQUEST"} {
 		if v := s.getenv(name); v != "" {
 			env[name] = v
 		}
