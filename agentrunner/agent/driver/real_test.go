@@ -161,6 +161,17 @@ func TestRealCodexSendsAFileFromItsCodeMode(t *testing.T) {
 	}
 }
 
+// Where no model is named, gemini-cli has a small one choose it for each turn.
+func TestRealGeminiChoosesItsModel(t *testing.T) {
+	w := newWorld(t, "gemini", func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "Aye."} })
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it would wait for a choice for 100
+	defer cancel()
+	reply, err := w.turn(ctx, "hello", "", "LONGSHORE_MODEL=")
+	if err != nil || reply.Text != "Aye." {
+		t.Errorf("reply %+v, error %v", reply, err)
+	}
+}
+
 // leavesTheWorkspaceAlone wants nothing in it but what the test put there.
 func (w *world) leavesTheWorkspaceAlone(t *testing.T) {
 	t.Helper()

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 )
 
 func readGemini(body []byte) (Request, error) {
@@ -21,11 +22,15 @@ func readGemini(body []byte) (Request, error) {
 				} `json:"functionResponse"`
 			} `json:"parts"`
 		} `json:"contents"`
+		Config struct {
+			Schema *schema `json:"responseJsonSchema"`
+		} `json:"generationConfig"`
 	}
 	r := Request{API: "gemini"}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return r, err
 	}
+	r.form = in.Config.Schema
 	for _, t := range in.Tools {
 		for _, f := range t.Functions {
 			r.Tools = append(r.Tools, Tool{Name: f.Name})
@@ -42,6 +47,31 @@ func readGemini(body []byte) (Request, error) {
 		}
 	}
 	return r, nil
+}
+
+// schema is the form that a request wants its answer in. Gemini CLI has a small
+// model score each prompt in one, and asks for a hundred seconds until it gets it.
+type schema struct {
+	Properties map[string]struct {
+		Type string `json:"type"`
+	} `json:"properties"`
+}
+
+// fill is an answer in that form.
+func (s schema) fill() string {
+	values := map[string]any{}
+	for name, p := range s.Properties {
+		switch strings.ToLower(p.Type) {
+		case "integer", "number":
+			values[name] = 1
+		case "boolean":
+			values[name] = false
+		default:
+			values[name] = "a word"
+		}
+	}
+	b, _ := json.Marshal(values) // of such values it cannot fail
+	return string(b)
 }
 
 func writeGemini(w http.ResponseWriter, a answer) {

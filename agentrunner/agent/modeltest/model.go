@@ -30,6 +30,8 @@ type Request struct {
 	Tools   []Tool   // that the model may call
 	Prompt  string   // the last words of the user
 	Results []string // what tools answered since then, as the model sees it
+
+	form *schema // that the answer is to have; nil: any words
 }
 
 // Tool is one that a request offers.
@@ -215,6 +217,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, body []byte,
 func (s *Server) ask(r Request) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(r.Tools) == 0 && r.form != nil {
+		return answer{Answer: Answer{Text: r.form.fill()}, n: len(s.requests)}
+	}
 	if len(r.Tools) == 0 {
 		return answer{Answer: Answer{Text: "a title"}, n: len(s.requests)}
 	}
