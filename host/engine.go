@@ -71,7 +71,7 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 	if len(facts.Lacks) > 0 {
 		findings = append(findings, operator.Finding{
 			Check: "engine", Severity: operator.Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
-			Remedy: "on a rootless engine, have systemd delegate the controllers to the user",
+			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
 		})
 	}
 	if len(findings) == 0 {

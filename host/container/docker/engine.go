@@ -122,6 +122,9 @@ func (e *Engine) ask(ctx context.Context) error {
 		}
 	}
 	slices.Sort(e.facts.Lacks)
+	if e.facts.Podman {
+		return e.askRights(ctx)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -22,8 +23,8 @@ import (
 // podmanEngine is how Podman calls itself among the parts of its version.
 const podmanEngine = "Podman Engine"
 
-// maxAnswer bounds what is read of an engine's answer to a request of our own.
-const maxAnswer = 64 << 10
+// maxAnswer bounds what is read of an answer by Podman's own interface.
+const maxAnswer = 1 << 20
 
 // owner are the options that give a file system in memory to the containers'
 // user: the kernel's own for Docker, which passes them on; Podman 4 refuses
@@ -87,16 +88,49 @@ func (s *session) known(exit container.WaitResponse) container.WaitResponse {
 }
 
 // prepare lets Podman make all that the container needs to start. An attach
-// does so too, but of what went wrong its client tells the status alone. The
-// path is of Podman's own interface, which has had it since version 2.
+// does so too, but of what went wrong its client tells the status alone.
 func (e *Engine) prepare(ctx context.Context, id string) error {
+	if err := e.askPodman(ctx, http.MethodPost, "containers/"+id+"/init", nil); err != nil {
+		return fmt.Errorf("prepare container: %w", err)
+	}
+	return nil
+}
+
+// askRights learns what Podman 4 does not tell in Docker's words: whether it
+// runs as a user, and which limits such a one may set.
+func (e *Engine) askRights(ctx context.Context) error {
+	var info struct {
+		Host struct {
+			Controllers []string `json:"cgroupControllers"`
+			Security    struct {
+				Rootless bool `json:"rootless"`
+			} `json:"security"`
+		} `json:"host"`
+	}
+	if err := e.askPodman(ctx, http.MethodGet, "info", &info); err != nil {
+		return fmt.Errorf("ask Podman about itself: %w", err)
+	}
+	if !info.Host.Security.Rootless {
+		return nil
+	}
+	e.facts.Rootless, e.facts.Lacks = true, nil
+	for _, limit := range []struct{ name, controller string }{{"cpus", "cpu"}, {"memory", "memory"}, {"pids", "pids"}} {
+		if !slices.Contains(info.Host.Controllers, limit.controller) {
+			e.facts.Lacks = append(e.facts.Lacks, limit.name)
+		}
+	}
+	return nil
+}
+
+// askPodman asks by Podman's own interface, in the form of its version 4, and
+// decodes the answer into what is there for it; nil: nothing.
+func (e *Engine) askPodman(ctx context.Context, method, path string, into any) error {
 	dial := e.api.Dialer()
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		DisableKeepAlives: true,
 	}
-	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://podman/v4.0.0/libpod/containers/"+id+"/init", nil)
+	request, err := http.NewRequestWithContext(ctx, method, "http://podman/v4.0.0/libpod/"+path, nil)
 	if err != nil {
 		return err
 	}
@@ -105,16 +139,20 @@ func (e *Engine) prepare(ctx context.Context, id string) error {
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode < http.StatusMultipleChoices || answer.StatusCode == http.StatusNotModified {
+	body := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer))
+	if answer.StatusCode >= http.StatusBadRequest {
+		var said struct {
+			Message string `json:"message"`
+		}
+		if err := body.Decode(&said); err != nil || said.Message == "" {
+			said.Message = answer.Status
+		}
+		return errors.New(said.Message)
+	}
+	if into == nil {
 		return nil
 	}
-	var said struct {
-		Message string `json:"message"`
-	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&said); err != nil || said.Message == "" {
-		said.Message = answer.Status
-	}
-	return fmt.Errorf("prepare container: %s", said.Message)
+	return body.Decode(into)
 }
 
 // processLimit names the limit of processes that Podman would otherwise raise
