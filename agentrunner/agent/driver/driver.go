@@ -169,7 +169,9 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
-	d.report(t.Session, a, time.Since(started))
+	if a.done || err == nil { // else it may not even have started
+		d.report(t.Session, a, time.Since(started))
+	}
 	return a, d.failure(a, err)
 }
 

@@ -121,12 +121,13 @@ EOF`, "codex: quota is used up"},
 			}
 		})
 	}
-	d, err := driver.New("claude", driver.Options{Program: "/no/such/claude", Tools: []string{"x"}, Home: t.TempDir()})
+	var log bytes.Buffer
+	d, err := driver.New("claude", driver.Options{Program: "/no/such/claude", Tools: []string{"x"}, Home: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Turn(t.Context(), agent.Turn{}); err == nil || !strings.Contains(err.Error(), "is not installed here") {
-		t.Errorf("missing program: %v", err)
+	if _, err := d.Turn(t.Context(), agent.Turn{}); err == nil || !strings.Contains(err.Error(), "is not installed here") || log.Len() > 0 {
+		t.Errorf("missing program: %v, and the operator is told %s", err, &log)
 	}
 }
 
