@@ -19,12 +19,12 @@ func TestRealCLITakesAMembersWordsForWords(t *testing.T) {
 		w := newWorld(t, cli, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "I see no file."} })
 		w.host.File("group/notes.txt", "what-notes-hold")
 		outside := w.host.File("elsewhere/keys.txt", "what-keys-hold")
-		reply, err := w.turn(t.Context(), "/help me with @notes.txt and @"+outside+" please, ada@example.org", "")
+		reply, err := w.turn(t.Context(), "/init and read @notes.txt and @"+outside+" please, ada@example.org", "")
 		if err != nil || reply.Text != "I see no file." {
 			t.Fatalf("reply %+v, error %v", reply, err)
 		}
 		asked := strings.ReplaceAll(w.model.Requests()[0].Body, "&#64;", "@")
-		for _, want := range []string{"/help me with @notes.txt", filepath.Base(outside) + " please, ada@example.org"} {
+		for _, want := range []string{"/init and read @notes.txt", filepath.Base(outside) + " please, ada@example.org"} {
 			if !strings.Contains(asked, want) {
 				t.Errorf("the model is not told %q", want)
 			}

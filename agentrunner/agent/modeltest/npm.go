@@ -28,8 +28,8 @@ func distributions() map[string]distribution {
 	return map[string]distribution{
 		"claude":   {claude, "2.1.329", claude + "/claude", true},
 		"codex":    {"@openai/codex", "0.169.0", ".bin/codex", true},
-		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini", false},
-		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode", false},
+		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini", true},
+		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode", true},
 		// Not an agent: what a server that ours is measured against is made of.
 		"mcp-sdk": {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json", false},
 	}
@@ -38,7 +38,7 @@ func distributions() map[string]distribution {
 // Install returns the program of an agent CLI, installed by npm at a pinned
 // version into LONGSHORE_NPM or the user's cache directory, where it stays for
 // the next run (100 to 400 MB each). Where that is not possible the test is
-// skipped; with LONGSHORE_TEST_ALL set it fails for Claude Code and codex.
+// skipped; with LONGSHORE_TEST_ALL set it fails for the agent CLIs.
 func Install(t testing.TB, cli string) string {
 	t.Helper()
 	d, ok := distributions()[cli]
