@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -110,10 +110,8 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 
 // tellRefusal prints a refusal for programs where they asked for that.
 func (e *env) tellRefusal(err error) error {
-	var re refuser
-	if e.json && errors.As(err, &re) {
-		var answer operator.Error
-		answer.Code, answer.Message, answer.Hint = re.Refusal()
+	if r := bridge.AsRefusal(err); e.json && r != nil {
+		answer := operator.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 		if err := e.printJSON(map[string]operator.Error{"refused": answer}); err != nil {
 			return err
 		}
@@ -123,10 +121,9 @@ func (e *env) tellRefusal(err error) error {
 
 // refusedSend gives a refusal its own exit code.
 func refusedSend(err error) error {
-	var re refuser
-	if !errors.As(err, &re) {
-		return ofControl(err)
+	r := bridge.AsRefusal(err)
+	if r == nil {
+		return err
 	}
-	code, message, hint := re.Refusal()
-	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", message, code), hint: hint}
+	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", r.Message, r.Code), hint: r.Hint}
 }

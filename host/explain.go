@@ -57,10 +57,8 @@ func (d *decisions) bad(name string, err error) {
 		return
 	}
 	words := err.Error()
-	var re refuser
-	if errors.As(err, &re) {
-		code, message, hint := re.Refusal()
-		words = fmt.Sprintf("%s (%s): %s", message, code, hint)
+	if r := bridge.AsRefusal(err); r != nil {
+		words = fmt.Sprintf("%s (%s): %s", r.Message, r.Code, r.Hint)
 	}
 	d.steps = append(d.steps, groups.Step{Name: name, Words: words})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -127,20 +128,12 @@ func (e *env) fail(err error) int {
 	return code
 }
 
-// refuser is an error that knows the protocol's three parts of a refusal.
-type refuser interface {
-	Refusal() (code, message, hint string)
-}
-
 func exitOf(err error) (code int, hint string) {
-	var ee *exitError
-	var re refuser
-	switch {
-	case errors.As(err, &ee):
+	if ee, ok := errors.AsType[*exitError](err); ok {
 		return ee.code, ee.hint
-	case errors.As(err, &re):
-		_, _, hint = re.Refusal()
-		return exitRefused, hint
+	}
+	if r := bridge.AsRefusal(err); r != nil {
+		return exitRefused, r.Hint
 	}
 	return exitFault, ""
 }
