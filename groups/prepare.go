@@ -13,9 +13,12 @@ const agentID = 1000
 // AgentUser is the user and group that assistants' containers run as: the
 // host's own where it is not root, so that both sides can read what the other
 // wrote, and else the image's unprivileged user, never root.
-func AgentUser() (uid, gid int) {
-	if uid = os.Geteuid(); uid > 0 {
-		return uid, os.Getegid()
+func AgentUser() (uid, gid int) { return AgentUserOf(os.Geteuid(), os.Getegid()) }
+
+// AgentUserOf is AgentUser of a host that runs as the given user and group.
+func AgentUserOf(uid, gid int) (int, int) {
+	if uid > 0 {
+		return uid, gid
 	}
 	return agentID, agentID
 }

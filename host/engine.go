@@ -28,6 +28,16 @@ func findEngine(ctx context.Context, getenv func(string) string) (*docker.Engine
 	return engine, err
 }
 
+// withHome adds the group's home directory, if it has one, to what its
+// container mounts.
+func withHome(l groups.Layout, folder string, mounts []groups.Mount) []groups.Mount {
+	home := filepath.Join(l.Homes(), folder)
+	if _, err := os.Lstat(home); err != nil || l.V1 {
+		return mounts
+	}
+	return append(slices.Clone(mounts), groups.Mount{Container: "/home/agent", Host: home})
+}
+
 // examineEngine looks at what the containers of a configuration need: the
 // engine, the images, and directories that they can use. It returns the path
 // of the engine's socket, if it has one.
@@ -61,7 +71,7 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 	for _, g := range boxed {
 		m, err := groups.NewMountMap(c.Layout(), g)
 		if err == nil {
-			err = engine.Access(there(c.State, m.Mounts()))
+			err = engine.AccessOf(c.State, there(c.State, withHome(c.Layout(), g.Folder, m.Mounts())))
 		}
 		for _, one := range each(err) {
 			fault(fmt.Sprintf("group %s: %v", g.Folder, one), "do what it says, and start the host again")

@@ -63,7 +63,7 @@ func (h *host) checkEngine() error {
 		if _, ok := h.runtimes.docker[g.Assistant]; !ok {
 			continue
 		}
-		if err := engine.Access(h.mounts[g.Folder].Mounts()); err != nil {
+		if err := engine.Access(withHome(h.layout, g.Folder, h.mounts[g.Folder].Mounts())); err != nil {
 			return fmt.Errorf("group %s: %w", g.Folder, err)
 		}
 	}

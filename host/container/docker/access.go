@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -20,23 +21,39 @@ func (e *Engine) User() (uid, gid int) {
 	return groups.AgentUser()
 }
 
-// onHost is the same user as the host counts.
-func (e *Engine) onHost() (uid, gid int) {
+// onHost is the same user as the host counts, for a host of the given user.
+func (e *Engine) onHost(uid, gid int) (int, int) {
 	if e.facts.Rootless {
-		return os.Geteuid(), os.Getegid()
+		return uid, gid
 	}
-	return groups.AgentUser()
+	return groups.AgentUserOf(uid, gid)
 }
 
 // Access checks that a container will be able to use its mounts as they are
 // meant, and that none of them gives it the engine. The error names every
 // mount that is wrong, with what to do.
 func (e *Engine) Access(mounts []groups.Mount) error {
+	return e.access(os.Geteuid(), os.Getegid(), mounts)
+}
+
+// AccessOf is Access for the host on a state directory, which need not run as
+// whoever asks: it runs as the directory's owner.
+func (e *Engine) AccessOf(state string, mounts []groups.Mount) error {
+	info, err := os.Stat(state)
+	if err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			return e.access(int(stat.Uid), int(stat.Gid), mounts)
+		}
+	}
+	return e.Access(mounts)
+}
+
+func (e *Engine) access(uid, gid int, mounts []groups.Mount) error {
 	var errs []error
-	if e.facts.Rootless && os.Geteuid() == 0 {
+	if e.facts.Rootless && uid == 0 {
 		errs = append(errs, errors.New("the engine runs as a user and the host as root; run longshore as that user"))
 	}
-	uid, gid := e.onHost()
+	uid, gid = e.onHost(uid, gid)
 	for _, m := range mounts {
 		if m.Shadow {
 			continue
@@ -55,17 +72,41 @@ func (e *Engine) Access(mounts []groups.Mount) error {
 		}
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && !allowed(stat, uint32(uid), uint32(gid), want) {
 			errs = append(errs, fmt.Errorf("mount %s: user %d, as whom the assistant runs, may not %s %s; run: %s",
-				m.Container, uid, need, m.Host, remedy(m, uid, gid)))
+				m.Container, uid, need, m.Host, remedy(m, stat, uid, gid)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func remedy(m groups.Mount, uid, gid int) string {
-	if m.ReadOnly {
-		return fmt.Sprintf("chmod o+rx '%s'", m.Host)
+// remedy is the command after which the user may do what the mount is for: the
+// bits are given to whom the kernel looks at, the owner before the group
+// before all others. What only root may run begins with sudo, unless root asks.
+func remedy(m groups.Mount, stat *syscall.Stat_t, uid, gid int) string {
+	sudo := func(needed bool) string {
+		if needed && os.Geteuid() != 0 {
+			return "sudo "
+		}
+		return ""
 	}
-	return fmt.Sprintf("chown -R %d:%d '%s'", uid, gid, m.Host)
+	path := "'" + strings.ReplaceAll(m.Host, "'", `'\''`) + "'"
+	bits := "rx"
+	if !m.ReadOnly {
+		bits = "rwx"
+	}
+	mine := sudo(int(stat.Uid) != os.Geteuid())
+	switch {
+	case int(stat.Uid) == uid:
+		return fmt.Sprintf("%schmod u+%s %s", mine, bits, path)
+	case m.ReadOnly && int(stat.Gid) == gid:
+		return fmt.Sprintf("%schmod g+rx %s", mine, path)
+	case m.ReadOnly:
+		return fmt.Sprintf("%schmod o+rx %s", mine, path)
+	}
+	give := fmt.Sprintf("%schown -R %d:%d %s", sudo(true), uid, gid, path)
+	if stat.Mode&0o700 != 0o700 {
+		give += fmt.Sprintf(" && %schmod u+rwx %s", sudo(uid != os.Geteuid()), path)
+	}
+	return give
 }
 
 // allowed says whether the mode bits give a user without privileges what it

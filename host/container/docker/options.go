@@ -134,10 +134,12 @@ func (r Runtime) keptHome(folder string) (mount.Mount, error) {
 	}
 	err := os.Mkdir(dir, 0o700)
 	if err == nil {
-		uid, gid := r.Engine.onHost()
+		uid, gid := r.Engine.onHost(os.Geteuid(), os.Getegid())
 		err = os.Lchown(dir, uid, gid)
 	} else if os.IsExist(err) {
-		err = sameDirectory(dir)
+		if err = sameDirectory(dir); err == nil {
+			err = r.Engine.Access([]groups.Mount{{Container: r.Home, Host: dir}})
+		}
 	}
 	return mount.Mount{
 		Type: mount.TypeBind, Source: dir, Target: r.Home,
