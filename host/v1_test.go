@@ -93,6 +93,8 @@ var v1Requests = []v1Request{
 		`{"type":"file","chatJid":"tg:-200","filePath":"/workspace/group/a.txt","filename":"two.txt","mimetype":"text/plain","timestamp":"x"}`, bearing("two.txt", "a")},
 	{"send_file", "messages/1771600000004-ab12.json",
 		`{"type":"send_file","chatJid":"tg:-200","filePath":"/workspace/group/b.txt","caption":"b","groupFolder":"family","timestamp":"x"}`, bearing("b.txt", "b")},
+	{"send_file that wants an answer of its own", "messages/1771600000008-ab12.json",
+		`{"type":"send_file","chatJid":"tg:-200","filePath":"/workspace/group/a.txt","filename":"three.txt","mimetype":"text/plain","responseFile":"/workspace/ipc/responses/1.json","groupFolder":"family","timestamp":"x"}`, bearing("three.txt", "a")},
 	{"a message with paths", "messages/1771600000005-ab12.json",
 		`{"type":"message","chatJid":"tg:-200","text":"","files":["/workspace/group/c.txt"],"fileComment":"see","groupFolder":"family","timestamp":"x"}`, bearing("c.txt", "c")},
 	{"a message with staged files", "messages/1771600000006-ab12.json",

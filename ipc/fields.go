@@ -23,12 +23,14 @@ const (
 	slotID
 	slotMain
 	slotCreator
+	slotAnswer
 	slots
 )
 
 // requestSlot knows the keys of a request: v1's, its forks' and our own. id,
 // isMain and createdBy appear in forks; they are read over, because what a
-// container says of itself counts for nothing.
+// container says of itself counts for nothing. So is responseFile, where a
+// fork wants an answer: ours lies in results/.
 func requestSlot(key string) slot {
 	switch key {
 	case "type":
@@ -43,13 +45,13 @@ func requestSlot(key string) slot {
 		return slotSender
 	case "replyTo":
 		return slotReplyTo
-	case "filePath":
+	case "filePath", "path":
 		return slotPath
 	case "fileName", "filename":
 		return slotName
 	case "mimeType", "mimetype":
 		return slotMIME
-	case "caption", "fileComment":
+	case "caption", "comment", "fileComment":
 		return slotCaption
 	case "as":
 		return slotAs
@@ -59,6 +61,8 @@ func requestSlot(key string) slot {
 		return slotTime
 	case "id":
 		return slotID
+	case "responseFile":
+		return slotAnswer
 	case "isMain":
 		return slotMain
 	case "createdBy":
