@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // endpoint is where an engine may listen.
@@ -26,14 +27,10 @@ type tlsFiles struct{ ca, cert, key string }
 // configuration file names, then the default sockets; and podman's
 // CONTAINER_HOST and sockets after those of docker.
 func endpoints(getenv func(string) string) ([]endpoint, error) {
-	if host := getenv("DOCKER_HOST"); host != "" {
-		e := endpoint{host: host, from: "DOCKER_HOST", chosen: true}
-		if dir := getenv("DOCKER_CERT_PATH"); dir != "" {
-			e.tls = tlsFiles{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
-		}
-		return []endpoint{e}, nil
-	}
 	config := cmp.Or(getenv("DOCKER_CONFIG"), filepath.Join(getenv("HOME"), ".docker"))
+	if host := getenv("DOCKER_HOST"); host != "" {
+		return []endpoint{{host: host, from: "DOCKER_HOST", chosen: true, tls: tlsOf(host, config, getenv)}}, nil
+	}
 	if name := cmp.Or(getenv("DOCKER_CONTEXT"), currentContext(config)); name != "" && name != "default" {
 		e, err := readContext(config, name)
 		if err != nil {
@@ -55,6 +52,19 @@ func endpoints(getenv func(string) string) ([]endpoint, error) {
 		}
 	}
 	return found, nil
+}
+
+// tlsOf finds the certificates for the engine that DOCKER_HOST names. Its
+// variables may be set for another one: a socket needs none.
+func tlsOf(host, config string, getenv func(string) string) tlsFiles {
+	dir := getenv("DOCKER_CERT_PATH")
+	if dir == "" && getenv("DOCKER_TLS_VERIFY") != "" {
+		dir = config
+	}
+	if dir == "" || !strings.HasPrefix(host, "tcp:") && !strings.HasPrefix(host, "https:") {
+		return tlsFiles{}
+	}
+	return tlsFiles{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 }
 
 func currentContext(config string) string {
