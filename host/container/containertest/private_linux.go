@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ type Private struct {
 	t      testing.TB
 	run    string // holds the socket and what lives as long as the engine
 	data   string
+	before []string // the command that becomes the engine
 	flags  []string
 	pid    int
 	exited chan struct{}
@@ -39,6 +41,29 @@ type Private struct {
 // has: no network that reaches out, and a socket of its own unless the flags
 // name another way in. The test's end ends it, with whatever runs in it.
 func NewPrivate(t testing.TB, flags ...string) *Private {
+	t.Helper()
+	p := newPrivate(t, flags)
+	p.Start()
+	return p
+}
+
+// NewRemapped starts an engine whose containers' users are other users on the
+// machine unless a container asks not to have them remapped. The ranges that
+// it takes them from are in files of its own, which it alone sees in the place
+// of the machine's.
+func NewRemapped(t testing.TB) *Private {
+	t.Helper()
+	p := newPrivate(t, []string{"--bridge=none", "--userns-remap=nobody:nogroup"})
+	ranges := filepath.Join(p.run, "ranges")
+	if err := os.WriteFile(ranges, []byte("nobody:400000:65536\nnogroup:400000:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.before = []string{"unshare", "--mount", "sh", "-c", `touch /etc/subuid /etc/subgid && mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && exec "$@"`, ranges}
+	p.Start()
+	return p
+}
+
+func newPrivate(t testing.TB, flags []string) *Private {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		unavailable(t, errors.New("only root can start one"))
@@ -64,7 +89,6 @@ func NewPrivate(t testing.TB, flags ...string) *Private {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.End(syscall.SIGTERM) })
-	p.Start()
 	return p
 }
 
@@ -76,11 +100,11 @@ func (p *Private) Start() {
 		p.t.Fatal(err)
 	}
 	defer log.Close()
-	args := append([]string{
-		"--data-root", p.data, "--exec-root", filepath.Join(p.run, "x"), "-p", filepath.Join(p.run, "pid"), "-H", p.Host(),
+	args := slices.Concat(p.before, []string{
+		"dockerd", "--data-root", p.data, "--exec-root", filepath.Join(p.run, "x"), "-p", filepath.Join(p.run, "pid"), "-H", p.Host(),
 		"--iptables=false", "--ip6tables=false",
-	}, p.flags...)
-	cmd := exec.Command("dockerd", args...)
+	}, p.flags)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	started, exited := make(chan error, 1), make(chan struct{})

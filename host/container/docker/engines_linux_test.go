@@ -2,10 +2,14 @@ package docker_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/container"
 	"github.com/longshore-bridge/longshore/host/container/containertest"
@@ -123,5 +127,23 @@ func (w *world) nothingLeft(state string) {
 	w.t.Helper()
 	if left, err := w.runtime.Engine.Reap(w.t.Context(), state); err != nil || len(left) > 0 {
 		w.t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestRemappingIsTurnedOff has an engine that gives containers other users
+// than the host's: the assistant is the user that owns the group's directories
+// all the same, and has no more rights for it.
+func TestRemappingIsTurnedOff(t *testing.T) {
+	p := containertest.NewRemapped(t)
+	w := newWorldOn(t, p.Connect(), p.Base())
+	w.runtime.Homes = w.layout.Homes()
+	got := w.ask(`id -u; echo a >/workspace/group/a.txt && stat -c %u /workspace/group/a.txt; echo b >"$HOME/b" && echo home
+	(echo c >/workspace/ipc/results/c) 2>/dev/null || echo "results refused"; grep -E '^(CapEff|CapBnd):' /proc/self/status | tr -d '\t'`)
+	want := []string{"1000", "1000", "home", "results refused", "CapEff:0000000000000000", "CapBnd:0000000000000000"}
+	if diff := cmp.Diff(want, lines(got)); diff != "" {
+		t.Errorf("inside, want -, got +:\n%s", diff)
+	}
+	if info, err := os.Stat(filepath.Join(w.layout.Workspace("family"), "a.txt")); err != nil || info.Sys().(*syscall.Stat_t).Uid != 1000 {
+		t.Errorf("on the host its file is %v, %v", info, err)
 	}
 }
