@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/container/containertest"
+)
+
+// TestContainerThatFillsTheDisk has an assistant fill the file system that
+// holds the state directory, and then send. The host lives, says what is the
+// matter, and carries on by itself once there is room.
+func TestContainerThatFillsTheDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	p := containertest.NewPrivate(t, "--bridge=none")
+	script := `cd /workspace/group; case $(cat) in *fill*) head -c 200M /dev/zero >big 2>/dev/null;; esac; head -c 3M /dev/zero >/tmp/late.bin
+agentrunner send /tmp/late.bin 2>&1; echo over`
+	h := newBoxesOn(t, p.Host(), 2, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}", script, p.Runner()))
+	state := filepath.Join(filepath.Dir(h.file), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", state, "tmpfs", 0, "size=48m,mode=0700"); err != nil {
+		t.Fatalf("mount a small file system: %v", err)
+	}
+	defer syscall.Unmount(state, syscall.MNT_DETACH)
+	var log lockedBuffer
+	cfg, err := groups.Load(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := newHost(t.Context(), cfg, hostOptions{log: newLog(&log, groups.Log{Format: "json"}), getenv: h.getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := h.runHost(opened)
+	a, b := member{base: h.base, chat: "g0"}, member{base: h.base, chat: "g1"}
+	h.say(a, "fill")
+	big := filepath.Join(opened.layout.Workspace("g0"), "big")
+	await(t, "a full disk", func() bool {
+		var fs syscall.Statfs_t
+		return syscall.Statfs(state, &fs) == nil && fs.Bavail*uint64(fs.Bsize) < 64<<10
+	})
+	if _, err := b.say(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), "disk_full") {
+		t.Errorf("a message that nobody could keep: %v, want disk_full", err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the host ended: %v\n%s", err, log.String())
+	default:
+	}
+	await(t, "the tool's word to the assistant", func() bool {
+		return slices.ContainsFunc(h.heard(a), func(text string) bool { return strings.Contains(text, "there is no room left to queue it") })
+	})
+	if err := os.Remove(big); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []member{a, b} {
+		h.say(m, "go")
+		await(t, "a file in "+m.chat, func() bool { return slices.Contains(h.heard(m), "late.bin") })
+	}
+	if err := errors.Join(stop(ended), opened.Close()); err != nil {
+		t.Error(err)
+	}
+	if got := log.String(); !strings.Contains(got, "no space left") {
+		t.Errorf("the operator is not told of the disk:\n%s", got)
+	}
+}
