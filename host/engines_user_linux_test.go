@@ -26,13 +26,14 @@ type userHost struct {
 	*boxes
 	program string
 	state   string
+	uid     uint32
 }
 
 // newUserHost puts the program and the configuration of newBoxesOn where an
 // ordinary user can use them.
-func newUserHost(t *testing.T, p *containertest.Private, assistant string) *userHost {
+func newUserHost(t *testing.T, p *containertest.Private, uid int, assistant string) *userHost {
 	t.Helper()
-	if err := os.Chown(p.Socket(), 0, ordinary); err != nil {
+	if err := os.Chown(p.Socket(), -1, uid); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := os.MkdirTemp("", "lsu") // the test's own is closed to all but its user
@@ -40,17 +41,17 @@ func newUserHost(t *testing.T, p *containertest.Private, assistant string) *user
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	h := &userHost{boxes: newBoxesOn(t, p.Host(), 1, assistant), program: filepath.Join(dir, "longshore"), state: filepath.Join(dir, "state")}
+	h := &userHost{boxes: newBoxesOn(t, p.Host(), 1, assistant), program: filepath.Join(dir, "longshore"), state: filepath.Join(dir, "state"), uid: uint32(uid)}
 	file := filepath.Join(dir, "longshore.yaml")
 	for to, from := range map[string]string{file: h.file, h.program: os.Args[0]} {
 		if err := copyTo(to, from); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chown(to, ordinary, ordinary); err != nil {
+		if err := os.Chown(to, uid, uid); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chown(dir, ordinary, ordinary); err != nil {
+	if err := os.Chown(dir, uid, uid); err != nil {
 		t.Fatal(err)
 	}
 	h.file = file
@@ -89,7 +90,7 @@ func (h *userHost) command(uid uint32, args ...string) *exec.Cmd {
 func (h *userHost) during(do func()) {
 	h.Helper()
 	var log lockedBuffer
-	cmd := h.command(ordinary, "serve")
+	cmd := h.command(h.uid, "serve")
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
@@ -110,7 +111,7 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 		t.Skip("starts containers")
 	}
 	p := containertest.NewPrivate(t, "--bridge=none")
-	h := newUserHost(t, p, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
+	h := newUserHost(t, p, ordinary, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
 		`cd /workspace/group; umask 077; echo a >a.txt; agentrunner send /workspace/group/a.txt >&2; echo "I am $(id -u):$(id -g)"`, p.Runner()))
 	m := member{base: h.base, chat: "g0"}
 	ask := func(files int) {
@@ -165,4 +166,28 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 		})
 	}
 	ask(2)
+}
+
+// TestHostOfARootlessEngine runs engine and host as the same user, and the
+// host as root, which such an engine is no help to.
+func TestHostOfARootlessEngine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	p := containertest.NewRootless(t)
+	h := newUserHost(t, p, containertest.Nobody, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
+		`cd /workspace/group; umask 077; echo a >a.txt; agentrunner send /workspace/group/a.txt >&2; echo "I am $(id -u), $(grep CapEff /proc/self/status | cut -f2)"`, p.Runner()))
+	m := member{base: h.base, chat: "g0"}
+	h.during(func() {
+		h.answeredWith(m, h.say(m, "go"), "I am 0, 0000000000000000")
+		if heard := h.heard(m); !slices.Contains(heard, "a.txt") {
+			t.Errorf("no file left the container: %q", heard)
+		}
+	})
+	if info, err := os.Stat(filepath.Join(h.state, "groups/g0/a.txt")); err != nil || info.Sys().(*syscall.Stat_t).Uid != containertest.Nobody {
+		t.Errorf("on the host its file is %v, %v", info, err)
+	}
+	if said, err := h.command(0, "serve").CombinedOutput(); err == nil || !strings.Contains(string(said), "run longshore as that user") {
+		t.Errorf("serve as root: %v\n%s", err, said)
+	}
 }

@@ -63,6 +63,34 @@ func NewRemapped(t testing.TB) *Private {
 	return p
 }
 
+// Nobody is the user and group that a rootless engine runs as.
+const Nobody = 65534
+
+// NewRootless starts an engine as the user Nobody, with the host's network and
+// data of its own. It takes Debian's rootlesskit and uidmap.
+func NewRootless(t testing.TB) *Private {
+	t.Helper()
+	for _, program := range []string{"rootlesskit", "newuidmap"} {
+		if _, err := exec.LookPath(program); err != nil {
+			unavailable(t, fmt.Errorf("there is no %s; install rootlesskit and uidmap", program))
+		}
+	}
+	p := newPrivate(t, []string{"--bridge=none", "--rootless"})
+	p.data = filepath.Join(p.run, "data")
+	ranges := filepath.Join(p.run, "ranges")
+	if err := errors.Join(os.WriteFile(ranges, []byte("nobody:400000:65536\n"), 0o644), os.Chown(p.run, Nobody, Nobody)); err != nil {
+		t.Fatal(err)
+	}
+	p.before = []string{
+		"unshare", "--mount", "sh", "-c", `touch /etc/subuid /etc/subgid && mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && cd / && exec "$@"`, ranges,
+		"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=" + p.run, "XDG_RUNTIME_DIR=" + p.run,
+		"rootlesskit", "--net=host", "--copy-up=/etc", "--copy-up=/run", "--state-dir=" + filepath.Join(p.run, "kit"),
+		"sh", "-c", `rm -f /run/docker /run/containerd /run/xtables.lock; exec "$@"`, "sh", // links to those of the machine's engine
+	}
+	p.Start()
+	return p
+}
+
 func newPrivate(t testing.TB, flags []string) *Private {
 	t.Helper()
 	if os.Geteuid() != 0 {
