@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // agentID is the user and group of the agent image's unprivileged user.
@@ -33,9 +34,9 @@ func AgentUserOf(uid, gid int) (int, int) {
 //	ipc/<folder>/{results,context}           0755  the host's, so that a result cannot be forged
 //
 // In v1's layout ipc/<folder> is AgentUser's, as v1's agents make directories in
-// it, and there are data/sessions/<folder>/.claude, AgentUser's too. Nothing of
-// v1's own is changed, so what its host made as another user must be handed
-// over by the operator.
+// it, and there are ipc/<folder>/tasks and data/sessions/<folder>/.claude,
+// AgentUser's too. Nothing of v1's own is changed, so what its host made as
+// another user must be handed over by the operator.
 //
 // What exists keeps its mode and owner, but must be a real directory: a link
 // in its place, which an agent might have planted, is an error. Call it before
@@ -110,7 +111,11 @@ func (l Layout) prepareQueue(folder string) error {
 		return err
 	}
 	defer queue.Close()
-	for _, leaf := range ipcWritable {
+	writable := ipcWritable
+	if l.V1 {
+		writable = append(slices.Clone(writable), v1Tasks) // as v1's host has it, should that come back
+	}
+	for _, leaf := range writable {
 		if err := MakeDir(queue, leaf, 0o755, true); err != nil {
 			return err
 		}

@@ -73,15 +73,21 @@ func mountTable(l Layout, g Group) ([]Mount, error) {
 // v1Home is the home directory in NanoClaw v1's image.
 const v1Home = "/home/node"
 
+// v1Tasks is where v1's agent leaves what its host should schedule or register.
+const v1Tasks = "tasks"
+
 // v1Mounts is what v1's image expects beyond our own table: the whole queue
-// directory, in which it makes tasks/ and its forks make outbound_files/, and
-// the CLI's conversations. The queue's leaves are mounted over the former, so
-// that the agent can neither forge a result nor move a leaf away: the kernel
-// does not rename or remove what is a mount point in the caller's namespace.
+// directory, in which its forks make outbound_files/, and the CLI's
+// conversations. The queue's leaves are mounted over the former, so that the
+// agent can neither forge a result nor move a leaf away: the kernel does not
+// rename or remove what is a mount point in the caller's namespace. tasks/ is
+// read-only because nobody here reads it: an agent that cannot leave a task
+// there says so, instead of telling its members that it is scheduled.
 func v1Mounts(l Layout, g Group) []Mount {
 	return []Mount{
 		{Container: v1Home + "/.claude", Host: l.Session(g.Folder)},
 		{Container: ipcMount, Host: l.IPC(g.Folder, "")},
+		{Container: path.Join(ipcMount, v1Tasks), Host: l.IPC(g.Folder, v1Tasks), ReadOnly: true},
 	}
 }
 

@@ -97,6 +97,7 @@ func TestV1QueueIsTheAgentsToWriteIn(t *testing.T) {
 	for dir, owner := range map[string]int{
 		g.IPC("family", ""):         uid,
 		g.IPC("family", "messages"): uid,
+		g.IPC("family", "tasks"):    uid,
 		g.Session("family"):         uid,
 		g.IPC("family", "results"):  os.Geteuid(),
 		g.IPC("family", "context"):  os.Geteuid(),
@@ -111,9 +112,8 @@ func TestV1QueueIsTheAgentsToWriteIn(t *testing.T) {
 			t.Errorf("%s belongs to user %d, want %d", strings.TrimPrefix(dir, g.State), got, owner)
 		}
 	}
-	for _, theirs := range []string{"tasks", "current_tasks.json"} {
-		if _, err := os.Lstat(g.IPC("family", theirs)); err == nil {
-			t.Errorf("%s was made: it is v1's own", theirs)
-		}
+	const theirs = "current_tasks.json"
+	if _, err := os.Lstat(g.IPC("family", theirs)); err == nil {
+		t.Errorf("%s was made: it is v1's own", theirs)
 	}
 }
