@@ -180,20 +180,35 @@ func TestFollowUpsComeInOrderAndOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, closed, err := c.Inputs(t.Context())
+	got, closed, err := c.Inputs(t.Context(), map[string]bool{"1700000000000-abcd.json": true})
 	if err != nil || closed {
 		t.Errorf("closed %v, %v", closed, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	var texts []string
+	for _, in := range got {
+		texts = append(texts, in.Text)
+	}
+	if diff := cmp.Diff(append([]string{""}, want[1:]...), texts); diff != "" || got[0].Name != "1-bad.json" {
 		t.Error(diff)
 	}
+	for _, in := range got {
+		if err := c.TakeInput(in.Name); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.TakeInput(got[0].Name); err == nil {
+		t.Error("a follow-up can be taken twice")
+	}
 	followUp(t, dir, closeFile, "")
-	if got, closed, err := c.Inputs(t.Context()); len(got) > 0 || !closed || err != nil {
-		t.Errorf("%v, %v, %v", got, closed, err)
+	if got, closed, err := c.Inputs(t.Context(), nil); len(got) != 1 || got[0].Text != want[0] || !closed || err != nil {
+		t.Errorf("the one that was known is gone: %v, %v, %v", got, closed, err)
+	}
+	if err := errors.Join(c.TakeInput("1700000000000-abcd.json"), c.ClearClose()); err != nil {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, closed, err := c.Inputs(ctx); closed || !errors.Is(err, context.Canceled) {
+	if _, closed, err := c.Inputs(ctx, nil); closed || !errors.Is(err, context.Canceled) {
 		t.Errorf("closed again: %v, %v", closed, err)
 	}
 }
@@ -210,7 +225,7 @@ func TestStaleCloseIsCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	followUp(t, dir, "1-abcd.json", `{"type":"message","text":"hi"}`)
-	if got, closed, err := c.Inputs(t.Context()); !slices.Equal(got, []string{"hi"}) || closed || err != nil {
+	if got, closed, err := c.Inputs(t.Context(), nil); !slices.Equal(got, []Input{{"1-abcd.json", "hi"}}) || closed || err != nil {
 		t.Errorf("%v, %v, %v", got, closed, err)
 	}
 }

@@ -3,10 +3,8 @@ package ipc
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -91,69 +89,4 @@ func hints(dir string, match func(name string) bool) (<-chan struct{}, func()) {
 		w.Close()
 		<-done
 	}
-}
-
-// Inputs returns the follow-ups that have come, oldest first, and whether the
-// host wants the session closed. It blocks until there is one of both or ctx
-// ends. What it returns is deleted: the caller has it now.
-func (c *Client) Inputs(ctx context.Context) (texts []string, closed bool, err error) {
-	hint, stop := hints(c.path(InputDir), func(name string) bool { return isRequest(name) || name == closeFile })
-	defer stop()
-	tick := time.NewTicker(clientPoll)
-	defer tick.Stop()
-	for {
-		texts, closed, err = c.takeInputs()
-		if len(texts) > 0 || closed || err != nil {
-			return texts, closed, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, false, ctx.Err()
-		case <-hint:
-		case <-tick.C:
-		}
-	}
-}
-
-// takeInputs reads and deletes. A follow-up that cannot be read is deleted
-// too, as it would come up for ever; one that cannot be deleted is an error,
-// as the assistant would hear it for ever.
-func (c *Client) takeInputs() (texts []string, closed bool, err error) {
-	entries, err := os.ReadDir(c.path(InputDir)) // sorted
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() {
-			continue
-		}
-		closed = closed || e.Name() == closeFile
-		if !isRequest(e.Name()) {
-			continue
-		}
-		var in input
-		readErr := c.readJSON(&in, InputDir, e.Name())
-		if err := os.Remove(c.path(InputDir, e.Name())); err != nil {
-			return texts, false, err
-		}
-		if readErr == nil && in.Type == "message" && strings.TrimSpace(in.Text) != "" {
-			texts = append(texts, in.Text)
-		}
-	}
-	if closed {
-		err = c.ClearClose()
-	}
-	return texts, closed, err
-}
-
-// ClearClose forgets a wish to close that a former session left behind.
-func (c *Client) ClearClose() error {
-	err := os.Remove(c.path(InputDir, closeFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -37,6 +37,10 @@ type output struct {
 	Result  *string `json:"result"`
 	Session string  `json:"newSessionId,omitempty"`
 	Error   string  `json:"error,omitempty"`
+
+	// Inputs are the names of the follow-ups that were taken up since the last
+	// output. v1's runner does not tell, and v1's host does not ask.
+	Inputs []string `json:"inputs"`
 }
 
 // readStart reads the first JSON value and does not wait for the end of stdin,

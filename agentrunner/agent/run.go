@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -31,46 +30,36 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 	if err != nil {
 		return err
 	}
-	client := ipc.NewClient(o.IPC)
-	if err := client.ClearClose(); err != nil {
+	c := &conversation{agent: o.Agent, client: ipc.NewClient(o.IPC), stdout: stdout, taken: []string{}}
+	if err := c.client.ClearClose(); err != nil {
 		return fmt.Errorf("forget an earlier close mark: %w", err)
 	}
-	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env()}
+	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env(), Say: c.say}
 	for closed := false; ; {
-		reply, err := o.Agent.Turn(ctx, turn)
+		reply, err := c.turn(ctx, turn)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			o.Log.Error("turn failed", "group", s.Folder, "error", err)
-			if err := writeOutput(stdout, output{Status: "error", Session: turn.Session, Error: cut(err.Error())}); err != nil {
+			if err := c.tell(output{Status: "error", Session: turn.Session, Error: cut(err.Error())}); err != nil {
 				return err
 			}
 			return fmt.Errorf("turn: %w", err)
 		}
 		turn.Session = reply.Session
-		if err := writeOutput(stdout, success(reply)); err != nil {
+		if err := c.say(reply); err != nil {
 			return err
 		}
 		if closed {
 			return nil
 		}
-		var texts []string
-		texts, closed, err = client.Inputs(ctx)
-		if ctx.Err() != nil || (err == nil && len(texts) == 0) {
+		turn.Prompt, closed, err = c.next(ctx)
+		if ctx.Err() != nil || (err == nil && turn.Prompt == "") {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read follow-ups: %w", err)
 		}
-		turn.Prompt = strings.Join(texts, "\n")
 	}
-}
-
-func success(r Reply) output {
-	o := output{Status: "success", Session: r.Session}
-	if r.Text != "" {
-		o.Result = &r.Text
-	}
-	return o
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,18 +125,19 @@ func TestConversationGoesFromTurnToTurnUntilItIsClosed(t *testing.T) {
 	}
 	a := &echo{turns: make(chan agent.Turn, 9)}
 	c := converse(t, a, h, start)
-	if diff := cmp.Diff(map[string]any{"status": "success", "result": "echo: first", "newSessionId": "s-1"}, c.next(t)); diff != "" {
+	if diff := cmp.Diff(map[string]any{"status": "success", "result": "echo: first", "newSessionId": "s-1", "inputs": []any{}}, c.next(t)); diff != "" {
 		t.Errorf("first output (-want +got):\n%s", diff)
 	}
 	first := <-a.turns
 	want := []string{"LONGSHORE_CHAT_JID=web:family", "LONGSHORE_GROUP_FOLDER=family", "LONGSHORE_IS_MAIN=1",
 		"NANOCLAW_CHAT_JID=web:family", "NANOCLAW_GROUP_FOLDER=family", "NANOCLAW_IS_MAIN=1",
 		"LONGSHORE_ASSISTANT_NAME=Andy", "API_KEY=k"}
+	first.FollowUps, first.Say = nil, nil
 	if diff := cmp.Diff(agent.Turn{Prompt: "first", Session: "s-0", Env: want}, first); diff != "" {
 		t.Errorf("first turn (-want +got):\n%s", diff)
 	}
 	c.followUp(t, "1-a.json", "second")
-	if got := c.next(t)["result"]; got != "echo: second" {
+	if got := c.next(t); got["result"] != "echo: second" || !slices.Equal(got["inputs"].([]any), []any{"1-a.json"}) {
 		t.Errorf("second output %v", got)
 	}
 	if second := <-a.turns; second.Session != "s-1" {
@@ -147,7 +149,7 @@ func TestConversationGoesFromTurnToTurnUntilItIsClosed(t *testing.T) {
 	}
 }
 
-func TestFollowUpsDuringATurnArePartOfTheNext(t *testing.T) {
+func TestFollowUpsThatATurnDoesNotHearArePartOfTheNext(t *testing.T) {
 	h := fakehost.New(t, nil)
 	a := &echo{turns: make(chan agent.Turn, 9), hold: make(chan struct{})}
 	c := converse(t, a, h, start)
@@ -183,7 +185,7 @@ func TestStopEndsATurnCleanly(t *testing.T) {
 func TestFailedTurnIsToldAndEndsTheRun(t *testing.T) {
 	a := &echo{turns: make(chan agent.Turn, 9), err: errors.New("model not reachable")}
 	c := converse(t, a, fakehost.New(t, nil), start)
-	want := map[string]any{"status": "error", "result": nil, "newSessionId": "s-0", "error": "model not reachable"}
+	want := map[string]any{"status": "error", "result": nil, "newSessionId": "s-0", "error": "model not reachable", "inputs": []any{}}
 	if diff := cmp.Diff(want, c.next(t)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}

@@ -26,7 +26,8 @@
 // the outbox or the queue; otherwise the chat is told that it was interrupted,
 // because a second run would send twice. A start for which there is no engine
 // is no try, and waits for one. So each message is answered, tried
-// again, or its loss told. One gap is left: a follow-up that the assistant
+// again, or its loss told. An output says which follow-ups it answers; only
+// with NanoClaw v1's runner, which does not, a gap is left: a follow-up that it
 // reads in the instant before the host hears the end of the turn before is
 // taken as held by that turn.
 //

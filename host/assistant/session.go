@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (s *session) converse(ctx context.Context) error {
 }
 
 // hear takes an output to the chat. It is the end of the turn for what the
-// assistant had read by then.
+// assistant had read when it was made.
 func (s *session) hear(ctx context.Context, out container.Output) {
 	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session() {
 		if err := s.c.store.saveSession(id); err != nil {
@@ -188,7 +189,7 @@ func (s *session) hear(ctx context.Context, out container.Output) {
 			return
 		}
 	}
-	s.endTurn()
+	s.endTurn(out)
 }
 
 func (s *session) reply(ctx context.Context, text string) error {
@@ -220,10 +221,10 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	}
 }
 
-func (s *session) endTurn() {
+func (s *session) endTurn(out container.Output) {
 	open := !s.turn.empty()
 	if open {
-		done := s.turn.ended(s.c.inputs.unread())
+		done := s.turn.ended(s.unread(out))
 		if err := s.c.store.finish(done); err != nil {
 			s.log.Error("ended messages not cleared away", "error", err)
 		}
@@ -241,6 +242,19 @@ func (s *session) endTurn() {
 		s.timer.Reset(s.turnTime)
 		signal(s.c.nudge) // there may be room for another follow-up
 	}
+}
+
+// unread are the follow-ups that an output does not answer: those that it does
+// not name or, where it names none, that still lie there.
+func (s *session) unread(out container.Output) map[string]bool {
+	if out.Inputs == nil {
+		return s.c.inputs.unread()
+	}
+	unread := map[string]bool{}
+	for name := range s.turn.Inputs {
+		unread[name] = !slices.Contains(out.Inputs, name)
+	}
+	return unread
 }
 
 func (s *session) saveTurn() {

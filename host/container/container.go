@@ -93,4 +93,8 @@ type Output struct {
 	Result       *string `json:"result"` // nil: nothing to say, the session's id may have changed
 	NewSessionID string  `json:"newSessionId"`
 	Error        string  `json:"error"` // why Status is Failure
+
+	// Inputs are the names of the follow-ups that the assistant has read since
+	// its last output. Nil: it does not tell, as v1's does not.
+	Inputs []string `json:"inputs"`
 }

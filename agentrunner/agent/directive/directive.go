@@ -34,14 +34,31 @@ type Agent struct {
 
 var _ agent.Agent = Agent{}
 
-// Turn has the other agent answer, sends the files that the answer names, and
-// returns what is left of its text. It returns once the host has taken or
+// Turn has the other agent answer, sends the files that each answer names, and
+// passes on what is left of its text. It does so once the host has taken or
 // refused them, or the queue has them.
 func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
+	if t.Getenv("LONGSHORE_DIRECTIVES") == "0" {
+		return a.Next.Turn(ctx, t)
+	}
+	if say := t.Say; say != nil {
+		t.Say = func(r agent.Reply) error {
+			r, err := a.send(ctx, t, r)
+			if err != nil {
+				return err
+			}
+			return say(r)
+		}
+	}
 	reply, err := a.Next.Turn(ctx, t)
-	if err != nil || t.Getenv("LONGSHORE_DIRECTIVES") == "0" {
+	if err != nil {
 		return reply, err
 	}
+	return a.send(ctx, t, reply)
+}
+
+// send takes the directives out of one answer and follows them.
+func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent.Reply, error) {
 	pieces, voice := parse(reply.Text)
 	if len(pieces) == 1 && pieces[0].path == "" && !voice {
 		return reply, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,7 +26,7 @@ type child struct {
 	args    []string
 	env     []string
 	dir     string
-	stdin   string
+	write   func(ctx context.Context, stdin io.WriteCloser) // closes it; ctx ends with the program
 }
 
 // childError is a run that ended with a status other than zero.
@@ -57,8 +58,9 @@ func (e *childError) Error() string {
 	return fmt.Sprintf("%v: %q", e.err, telling)
 }
 
-// run starts the program, passes each line of stdout to line, and returns when
-// the program has ended and its process group with it. When ctx ends the whole
+// run starts the program, has stdin written, passes each line of stdout to
+// line, and returns when all that and the program have ended, and its process
+// group with it. When ctx ends the whole
 // group is asked to end, and killed if it does not.
 func (c child) run(ctx context.Context, line func([]byte)) error {
 	stdout, writer, err := os.Pipe()
@@ -70,25 +72,28 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 	stderr := &tail{}
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode believes PWD
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.stdin), writer, stderr
+	cmd.Stdout, cmd.Stderr = writer, stderr
 	cmd.Cancel = func() error { return stopGroup(cmd) }
 	cmd.WaitDelay = stopDelay
 	ownGroup(cmd)
-	err = cmd.Start()
+	stdin, err := cmd.StdinPipe() // closed by Wait at the latest
+	if err == nil {
+		err = cmd.Start()
+	}
 	writer.Close()
 	if err != nil {
 		return startError(c.program, err)
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		lines(stdout, line)
-	}()
+	var streams sync.WaitGroup
+	alive, ended := context.WithCancel(ctx)
+	streams.Go(func() { c.write(alive, stdin) })
+	streams.Go(func() { lines(stdout, line) })
 	err = cmd.Wait()
+	ended()
 	// What is left of the group holds the pipe open and would outlive its turn.
 	killGroup(cmd)
 	_ = stdout.SetReadDeadline(time.Now().Add(restDelay))
-	<-read
+	streams.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and a stray kept its stderr
 	}

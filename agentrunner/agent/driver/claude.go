@@ -17,7 +17,9 @@ func (claude) command(s setup) (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	args = []string{"-p", "--output-format", "stream-json", "--verbose",
+	// Its messages come back when it has taken them up, with the uuid that they
+	// were given.
+	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--replay-user-messages",
 		"--mcp-config", tools, "--strict-mcp-config", "--allowedTools", "mcp__longshore",
 		"--append-system-prompt", s.instructions}
 	if s.model != "" {
@@ -40,9 +42,23 @@ func (claude) command(s setup) (args, env []string, err error) {
 
 func (claude) prompt(text string) string { return noCommand(text) }
 
+func (claude) message(id, text string) ([]byte, error) {
+	type content struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	return json.Marshal(struct {
+		Type    string  `json:"type"`
+		ID      string  `json:"uuid"`
+		Message content `json:"message"`
+	}{"user", id, content{"user", text}})
+}
+
 func (claude) event(line []byte, a *answer) {
 	var e struct {
 		Type    string   `json:"type"`
+		ID      string   `json:"uuid"`
+		Replay  bool     `json:"isReplay"`
 		Session string   `json:"session_id"`
 		Result  string   `json:"result"`
 		Failed  bool     `json:"is_error"`
@@ -58,7 +74,13 @@ func (claude) event(line []byte, a *answer) {
 			Output  int64 `json:"output_tokens"`
 		} `json:"usage"`
 	}
-	if json.Unmarshal(line, &e) != nil || (e.Type != "system" && e.Type != "result") {
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	if e.Type == "user" && e.Replay {
+		a.taken = e.ID
+	}
+	if e.Type != "system" && e.Type != "result" {
 		return
 	}
 	if e.Session != "" {
@@ -71,9 +93,11 @@ func (claude) event(line []byte, a *answer) {
 		return
 	}
 	a.done = true
-	a.usage = usage{input: e.Usage.Input + e.Usage.Read + e.Usage.Created, cached: e.Usage.Read, output: e.Usage.Output, cost: e.Cost, costAdds: true}
+	a.answers++
+	a.usage = usage{input: a.usage.input + e.Usage.Input + e.Usage.Read + e.Usage.Created, cached: a.usage.cached + e.Usage.Read,
+		output: a.usage.output + e.Usage.Output, cost: e.Cost, costAdds: true}
 	if !e.Failed {
-		a.say("result", e.Result)
+		a.say(fmt.Sprint("result ", a.answers), e.Result)
 		return
 	}
 	a.err = clean(e.Result)

@@ -1,7 +1,8 @@
 // Package driver makes agents of agent CLIs: Claude Code, codex, gemini-cli
 // and opencode. Each turn starts the CLI anew with the prompt on stdin, in the
 // mode in which it prints its events as JSON lines, and takes the conversation
-// up again by the CLI's own session id.
+// up again by the CLI's own session id. To Claude Code, which listens while it
+// runs, the follow-ups go too.
 //
 // What the package writes lies outside the group's workspace, below the
 // assistant's home ([Options].Home); a CLI keeps its sessions there too, so the
@@ -105,7 +106,9 @@ type answer struct {
 	session string
 	message string // which of the CLI's messages text belongs to
 	calls   int    // of tools, so far
-	done    bool   // the CLI said that the turn is over
+	done    bool   // the CLI said that the answer is whole
+	answers int    // of a listener, so far; done speaks of the last
+	taken   string // of a listener: the message that it has taken up last
 	err     string // why it failed, in the CLI's words
 	trouble string // the last that it complained of and did not end for
 	giveUp  bool   // it would go on, and to no purpose: end it
@@ -121,6 +124,10 @@ func (a *answer) say(message, text string) {
 	if len(a.text) < maxText {
 		a.text += text
 	}
+}
+
+func (a answer) reply() agent.Reply {
+	return agent.Reply{Text: strings.TrimSpace(a.text), Session: a.session}
 }
 
 // maxText is more than any answer that is passed on.
@@ -139,7 +146,7 @@ func (d *Driver) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	if err != nil {
 		return agent.Reply{}, err
 	}
-	return agent.Reply{Text: strings.TrimSpace(a.text), Session: a.session}, nil
+	return a.reply(), nil
 }
 
 func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
@@ -151,26 +158,31 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("prepare %s: %w", d.name, err)
 	}
-	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, stdin: d.cli.prompt(t.Prompt)}
 	a := answer{session: t.Session}
 	started := time.Now()
 	running, end := context.WithCancel(ctx)
 	defer end()
+	words := newTalk(d.cli, t, end)
+	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, write: words.write}
 	err = c.run(running, func(line []byte) {
-		told := a.trouble
+		was := a
 		d.cli.event(line, &a)
-		if a.trouble != told {
+		if a.trouble != was.trouble {
 			d.o.Log.Warn("agent has trouble", "agent", d.name, "reason", a.trouble)
 		}
 		if a.giveUp {
 			end()
 		}
+		words.hear(was, &a)
 	})
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
-	if a.done || err == nil { // else it may not even have started
+	if a.done || a.answers > 0 || err == nil { // else it may not even have started
 		d.report(t.Session, a, time.Since(started))
+	}
+	if words.err != nil {
+		return answer{}, words.err
 	}
 	return a, d.failure(a, err)
 }

@@ -3,6 +3,7 @@ package driver_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -133,10 +134,14 @@ EOF`, "codex: quota is used up"},
 
 func TestPromptGoesByStdinAndNeverByTheCommandLine(t *testing.T) {
 	for _, cli := range driver.Names() {
-		d, dir, _ := pretend(t, cli, `printf '%s\n' "$@" >args; cat >prompt; pwd >pwd; echo "$PWD" >>pwd`)
+		d, dir, _ := pretend(t, cli, `printf '%s\n' "$@" >args; head -n 1 >prompt; pwd >pwd; echo "$PWD" >>pwd`)
 		prompt := "--dangerously-skip-permissions /etc/passwd " + strings.Repeat("x", 300_000)
 		_, _ = d.Turn(t.Context(), agent.Turn{Prompt: prompt, Env: []string{"LONGSHORE_RIGHTS=workspace", "ANTHROPIC_API_KEY=secret-1", "OPENAI_API_KEY=secret-2"}})
 		args, got := read(t, dir, "args"), read(t, dir, "prompt")
+		var line struct{ Message struct{ Content string } } // Claude Code's, which listens on
+		if json.Unmarshal([]byte(got), &line) == nil {
+			got = line.Message.Content
+		}
 		if got != prompt {
 			t.Errorf("%s: %d bytes of the prompt arrive", cli, len(got))
 		}

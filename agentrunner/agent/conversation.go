@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// conversation is the agent's side and the host's side of one Run.
+type conversation struct {
+	agent  Agent
+	client *ipc.Client
+	stdout io.Writer
+	taken  []string // names of the follow-ups since the last output; never nil
+}
+
+// turn has the agent answer, and offers it meanwhile what comes.
+func (c *conversation) turn(ctx context.Context, t Turn) (Reply, error) {
+	followUps := make(chan FollowUp)
+	t.FollowUps = followUps
+	var feeding sync.WaitGroup
+	defer feeding.Wait()
+	running, end := context.WithCancel(ctx)
+	defer end()
+	feeding.Go(func() { c.feed(running, followUps) })
+	return c.agent.Turn(ctx, t)
+}
+
+// feed offers each follow-up once. It ends with the turn, and with the close
+// mark: what comes after it is nobody's. Where input/ cannot be read, the end
+// of the turn finds out.
+func (c *conversation) feed(ctx context.Context, to chan<- FollowUp) {
+	offered := map[string]bool{}
+	for closed := false; !closed; {
+		inputs, mark, err := c.client.Inputs(ctx, offered)
+		if err != nil {
+			return
+		}
+		for _, in := range inputs {
+			offered[in.Name] = true
+			if in.Text == "" {
+				continue
+			}
+			select {
+			case to <- FollowUp{Text: in.Text, Taken: func() error { return c.take(in.Name) }}:
+			case <-ctx.Done():
+				return
+			}
+		}
+		closed = mark
+	}
+}
+
+// next waits for what the members write between turns, and takes it for the
+// next prompt. closed says that there will be none after it.
+func (c *conversation) next(ctx context.Context) (prompt string, closed bool, err error) {
+	for prompt == "" && !closed && err == nil {
+		var inputs []ipc.Input
+		inputs, closed, err = c.client.Inputs(ctx, nil)
+		var texts []string
+		for _, in := range inputs {
+			if err := c.take(in.Name); err != nil {
+				return "", false, err
+			}
+			if in.Text != "" {
+				texts = append(texts, in.Text)
+			}
+		}
+		prompt = strings.Join(texts, "\n")
+	}
+	if closed {
+		err = c.client.ClearClose()
+	}
+	return prompt, closed, err
+}
+
+func (c *conversation) take(name string) error {
+	if err := c.client.TakeInput(name); err != nil {
+		return err
+	}
+	c.taken = append(c.taken, name)
+	return nil
+}
+
+func (c *conversation) say(r Reply) error {
+	o := output{Status: "success", Session: r.Session}
+	if r.Text != "" {
+		o.Result = &r.Text
+	}
+	return c.tell(o)
+}
+
+func (c *conversation) tell(o output) error {
+	o.Inputs, c.taken = c.taken, []string{}
+	return writeOutput(c.stdout, o)
+}
