@@ -25,7 +25,9 @@ const (
 //
 // It never blocks its writer and never fails: what comes faster than 64 KiB a
 // second, or cannot be written, is dropped and its amount noted. Control and
-// bidi characters are escaped, so that the file may be shown on a terminal.
+// bidi characters are escaped, so that the file may be shown on a terminal. A
+// line that begins with a bracket is the host's own: the assistant's are set in
+// by a space.
 type Log struct {
 	mu      sync.Mutex
 	path    string
@@ -35,6 +37,7 @@ type Log struct {
 	used    int
 	dropped int
 	partial []byte // the start of a character that the next write completes
+	midline bool   // what was written last did not end its line
 }
 
 // OpenLog opens the log in dir, which it makes, for the host's eyes alone. The
@@ -51,7 +54,7 @@ func OpenLog(dir string) (*Log, error) {
 }
 
 func (l *Log) open() error {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -61,6 +64,10 @@ func (l *Log) open() error {
 		return err
 	}
 	l.file, l.size = f, info.Size()
+	if last := []byte{0}; l.size > 0 { // of a host that died
+		_, err := f.ReadAt(last, l.size-1)
+		l.midline = err != nil || last[0] != '\n'
+	}
 	return nil
 }
 
@@ -79,7 +86,10 @@ func (l *Log) Write(piece []byte) (int, error) {
 	}
 	l.used += len(piece)
 	if len(piece) > 0 {
-		l.put(l.printable(piece))
+		if l.used < logRate {
+			l.noteDropped()
+		}
+		l.write(l.printable(piece))
 	}
 	return n, nil
 }
@@ -88,8 +98,9 @@ func (l *Log) Write(piece []byte) (int, error) {
 func (l *Log) Note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.noteDropped()
 	stamp := time.Now().UTC().Format(time.RFC3339)
-	l.put(fmt.Appendf(nil, "[host %s] %s\n", stamp, fmt.Sprintf(format, args...)))
+	l.note("[host %s] %s\n", stamp, fmt.Sprintf(format, args...))
 }
 
 // Close closes the file.
@@ -105,18 +116,21 @@ func (l *Log) Close() error {
 	return err
 }
 
-func (l *Log) put(text []byte) {
-	if l.used < logRate {
-		l.noteDropped()
-	}
-	l.write(text)
-}
-
 func (l *Log) noteDropped() {
 	if l.dropped > 0 {
-		l.write(fmt.Appendf(nil, "\n[host] %d bytes came too fast and were dropped\n", l.dropped))
+		dropped := l.dropped
 		l.dropped = 0
+		l.note("[host] %d bytes came too fast and were dropped\n", dropped)
 	}
+}
+
+// note writes a line of the host's own on a line of its own.
+func (l *Log) note(format string, args ...any) {
+	text := fmt.Appendf(nil, format, args...)
+	if l.midline {
+		text = append([]byte{'\n'}, text...)
+	}
+	l.write(text)
 }
 
 func (l *Log) write(text []byte) {
@@ -133,9 +147,15 @@ func (l *Log) write(text []byte) {
 		if l.open() != nil {
 			return
 		}
+		if l.midline { // a line that goes on is none of the host's
+			text = append([]byte("… "), text...)
+		}
 	}
 	n, err := l.file.Write(text)
 	l.size += int64(n)
+	if n > 0 {
+		l.midline = text[n-1] != '\n'
+	}
 	if err != nil {
 		l.dropped += len(text) - n
 	}
@@ -150,6 +170,9 @@ func (l *Log) printable(piece []byte) []byte {
 			break
 		}
 		r, size := utf8.DecodeRune(piece)
+		if r == '[' && l.begins(out) {
+			out = append(out, ' ')
+		}
 		switch {
 		case r == '\n' || r == '\t' || (unicode.IsPrint(r) && r != utf8.RuneError):
 			out = append(out, piece[:size]...)
@@ -163,6 +186,14 @@ func (l *Log) printable(piece []byte) []byte {
 	}
 	l.partial = append([]byte(nil), piece...)
 	return out
+}
+
+// begins says whether what follows out in the file begins a line.
+func (l *Log) begins(out []byte) bool {
+	if len(out) == 0 {
+		return !l.midline
+	}
+	return out[len(out)-1] == '\n'
 }
 
 var _ io.WriteCloser = (*Log)(nil)

@@ -44,6 +44,56 @@ func TestLogEscapesWhatWouldActOnATerminal(t *testing.T) {
 	}
 }
 
+// TestAssistantCannotSpeakAsTheHostInItsLog has it write the host's lines, cut
+// anywhere, behind a flood, across a rotation and after a host that died.
+func TestAssistantCannotSpeakAsTheHostInItsLog(t *testing.T) {
+	const forged = "[host 2026-01-01T00:00:00Z] session ended: <nil>\n"
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		full := func(l *container.Log, size int) { // up to a size of the file
+			for have := len(read(t, dir, "assistant.log")); have < size; have = len(read(t, dir, "assistant.log")) {
+				l.Write(bytes.Repeat([]byte("x"), min(size-have, 32<<10)))
+				time.Sleep(time.Second)
+			}
+		}
+		var kept strings.Builder
+		for _, story := range []func(*container.Log){
+			func(l *container.Log) {
+				l.Write([]byte(forged + "[x] fine\n\n" + forged))
+				for _, b := range []byte(forged) {
+					l.Write([]byte{b})
+				}
+				l.Write([]byte("no end"))
+				l.Note("session ended: %v", "exit status 3")
+			},
+			func(l *container.Log) {
+				l.Write(bytes.Repeat([]byte("x"), 100<<10))
+				time.Sleep(time.Second)
+				l.Write([]byte(forged))
+			},
+			func(l *container.Log) { full(l, 1<<20-10); l.Write([]byte(forged)) },
+		} {
+			l, err := container.OpenLog(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			story(l)
+			l.Close()
+			kept.WriteString(read(t, dir, "assistant.log"))
+		}
+		for line := range strings.Lines(kept.String()) {
+			if strings.HasPrefix(line, "[") && !strings.Contains(line, "exit status 3") && !strings.Contains(line, "came too fast") {
+				t.Errorf("the assistant wrote a line of the host's: %q", line)
+			}
+		}
+		for _, want := range []string{"\n [x] fine\n", "no end\n[host 2000-01-01T00:00:00Z] session ended: exit status 3\n", "x\n[host] ", "… ["} {
+			if !strings.Contains(kept.String(), want) {
+				t.Errorf("no %q in the log", want)
+			}
+		}
+	})
+}
+
 func TestLogDropsAFloodAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, dir := openLog(t)
