@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -156,7 +157,8 @@ const maxName = 200
 
 // safeName makes one harmless path component of a member's file name: no
 // separators, no hidden file, nothing that acts on a terminal or reads
-// backwards, not too long, with its extension.
+// backwards, nothing that agents take for instructions, not too long, with its
+// extension.
 func safeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -175,8 +177,20 @@ func safeName(name string) string {
 		}
 		name = strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
 	}
-	if name == "" {
+	switch {
+	case name == "":
 		return "file"
+	case instructs(name):
+		return name + ".txt"
 	}
 	return name
+}
+
+// instructs says whether agents obey what a file of that name says as if the
+// operator had written it, wherever they find one: Claude Code, gemini-cli and
+// opencode read it as soon as they open another file beside it. A member's
+// would speak to all turns to come.
+func instructs(name string) bool {
+	files := []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "GEMINI.md", "LONGSHORE.md", "CONTEXT.md"}
+	return slices.ContainsFunc(files, func(file string) bool { return strings.EqualFold(file, name) })
 }

@@ -229,6 +229,10 @@ var hostileNames = map[string]string{
 	"報告.pdf":                  "報告.pdf",
 	"trailing. . ":            "trailing",
 	"\xff\xfe.txt":            "txt",
+	"CLAUDE.md":               "CLAUDE.md.txt", // or it would be obeyed
+	" .agents.MD. ":           "agents.MD.txt",
+	"GEMINI\u200b.md":         "GEMINI.md.txt",
+	"about CLAUDE.md":         "about CLAUDE.md",
 	" \t ":                    "file",
 	"a\u2028b.txt":            "ab.txt",
 	"quote\"<x>|?*.txt":       "quote__x____.txt",
@@ -258,7 +262,7 @@ func FuzzSafeName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		got := safeName(name)
 		if got == "" || len(got) > maxName+10 || got[0] == '.' || got[0] == '-' || !utf8.ValidString(got) || filepath.Base(got) != got ||
-			bytes.ContainsAny([]byte(got), "/\\\x00\n\x1b") || !filepath.IsLocal(got) {
+			bytes.ContainsAny([]byte(got), "/\\\x00\n\x1b") || !filepath.IsLocal(got) || instructs(got) {
 			t.Fatalf("%q became %q", name, got)
 		}
 	})
