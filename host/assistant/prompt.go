@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -152,8 +151,6 @@ func attribute(text string) string {
 	return escape(strings.Join(strings.Fields(cut(text, 500)), " "))
 }
 
-var internal = regexp.MustCompile(`(?s)<internal>.*?</internal>`)
-
 // maxReply is the longest text that one output brings to the chat, in bytes;
 // what a platform takes in one message is the outbox's business.
 const maxReply = 256 << 10
@@ -164,5 +161,24 @@ func reply(result *string) string {
 	if result == nil {
 		return ""
 	}
-	return cut(strings.TrimSpace(internal.ReplaceAllString(*result, "")), maxReply)
+	return cut(strings.TrimSpace(withoutInternal(*result)), maxReply)
+}
+
+// withoutInternal takes out what stands between the marks. A search, because
+// an answer of many megabytes would keep a pattern busy for longer than it
+// takes to write.
+func withoutInternal(text string) string {
+	const opening, closing = "<internal>", "</internal>"
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, opening)
+		_, after, closed := strings.Cut(rest, closing)
+		if !ok || !closed {
+			break
+		}
+		b.WriteString(before)
+		text = after
+	}
+	b.WriteString(text)
+	return b.String()
 }

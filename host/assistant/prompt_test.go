@@ -135,6 +135,7 @@ func TestReply(t *testing.T) {
 		"a<internal>x\ny</internal> b": "a b",
 		"<internal>1</internal>a<internal>2</internal>": "a",
 		"<internal>open": "<internal>open",
+		"</internal>a<internal>b</internal><internal>open": "</internal>a<internal>open",
 		"":               "",
 	}
 	for result, want := range tests {
