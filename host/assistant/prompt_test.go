@@ -136,7 +136,7 @@ func TestReply(t *testing.T) {
 		"<internal>1</internal>a<internal>2</internal>": "a",
 		"<internal>open": "<internal>open",
 		"</internal>a<internal>b</internal><internal>open": "</internal>a<internal>open",
-		"":               "",
+		"": "",
 	}
 	for result, want := range tests {
 		if got := reply(&result); got != want {
