@@ -261,9 +261,24 @@ func (a *actor) exit(err error) {
 	synctest.Wait()
 }
 
-func (a *actor) says(text string) {
-	a.outputs <- container.Output{Status: container.Success, Result: &text, NewSessionID: "session-1"}
+func (a *actor) says(text string) { a.answers(text, nil) }
+
+// answers says which follow-ups the text is an answer to.
+func (a *actor) answers(text string, inputs []string) {
+	a.outputs <- container.Output{Status: container.Success, Result: &text, NewSessionID: "session-1", Inputs: inputs}
 	synctest.Wait()
+}
+
+// lie names what lies in the input directory.
+func (a *actor) lie() (names []string) {
+	entries, err := os.ReadDir(filepath.Join(a.spec.IPC, "input"))
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // reads takes what lies in the input directory, as an assistant does.

@@ -88,9 +88,12 @@ func newWorld(t *testing.T, cli string, script modeltest.Script) *world {
 }
 
 func (w *world) turn(ctx context.Context, prompt, session string, env ...string) (agent.Reply, error) {
-	all := append(append(w.host.Env(), w.model.Env()...), "HOME="+filepath.Join(w.host.Root, "group"), w.mark,
+	return w.agent.Turn(ctx, agent.Turn{Prompt: prompt, Session: session, Env: append(w.env(), env...)})
+}
+
+func (w *world) env() []string {
+	return append(append(w.host.Env(), w.model.Env()...), "HOME="+filepath.Join(w.host.Root, "group"), w.mark,
 		"LONGSHORE_WAIT=20s", "LONGSHORE_MODEL=gemini-2.5-flash", "LONGSHORE_ASSISTANT_NAME=Andy")
-	return w.agent.Turn(ctx, agent.Turn{Prompt: prompt, Session: session, Env: append(all, env...)})
 }
 
 // each runs a story with every CLI that can be installed.
