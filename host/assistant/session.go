@@ -228,7 +228,7 @@ func (s *session) endTurn(out container.Output) {
 		if err := s.c.store.finish(done); err != nil {
 			s.log.Error("ended messages not cleared away", "error", err)
 		}
-		s.turn.Started, s.turn.Attempt = now(), 0
+		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
 		s.saveTurn()
 	}
 	s.m.mu.Lock()
