@@ -3,6 +3,7 @@ package assistant_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/container"
 )
 
 func TestAMemberWhoWritesWithoutEndIsBounded(t *testing.T) {
@@ -45,6 +47,54 @@ func TestAMemberWhoWritesWithoutEndIsBounded(t *testing.T) {
 		if w.runtime.next() != nil || w.kept("family") != 0 {
 			t.Error("another assistant was started, or messages are left")
 		}
+	})
+}
+
+// TestATurnLastsNoLongerForSayingNothing is the same of an assistant that has
+// a follow-up which it never answers.
+func TestATurnLastsNoLongerForSayingNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		a := w.runtime.next()
+		w.write("family", "2", "and this")
+		synctest.Wait()
+		a.says("hi") // the follow-up lies there still
+		for range 3 {
+			time.Sleep(9 * time.Minute)
+			a.outputs <- container.Output{Status: container.Success}
+		}
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		if !a.stopped.Load() {
+			t.Error("it was not ended")
+		}
+		a.exit(nil)
+	})
+}
+
+// TestAnIdleAssistantLivesNoLongerForSayingNothing has something that outlived
+// its turn write outputs without words, and session ids, as fast as it can.
+func TestAnIdleAssistantLivesNoLongerForSayingNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		a := w.runtime.next()
+		a.says("hi")
+		began, asked := time.Now(), false
+		for n := 0; !asked; n++ {
+			if n > 31*20+10 {
+				t.Fatalf("the host hears %d outputs within %s, and does not ask it to end", n, time.Since(began))
+			}
+			a.outputs <- container.Output{Status: container.Success, NewSessionID: fmt.Sprint(n)}
+			asked = slices.Equal(a.reads(), []string{"_close"})
+		}
+		if took := time.Since(began); took > 31*time.Minute {
+			t.Errorf("it was asked to end after %s", took)
+		}
+		a.exit(nil)
 	})
 }
 

@@ -26,7 +26,8 @@ const (
 	stopping                 // it is being ended
 )
 
-// Replies that come faster wait: an assistant in a loop floods no chat.
+// Outputs that come faster wait, and whoever writes them does: an assistant in
+// a loop floods no chat, and one that says nothing keeps the host from no work.
 const (
 	replyBurst = 10
 	replyEvery = 3 * time.Second
@@ -174,6 +175,9 @@ func (s *session) converse(ctx context.Context) error {
 // hear takes an output to the chat. It is the end of the turn for what the
 // assistant had read when it was made.
 func (s *session) hear(ctx context.Context, out container.Output) {
+	if ctx.Err() == nil {
+		s.pace.Wait(ctx) // ends early when the host does
+	}
 	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session() {
 		if err := s.c.store.saveSession(id); err != nil {
 			s.log.Error("session id not kept", "error", err)
@@ -183,19 +187,17 @@ func (s *session) hear(ctx context.Context, out container.Output) {
 		s.fail("the assistant reports: %q", cut(out.Error, 500))
 		return
 	}
-	if text := reply(out.Result); text != "" {
+	text := reply(out.Result)
+	if text != "" {
 		if err := s.reply(ctx, text); err != nil {
 			s.fail("its answer could not be kept: %v", err)
 			return
 		}
 	}
-	s.endTurn(out)
+	s.endTurn(out, text != "")
 }
 
 func (s *session) reply(ctx context.Context, text string) error {
-	if ctx.Err() == nil {
-		s.pace.Wait(ctx) // ends early when the host does
-	}
 	if err := s.awaitRoom(ctx); err != nil {
 		return err
 	}
@@ -221,13 +223,14 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	}
 }
 
-func (s *session) endTurn(out container.Output) {
-	open := !s.turn.empty()
-	if open {
+func (s *session) endTurn(out container.Output, said bool) {
+	moved := said || s.doing == busy && s.turn.empty()
+	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
 		if err := s.c.store.finish(done); err != nil {
 			s.log.Error("ended messages not cleared away", "error", err)
 		}
+		moved = moved || len(done) > 0
 		s.turn.Started, s.turn.Attempt = now().Add(time.Millisecond), 0 // after the answer, which counts as sent
 		s.saveTurn()
 	}
@@ -236,6 +239,7 @@ func (s *session) endTurn(out container.Output) {
 	s.m.mu.Unlock()
 	switch {
 	case s.doing >= closing:
+	case !moved: // what says and ends nothing, nobody sees, and it keeps nothing alive
 	case s.turn.empty():
 		s.rest()
 	default:
