@@ -13,6 +13,7 @@
 //	  engine/       the engine's data: the images of earlier runs
 //	  dockerd.pid   the engine of the process that holds the lock
 //	  podman…       the same for Podman, which tests have by [OnPodman]
+//	  private…      the same for the engine of one test, see [Private]
 //
 // A test that cannot have an engine is skipped, or fails when
 // LONGSHORE_TEST_ALL is set.

@@ -2,19 +2,15 @@ package containertest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/longshore-bridge/longshore/host/container/docker"
 )
 
 // lockWait is how long another test process may keep the engine's directory.
@@ -26,8 +22,7 @@ type daemon struct {
 	lock   *os.File
 	run    string // a short path, because a socket's may not be long
 	data   string // what it keeps
-	pid    int
-	exited chan struct{}
+	engine *process
 }
 
 // kind is one sort of engine.
@@ -85,7 +80,7 @@ func (k kind) start() (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{kind: k, data: filepath.Join(cache, k.data), exited: make(chan struct{})}
+	d := &daemon{kind: k, data: filepath.Join(cache, k.data)}
 	if d.lock, err = lockFile(filepath.Join(cache, k.lock)); err != nil {
 		return nil, err
 	}
@@ -99,7 +94,7 @@ func (k kind) start() (*daemon, error) {
 	if err := d.spawn(path, filepath.Join(cache, k.program+".log")); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
-	if err := errors.Join(os.WriteFile(pidFile, []byte(strconv.Itoa(d.pid)), 0o644), d.ready()); err != nil {
+	if err := errors.Join(os.WriteFile(pidFile, []byte(strconv.Itoa(d.engine.pid)), 0o644), d.engine.ready(d.getenv)); err != nil {
 		d.stop()
 		return nil, fmt.Errorf("%w; see %s.log in %s", err, k.program, cache)
 	}
@@ -121,66 +116,20 @@ func (d *daemon) spawn(path, logFile string) error {
 	cmd := exec.Command(path, d.kind.args(d)...)
 	cmd.Dir = d.run
 	cmd.Stdout, cmd.Stderr = log, log
-	// It goes with this process, also when that is killed.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	started := make(chan error, 1)
-	go func() {
-		defer close(d.exited)
-		runtime.LockOSThread() // the kernel's signal is for the end of the thread
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		return err
-	}
-	d.pid = cmd.Process.Pid
-	return nil
+	d.engine, err = startProcess(cmd, d.kind.program)
+	return err
 }
 
 func (d *daemon) host() string { return "unix://" + filepath.Join(d.run, "s") }
 
-// getenv is an environment that names this engine and nothing else.
-func (d *daemon) getenv(name string) string {
-	if name == "DOCKER_HOST" {
-		return d.host()
-	}
-	return ""
-}
-
-func (d *daemon) ready() error {
-	deadline := time.Now().Add(time.Minute)
-	for {
-		e, err := docker.Connect(context.Background(), d.getenv)
-		if err == nil {
-			return e.Close()
-		}
-		select {
-		case <-d.exited:
-			return errors.New(d.kind.program + " ended at once")
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s does not get ready: %w", d.kind.program, err)
-		}
-	}
-}
+func (d *daemon) getenv(name string) string { return only(d.host())(name) }
 
 // stop ends the engine, with whatever runs in it.
 func (d *daemon) stop() {
 	if d.kind.end != nil {
 		d.kind.end(d)
 	}
-	syscall.Kill(d.pid, syscall.SIGTERM)
-	select {
-	case <-d.exited:
-	case <-time.After(30 * time.Second):
-		syscall.Kill(d.pid, syscall.SIGKILL)
-		<-d.exited
-	}
+	d.engine.end(syscall.SIGTERM)
 	os.RemoveAll(d.run)
 	d.lock.Close()
 }

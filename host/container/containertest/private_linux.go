@@ -1,21 +1,15 @@
 package containertest
 
 import (
-	"archive/tar"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/host/container/docker"
@@ -23,18 +17,14 @@ import (
 
 // Private is an engine of one test's own, which the test may kill and start
 // again, and give flags that no other test could live with. Its data lies in
-// the cache beside the shared engine's, and one test uses it at a time:
-//
-//	private/        the engine's data
-//	private.lock    held by the test whose engine it is
+// the cache beside the shared engine's, and one test uses it at a time.
 type Private struct {
 	t      testing.TB
 	run    string // holds the socket and what lives as long as the engine
 	data   string
 	before []string // the command that becomes the engine
 	flags  []string
-	pid    int
-	exited chan struct{}
+	engine *process // nil: it does not run
 }
 
 // NewPrivate starts an engine with the given flags beside those that it always
@@ -54,11 +44,7 @@ func NewPrivate(t testing.TB, flags ...string) *Private {
 func NewRemapped(t testing.TB) *Private {
 	t.Helper()
 	p := newPrivate(t, []string{"--bridge=none", "--userns-remap=nobody:nogroup"})
-	ranges := filepath.Join(p.run, "ranges")
-	if err := os.WriteFile(ranges, []byte("nobody:400000:65536\nnogroup:400000:65536\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p.before = []string{"unshare", "--mount", "sh", "-c", `touch /etc/subuid /etc/subgid && mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && exec "$@"`, ranges}
+	p.before = p.withRanges("nobody:400000:65536\nnogroup:400000:65536\n")
 	p.Start()
 	return p
 }
@@ -77,18 +63,27 @@ func NewRootless(t testing.TB) *Private {
 	}
 	p := newPrivate(t, []string{"--bridge=none", "--rootless"})
 	p.data = filepath.Join(p.run, "data")
-	ranges := filepath.Join(p.run, "ranges")
-	if err := errors.Join(os.WriteFile(ranges, []byte("nobody:400000:65536\n"), 0o644), os.Chown(p.run, Nobody, Nobody)); err != nil {
+	if err := os.Chown(p.run, Nobody, Nobody); err != nil {
 		t.Fatal(err)
 	}
-	p.before = []string{
-		"unshare", "--mount", "sh", "-c", `touch /etc/subuid /etc/subgid && mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && cd / && exec "$@"`, ranges,
-		"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=" + p.run, "XDG_RUNTIME_DIR=" + p.run,
-		"rootlesskit", "--net=host", "--copy-up=/etc", "--copy-up=/run", "--state-dir=" + filepath.Join(p.run, "kit"),
+	p.before = append(p.withRanges("nobody:400000:65536\n"),
+		"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME="+p.run, "XDG_RUNTIME_DIR="+p.run,
+		"rootlesskit", "--net=host", "--copy-up=/etc", "--copy-up=/run", "--state-dir="+filepath.Join(p.run, "kit"),
 		"sh", "-c", `rm -f /run/docker /run/containerd /run/xtables.lock; exec "$@"`, "sh", // links to those of the machine's engine
-	}
+	)
 	p.Start()
 	return p
+}
+
+// withRanges is the beginning of a command that sees the given lines in the
+// place of the machine's lists of users' and groups' ranges.
+func (p *Private) withRanges(lines string) []string {
+	p.t.Helper()
+	file := filepath.Join(p.run, "ranges")
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	return []string{"unshare", "--mount", "sh", "-c", `touch /etc/subuid /etc/subgid && mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && cd / && exec "$@"`, file}
 }
 
 func newPrivate(t testing.TB, flags []string) *Private {
@@ -140,61 +135,25 @@ func (p *Private) Start() {
 	}, p.flags)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	started, exited := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(exited)
-		runtime.LockOSThread() // the kernel's signal is for the end of the thread
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
+	if p.engine, err = startProcess(cmd, "dockerd"); err != nil {
 		p.t.Fatal(err)
 	}
-	p.pid, p.exited = cmd.Process.Pid, exited
-	if err := p.ready(); err != nil {
+	if err := p.engine.ready(p.Getenv); err != nil {
 		p.End(syscall.SIGKILL)
 		said, _ := os.ReadFile(log.Name())
 		unavailable(p.t, fmt.Errorf("%w\n%s", err, said[max(0, len(said)-3000):]))
 	}
 }
 
-func (p *Private) ready() error {
-	deadline := time.Now().Add(time.Minute)
-	for {
-		e, err := docker.Connect(context.Background(), p.Getenv)
-		if err == nil {
-			return e.Close()
-		}
-		select {
-		case <-p.exited:
-			return errors.New("dockerd ended at once")
-		case <-time.After(20 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("dockerd does not get ready: %w", err)
-		}
-	}
-}
-
 // End sends the engine a signal, if it runs, and waits until it has ended.
 func (p *Private) End(sig syscall.Signal) {
-	if p.exited == nil {
+	if p.engine == nil {
 		return
 	}
-	syscall.Kill(p.pid, sig)
-	select {
-	case <-p.exited:
-	case <-time.After(40 * time.Second):
-		syscall.Kill(p.pid, syscall.SIGKILL)
-		<-p.exited
+	if !p.engine.end(sig) {
 		p.t.Errorf("the engine did not end by %v", sig)
 	}
-	p.exited = nil
+	p.engine = nil
 	// Its containerd, which the kernel kills with it, is no child of ours. Where
 	// nobody collects orphans at once, the next engine would wait for the dead one.
 	os.Remove(filepath.Join(p.run, "x/containerd/containerd.pid"))
@@ -207,12 +166,7 @@ func (p *Private) Host() string { return "unix://" + p.Socket() }
 func (p *Private) Socket() string { return filepath.Join(p.run, "s") }
 
 // Getenv is an environment that names this engine and nothing else.
-func (p *Private) Getenv(name string) string {
-	if name == "DOCKER_HOST" {
-		return p.Host()
-	}
-	return ""
-}
+func (p *Private) Getenv(name string) string { return only(p.Host())(name) }
 
 // Connect returns a connection, which the test's end closes.
 func (p *Private) Connect() *docker.Engine {
@@ -235,64 +189,4 @@ func (p *Private) API() *client.Client {
 	}
 	p.t.Cleanup(func() { api.Close() })
 	return api
-}
-
-// Base returns the name of an image with a small Debian in it, as the
-// function Base does for the shared engine.
-func (p *Private) Base() string {
-	p.t.Helper()
-	if err := importBase(p.t.Context(), p.Host()); err != nil {
-		unavailable(p.t, fmt.Errorf("make a base image: %w", err))
-	}
-	return baseName
-}
-
-// Runner returns the name of an image with a small Debian and this tree's
-// agentrunner in it.
-func (p *Private) Runner() string {
-	p.t.Helper()
-	path := Runner(p.t)
-	name := "longshore-test/runner:" + digest(path)
-	api := p.API()
-	if _, err := api.ImageInspect(p.t.Context(), name); err == nil {
-		return name
-	}
-	if err := p.putRunner(api, p.Base(), path, name); err != nil {
-		p.t.Fatalf("make an image with agentrunner: %v", err)
-	}
-	return name
-}
-
-// putRunner makes the image called name out of base and the program at path.
-func (p *Private) putRunner(api *client.Client, base, path, name string) error {
-	ctx := p.t.Context()
-	made, err := api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: &container.Config{
-		Image: base, Entrypoint: []string{"agentrunner"}, Cmd: []string{"run"},
-	}})
-	if err != nil {
-		return err
-	}
-	defer api.ContainerRemove(ctx, made.ID, client.ContainerRemoveOptions{})
-	packed, pack := io.Pipe()
-	go func() { pack.CloseWithError(packRunner(pack, path)) }()
-	if _, err := api.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: "/usr/local/bin", Content: packed}); err != nil {
-		return err
-	}
-	_, err = api.ContainerCommit(ctx, made.ID, client.ContainerCommitOptions{Reference: name})
-	return err
-}
-
-func packRunner(to io.Writer, path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	w := tar.NewWriter(to)
-	if err := w.WriteHeader(&tar.Header{Name: "agentrunner", Mode: 0o755, Size: int64(len(data))}); err != nil {
-		return err
-	}
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	return w.Close()
 }
