@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,7 +49,9 @@ func (h *host) openRuntimes(ctx context.Context) error {
 }
 
 // checkEngine tells what the engine cannot do, and what will keep a group's
-// container from its directories before a member's message meets it.
+// container from its directories before a member's message meets it. It is an
+// error where no container could run. Where some can, those do: an assistant
+// may take the rights on its own directory away, and ends no other's with it.
 func (h *host) checkEngine() error {
 	engine := h.runtimes.engine
 	if engine == nil {
@@ -59,13 +62,23 @@ func (h *host) checkEngine() error {
 	if len(facts.Lacks) > 0 {
 		h.opts.log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
 	}
+	var wrong []error
+	usable := false
 	for _, g := range h.registry.All() {
 		if _, ok := h.runtimes.docker[g.Assistant]; !ok {
 			continue
 		}
 		if err := engine.Access(withHome(h.layout, g.Folder, h.mounts[g.Folder].Mounts())); err != nil {
-			return fmt.Errorf("group %s: %w", g.Folder, err)
+			wrong = append(wrong, fmt.Errorf("group %s: %w", g.Folder, err))
+			continue
 		}
+		usable = true
+	}
+	if !usable {
+		return errors.Join(wrong...)
+	}
+	for _, err := range wrong {
+		h.opts.log.Error("no assistant can be started", "error", err)
 	}
 	return nil
 }
