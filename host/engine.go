@@ -35,22 +35,17 @@ func withHome(l groups.Layout, folder string, mounts []groups.Mount) []groups.Mo
 	if _, err := os.Lstat(home); err != nil || l.V1 {
 		return mounts
 	}
-	return append(slices.Clone(mounts), groups.Mount{Container: "/home/agent", Host: home})
+	return append(slices.Clone(mounts), groups.Mount{Container: docker.Home, Host: home})
 }
 
 // examineEngine looks at what the containers of a configuration need: the
 // engine, the images, and directories that they can use. It returns the path
 // of the engine's socket, if it has one.
 func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket string, findings []operator.Finding) {
-	fault := func(message, remedy string) {
-		findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fault, Message: message, Remedy: remedy})
-	}
 	var boxed []groups.Group
-	images := map[string]bool{}
 	for _, g := range c.Groups {
-		if a := c.Assistants[g.Assistant]; g.Assistant != "" && a.Runtime == "docker" {
+		if g.Assistant != "" && c.Assistants[g.Assistant].Runtime == "docker" {
 			boxed = append(boxed, g)
-			images[a.Image] = true
 		}
 	}
 	if len(boxed) == 0 {
@@ -59,39 +54,63 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 	engine, err := e.engine(ctx)
 	if err != nil {
 		_, hint := exitOf(err)
-		fault(err.Error(), hint)
-		return "", findings
+		return "", []operator.Finding{{Check: "engine", Severity: operator.Fault, Message: err.Error(), Remedy: hint}}
 	}
 	defer engine.Close()
-	for image := range images {
-		if err := engine.CheckImage(ctx, image); err != nil {
-			fault(err.Error(), "build it: longshore image build --tag "+image)
-		}
-	}
-	for _, g := range boxed {
-		m, err := groups.NewMountMap(c.Layout(), g)
-		if err == nil {
-			err = engine.AccessOf(c.State, there(c.State, withHome(c.Layout(), g.Folder, m.Mounts())))
-		}
-		for _, one := range each(err) {
-			fault(fmt.Sprintf("group %s: %v", g.Folder, one), "do what it says, and start the host again")
-		}
-	}
 	facts := engine.Facts()
+	findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fine, Message: "it answers: " + facts.Name})
 	if len(facts.Lacks) > 0 {
 		findings = append(findings, operator.Finding{
 			Check: "engine", Severity: operator.Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
 			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
 		})
 	}
-	if len(findings) == 0 {
-		findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fine, Message: "it answers: " + facts.Name})
+	findings = append(findings, examineImages(ctx, engine, c, boxed)...)
+	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
+}
+
+// examineImages wants the image of each assistant of the groups.
+func examineImages(ctx context.Context, engine *docker.Engine, c *groups.Config, boxed []groups.Group) (findings []operator.Finding) {
+	seen := map[string]bool{}
+	for _, g := range boxed {
+		a := c.Assistants[g.Assistant]
+		if seen[a.Image] {
+			continue
+		}
+		seen[a.Image] = true
+		if err := engine.CheckImage(ctx, a.Image); err != nil {
+			findings = append(findings, operator.Finding{Check: "engine", Severity: operator.Fault, Message: err.Error(), Remedy: "build it: " + buildCommand(c, a)})
+		}
 	}
-	socket, _ = strings.CutPrefix(facts.Host, "unix://")
-	if socket == facts.Host {
-		socket = ""
+	return findings
+}
+
+// buildCommand is how an operator makes the image of an assistant.
+func buildCommand(c *groups.Config, a groups.Assistant) string {
+	if c.Layout().V1 {
+		return "container/build.sh in NanoClaw's directory"
 	}
-	return socket, findings
+	command := "longshore image build --tag " + a.Image
+	if a.Agent != "sample" && a.Agent != "command" { // which bring no CLI
+		command += " --agent " + a.Agent
+	}
+	return command
+}
+
+// examineMounts wants directories that the groups' containers can use.
+func examineMounts(engine *docker.Engine, c *groups.Config, boxed []groups.Group) (findings []operator.Finding) {
+	for _, g := range boxed {
+		m, err := groups.NewMountMap(c.Layout(), g)
+		if err == nil {
+			err = engine.AccessOf(c.State, there(c.State, withHome(c.Layout(), g.Folder, m.Mounts())))
+		}
+		for _, one := range each(err) {
+			findings = append(findings, operator.Finding{
+				Check: "engine", Severity: operator.Fault, Message: fmt.Sprintf("group %s: %v", g.Folder, one), Remedy: "do what it says, and start the host again",
+			})
+		}
+	}
+	return findings
 }
 
 // there leaves out what a host makes when it starts: directories of the state

@@ -63,7 +63,7 @@ func (e *Engine) access(uid, gid int, mounts []groups.Mount) error {
 			errs = append(errs, fmt.Errorf("mount %s: %w; put the directory back", m.Container, err))
 			continue
 		}
-		if socket := e.socket(); socket != "" && holds(m.Host, socket) {
+		if socket := e.Socket(); socket != "" && holds(m.Host, socket) {
 			errs = append(errs, fmt.Errorf("mount %s: %s holds the container engine's socket, by which a container could take over this machine; mount a smaller directory", m.Container, m.Host))
 		}
 		want, need := uint32(0o5), "read"

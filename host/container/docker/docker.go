@@ -39,13 +39,17 @@ import (
 	host "github.com/longshore-bridge/longshore/host/container"
 )
 
+// Home is the home directory that containers have unless the runtime names
+// another. It is where Dockerfile.agent makes one.
+const Home = "/home/agent"
+
 // Runtime starts one assistant's containers. Engine, Image and State are
 // needed; the zero value of everything else is usable.
 type Runtime struct {
 	Engine  *Engine
 	Image   string
 	State   string        // the state directory, absolute: whose containers these are
-	Home    string        // what HOME names; empty: /home/agent
+	Home    string        // what HOME names; empty: the constant Home
 	Homes   string        // where each group's home is kept, on the host, absolute; empty: it is in memory
 	Network string        // as the engine calls it: none, bridge, host, or one the operator made; empty: bridge
 	Memory  int64         // bytes, what lies in /tmp and the home directory included; 0: 2 GiB
@@ -60,7 +64,7 @@ var _ host.Runtime = Runtime{}
 
 func (r Runtime) withDefaults() Runtime {
 	if r.Home == "" {
-		r.Home = "/home/agent"
+		r.Home = Home
 	}
 	if r.Network == "" {
 		r.Network = "bridge"
@@ -157,7 +161,7 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", host.ErrAway, err)
 	}
 	if errdefs.IsNotFound(err) && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w (build the image with: longshore image build; networks are listed by: docker network ls)", err)
+		return fmt.Errorf("%w (build the image with: longshore image build --agent CLI; networks are listed by: docker network ls)", err)
 	}
 	if networkMissing(err) {
 		return fmt.Errorf("%w (networks are listed by: podman network ls)", err)

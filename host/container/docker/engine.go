@@ -67,7 +67,7 @@ func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
 		if err == nil {
 			return e, nil
 		}
-		none.Tried = append(none.Tried, fmt.Sprintf("%s (%s): %s", c.host, c.from, reason(err)))
+		none.Tried = append(none.Tried, fmt.Sprintf("%s (%s): %s", c.host, c.from, firstLine(err)))
 	}
 	return nil, none
 }
@@ -134,8 +134,9 @@ func (e *Engine) Facts() Facts { return e.facts }
 // Close lets go of the connection. Containers run on.
 func (e *Engine) Close() error { return e.api.Close() }
 
-// socket is the engine's own on this machine, or empty.
-func (e *Engine) socket() string {
+// Socket is the path of the engine's socket on this machine; empty: it listens
+// elsewhere.
+func (e *Engine) Socket() string {
 	path, _ := strings.CutPrefix(e.host, "unix://")
 	if path == e.host {
 		return ""
@@ -143,8 +144,7 @@ func (e *Engine) socket() string {
 	return path
 }
 
-// reason is the first line of what an error says.
-func reason(err error) string {
+func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
