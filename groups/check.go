@@ -36,6 +36,7 @@ func (c *checker) check() {
 	c.groups()
 	c.mounts()
 	c.secretsHidden()
+	c.advice()
 }
 
 // metrics checks where the metrics are. They need no token, so they stay on
@@ -149,9 +150,9 @@ func (c *checker) environment(key string, a Assistant) map[string]Secret {
 	for name, value := range a.Env {
 		at := key + ".env." + name
 		c.variable(at, name)
-		if secretName.MatchString(name) && !value.IsZero() && !envReference.MatchString(value.Reveal()) {
-			c.cfg.Warnings = append(c.cfg.Warnings, c.problem(c.places[at], at, "this looks like a secret, which does not belong in the configuration file",
-				"write ${NAME} and set that variable, or name a file with env_from_file"))
+		if text := value.Reveal(); !value.IsZero() && !envReference.MatchString(text) && (secretName.MatchString(name) || secretForm.MatchString(text)) {
+			c.warn(at, "this looks like a secret, which does not belong in the configuration file",
+				"write ${NAME} and set that variable, or name a file with env_from_file")
 		}
 		env[name] = c.expand(at, value)
 	}
@@ -169,6 +170,9 @@ func (c *checker) environment(key string, a Assistant) map[string]Secret {
 // secretName is what variables are called that hold secrets; one of many
 // TOKENS counts something.
 var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD)(_|$)`)
+
+// secretForm is what the keys of models and chat platforms look like.
+var secretForm = regexp.MustCompile(`^(sk-|sk_|ghp_|github_pat_|glpat-|xox[a-z]-|AKIA|AIza)[A-Za-z0-9_-]{12,}$`)
 
 func (c *checker) variable(key, name string) {
 	if !envName.MatchString(name) {

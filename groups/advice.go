@@ -1,0 +1,82 @@
+package groups
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// advice warns of what works and is seldom meant.
+func (c *checker) advice() {
+	for name, a := range c.cfg.Assistants {
+		key := "assistants." + name
+		if a.Runtime == "process" {
+			c.unboxed(key)
+		} else if a.Network == "host" {
+			c.warn(key+".network", "the assistants share all that listens on this machine, the chat page included",
+				"take bridge, none, or a network that you made, unless this is a test")
+		}
+		c.openWords(key+".command", a.Command)
+	}
+	for i := range c.cfg.Groups {
+		c.sharedMounts(i)
+	}
+}
+
+func (c *checker) warn(key, message, hint string) {
+	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(c.places[key], key, message, hint))
+}
+
+// unboxed warns of an assistant that is meant to have a container and has none.
+func (c *checker) unboxed(key string) {
+	for _, of := range []string{"image", "network", "memory", "cpus", "pids"} {
+		if c.has(key + "." + of) {
+			c.warn(key+"."+of, "this is a container's, and without runtime: docker there is none: the assistant has the host's own rights",
+				"add runtime: docker, or leave the key out")
+			return
+		}
+	}
+}
+
+// secretFlag is an option that hands over a secret.
+var secretFlag = regexp.MustCompile(`(?i)^--?([a-z0-9]+[_-])*(api-?)?(key|token|secret|password)(=.+)?$`)
+
+// openWords warns of secrets among the words of a command, which all programs
+// of a machine may read.
+func (c *checker) openWords(key string, command []string) {
+	for i, word := range command {
+		if envReference.MatchString(word) {
+			c.warn(key, "a command goes as it stands: "+word+" is not looked up", "name the variable below env:, where the program finds it")
+			return
+		}
+		follows := i+1 < len(command) && !strings.HasPrefix(command[i+1], "-")
+		if secretFlag.MatchString(word) && (strings.Contains(word, "=") || follows) {
+			c.warn(key, "this looks like a secret on a command line, which others on this machine and whoever may ask the engine can read",
+				"hand it over below env: or env_from_file:")
+			return
+		}
+	}
+}
+
+// sharedMounts warns of a group's mounts in which another one may write: what
+// that one's assistant puts there this one's reads, and sends.
+func (c *checker) sharedMounts(i int) {
+	for j, e := range c.cfg.Groups[i].Mounts {
+		for k, other := range c.cfg.Groups {
+			for _, theirs := range other.Mounts {
+				if k != i && theirs.Write && overlap(theirs.Host, e.Host) {
+					c.warn(fmt.Sprintf("groups[%d].mounts[%d].host", i, j), fmt.Sprintf("the group %q may write there too, and so reaches this one's assistant", other.Folder),
+						"mount a directory that no other group may write to, where the two do not trust each other")
+				}
+			}
+		}
+	}
+}
+
+// overlap says whether one of two directories holds the other. One whose path
+// could not be resolved is told elsewhere.
+func overlap(a, b string) bool {
+	_, in := below(a, b)
+	_, over := below(b, a)
+	return a != "" && b != "" && (in || over)
+}
