@@ -64,7 +64,8 @@ func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 func (l Layout) Homes() string { return filepath.Join(l.own(), "homes") }
 
 // Session is where the agent CLI in NanoClaw v1's image keeps a group's
-// conversations; v1's layout alone has it.
+// conversations. In the directory above it, in every layout, the CLI of an
+// assistant without a container keeps its own.
 func (l Layout) Session(folder string) string {
 	return filepath.Join(l.sessions(), folder, ".claude")
 }
