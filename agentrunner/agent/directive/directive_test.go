@@ -50,6 +50,33 @@ func TestFilesNamedInTheAnswerAreSentAndLeaveTheText(t *testing.T) {
 	}
 }
 
+// twice is an assistant that says its answer before the end of its turn too.
+type twice struct{ says }
+
+func (w twice) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
+	if err := t.Say(agent.Reply{Text: string(w.says)}); err != nil {
+		return agent.Reply{}, err
+	}
+	return w.says.Turn(ctx, t)
+}
+
+func TestFilesNamedBeforeTheLastAnswerAreSentToo(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	h.File("group/chart.png", "\x89PNG\r\n\x1a\n")
+	var said []string
+	turn := agent.Turn{Env: append(h.Env(), "LONGSHORE_WAIT=20s"), Say: func(r agent.Reply) error {
+		said = append(said, r.Text)
+		return nil
+	}}
+	reply, err := directive.Agent{Next: twice{"Here.\nMEDIA:/workspace/group/chart.png"}}.Turn(t.Context(), turn)
+	if diff := cmp.Diff([]string{"Here.", "Here."}, append(said, reply.Text)); diff != "" || err != nil {
+		t.Errorf("answers (-want +got):\n%s%v", diff, err)
+	}
+	for range 2 {
+		h.Next()
+	}
+}
+
 func TestAudioGoesAsVoiceWhereItCan(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
 	h.File("group/a.ogg", "OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x13OpusHead\x01\x01")
