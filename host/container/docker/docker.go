@@ -124,7 +124,7 @@ func (r Runtime) create(ctx context.Context, spec host.Spec) (string, error) {
 		return "", err
 	}
 	made, err := r.Engine.api.ContainerCreate(ctx, options)
-	if errdefs.IsConflict(err) || r.Engine.facts.Podman && nameInUse(err) {
+	if nameInUse(err) {
 		if err := r.removeLeft(ctx, options); err != nil {
 			return "", err
 		}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
@@ -60,10 +61,10 @@ func forPodman(config *container.HostConfig) {
 	})
 }
 
-// nameInUse says whether Podman 4 refused a container for its name, which it
-// answers as if it were a fault of its own.
+// nameInUse says whether a container was refused for its name: a conflict,
+// which Podman 4 answers as if it were a fault of its own.
 func nameInUse(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "that name is already in use")
+	return errdefs.IsConflict(err) || err != nil && strings.Contains(err.Error(), "that name is already in use")
 }
 
 // networkMissing says whether Podman has no network of the name, which it
@@ -87,9 +88,13 @@ func (s *session) known(exit container.WaitResponse) container.WaitResponse {
 	return container.WaitResponse{StatusCode: int64(found.Container.State.ExitCode)}
 }
 
-// prepare lets Podman make all that the container needs to start. An attach
-// does so too, but of what went wrong its client tells the status alone.
+// prepare lets Podman make all that the container needs to start; Docker does
+// when it starts it. An attach to Podman does so too, but of what went wrong its
+// client tells the status alone.
 func (e *Engine) prepare(ctx context.Context, id string) error {
+	if !e.facts.Podman {
+		return nil
+	}
 	if err := e.askPodman(ctx, http.MethodPost, "containers/"+id+"/init", nil); err != nil {
 		return fmt.Errorf("prepare container: %w", err)
 	}

@@ -36,18 +36,18 @@ const (
 // the container.
 type session struct {
 	*host.Life
-	engine *Engine
-	log    *slog.Logger
-	grace  time.Duration
-	wait   time.Duration // for an engine that went away
-	memory int64
+	engine  *Engine
+	log     *slog.Logger
+	grace   time.Duration
+	awayMax time.Duration // how long an engine that went away is waited for
+	memory  int64
 
 	id     string
 	stream client.HijackedResponse
 	exit   client.ContainerWaitResult
 	stderr io.WriteCloser
 
-	life    context.Context // of the calls that last as long as the container
+	ctx     context.Context // of the calls that last as long as the container
 	abandon context.CancelFunc
 	exited  atomic.Bool
 	away    bool // the engine went away for a while
@@ -55,10 +55,10 @@ type session struct {
 
 func (r Runtime) newSession(spec host.Spec) (*session, error) {
 	s := &session{
-		Life: host.NewLife(), engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, wait: r.Away, memory: r.Memory,
+		Life: host.NewLife(), engine: r.Engine, log: r.Log.With("group", spec.Group.Folder), grace: r.Grace, awayMax: r.Away, memory: r.Memory,
 		stderr: nopLog{},
 	}
-	s.life, s.abandon = context.WithCancel(context.Background())
+	s.ctx, s.abandon = context.WithCancel(context.Background())
 	if spec.LogDir != "" {
 		log, err := host.OpenLog(spec.LogDir)
 		if err != nil {
@@ -74,12 +74,10 @@ func (s *session) start(ctx context.Context, r Runtime, spec host.Spec) (err err
 	if s.id, err = r.create(ctx, spec); err != nil {
 		return err
 	}
-	if s.engine.facts.Podman {
-		if err := s.engine.prepare(ctx, s.id); err != nil {
-			return err
-		}
+	if err := s.engine.prepare(ctx, s.id); err != nil {
+		return err
 	}
-	attached, err := s.engine.api.ContainerAttach(s.life, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	attached, err := s.engine.api.ContainerAttach(s.ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return err
 	}
@@ -88,7 +86,7 @@ func (s *session) start(ctx context.Context, r Runtime, spec host.Spec) (err err
 		return err
 	}
 	// Nobody else removes the container, so its end is told however late one asks.
-	s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	s.exit = s.engine.api.ContainerWait(s.ctx, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	return nil
 }
 
@@ -164,19 +162,19 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		}
 		if !s.away {
 			s.away = true
-			patience = time.After(s.wait)
+			patience = time.After(s.awayMax)
 			s.log.Warn("container engine went away", "error", err)
 		}
-		if s.life.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
+		if s.ctx.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
 			break
 		}
 		select {
 		case <-time.After(askAgain):
 		case <-patience:
 			lost = true
-		case <-s.life.Done():
+		case <-s.ctx.Done():
 		}
-		s.exit = s.engine.api.ContainerWait(s.life, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+		s.exit = s.engine.api.ContainerWait(s.ctx, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	}
 	return exit, fmt.Errorf("%w: %w", host.ErrLost, err)
 }
