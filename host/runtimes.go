@@ -48,10 +48,8 @@ func (h *host) openRuntimes(ctx context.Context) error {
 	return h.checkEngine()
 }
 
-// checkEngine tells what the engine cannot do, and what will keep a group's
-// container from its directories before a member's message meets it. It is an
-// error where no container could run. Where some can, those do: an assistant
-// may take the rights on its own directory away, and ends no other's with it.
+// checkEngine tells what the engine is and cannot do, before a member's message
+// meets it.
 func (h *host) checkEngine() error {
 	engine := h.runtimes.engine
 	if engine == nil {
@@ -62,13 +60,21 @@ func (h *host) checkEngine() error {
 	if len(facts.Lacks) > 0 {
 		h.opts.log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
 	}
+	return h.checkMounts()
+}
+
+// checkMounts tells what will keep a group's container from its directories. It
+// is an error where no container could run. Where some can, those do: an
+// assistant may take the rights on its own directory away, and ends no other's
+// with it.
+func (h *host) checkMounts() error {
 	var wrong []error
 	usable := false
 	for _, g := range h.registry.All() {
 		if _, ok := h.runtimes.docker[g.Assistant]; !ok {
 			continue
 		}
-		if err := engine.Access(withHome(h.layout, g.Folder, h.mounts[g.Folder].Mounts())); err != nil {
+		if err := h.runtimes.engine.Access(withHome(h.layout, g.Folder, h.mounts[g.Folder].Mounts())); err != nil {
 			wrong = append(wrong, fmt.Errorf("group %s: %w", g.Folder, err))
 			continue
 		}
@@ -78,7 +84,7 @@ func (h *host) checkEngine() error {
 		return errors.Join(wrong...)
 	}
 	for _, err := range wrong {
-		h.opts.log.Error("no assistant can be started", "error", err)
+		h.opts.log.Error("assistant cannot be started", "error", err)
 	}
 	return nil
 }
