@@ -125,8 +125,9 @@ func TestMemoryIsNamed(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		a := w.runtime.next() // its CLI is what was killed, and it lives to tell
+		a.verdict = errMemory
 		a.outputs <- container.Output{Status: container.Failure, Error: "claude: killed"}
-		a.exit(fmt.Errorf("%w; %w", container.ErrStopped, errMemory))
+		synctest.Wait()
 		if diff := cmp.Diff([]string{outOfRoom, outOfMemory}, w.texts()); diff != "" {
 			t.Error(diff)
 		}

@@ -235,6 +235,7 @@ type actor struct {
 	once    sync.Once
 	err     error
 	stopped atomic.Bool // by the host
+	verdict error       // beside ErrStopped, when the host ends it
 }
 
 func (a *actor) Outputs() <-chan container.Output { return a.outputs }
@@ -244,7 +245,13 @@ func (a *actor) Wait() error {
 	return a.err
 }
 
-func (a *actor) Stop(context.Context) { a.end(container.ErrStopped) }
+func (a *actor) Stop(context.Context) {
+	if a.verdict != nil {
+		a.end(fmt.Errorf("%w; %w", container.ErrStopped, a.verdict))
+		return
+	}
+	a.end(container.ErrStopped)
+}
 
 func (a *actor) end(err error) {
 	a.once.Do(func() {
