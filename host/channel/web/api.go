@@ -114,6 +114,9 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 // failed answers with the problem that err is, or hides what it is.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if p, ok := err.(*problem); ok {
+		if p.Code == "disk_full" { // the member cannot mend that
+			w.log.Warn("no room for what a member sends", "channel", "web", "path", r.URL.Path, "error", p.Message)
+		}
 		fail(rw, p)
 		return
 	}
