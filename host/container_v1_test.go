@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,7 +94,7 @@ func TestV1ImageServesItsDirectory(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(opened.layout.Workspace("g0"), "a.txt"), []byte("a"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		ended, stop := h.runHost(opened)
+		stop := h.runHost(opened)
 		asked := h.say(m, "hello")
 		session := map[int]string{1: "", 2: "s-1"}[turn]
 		h.answeredWith(m, asked, fmt.Sprintf("key of-the-model, session %s, turn %d, unscheduled", session, turn))
@@ -106,7 +105,7 @@ func TestV1ImageServesItsDirectory(t *testing.T) {
 		if file := h.fileAfter(m, asked); file.File.Name != "a.txt" || file.Text != "see" {
 			t.Errorf("the file in the chat: %+v", file)
 		}
-		if err := errors.Join(stop(ended), opened.Close()); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 		tasks, err := os.ReadDir(opened.layout.IPC("g0", "tasks"))
@@ -194,13 +193,4 @@ func (h *boxes) ipc(leaf string) string {
 	}
 	h.Fatalf("the queue has no %s", leaf)
 	return ""
-}
-
-// doctor is what the command says, without its columns.
-func (h *boxes) doctor() string {
-	h.Helper()
-	cmd := exec.Command(os.Args[0], "doctor", "-c", h.file)
-	cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST="+h.engine)
-	said, _ := cmd.CombinedOutput() // what it says is looked at
-	return strings.Join(strings.Fields(string(said)), " ")
 }

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/container/containertest"
 )
 
@@ -33,15 +28,8 @@ case $LONGSHORE_GROUP_FOLDER in g0) echo a >a.txt; agentrunner send /workspace/g
 echo over`
 	h := newBoxesOn(t, p.Host(), 3, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}", script, p.Runner()))
 	var log lockedBuffer
-	cfg, err := groups.Load(h.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := newHost(t.Context(), cfg, hostOptions{log: newLog(&log, groups.Log{Format: "json"}), getenv: h.getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, stop := h.runHost(opened)
+	opened := h.openWith(newLog(&log, groups.Log{Format: "json"}))
+	stop := h.runHost(opened)
 	members := []member{{base: h.base, chat: "g0"}, {base: h.base, chat: "g1"}, {base: h.base, chat: "g2"}}
 	h.say(members[0], "go")
 	h.say(members[1], "go")
@@ -66,7 +54,7 @@ echo over`
 			t.Errorf("%s, want -, got +:\n%s", members[i].chat, diff)
 		}
 	}
-	if err := errors.Join(stop(ended), opened.Close()); err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if left := h.running(); len(left) > 0 {
@@ -80,59 +68,4 @@ echo over`
 	if n := strings.Count(log.String(), "\n"); n > 60 {
 		t.Errorf("the host wrote %d lines about it:\n%s", n, log.String())
 	}
-}
-
-// heard is what a chat has heard from its assistant and the host: texts, and
-// the names of files.
-func (h *boxes) heard(m member) (all []string) {
-	h.Helper()
-	var page struct{ Messages []web.Message }
-	if err := m.call(h.Context(), "GET", m.messages(), nil, &page); err != nil {
-		h.Fatal(err)
-	}
-	for _, msg := range page.Messages {
-		switch {
-		case msg.File != nil:
-			all = append(all, msg.File.Name)
-		case msg.Assistant:
-			all = append(all, strings.TrimSpace(msg.Text))
-		}
-	}
-	return all
-}
-
-// await waits for a condition.
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		if <-tick.C; time.Now().After(deadline) {
-			t.Fatalf("waited for %s", what)
-		}
-	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// lockedBuffer is a buffer for several writers.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

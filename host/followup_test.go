@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -36,9 +35,9 @@ func TestMembersSecondWordsReachTheRunningTurn(t *testing.T) {
 	})
 	h := newProcess(t, append(model.Env(), "LONGSHORE_RIGHTS=full", "LONGSHORE_AGENT_PROGRAM="+modeltest.Install(t, "claude")))
 	opened := h.open()
-	ended, stop := h.runHost(opened)
+	stop := h.runHost(opened)
 	defer func() {
-		if err := errors.Join(stop(ended), opened.Close()); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,17 +22,10 @@ func TestAssistantThatLocksItselfOutEndsNoOthersHost(t *testing.T) {
 	locked, other := member{base: h.base, chat: "g0"}, member{base: h.base, chat: "g1"}
 	var log lockedBuffer
 	for _, m := range []member{locked, other} {
-		cfg, err := groups.Load(h.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := newHost(t.Context(), cfg, hostOptions{log: newLog(&log, groups.Log{Format: "json"}), getenv: h.getenv})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended, stop := h.runHost(opened)
+		opened := h.openWith(newLog(&log, groups.Log{Format: "json"}))
+		stop := h.runHost(opened)
 		h.answeredWith(m, h.say(m, "hello"), "done")
-		if err := errors.Join(stop(ended), opened.Close()); err != nil {
+		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
