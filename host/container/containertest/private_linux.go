@@ -44,6 +44,7 @@ func NewPrivate(t testing.TB, flags ...string) *Private {
 func NewRemapped(t testing.TB) *Private {
 	t.Helper()
 	p := newPrivate(t, []string{"--bridge=none", "--userns-remap=nobody:nogroup"})
+	p.data = filepath.Join(p.run, "data") // the cache may lie in a home that those users cannot enter
 	p.before = p.withRanges("nobody:400000:65536\nnogroup:400000:65536\n")
 	p.Start()
 	return p
