@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,7 +31,11 @@ func (opencode) command(s setup) (args, env []string, err error) {
 	config["instructions"] = []string{ours}
 	config["permission"] = map[string]any{"*": "allow"}
 	if s.rights != Full {
-		config["permission"] = map[string]any{"*": "allow", "bash": "deny", "external_directory": "deny"}
+		// What it loads from .opencode runs, and it has no setting against that.
+		edit := map[string]any{"*": "allow", "*.opencode*": "deny"}
+		config["permission"] = map[string]any{"*": "allow", "bash": "deny", "external_directory": "deny", "edit": edit}
+		config["instructions"] = append(s.ownInstructions(), ours)
+		env = s.unplanted(dir)
 	}
 	model, err := opencodeModel(s, config)
 	if err != nil {
@@ -54,6 +59,29 @@ func (opencode) command(s setup) (args, env []string, err error) {
 		args = append(args, "--session", s.session)
 	}
 	return args, env, nil
+}
+
+// unplanted keeps opencode from the configuration in the workspace and in a
+// home directory that is the workspace: the model may write there, and what it
+// plants would run in the next turn.
+func (s setup) unplanted(dir string) []string {
+	env := []string{"OPENCODE_DISABLE_PROJECT_CONFIG=1"}
+	if !s.own {
+		env = append(env, "HOME="+dir)
+	}
+	return env
+}
+
+// ownInstructions are the workspace's, which opencode does not look for
+// without its configuration.
+func (s setup) ownInstructions() []string {
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		path := filepath.Join(s.dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return []string{path}
+		}
+	}
+	return nil
 }
 
 // opencodeModel is the model as provider/name. A model at an address of the
