@@ -11,10 +11,10 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// User is the user and group that containers run as, as the container counts
+// user is the user and group that containers run as, as the container counts
 // them. On an engine that runs as a user, root in the container is that user,
 // and any other would be a stranger to the group's directories.
-func (e *Engine) User() (uid, gid int) {
+func (e *Engine) user() (uid, gid int) {
 	if e.facts.Rootless {
 		return 0, 0
 	}

@@ -48,7 +48,7 @@ func (r Runtime) options(spec host.Spec) (client.ContainerCreateOptions, error) 
 		mounts = append(mounts, home)
 	}
 	id := stateID(r.State)
-	uid, gid := r.Engine.User()
+	uid, gid := r.Engine.user()
 	return client.ContainerCreateOptions{
 		Name: "longshore-" + id + "-" + spec.Group.Folder,
 		Config: &container.Config{

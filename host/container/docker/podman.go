@@ -34,7 +34,7 @@ func (e *Engine) owner() string {
 	if e.facts.Podman {
 		return "U"
 	}
-	uid, gid := e.User()
+	uid, gid := e.user()
 	return fmt.Sprintf("uid=%d,gid=%d", uid, gid)
 }
 
