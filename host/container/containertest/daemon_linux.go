@@ -130,7 +130,7 @@ func (d *daemon) stop() {
 		d.kind.end(d)
 	}
 	d.engine.end(syscall.SIGTERM)
-	os.RemoveAll(d.run)
+	clearAway(d.run, d.data)
 	d.lock.Close()
 }
 

@@ -108,13 +108,7 @@ func newPrivate(t testing.TB, flags []string) *Private {
 	if p.run, err = os.MkdirTemp("", "lsp"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		left, _ := filepath.Glob(filepath.Join(p.run, "x/netns/*")) // of the last containers
-		for _, ns := range left {
-			syscall.Unmount(ns, syscall.MNT_DETACH)
-		}
-		os.RemoveAll(p.run)
-	})
+	t.Cleanup(func() { clearAway(p.run, p.data) })
 	if err := os.Chmod(p.run, 0o711); err != nil { // who may use the socket is the socket's to say
 		t.Fatal(err)
 	}

@@ -3,7 +3,9 @@ package containertest
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -69,6 +71,19 @@ func (p *process) end(sig syscall.Signal) (obeyed bool) {
 		<-p.exited
 		return false
 	}
+}
+
+// clearAway removes what an engine that has ended had for its life, with what
+// it left mounted: the network namespaces of its last containers, and its data,
+// which one that was killed had mounted on itself.
+func clearAway(run, data string) {
+	left, _ := filepath.Glob(filepath.Join(run, "x/netns/*"))
+	for _, ns := range left {
+		syscall.Unmount(ns, syscall.MNT_DETACH)
+	}
+	for syscall.Unmount(data, syscall.MNT_DETACH) == nil {
+	}
+	os.RemoveAll(run)
 }
 
 // only is an environment that names one engine and nothing else.
