@@ -166,7 +166,8 @@ func evalExisting(path string) (string, error) {
 
 var envReference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// expand replaces a value that is ${NAME} as a whole.
+// expand replaces a value that is ${NAME} as a whole. One that only the
+// service's environment has is no mistake in the file.
 func (c *checker) expand(key string, value Secret) Secret {
 	match := envReference.FindStringSubmatch(value.Reveal())
 	if match == nil {
@@ -177,7 +178,8 @@ func (c *checker) expand(key string, value Secret) Secret {
 	}
 	found := c.env(match[1])
 	if found == "" {
-		c.bad(key, fmt.Sprintf("the environment has no %s", match[1]), "set it where the host is started, or read the value from a file")
+		c.unset(key, match[1])
+		return Secret{unset: true}
 	}
 	return NewSecret(found)
 }

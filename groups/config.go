@@ -13,6 +13,11 @@ type Config struct {
 	File string `yaml:"-"` // the file it came from, absolute
 	// Warnings are what works and should not stay so, in the order of the file.
 	Warnings []*Problem `yaml:"-"`
+	// Unset are the ${NAME} whose values this process does not have, in the
+	// order of the file; each is a warning too. A command that uses no secret
+	// does without. What uses them refuses to start: an empty token would open
+	// the page.
+	Unset []*Problem `yaml:"-"`
 
 	Name       string               `yaml:"name"`    // the assistants' name, as members see it
 	State      string               `yaml:"state"`   // the state directory
@@ -186,7 +191,8 @@ func Load(path string) (*Config, error) {
 // nothing.
 //
 // Everything is checked before it returns: the error joins a *Problem for each
-// thing that is wrong, in the order of the file.
+// thing that is wrong, in the order of the file. A ${NAME} that env does not
+// have is none of them, and stands in Config.Unset.
 func Parse(name string, b []byte, env func(string) string) (*Config, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
@@ -211,6 +217,7 @@ func Parse(name string, b []byte, env func(string) string) (*Config, error) {
 		return nil, err
 	}
 	inOrder(cfg.Warnings)
+	inOrder(cfg.Unset)
 	return &cfg, nil
 }
 

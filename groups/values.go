@@ -56,8 +56,11 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalText writes a duration as UnmarshalText reads it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// redacted stands wherever a Secret is printed.
-const redacted = "[redacted]"
+// What stands wherever a Secret is printed.
+const (
+	redacted = "[redacted]"
+	notHere  = "[not set here]"
+)
 
 // Secret is a text that only Reveal gives away: printing it, with any verb, or
 // writing it as JSON, YAML or a log attribute shows that it is there, not what
@@ -65,11 +68,12 @@ const redacted = "[redacted]"
 type Secret struct {
 	// A pointer, so that reflection over a struct that holds a Secret in a
 	// field nobody exported still prints an address and not the text.
-	text *string
+	text  *string
+	unset bool // it is meant to come from the environment, which does not have it here
 }
 
 // NewSecret keeps text.
-func NewSecret(text string) Secret { return Secret{&text} }
+func NewSecret(text string) Secret { return Secret{text: &text} }
 
 // Reveal is the text itself.
 func (s Secret) Reveal() string {
@@ -82,10 +86,17 @@ func (s Secret) Reveal() string {
 // IsZero says whether there is no secret.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
+// Unset says whether the secret is one that this process does not have, though
+// another with the same configuration may.
+func (s Secret) Unset() bool { return s.unset }
+
 // Equal says whether both are the same text.
 func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
 
 func (s Secret) String() string {
+	if s.unset {
+		return notHere
+	}
 	if s.IsZero() {
 		return ""
 	}

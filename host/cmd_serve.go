@@ -24,6 +24,9 @@ it had accepted goes on at the next start.`,
 			if err != nil {
 				return err
 			}
+			if cfg != nil { // what else could not be read comes first
+				problems = append(problems, cfg.Unset...)
+			}
 			if len(problems) > 0 {
 				e.printProblems("", problems)
 				return tooManyProblems(e.config, len(problems))

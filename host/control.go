@@ -158,7 +158,7 @@ func ofControl(err error) error {
 func doctorFor(c *groups.Config) operator.Doctor {
 	d := operator.Doctor{Layout: c.Layout(), Groups: c.Groups, Commands: map[string]string{}}
 	if w := c.Channels.Web; w != nil {
-		d.Web = operator.Web{Listen: w.Listen, Token: w.Token.Reveal()}
+		d.Web = operator.Web{Listen: w.Listen, Token: w.Token.Reveal(), Unset: w.Token.Unset()}
 	}
 	for name, a := range c.Assistants {
 		switch {

@@ -79,6 +79,9 @@ func newHost(ctx context.Context, cfg *groups.Config, opts hostOptions) (_ *host
 // open makes the directories and opens what lies in them, in the order in
 // which one needs the other.
 func (h *host) open(ctx context.Context) (err error) {
+	if unset := h.config.Unset; len(unset) > 0 && !h.opts.idle {
+		return unset[0] // without its token, the page would be open to everybody
+	}
 	if h.registry, err = groups.NewRegistry(h.config.Groups); err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ type Doctor struct {
 type Web struct {
 	Listen string
 	Token  string
+	Unset  bool // there is a token, and only the service knows it
 }
 
 // Examine runs every check. It ends early, with what it has, when ctx is done.

@@ -155,7 +155,7 @@ func (d Doctor) web(ctx context.Context, h hosting) []Finding {
 func (d Doctor) token(local bool) []Finding {
 	token := d.Web.Token
 	switch {
-	case token == "" && local:
+	case d.Web.Unset || token == "" && local:
 		return nil
 	case token == "":
 		return found("web", Fault, "the web channel is open to other machines and has no token", "set a token, for example from: openssl rand -hex 32")
