@@ -23,8 +23,23 @@ type Report struct {
 	Code      string        `json:"code,omitempty" jsonschema:"Why it failed or was refused; stable."`
 	Message   string        `json:"message,omitempty"`
 	Hint      string        `json:"hint,omitempty" jsonschema:"What to do about it."`
-	Files     []ipc.Outcome `json:"parts,omitempty" jsonschema:"What became of each file or text, in order."`
+	Files     []Part        `json:"parts,omitempty" jsonschema:"What became of each file or text, in order."`
 	Progress  *ipc.Progress `json:"progress,omitempty" jsonschema:"Bytes on their way."`
+}
+
+// Part is what became of one file or text: the host's ipc.Outcome, with names
+// like those of the tools' other fields.
+type Part struct {
+	Name      string     `json:"name,omitempty"`
+	Kind      string     `json:"kind,omitempty"`
+	Size      int64      `json:"size,omitempty"`
+	SHA256    string     `json:"sha256,omitempty"`
+	Status    ipc.Status `json:"status"`
+	MessageID string     `json:"message_id,omitempty"`
+	Code      string     `json:"code,omitempty"`
+	Message   string     `json:"message,omitempty"`
+	Hint      string     `json:"hint,omitempty"`
+	Note      string     `json:"note,omitempty"`
 }
 
 // withdrawn is what a request is called that was taken back before the host
@@ -48,10 +63,10 @@ func (r Report) with(result ipc.Result) Report {
 	r.Channel, r.MessageID, r.Progress = result.Channel, result.MessageID, result.Progress
 	r.Code, r.Message, r.Hint = result.Code, media.Printable(result.Message), media.Printable(result.Hint)
 	if len(result.Parts) > 0 {
-		r.Files = make([]ipc.Outcome, len(result.Parts))
+		r.Files = make([]Part, len(result.Parts))
 		for i, part := range result.Parts {
 			part.Name, part.Message, part.Hint, part.Note = media.Printable(part.Name), media.Printable(part.Message), media.Printable(part.Hint), media.Printable(part.Note)
-			r.Files[i] = part
+			r.Files[i] = Part(part)
 		}
 	}
 	for i := range r.Files {

@@ -93,7 +93,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	}
 	req := s.request(ipc.TypeFile, o)
 	var staged []string
-	parts := make([]ipc.Outcome, 0, len(files))
+	parts := make([]Part, 0, len(files))
 	for i, c := range checked {
 		if c.container == "" || o.Copy {
 			rel, err := s.stage(c)
@@ -106,7 +106,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 		}
 		req.Files = append(req.Files, ipc.FileRef{
 			Path: c.container, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, As: c.claim.As})
-		parts = append(parts, ipc.Outcome{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
+		parts = append(parts, Part{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
 	}
 	return s.deliver(ctx, req, parts, staged, o)
 }
@@ -126,7 +126,7 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 	}
 	req := s.request(ipc.TypeMessage, o)
 	req.Text = text
-	return s.deliver(ctx, req, []ipc.Outcome{{Kind: "text"}}, nil, o)
+	return s.deliver(ctx, req, []Part{{Kind: "text"}}, nil, o)
 }
 
 func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
@@ -140,7 +140,7 @@ func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
 
 // deliver queues a request and waits for what becomes of it. From Drop on the
 // request is durable, so the caller's end does not interrupt it there.
-func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []ipc.Outcome, staged []string, o Options) (Report, error) {
+func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, staged []string, o Options) (Report, error) {
 	if err := ctx.Err(); err != nil {
 		s.unstage(staged)
 		return Report{}, fmt.Errorf("queue request: %w", err)

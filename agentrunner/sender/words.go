@@ -29,14 +29,14 @@ func (r Report) what() string {
 	return fmt.Sprintf("%d parts: %s", len(r.Files), strings.Join(names, ", "))
 }
 
-func partName(f ipc.Outcome) string {
+func partName(f Part) string {
 	if f.Name == "" {
 		return "the text"
 	}
 	return f.Name
 }
 
-func partWords(f ipc.Outcome) string {
+func partWords(f Part) string {
 	if f.Name == "" || f.Kind == "" {
 		return partName(f)
 	}
