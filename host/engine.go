@@ -42,12 +42,7 @@ func withHome(l groups.Layout, folder string, mounts []groups.Mount) []groups.Mo
 // engine, the images, and directories that they can use. It returns the path
 // of the engine's socket, if it has one.
 func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket string, findings []operator.Finding) {
-	var boxed []groups.Group
-	for _, g := range c.Groups {
-		if g.Assistant != "" && c.Assistants[g.Assistant].Runtime == "docker" {
-			boxed = append(boxed, g)
-		}
-	}
+	boxed := boxedGroups(c)
 	if len(boxed) == 0 {
 		return "", nil
 	}
@@ -67,6 +62,16 @@ func (e *env) examineEngine(ctx context.Context, c *groups.Config) (socket strin
 	}
 	findings = append(findings, examineImages(ctx, engine, c, boxed)...)
 	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
+}
+
+// boxedGroups are the groups whose assistants run in containers.
+func boxedGroups(c *groups.Config) (boxed []groups.Group) {
+	for _, g := range c.Groups {
+		if g.Assistant != "" && c.Assistants[g.Assistant].Runtime == "docker" {
+			boxed = append(boxed, g)
+		}
+	}
+	return boxed
 }
 
 // examineImages wants the image of each assistant of the groups.

@@ -24,11 +24,8 @@ func (h *host) openRuntimes(ctx context.Context) error {
 	if h.opts.idle {
 		return nil
 	}
-	for _, g := range h.registry.All() {
+	for _, g := range boxedGroups(h.config) {
 		a := h.config.Assistants[g.Assistant]
-		if g.Assistant == "" || a.Runtime != "docker" {
-			continue
-		}
 		if h.runtimes.engine == nil {
 			engine, err := findEngine(ctx, h.opts.getenv)
 			if err != nil {
@@ -45,12 +42,15 @@ func (h *host) openRuntimes(ctx context.Context) error {
 		}
 		h.runtimes.docker[g.Assistant] = r
 	}
-	return h.checkEngine()
+	return h.checkEngine(ctx)
 }
+
+// imagePatience is how long a start waits for what the engine says of images.
+const imagePatience = 10 * time.Second
 
 // checkEngine tells what the engine is and cannot do, before a member's message
 // meets it.
-func (h *host) checkEngine() error {
+func (h *host) checkEngine(ctx context.Context) error {
 	engine := h.runtimes.engine
 	if engine == nil {
 		return nil
@@ -59,6 +59,12 @@ func (h *host) checkEngine() error {
 	h.opts.log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
 	if len(facts.Lacks) > 0 {
 		h.opts.log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
+	}
+	// No reason not to start: the image may be built while the host runs.
+	ctx, cancel := context.WithTimeout(ctx, imagePatience)
+	defer cancel()
+	for _, missing := range examineImages(ctx, engine, h.config, boxedGroups(h.config)) {
+		h.opts.log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)
 	}
 	return h.checkMounts()
 }
