@@ -147,17 +147,18 @@ func (s *process) run(started chan<- error) {
 	}
 	s.stdoutW.Close()
 	s.stderrW.Close()
-	parser := &Parser{Emit: s.Emit}
+	parser, pace := &Parser{Emit: s.Emit}, NewPace(context.Background())
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		defer s.Silence()
-		copyPipe(parser, s.stdout)
+		copyPipe(parser, s.stdout, pace)
 		parser.Close()
 	})
-	readers.Go(func() { copyPipe(s.stderrTo, s.stderr) })
+	readers.Go(func() { copyPipe(s.stderrTo, s.stderr, pace) })
 
 	err = reap(s.cmd, s.killAll)
 	// Nobody writes any more: what the pipes still hold is the rest.
+	pace.End()
 	now := time.Now()
 	s.stdout.SetReadDeadline(now)
 	s.stderr.SetReadDeadline(now)
@@ -228,9 +229,9 @@ const (
 	afterExitWait  = 500 * time.Millisecond
 )
 
-// copyPipe copies until the pipe's end. A read deadline in the past says that
-// the writer has ended: then what the pipe holds is still copied.
-func copyPipe(to io.Writer, pipe *os.File) {
+// copyPipe copies at a pace until the pipe's end. A read deadline in the past
+// says that the writer has ended: then what the pipe holds is still copied.
+func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
 	buf := make([]byte, 32<<10)
 	exited, rest := false, afterExitBytes
 	for rest > 0 {
@@ -242,6 +243,7 @@ func copyPipe(to io.Writer, pipe *os.File) {
 		if exited {
 			rest -= n
 		}
+		pace.Spend(n)
 		if err != nil {
 			if exited || !errors.Is(err, os.ErrDeadlineExceeded) {
 				return

@@ -49,12 +49,20 @@ func play(part string, args []string) {
 		}
 	case "flood":
 		block := []byte(strings.Repeat("noise without an end ", 1000))
-		for range 2000 { // 42 MB
+		for range 350 { // 15 MB, for which nobody has to wait
 			os.Stdout.Write(block)
 			os.Stderr.Write(block)
 		}
 		fmt.Println()
 		say("dry")
+	case "noise": // 24 MiB, and how long it took to get rid of them
+		began, block := time.Now(), make([]byte, 64<<10)
+		for range 12 << 20 / len(block) {
+			os.Stdout.Write(block)
+			os.Stderr.Write(block)
+		}
+		fmt.Println()
+		say(time.Since(began).String())
 	case "fail":
 		fmt.Fprintln(os.Stderr, "out of \x1b[31mluck")
 		os.Exit(3)
@@ -195,6 +203,19 @@ func TestAFloodCostsNoMemoryAndHidesNoOutput(t *testing.T) {
 	}
 	if log := read(t, dir, "logs/assistant.log"); len(log) > 1<<20 {
 		t.Errorf("the log has %d bytes", len(log))
+	}
+}
+
+// TestNoiseIsReadAtAPace has a child write more than any agent does. It waits,
+// so that the host need not read it as fast as it can write.
+func TestNoiseIsReadAtAPace(t *testing.T) {
+	s := begin(t, container.Process{}, spec(t.TempDir(), "noise"))
+	got := all(s)
+	if len(got) != 1 || s.Wait() != nil {
+		t.Fatalf("said %q, ended with %v", got, s.Wait())
+	}
+	if took, err := time.ParseDuration(got[0]); err != nil || took < 900*time.Millisecond {
+		t.Errorf("24 MiB took %s, %v; want the second that 8 MiB above the burst take", took, err)
 	}
 }
 

@@ -66,13 +66,22 @@ func TestForksAreBounded(t *testing.T) {
 	}
 }
 
-// TestFloodsAreBounded writes without end what is neither an output nor worth
-// a log; what comes after it is heard.
+// TestFloodsAreBounded writes what is neither an output nor worth a log, more
+// than the host reads at once; what comes after it is heard, and the writer has
+// waited.
 func TestFloodsAreBounded(t *testing.T) {
 	w := newWorld(t)
-	said, err := w.run("head -c 200M </dev/zero | tr '\\0' x; echo; head -c 50M </dev/zero | tr '\\0' y >&2; " + say("still here"))
-	if err != nil || len(said) != 1 || said[0] != "still here" {
-		t.Errorf("said %q, ended with %v", said, err)
+	s := w.start(w.spec(say("from here") + "; head -c 24M </dev/zero | tr '\\0' x; echo; head -c 8M </dev/zero | tr '\\0' y >&2; " + say("still here")))
+	var said []string
+	var times []time.Time
+	for out := range s.Outputs() {
+		said, times = append(said, *out.Result), append(times, time.Now())
+	}
+	if err := s.Wait(); err != nil || strings.Join(said, ", ") != "from here, still here" {
+		t.Fatalf("said %q, ended with %v", said, err)
+	}
+	if took := times[1].Sub(times[0]); took < 1500*time.Millisecond { // the engine holds some
+		t.Errorf("32 MiB took %s, want the two seconds of the 16 MiB above the burst", took)
 	}
 	var size int64
 	for _, name := range []string{"assistant.log", "assistant.log.1"} {

@@ -49,6 +49,8 @@ type session struct {
 
 	ctx     context.Context // of the calls that last as long as the container
 	abandon context.CancelFunc
+	pace    *host.Pace
+	spent   int // bytes that the last Read brought
 	exited  atomic.Bool
 	away    bool // the engine went away for a while
 }
@@ -59,6 +61,7 @@ func (r Runtime) newSession(spec host.Spec) (*session, error) {
 		stderr: nopLog{},
 	}
 	s.ctx, s.abandon = context.WithCancel(context.Background())
+	s.pace = host.NewPace(s.ctx)
 	if spec.LogDir != "" {
 		log, err := host.OpenLog(spec.LogDir)
 		if err != nil {
@@ -126,6 +129,7 @@ func (s *session) run(input []byte) {
 	})
 	exit, err := s.await()
 	s.exited.Store(true)
+	s.pace.End()
 	s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
 	<-heard
 	s.finish(exit, err, parser.Broken)
@@ -133,13 +137,15 @@ func (s *session) run(input []byte) {
 	helpers.Wait()
 }
 
-// Read reads the container's output. Once the container has ended, what is on
-// its way is still read, however slowly somebody takes it.
+// Read reads the container's output at the session's pace. Once the container
+// has ended, what is on its way is still read, however slowly somebody takes it.
 func (s *session) Read(p []byte) (int, error) {
+	s.pace.Spend(s.spent) // what the last one brought was handed on
 	if s.exited.Load() {
 		s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
 	}
 	n, err := s.stream.Reader.Read(p)
+	s.spent = n
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
 		err = io.EOF
