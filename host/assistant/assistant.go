@@ -12,6 +12,7 @@
 //	inbound/<folder>/turn.json          what the turn under way holds, and since when
 //	inbound/<folder>/session            the agent's session id
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
+//	inbound/<folder>/sender-key         the secret behind the ids by which the assistant knows members
 //	groups/<folder>/inbox/              files of members, written for the assistant
 //	ipc/<folder>/input/                 follow-ups, written for the assistant
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -18,17 +19,19 @@ const (
 )
 
 // prompt is what the assistant reads, in NanoClaw v1's form, with the ids, the
-// files and the host's notices as additions:
+// files, what is known of who wrote, and the host's notices as additions:
 //
 //	<context timezone="Europe/Berlin" />
 //	<notice time="…">…</notice>
 //	<messages>
-//	<message id="…" sender="Ann" time="…" reply_to="…"><quoted_message from="Bob">…</quoted_message>text
+//	<message id="…" sender="Ann" sender_id="0a1b2c3d" time="…" reply_to="…"><quoted_message from="Bob" from_id="…">…</quoted_message>text
 //	<attachment path="/workspace/group/inbox/report.pdf" name="report.pdf" kind="document" mime="application/pdf" size="71 kB" />
 //	</message>
 //	</messages>
 //
-// All that is foreign is escaped, so that no message can pass for another's.
+// A quote is yours="yes" where it is known to be the assistant's own, and
+// unverified="yes" where it is but what the answer's writer says it was. All
+// that is foreign is escaped, so that no message can pass for another's.
 func prompt(records []*record, zone *time.Location) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<context timezone=\"%s\" />\n", attribute(zone.String()))
@@ -84,24 +87,22 @@ func weight(r *record) int { return min(len(r.Text), maxText) + 300*(1+len(r.Fil
 
 func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 	b.WriteString("<message")
-	if r.ID != "" {
-		fmt.Fprintf(b, ` id="%s"`, attribute(r.ID))
-	}
-	fmt.Fprintf(b, ` sender="%s" time="%s"`, attribute(r.From), stamp(r.Time, zone))
-	if r.Quote != nil && r.Quote.ID != "" {
-		fmt.Fprintf(b, ` reply_to="%s"`, attribute(r.Quote.ID))
+	optional(b, "id", r.ID)
+	fmt.Fprintf(b, ` sender="%s"`, attribute(r.From))
+	optional(b, "sender_id", r.Sender)
+	fmt.Fprintf(b, ` time="%s"`, stamp(r.Time, zone))
+	if r.Quote != nil {
+		optional(b, "reply_to", r.Quote.ID)
 	}
 	b.WriteString(">")
 	if r.Quote != nil {
-		fmt.Fprintf(b, `<quoted_message from="%s">%s</quoted_message>`, attribute(r.Quote.From), escape(cut(r.Quote.Text, maxQuote)))
+		writeQuote(b, r.Quote)
 	}
 	b.WriteString(escape(cut(r.Text, maxText)))
 	for _, f := range r.Files {
 		b.WriteString("\n<attachment")
 		for _, a := range [][2]string{{"path", f.Path}, {"name", f.Name}, {"kind", f.Kind}, {"mime", f.MIME}, {"size", bytesOf(f.Size)}, {"not_stored", f.Missing}} {
-			if a[1] != "" {
-				fmt.Fprintf(b, ` %s="%s"`, a[0], attribute(a[1]))
-			}
+			optional(b, a[0], a[1])
 		}
 		b.WriteString(" />")
 	}
@@ -109,6 +110,26 @@ func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 		b.WriteString("\n")
 	}
 	b.WriteString("</message>\n")
+}
+
+func writeQuote(b *strings.Builder, q *channel.Quote) {
+	fmt.Fprintf(b, `<quoted_message from="%s"`, attribute(q.From))
+	switch {
+	case q.Unverified:
+		optional(b, "unverified", "yes")
+	case q.Own:
+		optional(b, "yours", "yes")
+	default:
+		optional(b, "from_id", q.Sender)
+	}
+	fmt.Fprintf(b, `>%s</quoted_message>`, escape(cut(q.Text, maxQuote)))
+}
+
+// optional writes an attribute, unless it is empty.
+func optional(b *strings.Builder, name, value string) {
+	if value != "" {
+		fmt.Fprintf(b, ` %s="%s"`, name, attribute(value))
+	}
 }
 
 func bytesOf(n int64) string {
@@ -133,7 +154,9 @@ func cut(text string, limit int) string {
 
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
-// escape makes text safe inside an element: no markup, no control character.
+// escape makes text safe inside an element: no markup, no control character,
+// nothing that a model reads and a person cannot see. Marks of direction stay:
+// who writes Arabic or Hebrew needs them.
 func escape(text string) string {
 	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
@@ -143,7 +166,7 @@ func escape(text string) string {
 			return '?'
 		}
 		return r
-	}, text))
+	}, withoutHidden(text)))
 }
 
 // attribute makes text safe between double quotes, on one line.

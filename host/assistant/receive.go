@@ -26,7 +26,12 @@ func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
 	}
 	r := &record{
 		Key: key(string(in.Chat), id), Kind: contextKind, ID: in.ID,
-		From: in.From, Text: in.Text, Time: in.Time, Quote: in.Quote,
+		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
+	}
+	if in.Quote != nil {
+		quote := *in.Quote
+		quote.Sender = c.store.senderID(quote.Sender)
+		r.Quote = &quote
 	}
 	if in.Direct || calls(g.Trigger, in.Text) {
 		r.Kind = callKind

@@ -19,15 +19,16 @@ const (
 // record is a member's message, or a notice of the host, until a turn that
 // held it has ended.
 type record struct {
-	Key   string         `json:"key"`
-	Kind  kind           `json:"kind"`
-	Kept  time.Time      `json:"kept"`
-	ID    string         `json:"id,omitempty"` // the platform's
-	From  string         `json:"from,omitempty"`
-	Text  string         `json:"text"`
-	Time  time.Time      `json:"time"`
-	Quote *channel.Quote `json:"quote,omitempty"`
-	Files []file         `json:"files,omitempty"`
+	Key    string         `json:"key"`
+	Kind   kind           `json:"kind"`
+	Kept   time.Time      `json:"kept"`
+	ID     string         `json:"id,omitempty"` // the platform's
+	From   string         `json:"from,omitempty"`
+	Sender string         `json:"sender,omitempty"` // by senderID; in Quote too
+	Text   string         `json:"text"`
+	Time   time.Time      `json:"time"`
+	Quote  *channel.Quote `json:"quote,omitempty"`
+	Files  []file         `json:"files,omitempty"`
 
 	name string // of its file in the store
 }

@@ -37,6 +37,8 @@ type store struct {
 	last int64 // the nanoseconds of the last name, so that names sort in order
 	seen map[string]bool
 	done []string // the keys in the seen file, oldest first
+
+	senderKey []byte // of senderID; does not change
 }
 
 // openStore makes or reads the directory. Records that cannot be read are put
@@ -46,7 +48,7 @@ func openStore(parent, folder string) (*store, []*record, *turn, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, nil, err
 	}
-	if err := errors.Join(syncDir(parent), s.loadSeen()); err != nil {
+	if err := errors.Join(syncDir(parent), s.loadSeen(), s.loadSenderKey()); err != nil {
 		return nil, nil, nil, err
 	}
 	entries, err := os.ReadDir(s.dir) // sorted, so in order

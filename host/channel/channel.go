@@ -92,7 +92,8 @@ const (
 type Inbound struct {
 	ID     string // the platform's, unique in its chat
 	Chat   groups.JID
-	From   string // the member's name, for people; not an identity
+	From   string // the member's name, as CleanName leaves it; not an identity
+	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty where nobody vouches
 	Text   string
 	Time   time.Time
 	Files  []Attachment
@@ -108,11 +109,16 @@ type Attachment struct {
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// Quote is the message that another one answers.
+// Quote is the message that another one answers. From, Sender and Text are of
+// the message itself, as the channel knows it from its own record. Where that
+// does not have it, the quote is what the answer's writer says it was.
 type Quote struct {
-	ID   string
-	From string
-	Text string
+	ID         string
+	From       string
+	Sender     string // as Inbound.Sender; may be empty
+	Text       string
+	Own        bool // the assistant's, by the channel's own record
+	Unverified bool // by the word of who quotes alone; never with Sender or Own
 }
 
 // Asker is implemented by a channel that cannot rule out a second copy when

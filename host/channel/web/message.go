@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -100,33 +101,13 @@ func (m *Message) quote() *Quote {
 	return &Quote{From: m.From, Text: text}
 }
 
-// cleanName makes a name fit for a page, a log and a prompt: one line without
-// control characters and without the bidirectional marks that could make it
-// read as another, at most maxName characters.
+// cleanName is a name as it is shown, or fallback where nothing of it is seen.
 func cleanName(s, fallback string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != zeroWidthJoiner, r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxName {
-		s = strings.TrimSpace(string(r[:maxName]))
+	if name := channel.CleanName(s); name != "" {
+		return name
 	}
-	if s == "" {
-		return fallback
-	}
-	return s
+	return fallback
 }
-
-const (
-	maxName         = 64
-	zeroWidthJoiner = '\u200d' // holds emoji together
-)
 
 // cleanText keeps a text as it was written, but for control characters that
 // no writer means.

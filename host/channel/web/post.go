@@ -180,7 +180,7 @@ func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*s
 		}
 		if answered != nil {
 			first.ReplyTo, first.Quote = p.ReplyTo, answered.quote()
-			in.Quote = &channel.Quote{ID: p.ReplyTo, From: first.Quote.From, Text: first.Quote.Text}
+			in.Quote = &channel.Quote{ID: p.ReplyTo, From: first.Quote.From, Text: first.Quote.Text, Own: answered.Assistant}
 			in.Direct = answered.Assistant
 		}
 	}

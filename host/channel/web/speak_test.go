@@ -37,7 +37,7 @@ func TestAReplyToTheAssistantIsDirect(t *testing.T) {
 	id := s.send(channel.Message{Text: "anything else?"}).ID
 	s.posted(s.do("POST", "/api/chats/family/messages", strings.NewReader(`{"text":"no","replyTo":"`+id+`"}`), "Content-Type", "application/json"))
 	in := s.in.received()[0]
-	if !in.Direct || in.Quote == nil || in.Quote.ID != id || in.Quote.From != "Andy" || in.Quote.Text != "anything else?" || in.From != "Member" {
+	if !in.Direct || in.Quote == nil || in.Quote.ID != id || !in.Quote.Own || in.Quote.From != "Andy" || in.Quote.Text != "anything else?" || in.From != "Member" {
 		t.Errorf("the host got %+v, quote %+v", in, in.Quote)
 	}
 }
@@ -193,7 +193,7 @@ func TestNamesAreMadeHarmless(t *testing.T) {
 		"\x1b[31mred":            "[31mred",
 		"":                       "Member",
 		"\u200b\u200e":           "Member",
-		strings.Repeat("é", 100): strings.Repeat("é", 64),
+		strings.Repeat("é", 100): strings.Repeat("é", 63) + "…",
 	} {
 		b, _ := json.Marshal(map[string]string{"text": "x", "from": name})
 		m := s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(b), "Content-Type", "application/json"))[0]

@@ -62,14 +62,14 @@ func TestQuotesAndMentionsComeIn(t *testing.T) {
 			direct          bool
 		}{
 			{text: "nothing special"}, {text: "@" + self.User + " look, @Anna", direct: true},
-			{text: "the first", quote: "which one?", direct: true}, {text: "I mean this", quote: "nothing special", by: "Anna"},
+			{text: "the first", quote: "which one?", by: "+" + botNumber, direct: true}, {text: "I mean this", quote: "nothing special", by: "Anna"},
 		}
 		for i, m := range got {
 			quote, by := "", ""
 			if m.Quote != nil {
 				quote, by = m.Quote.Text, m.Quote.From
 			}
-			if m.Text != want[i].text || m.Direct != want[i].direct || quote != want[i].quote || want[i].by != "" && by != want[i].by {
+			if m.Text != want[i].text || m.Direct != want[i].direct || quote != want[i].quote || by != want[i].by {
 				t.Errorf("lid %t: message %d came in as %+v quoting %q of %q, want %+v", lid, i, m, quote, by, want[i])
 			}
 			if m.From != "Anna" || m.Chat != chat {

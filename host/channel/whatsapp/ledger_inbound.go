@@ -85,6 +85,13 @@ func (l *ledger) inbound(ctx context.Context, chat groups.JID, id string) (*inbo
 	return scanInbound(l.db.QueryRowContext(ctx, inboundColumns+`WHERE chat = ? AND id = ? ORDER BY seq DESC LIMIT 1`, string(chat), id))
 }
 
+// inboundBy looks up a member's message that lately came in, or nil. Others may
+// have used the same id.
+func (l *ledger) inboundBy(ctx context.Context, chat groups.JID, id string, who member) (*inboundMessage, error) {
+	return scanInbound(l.db.QueryRowContext(ctx, inboundColumns+`WHERE chat = ? AND id = ? AND sender IN (?, ?) ORDER BY seq DESC LIMIT 1`,
+		string(chat), id, who.jid.String(), who.alt.ToNonAD().String()))
+}
+
 func scanInbound(row *sql.Row) (*inboundMessage, error) {
 	var m inboundMessage
 	var info, blob []byte

@@ -2,23 +2,17 @@ package whatsapp
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
-
-	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
 	receiveParallel = 4               // chats at once
 	receiveAgain    = 5 * time.Second // after the Inbox did not keep a message
 	receiveGiveUp   = 24 * time.Hour  // after which such a message is dropped
-	maxName         = 64              // characters of a member's name
 )
 
 // backlog hands the chats' messages on, some chats at once, each in order.
@@ -110,82 +104,4 @@ func (b *backlog) drain(ctx context.Context, chat groups.JID) bool {
 		}
 	}
 	return true
-}
-
-// inbound makes of a row what the Inbox takes.
-func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
-	in := channel.Inbound{
-		ID: m.id, Chat: m.chat, Time: m.info.Time, From: s.nameOf(ctx, m.info.Sender, m.info.Alt, m.info.PushName), Text: textOf(m.message),
-	}
-	about := contextOf(m.message)
-	for _, j := range about.GetMentionedJID() {
-		who, err := types.ParseJID(j)
-		if err != nil || who.User == "" {
-			continue
-		}
-		if s.isSelf(who.ToNonAD()) {
-			in.Direct = true
-		} else if name := s.nameOf(ctx, who, types.EmptyJID, ""); name != "" {
-			in.Text = strings.ReplaceAll(in.Text, "@"+who.User, "@"+name)
-		}
-	}
-	if about.GetStanzaID() != "" {
-		in.Quote = &channel.Quote{ID: about.GetStanzaID(), Text: textOf(about.GetQuotedMessage())}
-		if who, err := types.ParseJID(about.GetParticipant()); err == nil {
-			in.Quote.From = s.nameOf(ctx, who, types.EmptyJID, "")
-			in.Direct = in.Direct || s.isSelf(who.ToNonAD())
-		}
-	}
-	if msg, info := downloadable(m.message, m.info.Time); msg != nil {
-		in.Files = []channel.Attachment{{Info: info, Open: s.opener(m, msg, info)}}
-	}
-	return in
-}
-
-// nameOf is what a member is called: as they call themselves, as the account's
-// address book does, or by number. A hidden id is resolved where its number is
-// known.
-func (s *session) nameOf(ctx context.Context, who, alt types.JID, push string) string {
-	if name := cleanName(push); name != "" {
-		return name
-	}
-	who = who.ToNonAD()
-	if s.isSelf(who) {
-		if name := cleanName(s.device.PushName); name != "" {
-			return name
-		}
-	}
-	if alt = alt.ToNonAD(); alt.IsEmpty() {
-		alt, _ = s.device.GetAltJID(ctx, who)
-	}
-	for _, j := range []types.JID{who, alt} {
-		if j.IsEmpty() {
-			continue
-		}
-		if c, err := s.device.Contacts.GetContact(ctx, j); err == nil {
-			for _, name := range []string{c.PushName, c.FullName, c.BusinessName} {
-				if name := cleanName(name); name != "" {
-					return name
-				}
-			}
-		}
-	}
-	for _, j := range []types.JID{who, alt} {
-		if j.Server == types.DefaultUserServer && j.User != "" {
-			return "+" + j.User
-		}
-	}
-	return who.User
-}
-
-// cleanName is a name that a person chose, fit to be shown.
-func cleanName(name string) string {
-	name = media.Printable(strings.TrimSpace(name))
-	if name == "-" || name == "" {
-		return ""
-	}
-	if utf8.RuneCountInString(name) > maxName {
-		name = string([]rune(name)[:maxName]) + "…"
-	}
-	return name
 }

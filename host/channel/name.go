@@ -1,0 +1,57 @@
+package channel
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// maxName is how many characters of a name are shown.
+const maxName = 64
+
+// CleanName makes a name that a person or a chat was given fit for a page, a
+// log and a prompt: one line of at most 64 characters, without controls, marks
+// of writing direction, tags or anything else that shows as nothing and could
+// make it pass for another's. It is empty where nothing to be seen is left. It
+// is not escaped, and proves nothing.
+func CleanName(name string) string {
+	in := []rune(name)
+	var out []rune
+	for i, r := range in {
+		last := ' '
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		switch {
+		case unicode.IsSpace(r):
+			out = append(out, ' ')
+		case r == zeroWidthJoiner: // holds emoji together, and is invisible elsewhere
+			if last != ' ' && i+1 < len(in) && unicode.Is(unicode.So, in[i+1]) && shows(in[i+1]) {
+				out = append(out, r)
+			}
+		case !shows(r):
+		case unicode.Is(unicode.Variation_Selector, r) && unicode.Is(unicode.Variation_Selector, last):
+		default:
+			out = append(out, r)
+		}
+	}
+	name = strings.Join(strings.Fields(string(out)), " ")
+	if r := []rune(name); len(r) > maxName {
+		name = strings.TrimSpace(string(r[:maxName-1])) + "…"
+	}
+	if !strings.ContainsFunc(name, visible) {
+		return ""
+	}
+	return name
+}
+
+const zeroWidthJoiner = '\u200d'
+
+func shows(r rune) bool {
+	return r != unicode.ReplacementChar && media.Printable(string(r)) == string(r)
+}
+
+func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+}
