@@ -85,6 +85,9 @@ func (h *host) open(ctx context.Context) (err error) {
 	if h.registry, err = groups.NewRegistry(h.config.Groups); err != nil {
 		return err
 	}
+	for _, g := range h.config.Groups {
+		giveBack(h.layout, g.Folder, h.opts.log)
+	}
 	if err := h.layout.Prepare(h.config.Groups); err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/container"
 	"github.com/longshore-bridge/longshore/host/container/docker"
 )
@@ -16,11 +18,13 @@ type runtimes struct {
 	process container.Process
 	docker  map[string]docker.Runtime // by the assistant's name
 	engine  *docker.Engine            // nil: no assistant runs in a container
+	layout  groups.Layout
+	log     *slog.Logger
 }
 
 // openRuntimes finds the container engine if an assistant needs one.
 func (h *host) openRuntimes(ctx context.Context) error {
-	h.runtimes = &runtimes{process: container.Process{Log: h.opts.log}, docker: map[string]docker.Runtime{}}
+	h.runtimes = &runtimes{process: container.Process{Log: h.opts.log}, docker: map[string]docker.Runtime{}, layout: h.layout, log: h.opts.log}
 	if h.opts.idle {
 		return nil
 	}
@@ -70,9 +74,8 @@ func (h *host) checkEngine(ctx context.Context) error {
 }
 
 // checkMounts tells what will keep a group's container from its directories. It
-// is an error where no container could run. Where some can, those do: an
-// assistant may take the rights on its own directory away, and ends no other's
-// with it.
+// is an error where no container could run. Where some can, those do: what is
+// wrong with one group's directories ends no other's.
 func (h *host) checkMounts() error {
 	var wrong []error
 	usable := false
@@ -95,8 +98,21 @@ func (h *host) checkMounts() error {
 	return nil
 }
 
+// giveBack lets a group's assistant use its own directories again, where it
+// took its rights on them away. What that does not mend the start will meet.
+func giveBack(layout groups.Layout, folder string, log *slog.Logger) {
+	given, err := layout.GiveBack(folder)
+	for _, dir := range given {
+		log.Warn("an assistant had no rights on its own directory any more; its owner has them again", "group", folder, "directory", dir)
+	}
+	if err != nil {
+		log.Warn("an assistant may have no rights on its own directories", "group", folder, "error", err)
+	}
+}
+
 // Start implements container.Runtime.
 func (r *runtimes) Start(ctx context.Context, spec container.Spec) (container.Session, error) {
+	giveBack(r.layout, spec.Group.Folder, r.log)
 	if d, ok := r.docker[spec.Group.Assistant]; ok {
 		return d.Start(ctx, spec)
 	}
