@@ -125,6 +125,20 @@ func TestAMemberIsNotAnotherByName(t *testing.T) {
 	}
 }
 
+func TestAMemberIsTheSameByNumberAndByHiddenID(t *testing.T) {
+	w := newWorld(t)
+	w.srv.AddGroup(whatsapptest.Group{JID: waJID(trio), Members: []string{botNumber, annaNumber}, LID: true})
+	w.run()
+	senders := map[string]bool{}
+	for i, chat := range []groups.JID{trio, family, groups.JID(w.bot.JID().String()), groups.JID(w.bot.LID().String())} {
+		w.says(chat, plain("it is me"))
+		senders[w.received(i + 1)[i].Sender] = true
+	}
+	if len(senders) != 1 || senders[""] {
+		t.Errorf("Anna is %v", senders)
+	}
+}
+
 // calls enters a member in the account's address book, as the phone's sync
 // does.
 func (w *world) calls(m *whatsapptest.Member, name string) {
@@ -143,20 +157,21 @@ func (w *world) calls(m *whatsapptest.Member, name string) {
 
 // A name that is itself a mention, mentioned again and again, must not be
 // replaced inside its own replacement: the text would fill the memory.
-func TestANameThatMentionsItselfDoesNotGrow(t *testing.T) {
+func TestANameThatMentionsDoesNotGrow(t *testing.T) {
 	w := newWorld(t)
-	bo := w.withBo(strings.Repeat("@"+boNumber, 4), false)
+	name := strings.Repeat("@"+boNumber+"@"+annaNumber, 2)
+	bo := w.withBo(name, false)
 	w.run()
 	if _, err := bo.SendText(soon(t), waJID(trio), "so that my name is known"); err != nil {
 		t.Fatal(err)
 	}
 	w.received(1)
-	m := &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("@" + boNumber), ContextInfo: &waE2E.ContextInfo{}}}
-	for range 8 { // by the old way 4 to the 8th times as long
-		m.ExtendedTextMessage.ContextInfo.MentionedJID = append(m.ExtendedTextMessage.ContextInfo.MentionedJID, bo.Phone.JID().String())
+	about := &waE2E.ContextInfo{}
+	for range 8 { // replaced one after the other: 2 to the 8th times as long
+		about.MentionedJID = append(about.MentionedJID, bo.Phone.JID().String(), w.anna.Phone.JID().String())
 	}
-	w.says(trio, m)
-	if got, want := w.received(2)[1].Text, "@"+strings.Repeat("@"+boNumber, 4); got != want {
+	w.says(trio, &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("@" + boNumber + " @" + annaNumber), ContextInfo: about}})
+	if got, want := w.received(2)[1].Text, "@"+name+" @Anna"; got != want {
 		t.Errorf("the text has become %d bytes long, want %d", len(got), len(want))
 	}
 }
