@@ -206,10 +206,11 @@ func TestBrokenStartDocumentIsAnError(t *testing.T) {
 func TestLastMessageIsFoundInEveryFormOfPrompt(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"plain words": "plain words",
-		"<messages>\n<message sender=\"Ada\" time=\"1\">one</message>\n<message sender=\"Bob\" time=\"2\">send me the report</message>\n</messages>": "send me the report",
-		"<context timezone=\"UTC\" />\n<messages>\n<message sender=\"A &amp; B\">a &lt; b &amp;amp; &quot;c&quot;</message>\n</messages>":            `a < b &amp; "c"`,
-		`<messages><message sender="A" reply_to="1"><quoted_message from="B">old</quoted_message>new</message></messages>`:                           "new",
-		`<messages><message sender="A">line 1` + "\n" + `line 2</message></messages>`:                                                                "line 1\nline 2",
+		"<messages>\n<message sender=\"Ada\" time=\"1\">one</message>\n<message sender=\"Bob\" time=\"2\">send me the report</message>\n</messages>":             "send me the report",
+		"<context timezone=\"UTC\" />\n<messages>\n<message sender=\"A &amp; B\">a &lt; b &amp;amp; &quot;c&quot;</message>\n</messages>":                        `a < b &amp; "c"`,
+		`<messages><message sender="A" reply_to="1"><quoted_message from="B">old</quoted_message>new</message></messages>`:                                       "new",
+		`<messages><message sender="A" sender_id="0a1b2c3d" reply_to="1"><quoted_message from="B" unverified="yes">old</quoted_message>new</message></messages>`: "new",
+		`<messages><message sender="A">line 1` + "\n" + `line 2</message></messages>`:                                                                            "line 1\nline 2",
 		`<message sender="A`: `<message sender="A`,
 		"":                   "",
 	} {
