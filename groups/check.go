@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/distribution/reference"
 )
 
 // checker finds what is wrong in a configuration whose form is right, and
@@ -106,6 +108,14 @@ func isLoopback(host string) bool {
 // colon would share another container's.
 var networkPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
+// image checks the form of an image's name, or of its digest, as engines do.
+func (c *checker) image(key, image string) {
+	if _, err := reference.ParseAnyReference(image); err != nil {
+		c.bad(key, fmt.Sprintf("%q is no name of an image", image),
+			"write [registry/]name[:tag] in lower-case letters, digits and . _ -, such as longshore-agent:latest; the tag may have capitals")
+	}
+}
+
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (c *checker) assistants() {
@@ -124,8 +134,8 @@ func (c *checker) assistants() {
 		if a.Agent != "command" && len(a.Command) > 0 {
 			c.bad(key+".command", "only agent: command takes a command", "set agent: command, or leave command: out")
 		}
-		if a.Runtime == "docker" && a.Image == "" {
-			c.bad(key+".image", "the image is empty", "name one, such as longshore-agent:latest")
+		if a.Runtime == "docker" {
+			c.image(key+".image", a.Image)
 		}
 		if !networkPattern.MatchString(a.Network) {
 			c.bad(key+".network", fmt.Sprintf("%q is no name of a network", a.Network), "write bridge, none, or one that docker network ls shows")

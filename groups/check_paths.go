@@ -89,6 +89,8 @@ func (c *checker) extra(key string, e *Extra) {
 	_, inState := below(c.cfg.State, e.Host)
 	_, overConfig := below(e.Host, c.base)
 	switch {
+	case ofTheSystem(e.Host):
+		c.bad(key, fmt.Sprintf("%q is the system's own, with the devices and sockets that rule this machine", e.Host), "mount a directory that holds what the group needs and nothing else")
 	case overState || inState:
 		c.bad(key, "the mount and the state directory overlap", "mount a directory elsewhere; a group's own workspace is mounted anyway")
 	case overConfig:
@@ -99,6 +101,8 @@ func (c *checker) extra(key string, e *Extra) {
 		c.bad(key, fmt.Sprintf("%q is not in the allowlist", e.Host), "add it, or a directory above it, below mounts: allow:")
 	case e.Write && !write:
 		c.bad(strings.TrimSuffix(key, ".host")+".write", fmt.Sprintf("%q may only be mounted read-only", e.Host), "leave write: out, or set write: true on its entry below mounts: allow:")
+	default:
+		c.telling(key, e.Host)
 	}
 }
 

@@ -66,6 +66,11 @@ type Web struct {
 	Token     Secret `yaml:"token"`      // what a browser must present; empty: nothing
 	TokenFile string `yaml:"token_file"` // where Token is read from
 	Upload    Size   `yaml:"upload"`     // the largest file that a member may send
+	// Keep is after how long messages are deleted with their files; 0: never.
+	Keep Duration `yaml:"keep"`
+	// History is how much a chat's files may have before its oldest messages
+	// are deleted; 0: none are, and at the channel's own limit files are refused.
+	History Size `yaml:"history"`
 }
 
 // Assistant is a way to run an agent.

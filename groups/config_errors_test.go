@@ -61,6 +61,7 @@ var configErrors = []struct {
 	{"no address", "channels:\n  web:\n    listen: here\n    url: there\n", []string{`3|channels.web.listen|no address`, `4|channels.web.url|no web address`}},
 	{"a public address without a token", "channels:\n  web:\n    listen: 0.0.0.0:8420\n", []string{`3|channels.web.listen|no token`}},
 	{"every address without a token", "channels:\n  web: {listen: ':8420'}\n", []string{`2|channels.web.listen|no token`}},
+	{"a history for less than a file", "channels:\n  web:\n    upload: 2MiB\n    history: 1MiB\n", []string{`4|channels.web.history|upload is 2.0 MiB`}},
 	{"a secret in the file", "channels:\n  web:\n    token: hunter2\n", []string{`3|channels.web.token|does not belong`}},
 	{"part of a value from the environment", "channels:\n  web:\n    token: x${TOKEN}\n", []string{`3|channels.web.token|does not belong`}},
 	{"a secret file that is missing", "channels:\n  web:\n    token_file: none\n", []string{`3|channels.web.token_file|cannot be read`}},

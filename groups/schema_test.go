@@ -115,7 +115,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	dir := configDir(t)
 	for _, text := range []string{
 		string(groups.Example()),
-		"channels: {web: {listen: '0.0.0.0:1', token: '${TOKEN}', upload: 16 MB}}\n",
+		"channels: {web: {listen: '0.0.0.0:1', token: '${TOKEN}', upload: 16 MB, keep: 90d, history: 20GiB}}\n",
 		"channels:\n  web:\n",
 		"assistants:\n  a:\n  b: {env: {A: 1, B: true, C: x}, cpus: 0.5, idle_timeout: 1h30m}\n",
 		"groups: [{folder: a, chat: 'web:a', limits: {image: 10MB, video: 300}, rate: {burst: 1}}]\n",
@@ -130,7 +130,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"nmae: x\n", "log: {level: loud}\n", "channels: {}\n", "channels: {web: {token: hunter2}}\n", "channels: {web: {upload: big}}\n",
+		"nmae: x\n", "log: {level: loud}\n", "channels: {}\n", "channels: {web: {token: hunter2}}\n", "channels: {web: {upload: big}}\n", "channels: {web: {keep: long}}\n",
 		"groups: x\n", "groups: [{name: a}]\n", "groups: [{folder: .., chat: 'web:a'}]\n", "limits: {pending: 0}\n", "limits: {wait: -1s}\n",
 		"limits: {files: {films: 1MB}}\n", "assistants: {a: {agent: smith}}\n", "assistants: {a b: {}}\n", "assistants: {a: {cpus: 0}}\n", "mounts: {allow: [{write: true}]}\n",
 	} {
@@ -162,6 +162,7 @@ func TestSchemaDefaultsAreTheRealOnes(t *testing.T) {
 		{limits["retry"].Properties["max_age"].Default, cfg.Limits.Retry.MaxAge}, {limits["retry"].Properties["first"].Default, cfg.Limits.Retry.First},
 		{limits["retry"].Properties["max"].Default, cfg.Limits.Retry.Max},
 		{web["listen"].Default, cfg.Channels.Web.Listen}, {web["upload"].Default, cfg.Channels.Web.Upload},
+		{web["keep"].Default, cfg.Channels.Web.Keep}, {web["history"].Default, cfg.Channels.Web.History},
 	} {
 		if !sameValue(t, tt.got, tt.want) {
 			t.Errorf("the schema says %v, Parse %v", tt.got, tt.want)

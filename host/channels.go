@@ -26,6 +26,7 @@ func configuredChannels(cfg *groups.Config, registry *groups.Registry, opts host
 		c, err := web.New(web.Options{
 			Dir: cfg.Layout().Channel("web"), Listen: w.Listen, Token: w.Token.Reveal(), Hosts: hostsOf(w.URL),
 			Chats: chats, AssistantName: cfg.Name, MaxUpload: int64(w.Upload), KeepFree: int64(cfg.Limits.FreeDisk), Log: opts.log,
+			Keep: w.Keep.Std(), Quota: int64(w.History), Roll: w.History > 0,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("channel %w", err) // it begins with its name

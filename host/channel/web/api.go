@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -76,7 +77,18 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	if ms == nil {
 		ms = []*Message{}
 	}
-	answer(rw, http.StatusOK, map[string]any{"messages": ms, "more": more})
+	page := map[string]any{"messages": ms, "more": more}
+	if !more && q.Get("after") == "" {
+		gone, err := w.store.anyGone(r.Context(), c.name)
+		if err != nil {
+			w.internal(rw, r, err)
+			return
+		}
+		if gone { // so that nobody takes this for where the chat began
+			page["gone"] = true
+		}
+	}
+	answer(rw, http.StatusOK, page)
 	w.delivered(r.Context(), c, ms)
 }
 
@@ -98,21 +110,24 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 	return w.store.before(r.Context(), c.name, seq, limit)
 }
 
-// position is a message's place in the history; a *problem where there is no
-// such message.
+// position is a message's place in the history, also that of one which is no
+// longer kept; a *problem where there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
-	m, err := w.store.byID(r.Context(), c.name, id)
+	seq, _, err := w.store.place(r.Context(), c.name, id)
 	if err != nil {
 		return 0, err
 	}
-	if m == nil {
+	if seq == 0 {
 		return 0, &problem{http.StatusNotFound, "unknown_message", "this chat has no message " + quoteShort(id), "use an id that the API gave"}
 	}
-	return m.seq, nil
+	return seq, nil
 }
 
 // failed answers with the problem that err is, or hides what it is.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errGone) {
+		err = &problem{http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key"}
+	}
 	if p, ok := err.(*problem); ok {
 		if p.Code == "disk_full" { // the member cannot mend that
 			w.log.Warn("no room for what a member sends", "channel", "web", "path", r.URL.Path, "error", p.Message)

@@ -262,6 +262,36 @@ func (b *blobs) usedBy(chat string) int64 {
 	return b.used[chat]
 }
 
+// above lists the chats whose files have more than so many bytes.
+func (b *blobs) above(bytes int64) (chats []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for chat, used := range b.used {
+		if used > bytes {
+			chats = append(chats, chat)
+		}
+	}
+	return chats
+}
+
+// remove removes the files of messages that are deleted. Who reads one goes on
+// reading. What could not be removed is for the sweep of the next start.
+func (b *blobs) remove(chat string, gone []forgotten) error {
+	var errs []error
+	for _, f := range gone {
+		if f.file == "" {
+			continue
+		}
+		b.mu.Lock()
+		b.used[chat] -= f.size
+		b.mu.Unlock()
+		if err := b.root.Remove(f.file); err != nil {
+			errs = append(errs, fmt.Errorf("remove file: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // drop removes the file unless it is settled. A failure leaves an orphan for
 // the sweep.
 func (s *staged) drop() {

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"errors"
+	"io/fs"
 	"mime"
 	"net/http"
 	"time"
@@ -32,10 +34,14 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	// The name is part of the address so that saving keeps it; another name
 	// would let a link claim that the file is something else.
 	if f == nil || f.Name != r.PathValue("name") {
-		fail(rw, &problem{http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives"})
+		w.noFile(rw, r)
 		return
 	}
 	body, err := w.blobs.open(f.ID)
+	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
+		w.noFile(rw, r)
+		return
+	}
 	if err != nil {
 		w.internal(rw, r, err)
 		return
@@ -60,6 +66,19 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	// Recorders of tests have no deadlines.
 	_ = http.NewResponseController(rw).SetWriteDeadline(paceLimit(time.Now(), f.Size))
 	http.ServeContent(rw, r, "", time.Time{}, body)
+}
+
+// noFile tells a file that is no longer kept from one that never was.
+func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
+	gone, err := w.store.fileGone(r.Context(), r.PathValue("id"))
+	switch {
+	case err != nil:
+		w.internal(rw, r, err)
+	case gone:
+		fail(rw, &problem{http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"})
+	default:
+		fail(rw, &problem{http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives"})
+	}
 }
 
 // activeType says that a browser might run what a file of the type holds.

@@ -118,6 +118,15 @@ func (h *hub) after(chat string, seq int64) (ms []*Message, ok bool) {
 	return a.recent[i:], true
 }
 
+// forget takes messages up to seq out: they are deleted.
+func (h *hub) forget(chat string, seq int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.room(chat)
+	i, _ := slices.BinarySearchFunc(a.recent, seq+1, func(m *Message, seq int64) int { return int(m.seq - seq) })
+	a.recent = a.recent[i:]
+}
+
 // moved notes a later status, so that the next page does not report it again.
 func (h *hub) moved(chat string, ids []string, to Status) {
 	h.mu.Lock()

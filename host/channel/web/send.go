@@ -28,8 +28,8 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err := w.checkOutgoing(m); err != nil {
 		return channel.Receipt{}, err
 	}
-	if there, err := w.store.byID(ctx, r.name, m.ID); err != nil || there != nil {
-		return receiptOf(there), err
+	if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
+		return there, err
 	}
 	msg := &Message{
 		ID: m.ID, From: w.opts.AssistantName, Assistant: true,
@@ -51,18 +51,21 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err := w.appendAnswer(ctx, r, msg, files); err != nil {
 		return channel.Receipt{}, err
 	}
-	there, err := w.store.byID(ctx, r.name, m.ID)
-	if err == nil && there == nil {
+	there, err := w.receipt(ctx, r, m.ID)
+	if err == nil && there.ID == "" {
 		err = errors.New("write history: the message is not there")
 	}
-	return receiptOf(there), err
+	return there, err
 }
 
-func receiptOf(m *Message) channel.Receipt {
-	if m == nil {
-		return channel.Receipt{}
+// receipt is empty where the message was never there. One that was deleted
+// since was sent all the same.
+func (w *Web) receipt(ctx context.Context, r *room, id string) (channel.Receipt, error) {
+	seq, at, err := w.store.place(ctx, r.name, id)
+	if err != nil || seq == 0 {
+		return channel.Receipt{}, err
 	}
-	return channel.Receipt{ID: m.ID, Time: m.Time}
+	return channel.Receipt{ID: id, Time: at}, nil
 }
 
 func (w *Web) roomOf(jid groups.JID) (*room, error) {
@@ -138,15 +141,10 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*st
 	return s, nil
 }
 
-// outgoingSpace keeps an assistant from filling the disk of all groups: the
-// history keeps what it sends for ever.
+// outgoingSpace keeps an assistant from filling the disk of all groups.
 func (w *Web) outgoingSpace(r *room, size int64) error {
-	if w.blobs.usedBy(r.name)+size > w.opts.Quota {
-		return &channel.Error{
-			Class: channel.Permanent, Code: "chat_full",
-			Message: fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.opts.Quota)),
-			Hint:    "send a smaller file, or ask the operator",
-		}
+	if err := w.chatSpace(r, size); err != nil {
+		return err
 	}
 	if free, ok := freeDisk(w.opts.Dir); ok && free-size < w.opts.KeepFree {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
@@ -198,5 +196,6 @@ func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files 
 	}
 	w.blobs.settle(r.name, files)
 	w.hub.publish(r.name, msgs)
+	w.rolls(r.name)
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// schema is version 1. A later version adds its steps to openStore.
+// schema is version 1; goneSchema makes version 2 of it. A later version adds
+// its steps to migrate.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -78,7 +79,8 @@ func openStore(dir string) (*store, error) {
 		return nil, fmt.Errorf("web: open history: %w", err)
 	}
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate" +
+		"&_pragma=secure_delete(1)" // what is deleted is not to be found in the file
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("web: open history: %w", err)
@@ -96,14 +98,14 @@ func (s *store) migrate() error {
 	if err := s.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("web: read history: %w", err)
 	}
-	switch version {
-	case 0:
-		if _, err := s.db.Exec("BEGIN IMMEDIATE;" + schema + "COMMIT;"); err != nil {
+	steps := []string{schema, goneSchema}
+	if version > len(steps) {
+		return fmt.Errorf("web: the history has version %d, this program knows %d: use the newer program that wrote it", version, len(steps))
+	}
+	for _, step := range steps[version:] {
+		if _, err := s.db.Exec("BEGIN IMMEDIATE;" + step + "COMMIT;"); err != nil {
 			return fmt.Errorf("web: make history: %w", err)
 		}
-	case 1:
-	default:
-		return fmt.Errorf("web: the history has version %d, this program knows 1: use the newer program that wrote it", version)
 	}
 	return nil
 }
@@ -116,7 +118,7 @@ func (s *store) close() error {
 }
 
 // insert adds messages to a chat, all or none. It says whether they are new:
-// false means that one of the ids is there already and nothing was added.
+// false means that one of the ids is or was there and nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -137,7 +139,8 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO messages
 			(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (chat, id) DO NOTHING`,
+			SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12 WHERE NOT EXISTS (SELECT 1 FROM gone WHERE chat = ?1 AND id = ?2)
+			ON CONFLICT (chat, id) DO NOTHING`,
 			chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, m.Status)
 		if err != nil {
 			return false, fmt.Errorf("write history: %w", err)
@@ -170,9 +173,18 @@ func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 	return ms[0], nil
 }
 
-// byKey returns what was posted under the poster's own key.
+// byKey returns what was posted under the poster's own key; errGone where it
+// is no longer kept.
 func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error) {
-	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.Key = ? AND m.Key <> '' ORDER BY m.seq", chat, key)
+	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.Key = ? AND m.Key <> '' ORDER BY m.seq", chat, key)
+	if err != nil || len(ms) > 0 {
+		return ms, err
+	}
+	gone, err := s.keyGone(ctx, chat, key)
+	if gone {
+		err = errGone
+	}
+	return nil, err
 }
 
 // after returns the oldest messages behind seq, oldest first.

@@ -89,7 +89,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	if len(p.files) >= w.opts.MaxFiles {
 		return &problem{http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages"}
 	}
-	if err := w.space(c); err != nil {
+	if err := w.space(c, p.size()); err != nil {
 		return err
 	}
 	s, err := w.blobs.stage(ctx, r, w.opts.MaxUpload, nil)
@@ -109,7 +109,15 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 		return err
 	}
 	p.files = append(p.files, upload{staged: s, info: info})
-	return nil
+	return w.postSpace(c, p.size())
+}
+
+// size is what the files of a post have so far, in bytes.
+func (p *posted) size() (n int64) {
+	for _, f := range p.files {
+		n += f.Size
+	}
+	return n
 }
 
 // identify asks media what a member's file is; the type that the browser
@@ -130,12 +138,12 @@ func identify(s *staged, name string) (media.Info, error) {
 	return info, err
 }
 
-// space refuses files when the chat's quota or the disk is used up. Posts that
-// run at the same time may each exceed it by a file.
-func (w *Web) space(c *room) error {
-	if w.blobs.usedBy(c.name) >= w.opts.Quota {
-		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
-			"ask the host's operator for more room"}
+// space refuses files when the chat's quota or the disk is used up; size is
+// what the post has so far. Posts that run at the same time may each exceed it
+// by a file.
+func (w *Web) space(c *room, size int64) error {
+	if err := w.postSpace(c, size); err != nil {
+		return err
 	}
 	if free, ok := freeDisk(w.opts.Dir); ok && free < w.opts.KeepFree {
 		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}

@@ -13,12 +13,13 @@
 // the SHA-256 it must have, renamed, the directory synced, and then its
 // message is inserted. The row is what makes a file exist: one without a row
 // is an orphan of a crash and is swept at the next start. Only after the row
-// is durable does Send return its receipt.
+// is durable does Send return its receipt. Deleting goes the other way: first
+// the row, then the bytes.
 //
 // The page has no notion of who somebody is. Whoever can reach the address,
 // and knows the token where there is one, reads and writes every chat, under
-// any name. The package does not decide what reaches an assistant, and it
-// keeps history for ever.
+// any name. The package does not decide what reaches an assistant. It
+// keeps history for ever, unless told otherwise.
 package web
 
 import (
@@ -68,13 +69,15 @@ type Options struct {
 	Extra    map[string]http.Handler // further routes by http.ServeMux pattern, behind the same guards
 
 	Chats         []Chat
-	AssistantName string       // "Assistant" when empty
-	Limits        media.Limits // what Send takes; media.DefaultLimits when zero
-	MaxUpload     int64        // bytes of one file of a member; the limit for documents when 0
-	MaxFiles      int          // files in one post of a member; 10 when 0
-	Quota         int64        // bytes of the files of one chat, from either side; 10 GiB when 0
-	KeepFree      int64        // bytes of disk that files leave free; 256 MiB when 0
-	Log           *slog.Logger // discarded when nil
+	AssistantName string        // "Assistant" when empty
+	Limits        media.Limits  // what Send takes; media.DefaultLimits when zero
+	MaxUpload     int64         // bytes of one file of a member; the limit for documents when 0
+	MaxFiles      int           // files in one post of a member; 10 when 0
+	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
+	Roll          bool          // at the quota the oldest messages go with their files; otherwise new files are refused
+	Keep          time.Duration // after which messages go with their files; 0: never
+	KeepFree      int64         // bytes of disk that files leave free; 256 MiB when 0
+	Log           *slog.Logger  // discarded when nil
 }
 
 // Web is the channel. New makes one, Run serves it, Close frees it.
@@ -90,6 +93,7 @@ type Web struct {
 	assets   *assets
 	listener net.Listener
 	uploads  chan struct{} // one token for each post that may stream a body
+	full     chan struct{} // holds a value when a chat's files are too much
 
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
@@ -120,6 +124,7 @@ func New(opts Options) (*Web, error) {
 		chats:   make(map[string]*room, len(opts.Chats)),
 		hub:     newHub(),
 		uploads: make(chan struct{}, maxPosts),
+		full:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 	}
 	for _, c := range opts.Chats {
@@ -241,13 +246,17 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
 	}
 }
 
-// Run serves the page until ctx is done, then ends every request, closes the
-// history and returns. It is called once.
+// Run serves the page and deletes what is not to be kept until ctx is done,
+// then ends every request, closes the history and returns. It is called once.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	w.inbox.Store(&in)
 	srv := w.server()
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(w.listener) }()
+	sweeping, endSweep := context.WithCancel(ctx)
+	defer endSweep()
+	var sweep sync.WaitGroup
+	sweep.Go(func() { w.sweep(sweeping) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "channel", "web", "url", w.URL())
 
@@ -260,6 +269,8 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	w.serving.Store(false)
 	w.inbox.Store(nil)
 	w.endStreams()
+	endSweep()
+	sweep.Wait()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,8 +64,9 @@ func (e *Engine) access(uid, gid int, mounts []groups.Mount) error {
 			errs = append(errs, fmt.Errorf("mount %s: %w; put the directory back", m.Container, err))
 			continue
 		}
-		if socket := e.Socket(); socket != "" && holds(m.Host, socket) {
-			errs = append(errs, fmt.Errorf("mount %s: %s holds the container engine's socket, by which a container could take over this machine; mount a smaller directory", m.Container, m.Host))
+		if i := slices.IndexFunc(e.sockets, func(socket string) bool { return socket != "" && holds(m.Host, socket) }); i >= 0 {
+			errs = append(errs, fmt.Errorf("mount %s: %s holds %s, a container engine's socket, by which a container could take over this machine; mount a smaller directory",
+				m.Container, m.Host, e.sockets[i]))
 		}
 		want, need := uint32(0o5), "read"
 		if !m.ReadOnly {
@@ -124,11 +126,18 @@ func allowed(stat *syscall.Stat_t, uid, gid, want uint32) bool {
 
 // holds says whether path lies at or below dir, links resolved.
 func holds(dir, path string) bool {
-	for _, p := range []*string{&dir, &path} {
-		if real, err := filepath.EvalSymlinks(*p); err == nil {
-			*p = real
-		}
-	}
-	rel, err := filepath.Rel(dir, path)
+	rel, err := filepath.Rel(resolved(dir), resolved(path))
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved is path without links. It need not exist; where what it lies in does
+// not either, it stays as it is.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(real, filepath.Base(path))
+	}
+	return path
 }

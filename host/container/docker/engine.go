@@ -24,6 +24,8 @@ type Engine struct {
 	facts  Facts
 	userns bool // containers' users are other users on the host
 
+	sockets []string // of every engine that this machine may have, this one's too
+
 	mu   sync.Mutex
 	left []string // containers that could not be removed
 }
@@ -65,6 +67,7 @@ func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
 	for _, c := range candidates {
 		e, err := connect(ctx, c)
 		if err == nil {
+			e.sockets = append(sockets(getenv), e.Socket())
 			return e, nil
 		}
 		none.Tried = append(none.Tried, fmt.Sprintf("%s (%s): %s", c.host, c.from, firstLine(err)))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ type tlsFiles struct{ ca, cert, key string }
 // configuration file names, then the default sockets; and podman's
 // CONTAINER_HOST and sockets after those of docker.
 func endpoints(getenv func(string) string) ([]endpoint, error) {
-	config := cmp.Or(getenv("DOCKER_CONFIG"), filepath.Join(getenv("HOME"), ".docker"))
+	config := configDir(getenv)
 	if host := getenv("DOCKER_HOST"); host != "" {
 		return []endpoint{{host: host, from: "DOCKER_HOST", chosen: true, tls: tlsOf(host, config, getenv)}}, nil
 	}
@@ -42,16 +43,42 @@ func endpoints(getenv func(string) string) ([]endpoint, error) {
 		return []endpoint{{host: host, from: "CONTAINER_HOST", chosen: true}}, nil
 	}
 	var found []endpoint
-	run := getenv("XDG_RUNTIME_DIR")
-	for _, socket := range []string{
-		"/var/run/docker.sock", filepath.Join(run, "docker.sock"),
-		filepath.Join(run, "podman/podman.sock"), "/run/podman/podman.sock",
-	} {
-		if filepath.IsAbs(socket) {
-			found = append(found, endpoint{host: "unix://" + socket, from: "default"})
-		}
+	for _, socket := range customary(getenv) {
+		found = append(found, endpoint{host: "unix://" + socket, from: "default"})
 	}
 	return found, nil
+}
+
+// customary are the sockets that engines have unless told otherwise.
+func customary(getenv func(string) string) []string {
+	run := getenv("XDG_RUNTIME_DIR")
+	return slices.DeleteFunc([]string{
+		"/var/run/docker.sock", filepath.Join(run, "docker.sock"),
+		filepath.Join(run, "podman/podman.sock"), "/run/podman/podman.sock",
+	}, func(path string) bool { return !filepath.IsAbs(path) })
+}
+
+// sockets lists where any engine of this machine may listen, in use or not:
+// those that the variables and all contexts name, the customary ones of every
+// user, and containerd's, which Docker's runs on.
+func sockets(getenv func(string) string) []string {
+	all := append(customary(getenv), "/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock")
+	for _, pattern := range []string{"/run/user/*/docker.sock", "/run/user/*/podman/podman.sock"} {
+		users, _ := filepath.Glob(pattern) // the pattern is well-formed
+		all = append(all, users...)
+	}
+	hosts := []string{getenv("DOCKER_HOST"), getenv("CONTAINER_HOST")}
+	for _, host := range append(hosts, contextHosts(configDir(getenv))...) {
+		if path, ok := strings.CutPrefix(host, "unix://"); ok {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// configDir is where the docker command keeps its configuration.
+func configDir(getenv func(string) string) string {
+	return cmp.Or(getenv("DOCKER_CONFIG"), filepath.Join(getenv("HOME"), ".docker"))
 }
 
 // tlsOf finds the certificates for the engine that DOCKER_HOST names. Its
@@ -83,17 +110,10 @@ func currentContext(config string) string {
 func readContext(config, name string) (endpoint, error) {
 	sum := sha256.Sum256([]byte(name))
 	id := hex.EncodeToString(sum[:])
-	var meta struct {
-		Endpoints map[string]struct{ Host string }
-	}
-	data, err := os.ReadFile(filepath.Join(config, "contexts", "meta", id, "meta.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &meta)
-	}
+	host, err := contextHost(filepath.Join(config, "contexts", "meta", id, "meta.json"))
 	if err != nil {
 		return endpoint{}, fmt.Errorf("read docker context %q: %w", name, err)
 	}
-	host := meta.Endpoints["docker"].Host
 	if host == "" {
 		return endpoint{}, fmt.Errorf("docker context %q names no engine", name)
 	}
@@ -105,4 +125,28 @@ func readContext(config, name string) (endpoint, error) {
 		}
 	}
 	return e, nil
+}
+
+// contextHost is what a context's file names as its engine; empty: none.
+func contextHost(file string) (string, error) {
+	var meta struct {
+		Endpoints map[string]struct{ Host string }
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &meta)
+	}
+	return meta.Endpoints["docker"].Host, err
+}
+
+// contextHosts are the engines that contexts name. One that cannot be read
+// names none.
+func contextHosts(config string) (hosts []string) {
+	files, _ := filepath.Glob(filepath.Join(config, "contexts", "meta", "*", "meta.json"))
+	for _, file := range files {
+		if host, err := contextHost(file); err == nil {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }

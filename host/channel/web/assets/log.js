@@ -7,7 +7,7 @@ import * as api from "./api.js";
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
 let isOwn, onReply;      // given by init
-let oldest = null, more = false, loading = false, missed = 0, stuck = true;
+let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
 
 export const settings = document.body.dataset;
 export let last = "0"; // the newest message's id; "0" while there is none
@@ -15,7 +15,7 @@ export let last = "0"; // the newest message's id; "0" while there is none
 export async function init(options) {
   ({ isOwn, onReply } = options);
   const page = await api.history({});
-  more = page.more;
+  ({ more, gone } = page);
   page.messages.forEach((m) => insert(m, null));
   oldest = page.messages[0]?.id ?? null;
   if (page.messages.length) last = page.messages.at(-1).id;
@@ -105,8 +105,8 @@ function frame() {
   $("older").hidden = !more;
   start.hidden = more;
   document.body.classList.toggle("empty-chat", known.size === 0);
-  start.replaceChildren(...(known.size ? ["This is where the chat begins."] :
-    [el("b", {}, "Nothing here yet"), `Write to ${settings.assistant} below, or drop a file anywhere on this page.`]));
+  start.replaceChildren(...(known.size ? [gone ? "Earlier messages are no longer kept." : "This is where the chat begins."] :
+    [el("b", {}, gone ? "Nothing is kept here now" : "Nothing here yet"), `Write to ${settings.assistant} below, or drop a file anywhere on this page.`]));
 }
 
 async function older() {
@@ -119,7 +119,7 @@ async function older() {
     page.messages.forEach((m) => known.has(m.id) || insert(m, first?.previousElementSibling?.classList.contains("day") ? first.previousElementSibling : first));
     if (page.messages.length) oldest = page.messages[0].id;
     boundary(first);
-    more = page.more;
+    ({ more, gone } = page);
     frame();
     log.scrollTop = top + log.scrollHeight - height;
   } catch { /* the next scroll tries again */ } finally { loading = false; }

@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// goneSchema is what version 2 adds: of a message that is no longer kept, its
+// place and its ids. They are never given to another one, a repeated Send finds
+// that it was done, and a page that knows the message finds its place.
+const goneSchema = `
+CREATE TABLE gone (
+	seq       INTEGER PRIMARY KEY,
+	chat      TEXT NOT NULL,
+	id        TEXT NOT NULL,
+	key       TEXT NOT NULL,
+	file      TEXT NOT NULL,
+	time      INTEGER NOT NULL,
+	forgotten INTEGER NOT NULL,
+	UNIQUE (chat, id)
+);
+CREATE INDEX gone_chat ON gone (chat, seq);
+CREATE INDEX gone_key ON gone (chat, key) WHERE key <> '';
+CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';
+PRAGMA user_version = 2;`
+
+// errGone is of what was there and is no longer kept.
+var errGone = errors.New("no longer kept")
+
+// forgotten is one message that was deleted.
+type forgotten struct {
+	seq  int64
+	time int64
+	file string // its id; empty: it had none
+	size int64
+}
+
+// forget deletes the oldest messages of a chat: those from before a time, and
+// as many as it takes for their files to have excess bytes, but no more than
+// limit. The caller removes the files then. Calls come one after the other.
+func (s *store) forget(ctx context.Context, chat string, before time.Time, excess int64, limit int) ([]forgotten, error) {
+	due, err := s.due(ctx, chat, before, excess, limit)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("delete from history: %w", err)
+	}
+	last := due[len(due)-1].seq
+	for _, step := range []string{
+		`INSERT INTO gone (seq, chat, id, key, file, time, forgotten)
+			SELECT m.seq, m.chat, m.id, m.key, COALESCE(f.id, ''), m.time, ?3
+			FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ?1 AND m.seq <= ?2`,
+		`DELETE FROM files WHERE message IN (SELECT seq FROM messages WHERE chat = ?1 AND seq <= ?2)`,
+		`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
+	} {
+		if _, err := tx.ExecContext(ctx, step, chat, last, time.Now().UnixMilli()); err != nil {
+			return nil, errors.Join(fmt.Errorf("delete from history: %w", err), tx.Rollback())
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, fmt.Errorf("delete from history: %w", err)
+	}
+	return due, nil
+}
+
+// due is what forget deletes: the beginning of the history, up to the first
+// message that may stay.
+func (s *store) due(ctx context.Context, chat string, before time.Time, excess int64, limit int) (due []forgotten, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT m.seq, m.time, COALESCE(f.id, ''), COALESCE(f.size, 0)
+		FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ? ORDER BY m.seq LIMIT ?`, chat, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var f forgotten
+		if err := rows.Scan(&f.seq, &f.time, &f.file, &f.size); err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		if excess <= 0 && f.time >= before.UnixMilli() {
+			break
+		}
+		excess -= f.size
+		due = append(due, f)
+	}
+	return due, rows.Err()
+}
+
+// settleGone deletes what is left of messages that were deleted before a time,
+// the oldest first and at most limit of them. The last one stays: it says that
+// the chat began earlier.
+func (s *store) settleGone(ctx context.Context, chat string, before time.Time, limit int) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	_, err := s.db.ExecContext(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
+		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
+	if err != nil {
+		return fmt.Errorf("delete from history: %w", err)
+	}
+	return nil
+}
+
+// nextChat is the first chat behind name, in the order of their names, that
+// has messages; empty when there is none.
+func (s *store) nextChat(ctx context.Context, name string) (string, error) {
+	var next sql.NullString
+	if err := s.db.QueryRowContext(ctx, "SELECT MIN(chat) FROM messages WHERE chat > ?", name).Scan(&next); err != nil {
+		return "", fmt.Errorf("read history: %w", err)
+	}
+	return next.String, nil
+}
+
+// place is where a message stands or stood in its chat, and its time; 0 where
+// there never was one.
+func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
+	var ms int64
+	err = s.db.QueryRowContext(ctx, `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
+		UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`, chat, id).Scan(&seq, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, time.Time{}, nil
+	}
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("read history: %w", err)
+	}
+	return seq, time.UnixMilli(ms).UTC(), nil
+}
+
+// anyGone says whether messages of a chat were deleted.
+func (s *store) anyGone(ctx context.Context, chat string) (bool, error) {
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ?)", chat)
+}
+
+// fileGone says whether there was a file with that id.
+func (s *store) fileGone(ctx context.Context, id string) (bool, error) {
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE file = ? AND file <> '')", id)
+}
+
+// keyGone says whether something was posted under a key and deleted.
+func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
+	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ? AND key = ? AND key <> '')", chat, key)
+}
+
+func (s *store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {
+	if err := s.db.QueryRowContext(ctx, q, args...).Scan(&yes); err != nil {
+		return false, fmt.Errorf("read history: %w", err)
+	}
+	return yes, nil
+}

@@ -1,0 +1,310 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const day = 24 * time.Hour
+
+// alter changes a history that no host has open.
+func alter(t *testing.T, dir, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "web.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// age makes all messages of a history older.
+func age(t *testing.T, dir string, by time.Duration) {
+	alter(t, dir, "UPDATE messages SET time = time - ?", by.Milliseconds())
+}
+
+// until waits for the chat to show these texts.
+func (s *site) until(want string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		got := texts(s.history(""))
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the chat shows %s and not %s", got, want)
+		}
+	}
+}
+
+func (s *site) problem(wantStatus int, method, path string, body []byte) (code string) {
+	s.t.Helper()
+	res, b := s.do(method, path, bytes.NewReader(body), "Content-Type", "application/json")
+	var p struct{ Error struct{ Code string } }
+	if err := json.Unmarshal(b, &p); err != nil || res.StatusCode != wantStatus {
+		s.t.Errorf("%s answers %d %s, want %d", path, res.StatusCode, b, wantStatus)
+	}
+	return p.Error.Code
+}
+
+// TestOldMessagesGoWithTheirFiles has a history of which half is too old. What
+// goes leaves its ids: nothing that knew it errs.
+func TestOldMessagesGoWithTheirFiles(t *testing.T) {
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	old := channel.Message{ID: newID(), Chat: "web:family", Text: "old file", File: outgoing("old.txt", "text/plain", media.Document, []byte("abc"))}
+	first := s.send(old)
+	post := []byte(`{"text":"old question","key":"0123456789"}`)
+	s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(post), "Content-Type", "application/json"))
+	file := s.history("")[0].File.URL
+	s.stop()
+	age(t, opts.Dir, 91*day)
+	s = start(t, opts) // nothing is deleted unless the operator says so
+	young := channel.Message{ID: newID(), Chat: "web:family", Text: "young", File: outgoing("young.txt", "text/plain", media.Document, []byte("def"))}
+	s.send(young)
+	s.stop()
+
+	opts.Keep = 90 * day
+	s = start(t, opts)
+	s.until("young;")
+	if code := s.problem(http.StatusGone, "GET", file, nil); code != "file_gone" {
+		t.Errorf("the old file answers %s", code)
+	}
+	if code := s.problem(http.StatusNotFound, "GET", "/files/"+newID()+"/old.txt", nil); code != "unknown_file" {
+		t.Errorf("a file that never was answers %s", code)
+	}
+	for query, want := range map[string]string{
+		"?before=" + young.ID: `{"gone":true,"messages":[],"more":false}`,
+		"?before=" + old.ID:   `{"gone":true,"messages":[],"more":false}`,
+		"?after=" + young.ID:  `{"messages":[],"more":false}`,
+	} {
+		if _, b := s.do("GET", "/api/chats/family/messages"+query, nil); strings.TrimSpace(string(b)) != want {
+			t.Errorf("%s: %s, want %s", query, b, want)
+		}
+	}
+	if got := texts(s.history("?after=" + old.ID)); got != "young;" {
+		t.Errorf("a page that had seen the old one gets %s", got)
+	}
+	if _, b := s.do("GET", "/api/chats/work/messages", nil); bytes.Contains(b, []byte("gone")) {
+		t.Errorf("a chat that lost nothing answers %s", b)
+	}
+	// What is repeated is not shown again, though it is gone.
+	first.Time = first.Time.Add(-91 * day)
+	if again := s.send(old); again != first {
+		t.Errorf("the same send again returns %+v, want %+v", again, first)
+	}
+	if code := s.problem(http.StatusGone, "POST", "/api/chats/family/messages", post); code != "message_gone" {
+		t.Errorf("the same post again answers %s", code)
+	}
+	s.until("young;")
+	s.stop()
+	if n := len(stored(t, opts.Dir)); n != 1 {
+		t.Errorf("%d files are stored, want the young one", n)
+	}
+	db, err := os.ReadFile(filepath.Join(opts.Dir, "web.db"))
+	if err != nil || bytes.Contains(db, []byte("old question")) || !bytes.Contains(db, []byte("young")) {
+		t.Errorf("the database still holds what was deleted, or not the rest (%v)", err)
+	}
+}
+
+// TestTheOldestMakeRoom fills a chat whose oldest messages go at its quota,
+// however old they are; the other chat keeps its own.
+func TestTheOldestMakeRoom(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 3
+	file := func(n int) *channel.File {
+		return outgoing("a.bin", "application/octet-stream", media.Document, bytes.Repeat([]byte("x"), n))
+	}
+	s := start(t, opts)
+	s.send(channel.Message{Chat: "web:work", File: file(1000)})
+	first := s.send(channel.Message{Text: "1", File: file(1000)})
+	s.send(channel.Message{Text: "2"})
+	for _, text := range []string{"3", "4", "5"} {
+		s.send(channel.Message{Text: text, File: file(1000)})
+	}
+	s.until("4;5;")
+	page := s.listen("?after=" + first.ID)
+	if got := page.message().Text + page.message().Text; got != "45" {
+		t.Errorf("a page that comes back is shown %s", got)
+	}
+	// A post that would push out its own files is refused.
+	body, kind := form(t, nil, attachment{"a", make([]byte, 1000)}, attachment{"b", make([]byte, 1000)}, attachment{"c", make([]byte, 1000)})
+	if res, b := s.do("POST", "/api/chats/family/messages", body, "Content-Type", kind); res.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(b, []byte("too_large")) {
+		t.Errorf("a post larger than the history: %d %s", res.StatusCode, b)
+	}
+	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: file(2501)})
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Code != "chat_full" || e.Class != channel.Permanent {
+		t.Errorf("a file larger than the history: %v", err)
+	}
+	s.until("4;5;")
+	s.stop()
+	age(t, opts.Dir, 3000*day)
+	s = start(t, opts)
+	s.send(channel.Message{Text: "6", File: file(1000)})
+	s.until("5;6;")
+	s.stop()
+	if n := len(stored(t, opts.Dir)); n != 3 {
+		t.Errorf("%d files are stored, want 3", n)
+	}
+}
+
+// TestALongHistoryGoesInSteps deletes more than one batch, and of a chat that
+// is configured no longer too.
+func TestALongHistoryGoesInSteps(t *testing.T) {
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	s.say("model")
+	s.stop()
+	for _, chat := range []string{"family", "former"} {
+		alter(t, opts.Dir, `INSERT INTO messages (chat, id, key, author, sender, assistant, text, time, reply_to, status)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+			SELECT ?, 'id' || i, '', '', 'Ann', 0, 'x', 1000, '', 'received' FROM n`, chat)
+	}
+	alter(t, opts.Dir, "UPDATE messages SET time = 1000")
+	opts.Keep = day
+	s = start(t, opts)
+	s.until("")
+	s.say("new")
+	s.until("new;")
+	s.stop()
+	restartUntil(t, opts, "SELECT COUNT(*) FROM messages", 1)
+	for range 2 { // what was deleted lately is known after any number of starts
+		s = start(t, opts)
+		s.history("")
+		s.until("new;")
+		s.stop()
+	}
+	if n := ask(t, opts.Dir, "SELECT COUNT(*) FROM gone"); n != 2001 {
+		t.Errorf("of %d deleted messages the ids are known, want 2001", n)
+	}
+	// A year later nobody asks for what was deleted; that something was, stays.
+	alter(t, opts.Dir, "UPDATE gone SET forgotten = 1000 WHERE chat = 'family'")
+	restartUntil(t, opts, "SELECT COUNT(*) FROM gone WHERE chat = 'family'", 1)
+	s = start(t, opts)
+	if _, b := s.do("GET", "/api/chats/family/messages", nil); !bytes.Contains(b, []byte(`"gone":true`)) {
+		t.Errorf("the chat has forgotten that it began earlier: %s", b)
+	}
+}
+
+// restartUntil starts one host after the other, each for as long as it takes to
+// get on, until the history answers as it should.
+func restartUntil(t *testing.T, opts web.Options, query string, want int) {
+	t.Helper()
+	for got := ask(t, opts.Dir, query); got != want; {
+		s := start(t, opts)
+		before := got
+		for deadline := time.Now().Add(20 * time.Second); got == before; got = ask(t, opts.Dir, query) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is %d, want %d", query, got, want)
+			}
+		}
+		s.stop()
+	}
+}
+
+// ask reads one number from a history.
+func ask(t *testing.T, dir, query string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "web.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.QueryRow(query).Scan(&n), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestAFullChatWaitsForTheSweep has nobody who makes room, since the channel
+// does not run: beyond what one post may bring, files wait.
+func TestAFullChatWaitsForTheSweep(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 1
+	w, err := web.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for n := 1; ; n++ {
+		_, err := w.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: outgoing("a.bin", "application/octet-stream", media.Document, make([]byte, 1000))})
+		var e *channel.Error
+		if errors.As(err, &e) && e.Code == "chat_full" && e.Class == channel.Passing && n == 5 {
+			return
+		}
+		if err != nil || n == 5 {
+			t.Fatalf("file %d: %v", n, err)
+		}
+	}
+}
+
+// TestWhatWasDeletedMeanwhileIsNotShownAgain sends a message twice at the same
+// time, and has the first one deleted before the second one's bytes are there.
+func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 1500, true, 1000, 1
+	s := start(t, opts)
+	body := make([]byte, 1000)
+	quick := channel.Message{ID: newID(), Chat: "web:family", Text: "twice", File: outgoing("a.bin", "application/octet-stream", media.Document, body)}
+	slow := quick
+	slow.File = outgoing("a.bin", "application/octet-stream", media.Document, body)
+	begun, proceed := make(chan struct{}), make(chan struct{})
+	open := slow.File.Open
+	slow.File.Open = func() (io.ReadSeekCloser, error) {
+		close(begun)
+		<-proceed
+		return open()
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Send(context.Background(), slow)
+		ended <- err
+	}()
+	<-begun
+	s.send(quick)
+	s.send(channel.Message{Text: "next", File: outgoing("b.bin", "application/octet-stream", media.Document, body)})
+	s.until("next;")
+	close(proceed)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	s.until("next;")
+}
+
+// TestAHistoryOfTheFirstVersionIsTakenOver opens one as it was before anything
+// could be deleted.
+func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	s.say("old")
+	before := s.history("")
+	s.stop()
+	alter(t, opts.Dir, "DROP TABLE gone; PRAGMA user_version = 1")
+	s = start(t, opts)
+	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
+		t.Error(diff)
+	}
+	s.stop()
+	alter(t, opts.Dir, "PRAGMA user_version = 3")
+	if w, err := web.New(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
+		t.Errorf("a history of a later version opens: %v, %v", w, err)
+	}
+}

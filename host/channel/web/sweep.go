@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	sweepEvery = 10 * time.Minute
+	sweepBatch = 256 // messages deleted while a chat is held
+
+	// keepGone is how long a deleted message's ids are known. No delivery is
+	// repeated so late.
+	keepGone = 365 * 24 * time.Hour
+)
+
+// sweep deletes what is not to be kept, until ctx is done: what is too old now
+// and then, what is too much as soon as it is.
+func (w *Web) sweep(ctx context.Context) {
+	if w.opts.Keep <= 0 && !w.opts.Roll {
+		return
+	}
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	all := true
+	for {
+		var err error
+		if all {
+			err = w.sweepAll(ctx)
+		} else {
+			err = w.sweepFull(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.log.Error("old messages were not deleted", "channel", "web", "error", err)
+		}
+		select {
+		case <-tick.C:
+			all = true
+		case <-w.full:
+			all = false
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sweepAll goes through every chat of the history, also those that are
+// configured no longer.
+func (w *Web) sweepAll(ctx context.Context) error {
+	for chat := ""; ; {
+		next, err := w.store.nextChat(ctx, chat)
+		if err != nil || next == "" {
+			return err
+		}
+		chat = next
+		if err := w.sweepChat(ctx, chat); err != nil {
+			return err
+		}
+		if err := w.store.settleGone(ctx, chat, time.Now().Add(-keepGone), sweepBatch); err != nil {
+			return err
+		}
+	}
+}
+
+// sweepFull goes through the chats whose files are too much.
+func (w *Web) sweepFull(ctx context.Context) error {
+	for _, chat := range w.blobs.above(w.opts.Quota) {
+		if err := w.sweepChat(ctx, chat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepChat deletes batch after batch. Between two of them the chat goes on.
+func (w *Web) sweepChat(ctx context.Context, chat string) error {
+	for {
+		gone, err := w.forgetSome(ctx, chat)
+		if err != nil {
+			return err
+		}
+		// A crash here leaves files without rows, which the next start removes.
+		if err := w.blobs.remove(chat, gone); err != nil {
+			return err
+		}
+		if len(gone) < sweepBatch {
+			return nil
+		}
+	}
+}
+
+// forgetSome deletes one batch but for the bytes.
+func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) {
+	var before time.Time
+	if w.opts.Keep > 0 {
+		before = time.Now().Add(-w.opts.Keep)
+	}
+	if r := w.chats[chat]; r != nil {
+		if err := r.enter(ctx); err != nil {
+			return nil, err
+		}
+		defer r.leave()
+	}
+	var excess int64
+	if w.opts.Roll {
+		excess = w.blobs.usedBy(chat) - w.opts.Quota
+	}
+	// What has begun is brought to its end: it is little.
+	gone, err := w.store.forget(context.WithoutCancel(ctx), chat, before, excess, sweepBatch)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	if w.chats[chat] != nil {
+		w.hub.forget(chat, gone[len(gone)-1].seq)
+	}
+	w.log.Info("old messages deleted", "channel", "web", "chat", Scheme+chat, "messages", len(gone))
+	return gone, nil
+}
+
+// rolls tells the sweep when a chat's files are too much.
+func (w *Web) rolls(chat string) {
+	if !w.opts.Roll || w.blobs.usedBy(chat) <= w.opts.Quota {
+		return
+	}
+	select {
+	case w.full <- struct{}{}:
+	default: // it knows
+	}
+}
+
+// behind says that a chat's files are so much that the sweep must catch up
+// first: beyond their room by more than one post may bring.
+func (w *Web) behind(chat string) bool {
+	return w.blobs.usedBy(chat) > w.opts.Quota+int64(w.opts.MaxFiles)*w.opts.MaxUpload
+}
+
+// chatSpace keeps an assistant from filling the disk of all groups with its
+// files: they are refused, or the oldest messages make room.
+func (w *Web) chatSpace(r *room, size int64) error {
+	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
+	switch {
+	case !w.opts.Roll && w.blobs.usedBy(r.name)+size > w.opts.Quota:
+		full.Message = fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.opts.Quota))
+	case size > w.opts.Quota:
+		full.Message = fmt.Sprintf("the file has %s; this chat keeps %s of files in all", media.Size(size), media.Size(w.opts.Quota))
+	case w.opts.Roll && w.behind(r.name):
+		full.Class, full.Message, full.Hint = channel.Passing, "the oldest files of this chat are being deleted to make room", "nothing: it is tried again"
+	default:
+		return nil
+	}
+	return full
+}
+
+// postSpace is chatSpace for a member's post that has files of so many bytes.
+func (w *Web) postSpace(r *room, size int64) error {
+	switch {
+	case !w.opts.Roll && w.blobs.usedBy(r.name) >= w.opts.Quota:
+		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
+			"ask the host's operator for more room"}
+	case w.opts.Roll && size > w.opts.Quota:
+		return &problem{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("this chat keeps %s of files in all, and these are more", media.Size(w.opts.Quota)),
+			"send smaller files, or fewer at once"}
+	case w.opts.Roll && w.behind(r.name):
+		return &problem{http.StatusServiceUnavailable, "busy", "the oldest files of this chat are being deleted to make room", "try again in a moment"}
+	}
+	return nil
+}
