@@ -82,6 +82,9 @@ func (c *checker) web(web *Web) {
 		c.bad("channels.web.url", fmt.Sprintf("%q is no web address", web.URL), "write it whole, such as https://chat.example.org")
 	}
 	c.positive("channels.web.upload", int64(web.Upload))
+	if web.History > 0 && web.History < web.Upload {
+		c.bad("channels.web.history", fmt.Sprintf("one file of a member may be larger than that: upload is %s", web.Upload), "raise it, or lower channels.web.upload")
+	}
 }
 
 func (c *checker) whatsapp(w *WhatsApp) {
