@@ -105,7 +105,7 @@ func (h *userHost) during(do func()) {
 // TestHostAsAnOrdinaryUser runs the host as a user who may use the engine. Its
 // assistants are that user too. What keeps them from their directories is told
 // by the start and by the doctor, whoever runs it, with the command that mends
-// it.
+// it; what an assistant can take away itself the start gives back.
 func TestHostAsAnOrdinaryUser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts containers")
@@ -129,11 +129,12 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 		name, dir, command string
 		uid                int
 		mode               fs.FileMode
+		given              bool // by the start
 	}{
-		{"queue of another user's", "ipc/g0/messages", "sudo chown -R 4711:4711", 1000, 0o755},
-		{"shut workspace of another user's", "groups/g0", "sudo chown -R 4711:4711", 0, 0o500},
-		{"shut home", "homes/g0", "chmod u+rwx", ordinary, 0o500},
-		{"shut results", "ipc/g0/results", "chmod u+rx", ordinary, 0o300},
+		{"queue of another user's", "ipc/g0/messages", "sudo chown -R 4711:4711", 1000, 0o755, false},
+		{"shut workspace of another user's", "groups/g0", "sudo chown -R 4711:4711", 0, 0o500, false},
+		{"shut results", "ipc/g0/results", "chmod u+rx", ordinary, 0o300, false},
+		{"shut home", "homes/g0", "chmod u+rwx", ordinary, 0o500, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := filepath.Join(h.state, tc.dir)
@@ -144,17 +145,23 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := tc.command + " '" + dir + "'"
-			said, err := h.command(ordinary, "serve").CombinedOutput()
-			if err == nil || !strings.Contains(string(said), "run: "+want) {
-				t.Fatalf("serve: %v, want it to tell %s\n%s", err, want, said)
+			if !tc.given {
+				said, err := h.command(ordinary, "serve").CombinedOutput()
+				if err == nil || !strings.Contains(string(said), "run: "+want) {
+					t.Fatalf("serve: %v, want it to tell %s\n%s", err, want, said)
+				}
 			}
-			if said, err := h.command(ordinary, "doctor").CombinedOutput(); err == nil || !strings.Contains(string(said), "run: "+want) {
+			said, err := h.command(ordinary, "doctor").CombinedOutput()
+			if err == nil || !strings.Contains(string(said), "run: "+want) {
 				t.Errorf("doctor: %v, want it to tell %s\n%s", err, want, said)
 			}
 			_, command, _ := strings.Cut(string(said), "run: ")
 			command, _, _ = strings.Cut(command, "\n")
 			if said, err := h.command(0, "doctor").CombinedOutput(); err == nil || !strings.Contains(string(said), "run: "+strings.ReplaceAll(command, "sudo ", "")) {
 				t.Errorf("doctor as root: %v, want it to tell %s\n%s", err, command, said)
+			}
+			if tc.given {
+				return
 			}
 			mend := exec.Command("/bin/sh", "-c", strings.ReplaceAll(command, "sudo ", ""))
 			if !strings.Contains(command, "sudo") {
@@ -166,6 +173,9 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 		})
 	}
 	ask(2)
+	if info, err := os.Stat(filepath.Join(h.state, "homes/g0")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the home that was shut: %v, %v", info, err)
+	}
 }
 
 // TestHostOfARootlessEngine runs engine and host as the same user, and the
