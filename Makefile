@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test race fuzz bench lint ci
+.PHONY: build test race fuzz fuzz-hour bench lint vuln ci
 
 build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
@@ -18,12 +18,18 @@ race:
 fuzz: ## every fuzz target for FUZZTIME each
 	./.ci/fuzz $(or $(FUZZTIME),20s)
 
+fuzz-hour: ## every fuzz target; an hour for all together
+	./.ci/fuzz 1h shared
+
 bench: ## each figure with the floor it is held against, from the same run
 	./.ci/bench
 
 lint:
 	gofmt -l . && go vet ./...
 	golangci-lint run
+
+vuln: ## known vulnerabilities in what the programs call; says so if their database is out of reach
+	./.ci/vuln
 
 ci:
 	bash .ci/run

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -263,7 +264,7 @@ func TestSampleSendsItsReportThroughTheRealTools(t *testing.T) {
 
 // The inspector is the protocol's own tool, in another language.
 func TestInspectorListsAndCallsTheTools(t *testing.T) {
-	inspector := installInspector(t)
+	inspector := modeltest.Install(t, "mcp-inspector")
 	h := fakehost.New(t, fakehost.Sent)
 	h.File("group/a.pdf", "%PDF-1.4")
 	inspect := func(args ...string) (out struct {
@@ -299,29 +300,4 @@ func TestInspectorListsAndCallsTheTools(t *testing.T) {
 	if !missing.IsError || !strings.HasPrefix(missing.Content[0].Text, `There is no file "b.pdf".`) {
 		t.Errorf("missing file: %+v", missing)
 	}
-}
-
-// installInspector puts it under LONGSHORE_NPM, where it stays, or under a
-// temporary directory.
-func installInspector(t *testing.T) string {
-	t.Helper()
-	const pkg = "@modelcontextprotocol/inspector@0.17.2"
-	dir := os.Getenv("LONGSHORE_NPM")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	path := filepath.Join(dir, "node_modules/.bin/mcp-inspector")
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", pkg)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		t.Skipf("npm cannot install %s: %v", pkg, err)
-	}
-	return path
 }

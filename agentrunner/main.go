@@ -10,6 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 )
 
+// version is set by the linker: see the Makefile.
+var version string
+
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(cli.Version(version), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -265,14 +265,15 @@ func TestEntryPointUnderAV1Host(t *testing.T) {
 // first, and wants no more said than is known.
 func TestSendUnderAV1HostIsHonest(t *testing.T) {
 	h := startV1Host(t)
-	outside := filepath.Join(t.TempDir(), "b.txt")
+	temp := t.TempDir()
+	outside := filepath.Join(temp, "b.txt")
 	for path, text := range map[string]string{filepath.Join(h.workspace(), "a.txt"): "aaaa", outside: "bbbb"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cmd := exec.Command(binary(t), "send", "a.txt", outside, "--caption", "both")
-	cmd.Env, cmd.Dir = append(h.env(), "NANOCLAW_CHAT_JID="+v1Chat, "NANOCLAW_GROUP_FOLDER="+v1Folder, "NANOCLAW_IS_MAIN=0"), h.workspace()
+	cmd.Env, cmd.Dir = append(h.env(), "NANOCLAW_CHAT_JID="+v1Chat, "NANOCLAW_GROUP_FOLDER="+v1Folder, "NANOCLAW_IS_MAIN=0", "TMPDIR="+temp), h.workspace()
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 5 {

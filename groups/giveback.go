@@ -19,14 +19,14 @@ import (
 // belongs neither to AgentUser nor to the host: that is the operator's to mend.
 // No link is followed. The error joins what could not be given back.
 func (l Layout) GiveBack(folder string) (given []string, err error) {
-	if err := checkFolder(folder); err != nil {
+	if err := CheckFolder(folder); err != nil {
 		return nil, fmt.Errorf("give rights back: %w", err)
 	}
 	dirs := []string{l.Workspace(folder), filepath.Join(l.Homes(), folder)}
-	writable := ipcWritable
+	writable := IPCWritable
 	if l.V1 { // whose agents own what the leaves lie in
 		dirs = append(dirs, l.Session(folder), l.IPC(folder, ""))
-		writable = append(slices.Clone(writable), v1Tasks)
+		writable = append(slices.Clone(writable), V1Tasks)
 	}
 	for _, leaf := range writable {
 		dirs = append(dirs, l.IPC(folder, leaf))

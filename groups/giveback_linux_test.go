@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/fstest"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -46,7 +48,7 @@ func TestAssistantThatLocksItselfOutIsLetInAgain(t *testing.T) {
 // somebody else's is the operator's business.
 func TestOthersDirectoriesAreLeftAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
-		lacking(t, "root, who alone can give a directory to a stranger")
+		fstest.Lacking(t, "root, who alone can give a directory to a stranger")
 	}
 	l := layoutOfAgent(t, true)
 	uid, gid := groups.AgentUser()

@@ -3,7 +3,11 @@ package groups
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // JID names a chat on a channel, in the form the channel itself uses:
@@ -11,8 +15,8 @@ import (
 // foreign text.
 type JID string
 
-// maxJID is the longest chat name, in bytes.
-const maxJID = 256
+// MaxJID is the longest chat name, in bytes.
+const MaxJID = 256
 
 // jidForm is one way in which a channel names its chats.
 type jidForm struct {
@@ -32,39 +36,42 @@ var jidForms = []jidForm{
 	{"mem", regexp.MustCompile(`^mem:[A-Za-z0-9][A-Za-z0-9_.-]*$`)},
 }
 
+// otherForm is the form of every other platform's chats: its key, a colon and
+// what the platform calls the chat.
+var otherForm = regexp.MustCompile(`^([a-z][a-z0-9]*):[A-Za-z0-9][A-Za-z0-9_.@-]*$`)
+
 // ParseJID checks that s has the form of a chat of some channel: 1 to 256
 // bytes of printable ASCII in one of the forms above. It does not say that the
-// chat exists or that anybody may send to it. The error is an *Error with code
+// chat exists or that anybody may send to it. The error is an *refusal.Error with code
 // bad_jid.
 func ParseJID(s string) (JID, error) {
 	jid := JID(s)
-	if len(s) <= maxJID && jid.Channel() != "" {
+	if len(s) <= MaxJID && jid.Channel() != "" {
 		return jid, nil
 	}
-	shown := s
-	if len(shown) > maxJID {
-		shown = shown[:maxJID] + "…"
-	}
-	return "", &Error{
+	return "", &refusal.Error{
 		Code:    CodeBadJID,
-		Message: fmt.Sprintf("%q is no chat that any channel knows", shown),
+		Message: fmt.Sprintf("%q is no chat that any channel knows", media.Cut(s, MaxJID)),
 		Hint: "leave the chat out to send to your own, or use a form such as web:family, 120363000000000000@g.us, " +
 			"4915100000000@s.whatsapp.net, slack:C024BE91L, tg:-1001234567890, dc:1234567890",
 	}
 }
 
-// Channel is the key of the channel that j belongs to by its form: "web",
-// "whatsapp", "slack", "telegram", "discord", or "mem" in tests; empty when j
-// has none of the forms.
+// Channel is the key of the platform that j belongs to by its form: "web",
+// "whatsapp", "slack", "telegram", "discord", "mem" in tests, or what stands
+// before the colon; empty when j has none of the forms.
 func (j JID) Channel() string {
 	s := string(j)
-	if len(s) == 0 || len(s) > maxJID || strings.ContainsAny(s, "\n\r") {
+	if len(s) == 0 || len(s) > MaxJID || strings.ContainsAny(s, "\n\r") {
 		return ""
 	}
 	for _, f := range jidForms {
 		if f.pattern.MatchString(s) {
 			return f.channel
 		}
+	}
+	if m := otherForm.FindStringSubmatch(s); m != nil && !slices.Contains([]string{"web", "slack", "tg", "dc", "mem"}, m[1]) {
+		return m[1]
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package groups
 
 import (
 	"path/filepath"
-	"strings"
 )
 
 // GlobalFolder is the directory beside the groups' own that all of them see,
@@ -15,8 +14,8 @@ const errorsFolder = "errors"
 // The leaves of ipc/<folder>, in the order in which they are mounted. The
 // container writes the first three; the host alone writes the others.
 var (
-	ipcWritable = []string{"messages", "files", "input"}
-	ipcReadable = []string{"results", "context"}
+	IPCWritable = []string{"messages", "files", "input"}
+	IPCReadable = []string{"results", "context"}
 )
 
 // Layout says where everything lies on the host. Its methods only join names;
@@ -56,6 +55,16 @@ func (l Layout) Store() string { return filepath.Join(l.State, "store") }
 // Channel is where the channel of that name keeps what is no secret: state/web.
 func (l Layout) Channel(name string) string { return filepath.Join(l.own(), name) }
 
+// Named is where a channel that has a name of its own keeps everything, its
+// session and keys too; only the host enters it.
+func (l Layout) Named(name string) string { return filepath.Join(l.own(), "channels", name) }
+
+// Installation holds the installation's id and what it knows of its stores.
+func (l Layout) Installation() string { return filepath.Join(l.own(), "installation") }
+
+// Aside is where what the host no longer uses, and does not delete, is put.
+func (l Layout) Aside() string { return filepath.Join(l.own(), "aside") }
+
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 
@@ -67,10 +76,14 @@ func (l Layout) Homes() string { return filepath.Join(l.own(), "homes") }
 // conversations. In the directory above it, in every layout, the CLI of an
 // assistant without a container keeps its own.
 func (l Layout) Session(folder string) string {
-	return filepath.Join(l.sessions(), folder, ".claude")
+	return filepath.Join(l.Sessions(), folder, ".claude")
 }
 
-func (l Layout) sessions() string { return filepath.Join(l.own(), "sessions") }
+// Temp is the directory for temporary files of a group's assistant without a
+// container. It is emptied when the assistant starts and removed when it ends.
+func (l Layout) Temp(folder string) string { return filepath.Join(l.own(), "tmp", folder) }
+
+func (l Layout) Sessions() string { return filepath.Join(l.own(), "sessions") }
 
 // own is where the host keeps what NanoClaw v1 has no place for.
 func (l Layout) own() string {
@@ -80,21 +93,14 @@ func (l Layout) own() string {
 	return l.State
 }
 
-// private lists the directories that main must not see through the project
+// Private lists the directories that main must not see through the project
 // root.
-func (l Layout) private() []string {
+func (l Layout) Private() []string {
 	if l.V1 {
 		return []string{l.own(), l.Groups(), l.Store()}
 	}
 	return []string{l.State}
 }
 
-// below says whether path is dir or lies in it, both clean and absolute, and
-// returns the slash-separated rest, "." for dir itself.
-func below(dir, path string) (rest string, ok bool) {
-	rel, err := filepath.Rel(dir, path)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
-}
+// V1Tasks is where v1's agent leaves what its host should schedule or register.
+const V1Tasks = "tasks"

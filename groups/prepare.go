@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // agentID is the user and group of the agent image's unprivileged user.
@@ -22,6 +24,19 @@ func AgentUserOf(uid, gid int) (int, int) {
 		return uid, gid
 	}
 	return agentID, agentID
+}
+
+// Agent is AgentUser as the owner of a new file.
+func Agent() safefs.User {
+	uid, gid := AgentUser()
+	return safefs.User{UID: uid, GID: gid}
+}
+
+func ownerOf(agent bool) safefs.User {
+	if agent {
+		return Agent()
+	}
+	return safefs.Self()
 }
 
 // Prepare makes every directory that does not exist yet, with these modes:
@@ -58,10 +73,10 @@ func (l Layout) Prepare(groups []Group) error {
 		m.own(private, 0o700)
 	}
 	if l.V1 {
-		m.own(l.sessions(), 0o755)
+		m.own(l.Sessions(), 0o755)
 	}
 	for _, g := range groups {
-		if err := checkFolder(g.Folder); err != nil {
+		if err := CheckFolder(g.Folder); err != nil {
 			return fmt.Errorf("prepare groups: %w", err)
 		}
 		m.agents(l.Workspace(g.Folder))
@@ -92,7 +107,7 @@ func (l Layout) PrepareQueue(folder string) error {
 }
 
 func (l Layout) prepareQueue(folder string) error {
-	if err := checkFolder(folder); err != nil {
+	if err := CheckFolder(folder); err != nil {
 		return err
 	}
 	ipc, err := os.OpenRoot(l.IPCDir())
@@ -100,28 +115,28 @@ func (l Layout) prepareQueue(folder string) error {
 		return err
 	}
 	defer ipc.Close()
-	if err := MakeDir(ipc, errorsFolder, 0o700, false); err != nil {
+	if err := safefs.MakeDir(ipc, errorsFolder, 0o700, safefs.Self()); err != nil {
 		return err
 	}
-	if err := MakeDir(ipc, folder, 0o755, l.V1); err != nil {
+	if err := safefs.MakeDir(ipc, folder, 0o755, ownerOf(l.V1)); err != nil {
 		return err
 	}
-	queue, err := OpenDir(ipc, folder)
+	queue, err := safefs.OpenDir(ipc, folder)
 	if err != nil {
 		return err
 	}
 	defer queue.Close()
-	writable := ipcWritable
+	writable := IPCWritable
 	if l.V1 {
-		writable = append(slices.Clone(writable), v1Tasks) // as v1's host has it, should that come back
+		writable = append(slices.Clone(writable), V1Tasks) // as v1's host has it, should that come back
 	}
 	for _, leaf := range writable {
-		if err := MakeDir(queue, leaf, 0o755, true); err != nil {
+		if err := safefs.MakeDir(queue, leaf, 0o755, Agent()); err != nil {
 			return err
 		}
 	}
-	for _, leaf := range ipcReadable {
-		if err := MakeDir(queue, leaf, 0o755, false); err != nil {
+	for _, leaf := range IPCReadable {
+		if err := safefs.MakeDir(queue, leaf, 0o755, safefs.Self()); err != nil {
 			return err
 		}
 	}
@@ -147,5 +162,5 @@ func (m *maker) dir(path string, mode fs.FileMode, agent bool) {
 		return
 	}
 	defer parent.Close()
-	m.err = MakeDir(parent, filepath.Base(path), mode, agent)
+	m.err = safefs.MakeDir(parent, filepath.Base(path), mode, ownerOf(agent))
 }

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/fstest"
+
 	"github.com/longshore-bridge/longshore/groups"
 )
 
@@ -75,7 +77,7 @@ func TestPrepareQueueMakesWhatIsMissingAndFollowsNoLink(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(l.IPCDir(), planted)); err != nil {
 			t.Fatal(err)
 		}
-		symlink(t, outside, l.IPCDir(), planted)
+		fstest.Symlink(t, outside, l.IPCDir(), planted)
 		if err := l.PrepareQueue("family"); err == nil {
 			t.Errorf("%s is a link, and there is no error", planted)
 		}
@@ -102,8 +104,8 @@ func TestPrepareOfAV1Directory(t *testing.T) {
 func TestPrepareRefusesAPlantedLink(t *testing.T) {
 	for _, planted := range []string{"groups/family", "ipc/family", "ipc/family/messages", "groups"} {
 		outside, l := t.TempDir(), groups.Layout{State: t.TempDir()}
-		mkdir(t, l.State, filepath.Dir(planted))
-		symlink(t, outside, l.State, planted)
+		fstest.Mkdir(t, l.State, filepath.Dir(planted))
+		fstest.Symlink(t, outside, l.State, planted)
 		if err := l.Prepare([]groups.Group{{Folder: "family"}}); err == nil {
 			t.Errorf("%s is a link, and there is no error", planted)
 		}

@@ -6,16 +6,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// folderPattern is what a group's folder may be called; it is NanoClaw v1's.
-var folderPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+// FolderPattern is what a group's folder may be called; it is NanoClaw v1's.
+var FolderPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// checkFolder says what is wrong with a folder's name, or nil. The names that
+// CheckFolder says what is wrong with a folder's name, or nil. The names that
 // mean something else under groups/ and ipc/ are reserved in any case, since
 // some file systems do not tell one case from another.
-func checkFolder(folder string) error {
-	if !folderPattern.MatchString(folder) {
+func CheckFolder(folder string) error {
+	if !FolderPattern.MatchString(folder) {
 		return fmt.Errorf("folder %q is no name of a group: it takes 1 to 64 letters, digits, _ and -, and starts with a letter or digit", folder)
 	}
 	for _, reserved := range []string{GlobalFolder, errorsFolder} {
@@ -45,7 +47,7 @@ func NewRegistry(groups []Group) (*Registry, error) {
 	var errs []error
 	main := -1
 	for i, g := range r.all {
-		if err := checkFolder(g.Folder); err != nil {
+		if err := CheckFolder(g.Folder); err != nil {
 			errs = append(errs, err)
 		}
 		if _, err := ParseJID(string(g.Chat)); err != nil {
@@ -97,11 +99,11 @@ func (r *Registry) ByChat(chat JID) (Group, bool) {
 // of the directory the request was found in, the only identity there is;
 // claimed is what the request says, and may be empty for the group's own chat.
 // A group reaches its own chat, main every registered one. It is asked for
-// every request anew. The error is an *Error.
+// every request anew. The error is an *refusal.Error.
 func (r *Registry) Authorize(folder, claimed string) (JID, error) {
 	g, ok := r.ByFolder(folder)
 	if !ok {
-		return "", &Error{
+		return "", &refusal.Error{
 			Code:    CodeGroupUnknown,
 			Message: fmt.Sprintf("no group has the folder %q", folder),
 			Hint:    "the operator adds the group to longshore.yaml and restarts the host",
@@ -120,14 +122,14 @@ func (r *Registry) Authorize(folder, claimed string) (JID, error) {
 	if !g.Main {
 		// The same words whether or not another group owns the chat: a group
 		// learns nothing of the others.
-		return "", &Error{
+		return "", &refusal.Error{
 			Code:    CodeChatNotAllowed,
 			Message: fmt.Sprintf("this group may not send to %s", chat),
 			Hint:    "leave the chat out: it goes to your own, " + string(g.Chat),
 		}
 	}
 	if _, ok := r.byChat[chat]; !ok {
-		return "", &Error{
+		return "", &refusal.Error{
 			Code:    CodeChatUnknown,
 			Message: fmt.Sprintf("no group is registered for %s", chat),
 			Hint:    "chat_info lists the chats that can be reached; the operator adds others to longshore.yaml",

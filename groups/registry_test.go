@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -12,7 +14,7 @@ import (
 
 // code is the code of a refusal, "" for no error, "passing" for another error.
 func code(err error) string {
-	var refusal *groups.Error
+	var refusal *refusal.Error
 	switch {
 	case err == nil:
 		return ""

@@ -18,23 +18,50 @@ const module = "github.com/longshore-bridge/longshore"
 // files included only where they say so below. A package that is missing here
 // has no place in the design yet. "x/..." stands for a room with all below it.
 var rooms = map[string][]string{
-	"media":  {},
-	"ipc":    {},
-	"groups": {},
+	"internal/browsertest": {},
+	"internal/fstest":      {},
+	"internal/hostnames":   {},
+	"internal/refusal":     {},
+	"internal/safefs":      {},
+	"internal/confine":     {},
 
-	"agentrunner":        {"agentrunner/cli"},
-	"agentrunner/...":    {"agentrunner/...", "ipc", "media"},
-	"host/channel":       {"groups", "media"},
-	"host/channel/...":   {"host/channel", "groups", "media"},
-	"host/outbox":        {"host/channel", "groups", "media"},
-	"host/bridge":        {"host/outbox", "host/channel", "ipc", "groups", "media"},
-	"host/container":     {"groups", "ipc"},
-	"host/container/...": {"host/container", "host/container/...", "groups", "ipc"},
-	"host/assistant":     {"host/channel", "host/container", "groups", "ipc", "media"},
-	"host/importer":      {"groups"},
-	"host/operator":      {"host/outbox", "host/channel", "groups", "ipc", "media"},
-	"host":               {"host/...", "agentrunner/...", "ipc", "groups", "media"},
+	"media":         {},
+	"media/...":     {},
+	"ipc":           {"media"},
+	"groups":        {"media"},
+	"groups/mounts": {"groups", "media"},
+
+	"agentrunner":           {"agentrunner/cli"},
+	"agentrunner/...":       {"agentrunner/...", "ipc", "media"},
+	"host/config":           {"host/channel", "host/setting", "groups", "groups/mounts", "internal/hostnames", "media"},
+	"host/store":            {},
+	"host/setting":          {},
+	"host/blob":             {"host/store", "media"},
+	"host/channel":          {"host/setting", "host/store", "groups", "media"},
+	"host/channel/transfer": {"host/channel"},
+	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/httpd", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
+	"host/outbox":           {"host/blob", "host/channel", "host/store", "groups", "media"},
+	"host/bridge":           {"host/outbox", "host/channel", "ipc", "groups", "groups/mounts", "media"},
+	"host/runtime":          {"groups", "groups/mounts", "ipc"},
+	"host/runtime/...":      {"host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc"},
+	"host/assistant":        {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media"},
+	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
+	"host/operator":         {"host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
+	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
+	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "internal/confine"},
+	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/confine"},
+	"host":                  {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
+
+	"host/channel/pace":        {"groups"},
+	"host/channel/link":        {"host/channel"},
+	"host/channel/httpd":       {"media", "internal/hostnames"},
+	"host/channel/journal":     {"host/store", "groups"},
+	"host/channel/channeltest": {"host/channel", "host/channel/memory", "groups", "media"},
+	"media/probe":              {"media", "internal/confine"},
 }
+
+// floor is what every room but those of internal/ may import.
+var floor = []string{"internal/refusal", "internal/safefs"}
 
 // TestArrows reads every import with go/parser: the answer of the go command
 // could come from its cache.
@@ -45,6 +72,9 @@ func TestArrows(t *testing.T) {
 			t.Errorf("%s is no room of the design: add it to the table with what it may import", dir)
 			continue
 		}
+		if !strings.HasPrefix(dir, "internal/") {
+			allowed = slices.Concat(floor, allowed)
+		}
 		for _, file := range files {
 			for _, imported := range imports(t, filepath.Join("..", dir, file)) {
 				if !matches(allowed, imported) && !(strings.HasSuffix(file, "_test.go") && testMay(dir, imported)) {
@@ -53,6 +83,70 @@ func TestArrows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheDrawingIsTheHouse compares the floors that docs/architecture.md draws
+// with the imports: every room stands on one floor, and imports only from the
+// floors below it. "x/…" stands for x with all below it. Rooms that only tests
+// use are not drawn.
+func TestTheDrawingIsTheHouse(t *testing.T) {
+	floorOf := map[string]int{}
+	for i, line := range drawing(t) {
+		for _, room := range strings.Fields(line) {
+			floorOf[room] = i
+		}
+	}
+	drawn := func(dir string) (room string) {
+		if _, ok := floorOf[dir]; ok {
+			return dir
+		}
+		for up := dir; up != "."; up = path.Dir(up) {
+			if _, ok := floorOf[up+"/…"]; ok {
+				return up + "/…"
+			}
+		}
+		return ""
+	}
+	for dir, files := range packages(t) {
+		from := drawn(dir)
+		if from == "" {
+			if !slices.Contains(forTests, dir) {
+				t.Errorf("%s is not in the drawing of docs/architecture.md", dir)
+			}
+			continue
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, imported := range imports(t, filepath.Join("..", dir, file)) {
+				if to := drawn(imported); to != from && floorOf[to] <= floorOf[from] {
+					t.Errorf("%s/%s imports %s, which the drawing of docs/architecture.md does not show below it", dir, file, imported)
+				}
+			}
+		}
+	}
+}
+
+// forTests are the rooms that only tests use.
+var forTests = []string{
+	"internal/browsertest", "internal/fstest", "media/probe/probetest",
+	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest",
+}
+
+// drawing is the block of docs/architecture.md that draws the floors.
+func drawing(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(text), "```floors\n")
+	block, _, closed := strings.Cut(block, "\n```")
+	if !ok || !closed {
+		t.Fatal("docs/architecture.md draws no floors")
+	}
+	return strings.Split(block, "\n")
 }
 
 // TestEveryPackageSaysWhatItIsFor wants a package comment of at least a sentence.
@@ -68,8 +162,8 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 }
 
 // testMay lists what tests may import beyond their room: itself, the platform's
-// loopback server below it (x/xtest), for the host the conformance suite, and
-// for agentrunner its own rooms and the queue.
+// loopback server below it (x/xtest), for the host the conformance suite, the channels, the channel in
+// memory and a browser, and for agentrunner its own rooms and the queue.
 func testMay(dir, imported string) bool {
 	if dir == "agentrunner" {
 		return matches([]string{"agentrunner/...", "ipc", "media"}, imported)
@@ -77,7 +171,13 @@ func testMay(dir, imported string) bool {
 	if imported == dir || imported == dir+"/"+path.Base(dir)+"test" {
 		return true
 	}
-	return strings.HasPrefix(dir, "host/") && strings.HasPrefix(imported, "host/channel/channeltest")
+	if imported == "internal/fstest" {
+		return true
+	}
+	if !strings.HasPrefix(dir+"/", "host/") {
+		return false
+	}
+	return slices.Contains([]string{"internal/browsertest", "host/channel/channeltest", "host/channel/memory", "host/channel/web", "host/channel/whatsapp", "host/setting"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {

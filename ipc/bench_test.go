@@ -1,7 +1,6 @@
 package ipc
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -65,9 +64,9 @@ func rawWatch(b *testing.B, dir string) <-chan time.Time {
 	return seen
 }
 
-// BenchmarkDropToHandler is the time from a rename to the handler's call,
-// beside that from a rename to a bare inotify event.
-func BenchmarkDropToHandler(b *testing.B) {
+// BenchmarkDropToNext is the time from a rename to the batch that Next hands
+// out, beside that from a rename to a bare inotify event.
+func BenchmarkDropToNext(b *testing.B) {
 	dir := prepare(b, "fam")
 	raw := filepath.Join(b.TempDir(), "raw")
 	if err := os.Mkdir(raw, 0o755); err != nil {
@@ -75,10 +74,11 @@ func BenchmarkDropToHandler(b *testing.B) {
 	}
 	event := rawWatch(b, raw)
 	called := make(chan time.Time, 1)
-	serve(b, dir, SpoolOptions{Folders: []string{"fam"}, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
+	taken := make(chan *Item, 1<<20)
+	serve(b, dir, SpoolOptions{Folders: []string{"fam"}}, func(batch *Batch) {
 		called <- time.Now()
-		return make([]Verdict, len(drops))
-	}})
+		accept(taken, batch)
+	})
 	var ours, floor []time.Duration
 	rename := func(to string, seen <-chan time.Time) time.Duration {
 		tmp := filepath.Join(filepath.Dir(raw), "tmp")
@@ -154,18 +154,14 @@ func drainRaw(b *testing.B, dir string, folders []string) time.Duration {
 	return time.Since(start)
 }
 
-// drain runs a spool over what waits: the time to the last call of the
-// handler, and to the last unlink.
+// drain runs a spool over what waits: the time to the last batch, and to the
+// last unlink.
 func drain(b *testing.B, dir string, folders []string, n int) (dispatched, cleaned time.Duration) {
 	b.Helper()
-	done := make(chan int, n)
 	start := time.Now()
-	q := serve(b, dir, SpoolOptions{Folders: folders, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
-		done <- len(drops)
-		return make([]Verdict, len(drops))
-	}})
-	for got := 0; got < n; {
-		got += <-done
+	q := serve(b, dir, SpoolOptions{Folders: folders})
+	for range n {
+		q.next()
 	}
 	dispatched = time.Since(start)
 	q.stop()
@@ -273,7 +269,6 @@ func BenchmarkOverflow(b *testing.B) {
 		dir := prepare(b, folders...)
 		fill(b, dir, folders, n)
 		floor = append(floor, drainRaw(b, dir, folders))
-		got := make(chan int, n)
 		var w *fsnotify.Watcher
 		q := serve(b, dir, SpoolOptions{
 			Folders: folders, Rescan: time.Hour,
@@ -281,27 +276,22 @@ func BenchmarkOverflow(b *testing.B) {
 				w, err = fsnotify.NewWatcher()
 				return w, err
 			},
-			Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
-				got <- len(drops)
-				return make([]Verdict, len(drops))
-			},
 		})
 		drop(b, dir, "fam", "first.json", benchRequest)
-		<-got
+		q.next()
 		if err := w.Remove(filepath.Join(dir, "fam", MessagesDir)); err != nil {
 			b.Fatal(err)
 		}
 		fill(b, dir, folders, n)
 		start := time.Now()
 		w.Errors <- fsnotify.ErrEventOverflow
-		sum := 0
-		for sum < n {
-			sum += <-got
+		for range n {
+			q.next()
 		}
 		q.stop()
 		ours = append(ours, time.Since(start))
-		if sum != n || len(got) > 0 {
-			b.Fatalf("%d handed over", sum)
+		if len(q.got) > 0 {
+			b.Fatalf("%d handed out twice", len(q.got))
 		}
 	}
 	report(b, "drain", median(ours), median(floor))

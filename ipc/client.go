@@ -11,7 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/longshore-bridge/longshore/media"
+
 	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // maxAnswer is the largest file of the host that the client reads, in bytes.
@@ -52,7 +56,7 @@ func (c *Client) DropAs(ctx context.Context, r Request, file Type) (id string, e
 		return "", err
 	}
 	id = u.String()
-	if err := writeDurable(c.path(MessagesDir), id+suffix, b); err != nil {
+	if err := safefs.WriteFile(c.path(MessagesDir, id+suffix), b, 0o644); err != nil {
 		// After a rename whose sync did not succeed, the caller is told that
 		// nothing was queued; then nothing must be.
 		os.Remove(c.path(MessagesDir, id+suffix))
@@ -74,7 +78,7 @@ func (c *Client) Withdraw(id string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("withdraw request: %w", err)
 	}
-	return true, syncDir(c.path(MessagesDir))
+	return true, safefs.SyncDir(c.path(MessagesDir))
 }
 
 // Status returns what is known of a request now. A request that waits is
@@ -121,7 +125,7 @@ func (c *Client) Stage(name string, r io.Reader) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("make staging name: %w", err)
 	}
-	path = filepath.Join(FilesDir, u.String(), SafeName(name))
+	path = filepath.Join(FilesDir, u.String(), media.SafeName(name))
 	dir := c.path(FilesDir, u.String())
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", fmt.Errorf("stage file: %w", err)
@@ -142,17 +146,17 @@ func (c *Client) stage(dir, path string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, r); err != nil {
-		f.Close()
+	_, err = io.Copy(f, r)
+	if err == nil {
+		err = f.Chmod(0o644) // whatever the umask: the host may be another user
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := writeAndSync(f, nil); err != nil {
-		return err
-	}
-	if err := syncDir(dir); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(dir))
+	return errors.Join(safefs.SyncDir(dir), safefs.SyncDir(filepath.Dir(dir)))
 }
 
 // Unstage removes what Stage copied, for a request that was not queued or was

@@ -18,6 +18,7 @@ const (
 	CodeNotFile      = "not_a_file"      // a FIFO, a link, a directory, a device
 	CodeHardLinked   = "hard_link"       // another name could still change it
 	CodeUnreadable   = "unreadable"      // the host may not read it
+	CodeBusy         = "request_busy"    // a lease on the request's file keeps the host from opening it
 	CodeNoReceipts   = "no_receipts"     // of a Result of the client: the host writes none
 	CodeUnknown      = "unknown_request" // no such id in the queue or in the results
 )

@@ -2,34 +2,28 @@ package ipc
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Decode parses one request. Its error is a *Refusal and permanent.
 //
-// Keys match exactly and once; a key and its other spelling count as the same.
-// encoding/json would let the last of two chatJid win, take CHATJID for it,
-// and turn bytes that are no UTF-8 into U+FFFD: each has let a request say
-// one thing to the check and another to the sender elsewhere, so all of them
-// are refused here.
+// Each key is known, matches exactly and is given once, in one spelling. An
+// encoding/json that takes the last of two chatJid, takes CHATJID for it, or turns
+// bytes that are not UTF-8 into U+FFFD, has let a request say one thing to the
+// check and another to the sender elsewhere, so Decode refuses all of them.
 func Decode(b []byte) (Request, error) {
-	if len(b) > MaxRequest {
-		return Request{}, tooLarge(int64(len(b)))
-	}
-	if !utf8.Valid(b) {
-		return Request{}, refuse(CodeMalformed, "the request is not valid UTF-8", "write the JSON as UTF-8")
-	}
-	d := decoder{json.NewDecoder(bytes.NewReader(b))}
-	d.dec.UseNumber()
-	v, refusal := d.request()
+	w, refusal := parse(b)
 	if refusal != nil {
 		return Request{}, refusal
 	}
-	r, refusal := v.request()
+	r, refusal := w.request()
 	if refusal == nil {
 		refusal = r.check()
 	}
@@ -39,155 +33,139 @@ func Decode(b []byte) (Request, error) {
 	return r, nil
 }
 
-// values is one JSON object, spellings unified.
-type values struct {
-	text  [slots]string
-	seen  uint32
-	files []values
+// parse reads the one object that a request is. A lone surrogate becomes U+FFFD,
+// which checkText refuses.
+func parse(b []byte) (w written, refusal *Refusal) {
+	if len(b) > MaxRequest {
+		return w, tooLarge(int64(len(b)))
+	}
+	if !utf8.Valid(b) {
+		return w, refuse(CodeMalformed, "the request is not valid UTF-8", "write the JSON as UTF-8")
+	}
+	if start := bytes.TrimLeft(b, " \t\r\n"); len(start) > 0 && start[0] != '{' {
+		return w, refuse(CodeMalformed, "the request is not a JSON object", "write one object per file")
+	}
+	if err := json.Unmarshal(b, &w, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return w, asRefusal(err)
+	}
+	return w, nil
 }
 
-type decoder struct{ dec *json.Decoder }
-
-// request reads the one object that a request is, and the end after it.
-func (d decoder) request() (values, *Refusal) {
-	t, err := d.dec.Token()
-	if err != nil {
-		return values{}, malformed(err)
+// asRefusal says what is wrong with the JSON.
+func asRefusal(err error) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
 	}
-	if t != json.Delim('{') {
-		return values{}, refuse(CodeMalformed, "the request is not a JSON object", "write one object per file")
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
+		return refuse(CodeUnknownKey, "key "+quote(e.JSONPointer.LastToken())+" is not known", "keys are case-sensitive; leave out what the protocol does not name")
 	}
-	v, refusal := d.object(requestSlot)
-	if refusal != nil {
-		return values{}, refusal
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		return duplicate(e.JSONPointer.LastToken())
 	}
-	if _, err := d.dec.Token(); err != io.EOF {
-		return values{}, refuse(CodeMalformed, "something follows the JSON object", "write one object per file")
-	}
-	return v, nil
-}
-
-// object reads up to the closing brace. Only "files" may nest, and only once,
-// because fileSlot does not know it.
-func (d decoder) object(slotOf func(string) slot) (values, *Refusal) {
-	var v values
-	for d.dec.More() {
-		t, err := d.dec.Token()
-		if err != nil {
-			return v, malformed(err)
-		}
-		key, _ := t.(string)
-		s := slotOf(key)
-		if s == none {
-			return v, refuse(CodeUnknownKey, "key "+quote(key)+" is not known", "keys are case-sensitive; leave out what the protocol does not name")
-		}
-		if v.seen&(1<<s) != 0 {
-			return v, refuse(CodeDuplicateKey, "key "+quote(key)+" is given twice, or in two spellings", "give each key once")
-		}
-		v.seen |= 1 << s
-		if s == slotFiles {
-			v.files, err = d.files()
-		} else {
-			v.text[s], err = d.scalar(key, s >= slotTime)
-		}
-		if err != nil {
-			return v, asRefusal(err)
-		}
-	}
-	if _, err := d.dec.Token(); err != nil {
-		return v, malformed(err)
-	}
-	return v, nil
-}
-
-// files reads a list of paths, or of objects that each name one.
-func (d decoder) files() ([]values, error) {
-	t, err := d.dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	if t != json.Delim('[') {
-		return nil, refuse(CodeWrongValue, `key "files" is not a list`, `write "files": [{"filePath": "/workspace/group/report.pdf"}]`)
-	}
-	var all []values
-	for d.dec.More() {
-		if len(all) == MaxFiles {
-			return nil, tooManyFiles()
-		}
-		t, err := d.dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var v values
-		switch t := t.(type) {
-		case string:
-			v.text[slotPath] = t
-			if refusal := checkText("files", t); refusal != nil {
-				return nil, refusal
-			}
-		case json.Delim:
-			if t != '{' {
-				return nil, refuse(CodeWrongValue, `"files" holds a list`, "give each file as a path or an object")
-			}
-			var refusal *Refusal
-			if v, refusal = d.object(fileSlot); refusal != nil {
-				return nil, refusal
-			}
-		default:
-			return nil, refuse(CodeWrongValue, `"files" holds something else than files`, "give each file as a path or an object")
-		}
-		all = append(all, v)
-	}
-	_, err = d.dec.Token()
-	return all, err
-}
-
-// scalar reads a text; where loose is set, any value that is no list and no object.
-func (d decoder) scalar(key string, loose bool) (string, error) {
-	t, err := d.dec.Token()
-	if err != nil {
-		return "", err
-	}
-	s, ok := t.(string)
-	if _, nested := t.(json.Delim); !ok && loose && !nested {
-		if n, ok := t.(json.Number); ok {
-			return n.String(), nil
-		}
-		return "", nil
-	}
-	if !ok {
-		return "", refuse(CodeWrongValue, "key "+quote(key)+" is not a text", "write a text in quotes, or leave the key out")
-	}
-	if refusal := checkText(key, s); refusal != nil {
-		return "", refusal
-	}
-	return s, nil
-}
-
-// checkText refuses what means different things to different readers. A lone
-// surrogate arrives here as U+FFFD.
-func checkText(key, s string) *Refusal {
-	if strings.ContainsRune(s, 0) {
-		return refuse(CodeWrongValue, "key "+quote(key)+" holds a NUL character", "leave it out")
-	}
-	if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
-		return refuse(CodeWrongValue, "key "+quote(key)+" holds a character that could not be decoded (U+FFFD)", "write the text as valid UTF-8")
-	}
-	return nil
-}
-
-func malformed(err error) *Refusal {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return refuse(CodeMalformed, "the request ends in the middle", "write it under a dotted name and rename it when it is whole")
 	}
 	return refuse(CodeMalformed, "the request is not valid JSON", "write one JSON object per file")
 }
 
-func asRefusal(err error) *Refusal {
-	if r, ok := err.(*Refusal); ok {
-		return r
+// text is the value of a key that takes texts only.
+type text struct {
+	value string
+	given bool
+}
+
+// UnmarshalJSONFrom is called for every value, null too.
+func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
 	}
-	return malformed(err)
+	if token.Kind() != jsontext.KindString {
+		return refuse(CodeWrongValue, "key "+quote(d.StackPointer().LastToken())+" is not a text", "write a text in quotes, or leave the key out")
+	}
+	*t = text{token.String(), true}
+	if fit(t.value) {
+		return nil
+	}
+	return checkText(d.StackPointer().LastToken(), t.value)
+}
+
+// scalar is the value of a key that takes a text or a number. True, false and null
+// are read over.
+type scalar string
+
+// UnmarshalJSONFrom is called for every value, null too.
+func (s *scalar) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case jsontext.KindTrue, jsontext.KindFalse, jsontext.KindNull:
+		return d.SkipValue()
+	case jsontext.KindNumber:
+		token, err := d.ReadToken()
+		*s = scalar(token.String())
+		return err
+	}
+	var t text
+	err := t.UnmarshalJSONFrom(d)
+	*s = scalar(t.value)
+	return err
+}
+
+// entries is a list of paths, or of objects that each name one.
+type entries []entry
+
+// UnmarshalJSONFrom is called for every value, null too.
+func (all *entries) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() != jsontext.KindBeginArray {
+		return refuse(CodeWrongValue, `key "files" is not a list`, `write "files": [{"filePath": "/workspace/group/report.pdf"}]`)
+	}
+	for d.PeekKind() != jsontext.KindEndArray {
+		if len(*all) == MaxFiles {
+			return tooManyFiles()
+		}
+		var e entry
+		switch d.PeekKind() {
+		case jsontext.KindBeginObject:
+			err = json.UnmarshalDecode(d, &e)
+		case jsontext.KindBeginArray:
+			err = refuse(CodeWrongValue, `"files" holds a list`, "give each file as a path or an object")
+		case jsontext.KindString:
+			err = e.FilePath.UnmarshalJSONFrom(d)
+		case jsontext.KindInvalid:
+			_, err = d.ReadToken()
+		default:
+			err = refuse(CodeWrongValue, `"files" holds something else than files`, "give each file as a path or an object")
+		}
+		if err != nil {
+			return err
+		}
+		*all = append(*all, e)
+	}
+	_, err = d.ReadToken()
+	return err
+}
+
+// fit says whether every reader takes a text for the same one.
+func fit(s string) bool {
+	return strings.IndexByte(s, 0) < 0 && !strings.ContainsRune(s, utf8.RuneError)
+}
+
+// checkText refuses a text that is not fit.
+func checkText(key, s string) *Refusal {
+	if fit(s) {
+		return nil
+	}
+	if strings.ContainsRune(s, 0) {
+		return refuse(CodeWrongValue, "key "+quote(key)+" holds a NUL character", "leave it out")
+	}
+	return refuse(CodeWrongValue, "key "+quote(key)+" holds a character that could not be decoded (U+FFFD)", "write the text as valid UTF-8")
+}
+
+func duplicate(key string) *Refusal {
+	return refuse(CodeDuplicateKey, "key "+quote(key)+" is given twice, or in two spellings", "give each key once")
 }
 
 func tooLarge(size int64) *Refusal {

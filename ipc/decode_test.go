@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func TestDecodeTakesEveryVariant(t *testing.T) {
@@ -207,7 +209,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("\x1b[2J\u202egnp.exe.json")
 	f.Add(strings.Repeat("ä", 300) + ".tar.gz")
 	f.Fuzz(func(t *testing.T, name string) {
-		safe := SafeName(name)
+		safe := media.SafeName(name)
 		if safe == "" || len(safe) > maxID || safe[0] == '.' || strings.ContainsAny(safe, "/\\\x00\x1b\n\u202e") {
 			t.Errorf("SafeName(%q) = %q", name, safe)
 		}

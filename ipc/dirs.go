@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // place is one directory of a group that the spool works in.
@@ -23,9 +25,6 @@ const (
 func (p place) String() string {
 	return [...]string{MessagesDir, FilesDir, ResultsDir, ContextDir}[p]
 }
-
-// errNotDirectory says that something else stands where a directory belongs.
-var errNotDirectory = errors.New("not a real directory")
 
 // base is the queue directory itself, opened at its first use.
 type base struct {
@@ -119,39 +118,14 @@ func (d *dirs) openLeaf(p place) error {
 		return err
 	}
 	if d.group == nil {
-		if d.group, err = openReal(root, d.folder); err != nil {
+		if d.group, err = safefs.OpenDir(root, d.folder); err != nil {
 			return err
 		}
 	}
 	if d.leaf[p] == nil {
-		d.leaf[p], err = openReal(d.group, p.String())
+		d.leaf[p], err = safefs.OpenDir(d.group, p.String())
 	}
 	return err
-}
-
-// openReal opens a directory that is no link, and still was none when it was
-// opened.
-func openReal(parent *os.Root, name string) (*os.Root, error) {
-	before, err := parent.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !before.IsDir() {
-		return nil, errNotDirectory
-	}
-	root, err := parent.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	after, err := root.Stat(".")
-	if err == nil && !os.SameFile(before, after) {
-		err = errNotDirectory
-	}
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return root, nil
 }
 
 // verify lets go of every directory that is no longer what its name leads to.

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // ErrNoEntry is returned where the errors folder has no entry of that name.
@@ -79,7 +81,7 @@ func inErrors(dir string, fn func(base, folder *os.Root) error) error {
 		return fmt.Errorf("open queue: %w", err)
 	}
 	defer base.Close()
-	folder, err := openReal(base, ErrorsDir)
+	folder, err := safefs.OpenDir(base, ErrorsDir)
 	if err != nil {
 		return fmt.Errorf("open errors folder: %w", err)
 	}
@@ -109,12 +111,12 @@ func readEntry(dir *os.Root, name string) (Quarantined, []byte, error) {
 }
 
 func putBack(base *os.Root, x Quarantined, body []byte) (id string, err error) {
-	group, err := openReal(base, x.Folder)
+	group, err := safefs.OpenDir(base, x.Folder)
 	if err != nil {
 		return "", err
 	}
 	defer group.Close()
-	messages, err := openReal(group, MessagesDir)
+	messages, err := safefs.OpenDir(group, MessagesDir)
 	if err != nil {
 		return "", err
 	}

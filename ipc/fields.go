@@ -2,164 +2,139 @@ package ipc
 
 import "fmt"
 
-// slot is the place of one field, whatever it is called.
-type slot int
+// written is a request as it was written, with v1's keys, its forks' and our own.
+type written struct {
+	Type        text    `json:"type"`
+	Chat        text    `json:"chatJid"`
+	Folder      text    `json:"groupFolder"`
+	Text        text    `json:"text"`
+	Sender      text    `json:"sender"`
+	ReplyTo     text    `json:"replyTo"`
+	Comment     text    `json:"comment"`
+	FileComment text    `json:"fileComment"`
+	Time        scalar  `json:"timestamp"`
+	Files       entries `json:"files"`
+	fileKeys
 
-const (
-	none slot = iota
-	slotType
-	slotChat
-	slotFolder
-	slotText
-	slotSender
-	slotReplyTo
-	slotPath
-	slotName
-	slotMIME
-	slotCaption
-	slotAs
-	slotFiles
-	slotTime // from here on any scalar is taken
-	slotID
-	slotMain
-	slotCreator
-	slotAnswer
-	slots
-)
-
-// requestSlot knows the keys of a request: v1's, its forks' and our own. id,
-// isMain and createdBy appear in forks; they are read over, because what a
-// container says of itself counts for nothing. So is responseFile, where a
-// fork wants an answer: ours lies in results/.
-func requestSlot(key string) slot {
-	switch key {
-	case "type":
-		return slotType
-	case "chatJid":
-		return slotChat
-	case "groupFolder":
-		return slotFolder
-	case "text":
-		return slotText
-	case "sender":
-		return slotSender
-	case "replyTo":
-		return slotReplyTo
-	case "filePath", "path":
-		return slotPath
-	case "fileName", "filename":
-		return slotName
-	case "mimeType", "mimetype":
-		return slotMIME
-	case "caption", "comment", "fileComment":
-		return slotCaption
-	case "as":
-		return slotAs
-	case "files":
-		return slotFiles
-	case "timestamp":
-		return slotTime
-	case "id":
-		return slotID
-	case "responseFile":
-		return slotAnswer
-	case "isMain":
-		return slotMain
-	case "createdBy":
-		return slotCreator
-	}
-	return none
+	// Forks write these. They are read over: what a container says of itself counts
+	// for nothing, and answers lie in results/.
+	ID      scalar `json:"id"`
+	Main    scalar `json:"isMain"`
+	Creator scalar `json:"createdBy"`
+	Answer  scalar `json:"responseFile"`
 }
 
-// fileSlot knows the keys of one entry of "files".
-func fileSlot(key string) slot {
-	switch key {
-	case "path", "filePath":
-		return slotPath
-	case "name", "fileName", "filename":
-		return slotName
-	case "mimeType", "mimetype":
-		return slotMIME
-	case "caption":
-		return slotCaption
-	case "as":
-		return slotAs
+// fileKeys are the keys of one file, in every spelling.
+type fileKeys struct {
+	FilePath text `json:"filePath"`
+	Path     text `json:"path"`
+	FileName text `json:"fileName"`
+	Filename text `json:"filename"`
+	MIMEType text `json:"mimeType"`
+	Mimetype text `json:"mimetype"`
+	Caption  text `json:"caption"`
+	As       text `json:"as"`
+}
+
+// entry is one of "files".
+type entry struct {
+	fileKeys
+	Name text `json:"name"`
+}
+
+// spellings reads keys that have several spellings, and remembers the first that
+// was given in two of them.
+type spellings struct{ twice *Refusal }
+
+func (s *spellings) of(key string, all ...text) (value string) {
+	given := false
+	for _, t := range all {
+		if t.given && given && s.twice == nil {
+			s.twice = duplicate(key)
+		}
+		if t.given {
+			value, given = t.value, true
+		}
 	}
-	return none
+	return value
+}
+
+// ref is the file that the keys describe. name and captions have further spellings.
+func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
+	return FileRef{
+		Path: s.of("filePath", k.FilePath, k.Path), Name: s.of("fileName", k.FileName, k.Filename, name),
+		MIME: s.of("mimeType", k.MIMEType, k.Mimetype), Caption: s.of("caption", captions...), As: k.As.value,
+	}
 }
 
 // request turns the fields of any variant into one form.
-func (v *values) request() (Request, *Refusal) {
+func (w *written) request() (Request, *Refusal) {
 	r := Request{
-		Chat: v.text[slotChat], Folder: v.text[slotFolder], Sender: v.text[slotSender],
-		ReplyTo: v.text[slotReplyTo], Time: v.text[slotTime],
+		Chat: w.Chat.value, Folder: w.Folder.value, Sender: w.Sender.value,
+		ReplyTo: w.ReplyTo.value, Time: string(w.Time),
 	}
-	switch typ := v.text[slotType]; typ {
-	case "message":
-		if len(v.files) == 0 {
-			r.Type, r.Text = TypeMessage, v.text[slotText]
-			return r, v.noFileFields()
+	var s spellings
+	own := w.ref(&s, text{}, w.Caption, w.Comment, w.FileComment)
+	var listed []FileRef
+	for i := range w.Files {
+		f := &w.Files[i]
+		listed = append(listed, f.ref(&s, f.Name, f.Caption))
+	}
+	if s.twice != nil {
+		return r, s.twice
+	}
+	switch typ := w.Type.value; {
+	case typ == "message" && len(listed) == 0:
+		r.Type, r.Text = TypeMessage, w.Text.value
+		if own != (FileRef{}) {
+			return r, refuse(CodeConflict, "a message names a file's fields but no file", `use "type": "file" with "filePath"`)
 		}
-	case "file", "send_file", "send_files":
-	case "":
+		return r, nil
+	case typ == "":
 		return r, refuse(CodeMissing, `key "type" is missing`, `write "type": "message" or "type": "file"`)
-	default:
+	case typ != "message" && typ != "file" && typ != "send_file" && typ != "send_files":
 		return r, refuse(CodeUnknownType, "type "+quote(typ)+" is not known", `use "message" or "file"`)
 	}
-	r.Type = TypeFile
 	var refusal *Refusal
-	if r.Files, refusal = v.fileRefs(); refusal != nil {
-		return r, refusal
+	r.Type = TypeFile
+	r.Files, refusal = files(own, listed)
+	if refusal == nil {
+		r.Files[0].Caption = joinWords(w.Text.value, own.Caption, r.Files[0].Caption)
 	}
-	v.caption(&r.Files[0])
-	return r, nil
+	return r, refusal
 }
 
-func (v *values) noFileFields() *Refusal {
-	for _, s := range []slot{slotPath, slotName, slotMIME, slotCaption, slotAs} {
-		if v.text[s] != "" {
-			return refuse(CodeConflict, "a message names a file's fields but no file", `use "type": "file" with "filePath"`)
-		}
-	}
-	return nil
-}
-
-// fileRefs is the one file of the top level, or the list.
-func (v *values) fileRefs() ([]FileRef, *Refusal) {
-	if len(v.files) == 0 {
-		if v.text[slotPath] == "" {
+// files are the listed ones, or the one of the top level, whose caption stays there.
+func files(own FileRef, listed []FileRef) ([]FileRef, *Refusal) {
+	if len(listed) == 0 {
+		if own.Path == "" {
 			return nil, refuse(CodeMissing, "the request names no file", `give "filePath", or "files" with at least one`)
 		}
-		return []FileRef{{
-			Path: v.text[slotPath], Name: v.text[slotName], MIME: v.text[slotMIME], As: v.text[slotAs],
-		}}, nil
+		own.Caption = ""
+		return []FileRef{own}, nil
 	}
-	if v.text[slotPath] != "" || v.text[slotName] != "" || v.text[slotMIME] != "" {
+	if own.Path != "" || own.Name != "" || own.MIME != "" {
 		return nil, refuse(CodeConflict, `the request has "files" and the fields of a single file`, `put every file into "files"`)
 	}
-	refs := make([]FileRef, len(v.files))
-	for i := range v.files {
-		f := &v.files[i].text
-		refs[i] = FileRef{Path: f[slotPath], Name: f[slotName], MIME: f[slotMIME], Caption: f[slotCaption], As: f[slotAs]}
-		if refs[i].Path == "" {
+	for i := range listed {
+		if listed[i].Path == "" {
 			return nil, refuse(CodeMissing, fmt.Sprintf("file %d of the request has no path", i+1), `give each file a "filePath"`)
 		}
-		if refs[i].As == "" {
-			refs[i].As = v.text[slotAs]
+		if listed[i].As == "" {
+			listed[i].As = own.As
 		}
 	}
-	return refs, nil
+	return listed, nil
 }
 
-// caption puts the request's text and caption over the first file's own, so
-// that no word is lost and nobody later has to look in three places.
-func (v *values) caption(first *FileRef) {
-	all := ""
-	for _, s := range []string{v.text[slotText], v.text[slotCaption], first.Caption} {
-		if all != "" && s != "" {
-			all += "\n\n"
+// joinWords puts the request's text and caption over the first file's own, so that
+// no word is lost and nobody later has to look in three places.
+func joinWords(all ...string) (joined string) {
+	for _, s := range all {
+		if joined != "" && s != "" {
+			joined += "\n\n"
 		}
-		all += s
+		joined += s
 	}
-	first.Caption = all
+	return joined
 }

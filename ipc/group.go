@@ -3,16 +3,18 @@ package ipc
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // maxFresh is how many names from events are kept before listing is cheaper.
@@ -21,7 +23,7 @@ const maxFresh = 4096
 // group is what the spool knows of one group.
 type group struct {
 	folder  string
-	index   int // spreads the looks at quiet groups
+	index   int // spreads the checks of quiet groups over the rounds
 	dirs    dirs
 	written atomic.Int64 // results
 
@@ -29,54 +31,41 @@ type group struct {
 	queued  bool                // in ready, or being worked on
 	dirty   bool                // to be listed before the next batch
 	rewatch bool                // its directories changed: watch them anew
-	held    bool                // the handler wants no more now
+	held    bool                // something was deferred: no batch until Wake or the next check
 	woken   bool                // released while a batch was under way
 	fresh   []string            // named by events since
-	handled map[string]struct{} // accepted or refused, not unlinked yet
+	handled map[string]struct{} // accepted or refused, not unlinked yet; or stepped over
+	stepped []string            // could not be read; tried again at the next check
 	stamps  [2]stamp            // of messages and files when they were listed
 
-	// Only the worker that has the group touches these.
-	names   []string // listed and not handed over, sorted
+	// Only whoever has the batch of the group touches these.
+	names   []string // listed and not handed out, sorted
 	more    bool     // there were more than could be kept
 	size    int      // of the next batch
 	later   map[string]*waiting
 	watched [2]watchMark
-	problem string // told to the log already
-
-	toldSince time.Time // refusals told to the log since then
-	refusals  int       // since then
+	problem string // logged already
 }
 
-// waiting is a request that was put off.
+// waiting is a request that was deferred.
 type waiting struct {
 	first    time.Time
 	attempts int
 	code     string
+	leased   time.Time // since when a lease keeps the host from reading it; zero: none does
 }
 
 // stamp is what a directory looked like when it was listed.
 type stamp struct {
-	id       identity  // zero: it could not be
-	modified time.Time // the directory
+	id       safefs.Identity // zero: it could not be
+	modified time.Time       // the directory
 	at       time.Time
 }
 
 // watchMark is the directory that a watch was put on.
 type watchMark struct {
 	watcher *fsnotify.Watcher
-	id      identity
-}
-
-// identity tells one file from another. A FileInfo would do, but there are
-// thousands of groups.
-type identity struct{ dev, ino uint64 }
-
-func identify(info fs.FileInfo) identity {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return identity{}
-	}
-	return identity{uint64(st.Dev), st.Ino}
+	id      safefs.Identity
 }
 
 // look has the group listed soon.
@@ -170,12 +159,13 @@ func (s *Spool) list(g *group) {
 			if err != nil {
 				return err
 			}
-			seen = stamp{identify(info), info.ModTime(), time.Now()}
+			id, _ := safefs.Identify(info)
+			seen = stamp{id, info.ModTime(), time.Now()}
 			s.watchDir(g, p, seen.id)
 			return s.readNames(g, p, dir)
 		})
 		if err != nil {
-			seen.id = identity{}
+			seen.id = safefs.Identity{}
 		}
 		g.mu.Lock()
 		g.stamps[p] = seen
@@ -188,7 +178,7 @@ func (s *Spool) list(g *group) {
 	slices.SortFunc(g.names, byID)
 	if !g.more {
 		for name := range g.later {
-			if _, ok := slices.BinarySearchFunc(g.names, name, byID); !ok {
+			if _, ok := slices.BinarySearchFunc(g.names, name, byID); !ok && !g.isHandled(name) {
 				delete(g.later, name)
 			}
 		}
@@ -223,12 +213,12 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 			g.names, g.more = slices.Clip(g.names[:s.opts.list]), true
 		}
 		if err != nil || len(entries) == 0 {
-			return nil // io.EOF; anything else shows at the next look
+			return nil // io.EOF; any other error comes again at the next check
 		}
 	}
 }
 
-// complain tells the log once of a directory that cannot be used.
+// complain logs once that a directory cannot be used.
 func (s *Spool) complain(g *group, p place, err error) {
 	text := ""
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +227,7 @@ func (s *Spool) complain(g *group, p place, err error) {
 	if p == inMessages && text != g.problem {
 		g.problem = text
 		if text != "" {
-			s.log.Error("queue directory cannot be used", "group", g.folder, "directory", p.String(), "error", err)
+			s.noise.say(slog.LevelError, "queue directory cannot be used", g.folder, "directory", p.String(), "error", err)
 		}
 	}
 }
@@ -247,7 +237,7 @@ func (s *Spool) complain(g *group, p place, err error) {
 func (g *group) quiet() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.held && !g.queued && !g.dirs.used.Load() && time.Since(g.stamps[inMessages].at) > time.Minute
+	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(g.stamps[inMessages].at) > time.Minute
 }
 
 // changed asks whether listing would bring something new. Change times are
@@ -258,11 +248,15 @@ func (g *group) changed(dir string) bool {
 	g.mu.Unlock()
 	for p, st := range stamps {
 		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
-		switch {
-		case err != nil && st.id == identity{}:
-		case err != nil || identify(now) != st.id,
-			!now.ModTime().Equal(st.modified),
-			st.at.Sub(st.modified) < 100*time.Millisecond:
+		if err != nil {
+			if st.id != (safefs.Identity{}) {
+				return true // it has gone
+			}
+			continue
+		}
+		id, _ := safefs.Identify(now)
+		if id != st.id || !now.ModTime().Equal(st.modified) ||
+			st.at.Sub(st.modified) < 100*time.Millisecond {
 			return true
 		}
 	}

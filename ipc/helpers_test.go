@@ -22,13 +22,13 @@ const hello = `{"type":"message","text":"hello"}`
 
 // queue is a queue directory with a running spool.
 //
-// A test with a Handler of its own sets got afterwards.
+// A test with a worker of its own sets got afterwards.
 type queue struct {
 	*Spool
 	t    testing.TB
 	dir  string
 	log  *lockedBuffer
-	got  chan Drop // what the handler was given and accepted
+	got  chan *Item // what was handed out and accepted
 	stop func()
 }
 
@@ -74,36 +74,54 @@ func prepareFast(t testing.TB, folders ...string) string {
 	return dir
 }
 
-// serve runs a spool. Without a Handler everything is accepted and sent to got.
-func serve(t testing.TB, dir string, o SpoolOptions) *queue {
+// serve runs a spool with a goroutine for each worker, which is given each
+// batch that it takes. Without one everything is accepted and sent to got.
+func serve(t testing.TB, dir string, o SpoolOptions, workers ...func(*Batch)) *queue {
 	t.Helper()
-	q := &queue{t: t, dir: dir, log: &lockedBuffer{}, got: make(chan Drop, 200_000)}
+	q := &queue{t: t, dir: dir, log: &lockedBuffer{}, got: make(chan *Item, 200_000)}
 	o.Dir = dir
-	if o.Handler == nil {
+	if len(workers) == 0 {
 		got := q.got
-		o.Handler = func(_ context.Context, _ string, drops []Drop) []Verdict { return accept(got, drops) }
+		one := func(b *Batch) { accept(got, b) }
+		workers = append(workers, one, one, one, one)
 	}
 	o.Log = slog.New(slog.NewTextHandler(q.log, nil))
 	q.Spool = NewSpool(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- q.Run(ctx) }()
+	var working sync.WaitGroup
+	for _, take := range workers {
+		working.Go(func() { q.work(ctx, take) })
+	}
 	q.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
+		working.Wait()
 		q.Close()
 	})
 	t.Cleanup(q.stop)
 	return q
 }
 
-func accept(got chan<- Drop, drops []Drop) []Verdict {
-	for _, d := range drops {
-		got <- d
+func (q *queue) work(ctx context.Context, take func(*Batch)) {
+	for {
+		b, err := q.Next(ctx)
+		if err != nil {
+			return
+		}
+		take(b)
+		b.Done()
 	}
-	return make([]Verdict, len(drops))
+}
+
+func accept(got chan<- *Item, b *Batch) {
+	for _, it := range b.Items {
+		got <- it
+		b.Accept(it)
+	}
 }
 
 // drop renames a request into place.
@@ -118,7 +136,7 @@ func drop(t testing.TB, dir, folder, name, body string) {
 	}
 }
 
-func (q *queue) next() Drop {
+func (q *queue) next() *Item {
 	q.t.Helper()
 	select {
 	case d := <-q.got:
@@ -129,12 +147,12 @@ func (q *queue) next() Drop {
 	}
 }
 
-// none fails if anything was handed over until a request dropped now has come.
+// none fails if anything was handed out until a request dropped now has come.
 func (q *queue) none(folder string) {
 	q.t.Helper()
 	drop(q.t, q.dir, folder, "zz-last.json", hello)
 	if d := q.next(); d.ID != "zz-last" {
-		q.t.Errorf("%s was handed over", d.Name)
+		q.t.Errorf("%s was handed out", d.Name)
 	}
 }
 

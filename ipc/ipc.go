@@ -2,8 +2,8 @@
 //
 // A request is one small JSON file. The container's end ([Client]) writes it
 // under a dotted name and renames it into messages/; the host's end ([Spool])
-// reads it once, decodes it strictly ([Decode]), hands it over, and answers
-// with a [Result] in results/ under the same name.
+// reads it once, decodes it strictly ([Decode]), hands it out in a [Batch], and
+// answers with a [Result] in results/ under the same name.
 //
 //	ipc/<folder>/messages/<id>.json   requests, written by the container
 //	ipc/<folder>/files/<id>/<name>    bytes that the container staged for a request
@@ -16,17 +16,21 @@
 //
 // The layout and the field names are NanoClaw v1's where v1 has them.
 //
-// A request lives as a dotted file, as <id>.json, as a durable record of
-// whoever handles it, and is unlinked only then. A rename is no claim: the
+// A request lives as a dotted file, as <id>.json, then as a durable record of
+// whoever accepts it, and is unlinked only then. A rename is no claim: the
 // container may still hold the file open, so what the spool read once into
 // memory is what counts.
 //
 // The package does not decide who may send what, it does not open the files
-// that a request names, and it keeps no record of its own: all that is the
-// [Handler]'s part.
+// that a request names, and it keeps no record of its own: whoever takes a
+// [Batch] does.
 package ipc
 
-import "time"
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+)
 
 // Directory names below ipc/<folder>, and the errors folder beside the folders.
 const (
@@ -141,8 +145,10 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Refusal returns its three parts, as the refusals of the other packages do.
-func (r *Refusal) Refusal() (code, message, hint string) { return r.Code, r.Message, r.Hint }
+// Unwrap is the refusal without its parts.
+func (r *Refusal) Unwrap() error {
+	return &refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
+}
 
 // Context is what the host tells the container's tools about their group, in
 // context/context.json. It holds no host path.

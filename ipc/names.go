@@ -3,10 +3,7 @@ package ipc
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"path/filepath"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -38,33 +35,6 @@ func unsafeRune(r rune) bool {
 // name is still being written.
 func isRequest(name string) bool {
 	return strings.HasSuffix(name, suffix) && name[0] != '.'
-}
-
-// SafeName is a name under which bytes may be staged: one path component
-// without control or bidi characters, not dotted, at most 200 bytes, its
-// extension kept.
-func SafeName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return '_'
-		}
-		return r
-	}, name)
-	name = strings.TrimLeft(strings.TrimSpace(name), ".")
-	ext := filepath.Ext(name)
-	if len(ext) > 32 {
-		ext = ""
-	}
-	stem := strings.TrimSuffix(name, ext)
-	for len(stem)+len(ext) > maxID {
-		_, size := utf8.DecodeLastRuneInString(stem)
-		stem = stem[:len(stem)-size]
-	}
-	if stem == "" {
-		stem = "file"
-	}
-	return stem + ext
 }
 
 // quarantineStem names an entry of the errors folder. A name that had to be

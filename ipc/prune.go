@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -154,7 +156,7 @@ func removeLevel(dir *os.Root, name string, depth int, left *int) error {
 	if depth == 0 {
 		return errLargeTree
 	}
-	sub, openErr := openReal(dir, name)
+	sub, openErr := safefs.OpenDir(dir, name)
 	if openErr != nil {
 		return err
 	}

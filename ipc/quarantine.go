@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -25,7 +27,7 @@ type Quarantined struct {
 	Code     string    `json:"code"`
 	Message  string    `json:"message"`
 	Hint     string    `json:"hint,omitempty"`
-	Attempts int       `json:"attempts"` // how often it was handed over, refused or put off
+	Attempts int       `json:"attempts"` // how often it was handed out, refused or deferred
 	First    time.Time `json:"first"`
 	Last     time.Time `json:"last"`
 	Written  time.Time `json:"written"` // the request's own time
@@ -46,7 +48,7 @@ func (q *quarantine) open() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := openReal(root, ErrorsDir)
+	dir, err := safefs.OpenDir(root, ErrorsDir)
 	if err != nil {
 		return nil, fmt.Errorf("open errors folder: %w", err)
 	}

@@ -58,20 +58,6 @@ func (s *Spool) WriteContext(folder string, c Context) error {
 	return nil
 }
 
-// Exists says whether a request is still in the queue: a client withdraws it
-// by unlinking. name is that of its [Drop].
-func (s *Spool) Exists(folder, name string) bool {
-	g, ok := s.groups[folder]
-	if !ok {
-		return false
-	}
-	p, file := placeOf(name)
-	return g.dirs.in(p, func(dir *os.Root) error {
-		_, err := dir.Lstat(file)
-		return err
-	}) == nil
-}
-
 func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -130,7 +116,7 @@ const temporaryPrefix = ".tmp-"
 
 func temporary() string { return temporaryPrefix + strconv.FormatUint(rand.Uint64(), 36) }
 
-// placeOf splits the name of a Drop.
+// placeOf splits the name of an Item.
 func placeOf(name string) (place, string) {
 	if file, ok := strings.CutPrefix(name, FilesDir+"/"); ok {
 		return inFiles, file

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // The snapshots that agents of NanoClaw v1 read, beside the queue's leaves.
@@ -53,7 +55,7 @@ func (s *Spool) writeSnapshot(folder, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	dir, err := openReal(queue, folder)
+	dir, err := safefs.OpenDir(queue, folder)
 	if err != nil {
 		return err
 	}

@@ -11,36 +11,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Drop is one request as it was read: nothing that the container does
-// afterwards changes it.
-type Drop struct {
-	Folder  string // the group it comes from, known by its directory alone
-	Name    string // of the file below messages/, or "files/…" for one that a fork wrote there
-	ID      string // the file's name without ".json"; a valid id, trusted for no more
-	Body    []byte
-	ModTime time.Time
-	Request Request
-}
-
-// Verdict is the handler's word on one Drop. The zero value accepts it: it is
-// kept durably elsewhere and will be unlinked.
-type Verdict struct {
-	Refusal *Refusal // not accepted: to the errors folder, with a refused result
-	Later   bool     // not now: it stays, its result says queued, and it comes again
-	Code    string   // of the queued result; optional
-	Note    string   // its message; optional
-}
-
-// Handler takes requests of one group, sorted by name, and returns a verdict
-// for each. It is never called twice at once for a group. A request whose
-// verdict is missing comes again.
-type Handler func(ctx context.Context, folder string, drops []Drop) []Verdict
-
-// SpoolOptions are what a Spool is made of; Dir, Folders and Handler are needed.
+// SpoolOptions are what a Spool is made of; Dir and Folders are needed.
 type SpoolOptions struct {
 	Dir     string   // the queue directory, which holds the groups' folders
 	Folders []string // of the groups that are served; each a ValidID
-	Handler Handler
 
 	// Restore makes those of a group's directories that have vanished, and
 	// the errors folder, in the modes and with the owners that the host wants.
@@ -50,10 +24,9 @@ type SpoolOptions struct {
 
 	Log         *slog.Logger                       // nil: none
 	Trace       func(folder, request, step string) // "read", "unlinked", "result"; nil: none
-	Rescan      time.Duration                      // between two looks by itself; 0: 5 s
-	Poll        bool                               // do not rely on events at all, as for NFS: look every second
-	Workers     int                                // groups that are handled at once; 0: 4
-	Batch       int                                // requests in one call of the Handler; 0: 64
+	Rescan      time.Duration                      // how often every group is checked without an event; 0: 5 s
+	Poll        bool                               // use no events, as on NFS: check every second
+	Batch       int                                // most requests in one batch; 0: 64
 	KeepResults time.Duration                      // after their last change; 0: 7 days. At most 1000 of a group stay
 	KeepErrors  time.Duration                      // entries of the errors folder; 0: for ever. At most 1000 and 64 MiB of a group stay
 
@@ -62,14 +35,15 @@ type SpoolOptions struct {
 }
 
 // Spool is the host's end of the queue. It reads each request once, hands it
-// over, and unlinks it after it was accepted. Requests of one group come in
-// the order of their names, groups take turns.
+// out ([Spool.Next]), and unlinks it after it was accepted. Requests of one
+// group come in the order of their names, groups take turns.
 //
-// A request may be handed over again after a crash, as unlinking comes last;
-// the Handler knows it by its content.
+// A request may be handed out again after a crash, as unlinking comes last;
+// whoever accepts it must know it by its content.
 type Spool struct {
 	opts     SpoolOptions
 	log      *slog.Logger
+	noise    *noise
 	base     *base
 	groups   map[string]*group
 	errors   *quarantine
@@ -78,6 +52,11 @@ type Spool struct {
 	removals chan []removal
 	watcher  atomic.Pointer[fsnotify.Watcher]
 	blind    atomic.Bool // some directory could not be watched
+
+	mu      sync.Mutex     // guards ended
+	ended   bool           // no further batch is handed out
+	stopped chan struct{}  // closed then
+	batches sync.WaitGroup // those that are not Done
 }
 
 // NewSpool returns a spool that is not running. Results and contexts
@@ -85,9 +64,6 @@ type Spool struct {
 func NewSpool(o SpoolOptions) *Spool {
 	if o.Rescan <= 0 {
 		o.Rescan = 5 * time.Second
-	}
-	if o.Workers <= 0 {
-		o.Workers = 4
 	}
 	if o.Batch <= 0 {
 		o.Batch = 64
@@ -111,10 +87,14 @@ func NewSpool(o SpoolOptions) *Spool {
 		groups: make(map[string]*group, len(o.Folders)),
 		ready:  make(chan *group, len(o.Folders)),
 		prunes: make(chan *group, 16),
+
+		removals: make(chan []removal, 256),
+		stopped:  make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.noise = newNoise(s.log)
 	s.errors = &quarantine{base: s.base, restore: o.Restore}
 	for i, folder := range o.Folders {
 		s.groups[folder] = &group{folder: folder, index: i, dirs: dirs{base: s.base, folder: folder, restore: o.Restore}, size: o.Batch}
@@ -122,30 +102,48 @@ func NewSpool(o SpoolOptions) *Spool {
 	return s
 }
 
-// Run serves the queue until ctx is done, which is no error. When it returns,
-// its goroutines have ended and everything accepted is unlinked. It is called
-// once.
+// Run serves the queue until ctx is done, which is no error, and every batch
+// that was handed out is Done. When it returns, its goroutines have ended and
+// everything accepted is unlinked. It is called once.
 func (s *Spool) Run(ctx context.Context) error {
 	if _, err := s.base.open(); err != nil {
+		s.end()
 		return err
 	}
-	s.removals = make(chan []removal, 256)
 	watching := s.watch(ctx) // before the first listing, so that nothing falls between
 	for _, g := range s.groups {
 		s.look(g, true)
 	}
-	var working, unlinking sync.WaitGroup
+	var pruning, unlinking sync.WaitGroup
 	unlinking.Go(s.unlink)
-	for range s.opts.Workers {
-		working.Go(func() { s.work(ctx) })
-	}
-	working.Go(func() { s.prune(ctx) })
+	pruning.Go(func() { s.prune(ctx) })
 	s.rescan(ctx)
-	working.Wait()
+	s.end()
+	pruning.Wait()
 	close(s.removals)
 	unlinking.Wait()
 	watching.Wait()
+	s.noise.report(0)
 	return nil
+}
+
+// begin counts a batch, unless Run has ended.
+func (s *Spool) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.batches.Add(1)
+	}
+	return !s.ended
+}
+
+// end lets no further batch begin and waits for those that have.
+func (s *Spool) end() {
+	s.mu.Lock()
+	s.ended = true
+	close(s.stopped)
+	s.mu.Unlock()
+	s.batches.Wait()
 }
 
 // Close lets go of the directories. Nothing may be called afterwards.
@@ -156,7 +154,7 @@ func (s *Spool) Close() error {
 	return s.base.close()
 }
 
-// Wake has a group's waiting requests handed over again, because there is
+// Wake has a group's deferred requests handed out again, because there is
 // room now.
 func (s *Spool) Wake(folder string) {
 	if g, ok := s.groups[folder]; ok {
@@ -164,9 +162,9 @@ func (s *Spool) Wake(folder string) {
 	}
 }
 
-// rescan looks at every group from time to time, because an event is a hint
-// and may be lost. A look is one question per directory; only one that changed is
-// listed.
+// rescan checks every group from time to time, because an event may be lost. A
+// check reads the change time of each directory; only a directory that changed
+// is listed.
 func (s *Spool) rescan(ctx context.Context) {
 	for round := 0; ; round++ {
 		pause := s.opts.Rescan
@@ -185,15 +183,17 @@ func (s *Spool) rescan(ctx context.Context) {
 // sees says whether every change should make an event.
 func (s *Spool) sees() bool { return s.watcher.Load() != nil && !s.blind.Load() }
 
-// lookRound looks at every group; at one that is watched and has been quiet
-// for a while only every fourth time, so that thousands of them cost next to
-// nothing.
+// lookRound checks every group. A group that is watched and has been quiet for
+// a while is checked every fourth time only, so that thousands of quiet groups
+// cost next to nothing.
 func (s *Spool) lookRound(round int) {
+	s.noise.report(time.Minute)
 	sees := s.sees()
 	for _, g := range s.groups {
 		if sees && (round+g.index)%4 != 0 && g.quiet() {
 			continue
 		}
+		s.again(g)
 		if g.changed(s.opts.Dir) {
 			s.look(g, false)
 		}

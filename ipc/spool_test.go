@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRequestIsHandedOverOnceAndUnlinked(t *testing.T) {
+func TestRequestIsHandedOutOnceAndUnlinked(t *testing.T) {
 	dir := prepare(t, "fam")
 	var mu sync.Mutex
 	var steps []string
@@ -38,7 +38,7 @@ func TestRequestIsHandedOverOnceAndUnlinked(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	if len(q.got) > 0 {
-		t.Errorf("handed over again")
+		t.Errorf("handed out again")
 	}
 	if diff := cmp.Diff([]string{"fam a read", "fam a unlinked"}, steps); diff != "" {
 		t.Error(diff)
@@ -190,7 +190,7 @@ func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop(t, dir, "victim", "secret.json", hello)
-	for !strings.Contains(q.log.String(), "not a real directory") {
+	for !strings.Contains(q.log.String(), "messages is no directory") {
 		q.look(q.groups["evil"], true)
 		if len(q.got) > 0 {
 			t.Fatal("another group's request was read")
@@ -208,7 +208,7 @@ func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
 	}
 }
 
-func TestRequestThatCannotBeUnlinkedIsNotHandedOverAgain(t *testing.T) {
+func TestRequestThatCannotBeUnlinkedIsNotHandedOutAgain(t *testing.T) {
 	dir := prepare(t, "fam")
 	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour})
 	g := q.groups["fam"]
@@ -223,11 +223,11 @@ func TestRequestThatCannotBeUnlinkedIsNotHandedOverAgain(t *testing.T) {
 func TestNewRequestUnderAHandledNameIsKept(t *testing.T) {
 	dir := prepare(t, "fam")
 	replaced := sync.OnceFunc(func() { drop(t, dir, "fam", "a.json", `{"type":"message","text":"second"}`) })
-	got := make(chan Drop, 300)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
+	got := make(chan *Item, 300)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour}, func(b *Batch) {
 		replaced()
-		return accept(got, drops)
-	}})
+		accept(got, b)
+	})
 	q.got = got
 	drop(t, dir, "fam", "a.json", hello)
 	q.next()
@@ -253,30 +253,75 @@ func TestHundredThousandNames(t *testing.T) {
 	}
 	q.stop()
 	if left := waitingIn(t, dir, "fam"); len(left) > 0 || len(q.got) > 0 {
-		t.Errorf("%d left, %d handed over again", len(left), len(q.got))
+		t.Errorf("%d left, %d handed out again", len(left), len(q.got))
 	}
 }
 
-func TestWithdrawnRequestNoLongerExists(t *testing.T) {
+func TestWithdrawnRequestNoLongerStands(t *testing.T) {
 	dir := prepare(t, "fam")
-	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
-	defer s.Close()
 	c := NewClient(filepath.Join(dir, "fam"))
 	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Exists("fam", id+".json") {
-		t.Error("does not exist before")
-	}
-	for _, want := range []bool{true, false} {
-		if got, err := c.Withdraw(id); got != want || err != nil {
-			t.Errorf("Withdraw: %v, %v, want %v", got, err, want)
+	done := make(chan struct{})
+	serve(t, dir, SpoolOptions{Folders: []string{"fam"}}, func(b *Batch) {
+		defer close(done)
+		it := b.Items[0]
+		if b.Withdrawn(it) {
+			t.Error("withdrawn before it was")
 		}
-	}
-	if s.Exists("fam", id+".json") || s.Exists("other", id+".json") {
-		t.Error("exists after it was withdrawn")
-	}
+		for _, want := range []bool{true, false} {
+			if got, err := c.Withdraw(id); got != want || err != nil {
+				t.Errorf("Withdraw: %v, %v, want %v", got, err, want)
+			}
+		}
+		if !b.Withdrawn(it) {
+			t.Error("stands after it was withdrawn")
+		}
+		b.Accept(it)
+	})
+	<-done
+}
+
+func TestNoBatchIsHandedOutAfterTheEnd(t *testing.T) {
+	dir := prepare(t, "fam")
+	drop(t, dir, "fam", "a.json", hello)
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}, Poll: true})
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- s.Run(ctx) }()
+		b, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := s.Next(t.Context())
+			waiting <- err
+		}()
+		cancel()
+		if err := <-waiting; !errors.Is(err, ErrStopped) {
+			t.Errorf("who waited is answered %v", err)
+		}
+		synctest.Wait()
+		if len(ran) > 0 {
+			t.Error("Run did not wait for a batch")
+		}
+		b.Accept(b.Items[0])
+		b.Done()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+		if left := waitingIn(t, dir, "fam"); len(left) > 0 {
+			t.Errorf("accepted, and not unlinked: %v", left)
+		}
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrStopped) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
 }
 
 func TestQuietGroupIsStillLookedAt(t *testing.T) {
@@ -299,20 +344,21 @@ func TestQuietGroupIsStillLookedAt(t *testing.T) {
 	}
 }
 
-func TestHandlersRefusalIsKeptWithItsHistory(t *testing.T) {
+func TestRefusalIsKeptWithItsHistory(t *testing.T) {
 	dir := prepare(t, "fam")
-	got := make(chan Drop, 10)
+	got := make(chan *Item, 10)
 	full := true
-	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}}, func(b *Batch) {
 		if full {
 			full = false
-			return nil // a verdict that is missing means later
+			return // what is not decided comes again
 		}
-		if drops[0].ID == "a" {
-			return []Verdict{{Refusal: &Refusal{Code: "chat_not_allowed", Message: "not yours", Hint: "use your own"}}}
+		if b.Items[0].ID == "a" {
+			b.Refuse(b.Items[0], &Refusal{Code: "chat_not_allowed", Message: "not yours", Hint: "use your own"})
+			return
 		}
-		return accept(got, drops)
-	}})
+		accept(got, b)
+	})
 	q.got = got
 	drop(t, dir, "fam", "a.json", hello)
 	q.result("fam", "a", Queued)

@@ -1,7 +1,6 @@
 package ipc
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,15 +17,15 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 	}
 	drop(t, dir, "quiet", "a.json", hello)
 	var busy, before atomic.Int64
-	got := make(chan Drop, 3000)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"busy", "quiet"}, Workers: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
-		if folder == "quiet" {
+	got := make(chan *Item, 3000)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"busy", "quiet"}}, func(b *Batch) {
+		if b.Folder == "quiet" {
 			before.Store(busy.Load())
 		} else {
 			busy.Add(1)
 		}
-		return accept(got, drops)
-	}})
+		accept(got, b)
+	})
 	q.got = got
 	for range 2001 {
 		q.next()
@@ -39,17 +38,18 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 	}
 }
 
-func TestGroupIsNeverHandledTwiceAtOnce(t *testing.T) {
+func TestABatchOfAGroupIsNeverHandedOutTwiceAtOnce(t *testing.T) {
 	dir := prepare(t, "fam")
 	var inside atomic.Int64
-	got := make(chan Drop, 300)
-	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Batch: 1, Handler: func(_ context.Context, folder string, drops []Drop) []Verdict {
+	got := make(chan *Item, 300)
+	one := func(b *Batch) {
 		if inside.Add(1) != 1 {
 			t.Error("two at once")
 		}
 		defer inside.Add(-1)
-		return accept(got, drops)
-	}})
+		accept(got, b)
+	}
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Batch: 1}, one, one, one, one)
 	q.got = got
 	for i := range 200 {
 		drop(t, dir, "fam", name(i), hello)
@@ -59,7 +59,7 @@ func TestGroupIsNeverHandledTwiceAtOnce(t *testing.T) {
 	}
 }
 
-func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
+func TestDeferredRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
 	dir := prepare(t, "fam")
 	for i := range 10 {
 		drop(t, dir, "fam", name(i), hello)
@@ -67,16 +67,16 @@ func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, room atomic.Int64
 		room.Store(3)
-		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true, Rescan: time.Hour, Handler: func(_ context.Context, _ string, drops []Drop) []Verdict {
+		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true, Rescan: time.Hour}, func(b *Batch) {
 			calls.Add(1)
-			verdicts := make([]Verdict, len(drops))
-			for i := range drops {
+			for _, it := range b.Items {
 				if room.Add(-1) < 0 {
-					verdicts[i] = Verdict{Later: true, Code: "quota", Note: "64 are waiting"}
+					b.Defer(it, "quota", "64 are waiting")
+				} else {
+					b.Accept(it)
 				}
 			}
-			return verdicts
-		}})
+		})
 		defer q.stop()
 		synctest.Wait()
 		c := NewClient(filepath.Join(dir, "fam"))
@@ -104,7 +104,7 @@ func TestPutOffRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
 }
 
 func TestAFloodOfNonsenseDoesNotFillTheLog(t *testing.T) {
-	const flood = 3 * maxTold
+	const flood = 3 * maxLines
 	dir := prepare(t, "fam", "work")
 	for i := range flood {
 		drop(t, dir, "fam", fmt.Sprintf("%04d.json", i), "{")
@@ -114,7 +114,7 @@ func TestAFloodOfNonsenseDoesNotFillTheLog(t *testing.T) {
 	drop(t, dir, "work", "bad.json", "{")
 	q.none("work")
 	log := q.log.String()
-	if n := strings.Count(log, "group=fam"); n != maxTold {
+	if n := strings.Count(log, "group=fam"); n != maxLines {
 		t.Errorf("the log has %d lines of %d refusals", n, flood)
 	}
 	if !strings.Contains(log, "group=work") {

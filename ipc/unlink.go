@@ -3,22 +3,23 @@ package ipc
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 )
 
-// removal is a request that is settled and only has to go.
+// removal is a request that was accepted or refused and is to be unlinked.
 type removal struct {
 	group *group
 	name  string
 	info  fs.FileInfo
 }
 
-// unlink takes settled requests out of the queue until removals is closed. It
-// is apart from the work, because unlinking a synced file costs several times
-// what reading it does. What cannot be unlinked stays marked as handled, so
-// that it does not come again while the host runs, and is tried once a minute.
+// unlink unlinks requests until removals is closed. It has a goroutine of its
+// own, because unlinking a synced file costs several times what reading it
+// does. A request that cannot be unlinked stays marked as handled, so that it
+// is not handed out again while the host runs, and is tried once a minute.
 func (s *Spool) unlink() {
 	var stuck []removal
 	retry := time.NewTicker(time.Minute)
@@ -49,7 +50,7 @@ func (s *Spool) unlinkAll(batch []removal) (stuck []removal) {
 		})
 		id := strings.TrimSuffix(file, suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.log.Error("settled request cannot be unlinked", "group", g.folder, "request", printable(id), "error", err)
+			s.noise.say(slog.LevelError, "request that is done cannot be unlinked", g.folder, "request", printable(id), "error", err)
 			stuck = append(stuck, r)
 			continue
 		}

@@ -3,12 +3,15 @@ package ipc
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // watchRetry is how long the host polls before it asks again for a watcher. A
@@ -73,7 +76,7 @@ func (s *Spool) follow(ctx context.Context, w *fsnotify.Watcher) {
 				return
 			}
 			// An overflow lost events, and whatever else it is may have.
-			s.log.Warn("queue watcher lost events, looking at every group", "error", err)
+			s.noise.say(slog.LevelWarn, "queue watcher lost events, looking at every group", "", "error", err)
 			s.lookAtAll()
 		}
 	}
@@ -114,7 +117,7 @@ func (s *Spool) lookAtAll() {
 // watchDir watches a directory that is about to be listed, unless it is
 // watched already. The group's own directory is watched with it: a watch on a
 // directory that is renamed away dies without a word.
-func (s *Spool) watchDir(g *group, p place, id identity) {
+func (s *Spool) watchDir(g *group, p place, id safefs.Identity) {
 	w := s.watcher.Load()
 	m := &g.watched[p]
 	if w == nil || m.watcher == w && m.id == id {

@@ -3,8 +3,12 @@ package media
 import (
 	"bytes"
 	"fmt"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/gabriel-vasile/mimetype"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Classify says what a file is. name is what it is to be called in the chat,
@@ -22,7 +26,7 @@ import (
 func Classify(name, claimed string, head []byte, size int64, as Style) (Info, error) {
 	info := Info{Name: SafeName(name), Size: size}
 	if size <= 0 {
-		return Info{}, &Error{
+		return Info{}, &refusal.Error{
 			Code:    "file_empty",
 			Message: info.Name + " is empty (0 bytes); chats take no empty files",
 			Hint:    "write the content first, then send the file",
@@ -37,7 +41,12 @@ func Classify(name, claimed string, head []byte, size int64, as Style) (Info, er
 		info.Kind = Document
 	}
 	info.Note = surprise(info, canonical(claimed), ext, known)
-	return styled(info, head, as)
+	info, err := styled(info, head, as)
+	if was := norm.NFC.String(name); was != "" && was != info.Name && err == nil {
+		renamed := fmt.Sprintf("its name is %q now, since not every chat takes %q", info.Name, shorten(was, maxName))
+		info.Note = strings.TrimPrefix(info.Note+"; "+renamed, "; ")
+	}
+	return info, err
 }
 
 // content is what the first bytes say.

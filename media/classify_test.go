@@ -1,9 +1,10 @@
 package media_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -197,7 +198,7 @@ func TestStyles(t *testing.T) {
 		{as: media.AsDocument, name: "a.mp4", holds: "mp4", kind: media.Document},
 		{as: media.AsVoice, name: "a.ogg", holds: "opus", kind: media.Voice},
 		{as: media.AsVoice, name: "a.ogg", holds: "vorbis", kind: media.Audio, note: "Ogg Opus"},
-		{as: media.AsVoice, name: "a.mp3", holds: "mp3", kind: media.Audio, note: "Ogg Opus"},
+		{as: media.AsVoice, name: "a.mp3", holds: "mp3", kind: media.Audio, note: "-c:a libopus -ar 16000 -ac 1"},
 		{as: media.AsVoice, name: "a.mp4", holds: "mp4", code: "style_impossible"},
 		{as: media.AsVoice, name: "a.pdf", holds: "pdf", code: "style_impossible"},
 		{as: media.AsVoice, name: "a.html", holds: "opus", code: "style_impossible"},
@@ -254,13 +255,11 @@ func TestACutOffHeadIsStillRecognised(t *testing.T) {
 // wantRefusal checks that err speaks to the agent under that code.
 func wantRefusal(t *testing.T, err error, code string) (message, hint string) {
 	t.Helper()
-	var r interface {
-		Refusal() (code, message, hint string)
-	}
-	if !errors.As(err, &r) {
+	r := refusal.Of(err)
+	if r == nil {
 		t.Fatalf("%v is no refusal", err)
 	}
-	got, message, hint := r.Refusal()
+	got, message, hint := r.Code, r.Message, r.Hint
 	if got != code || message == "" || hint == "" || message != media.Printable(message) {
 		t.Errorf("refusal %q %q %q, want code %q with words that can be shown", got, message, hint, code)
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // MiB is the unit of the limits: 2^20 bytes. Where a platform says "16 MB" and
@@ -115,9 +117,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s is %s; %s takes %s up to %s", e.Name, size, e.Channel, plural(e.Kind), limit)
 }
 
-// Refusal returns the three parts of the refusal for the protocol's reply.
-func (e *LimitError) Refusal() (code, message, hint string) {
-	code = "file_too_large"
+// Unwrap is the refusal that the error amounts to.
+func (e *LimitError) Unwrap() error {
+	code, hint := "file_too_large", ""
 	if e.Limit == 0 {
 		code = "kind_not_taken"
 	}
@@ -133,7 +135,7 @@ func (e *LimitError) Refusal() (code, message, hint string) {
 	default:
 		hint = "make it smaller (compress it, lower its quality), or split it and send the parts"
 	}
-	return code, e.Error(), hint
+	return &refusal.Error{Code: code, Message: e.Error(), Hint: hint}
 }
 
 func plural(k Kind) string {

@@ -23,19 +23,19 @@ const (
 )
 
 // SafeName makes of any name one that every platform takes as a file's name
-// and that reads as what it is: the last component of a path, valid UTF-8 in
-// NFC, no control, invisible or bidirectional characters, none of <>:"/\|?*,
-// no leading dot, no trailing dot or space, not a device of Windows, at most
+// and that reads as what it is: of a path the last component, in any other name
+// an underscore for each slash; valid UTF-8 in NFC, no control, invisible or bidirectional characters, no hidden text, none of <>:"/\|?*,
+// no leading dot (".env" is "_.env"), no trailing dot or space, not a device of Windows, at most
 // 200 bytes with the extension kept. It is never empty ("file") and a safe
 // name comes back unchanged.
 //
 // It does not make names unique, and letters that look alike stay.
 func SafeName(name string) string {
-	name = strings.TrimRight(name, `/\`)
-	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
-		name = name[i+1:]
+	if isPath(name) {
+		name = strings.TrimRight(name, `/\`)
+		name = name[strings.LastIndexAny(name, `/\`)+1:]
 	}
-	name = norm.NFC.String(fewMarks(strings.Map(safeRune, name)))
+	name = norm.NFC.String(fewMarks(WithoutHidden(strings.Map(safeRune, name))))
 	// Composing can bring a character back that may not stand in a name.
 	name = strings.Join(strings.Fields(strings.Map(safeRune, name)), " ")
 	name = shorten(trim(name), maxName-1) // one byte for the underscore below
@@ -46,6 +46,18 @@ func SafeName(name string) string {
 		return noName
 	}
 	return name
+}
+
+// isPath says whether a name is meant as a path. A slash alone does not make it
+// one: people write "Q4/2026.pdf".
+func isPath(name string) bool {
+	for _, start := range []string{"/", `\`, "./", `.\`, "../", `..\`, "~/"} {
+		if strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	drive := len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')
+	return drive || strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`)
 }
 
 // safeRune maps a character to what may stand in a name, or to -1.
@@ -89,6 +101,9 @@ func trim(name string) string {
 		if _, ok := byExt(strings.ToLower(bare)); ok {
 			return noName + "." + bare
 		}
+	}
+	if bare != "" && strings.Contains(name[:len(name)-len(bare)], ".") {
+		return "_." + bare
 	}
 	return bare
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // styled applies the form that was asked for.
@@ -20,10 +22,10 @@ func styled(info Info, head []byte, as Style) (Info, error) {
 			info.Kind = Voice
 			return info, nil
 		case info.Kind == Audio:
-			info.Note = "a voice note has to be Ogg Opus and this is " + info.MIME + "; it goes as audio"
+			info.Note = "a voice note has to be Ogg Opus and this is " + info.MIME + "; it goes as audio. ffmpeg -i IN -c:a libopus -ar 16000 -ac 1 OUT.ogg makes one"
 			return info, nil
 		}
-		return Info{}, impossible(info, "a voice note", "send Ogg Opus audio (ffmpeg -i IN -c:a libopus OUT.ogg), or leave out `as`")
+		return Info{}, impossible(info, "a voice note", "send Ogg Opus audio at 16 kHz in mono (ffmpeg -i IN -c:a libopus -ar 16000 -ac 1 OUT.ogg), or leave out `as`")
 	case AsGIF:
 		switch {
 		case info.MIME == "video/mp4" && info.Kind == Video:
@@ -48,7 +50,7 @@ func styled(info Info, head []byte, as Style) (Info, error) {
 		}
 		return Info{}, impossible(info, "a sticker", "send a WebP picture, or leave out `as`")
 	}
-	return Info{}, &Error{
+	return Info{}, &refusal.Error{
 		Code:    "style_unknown",
 		Message: fmt.Sprintf("%q is no form in which a file can go", Printable(string(as))),
 		Hint:    "use one of " + styleList() + ", or leave out `as`",
@@ -56,7 +58,7 @@ func styled(info Info, head []byte, as Style) (Info, error) {
 }
 
 func impossible(info Info, form, hint string) error {
-	return &Error{
+	return &refusal.Error{
 		Code:    "style_impossible",
 		Message: fmt.Sprintf("%s is %s and cannot go as %s", info.Name, info.MIME, form),
 		Hint:    hint,

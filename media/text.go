@@ -1,6 +1,7 @@
 package media
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,4 +40,29 @@ func blank(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// Cut is s if it has at most n characters, and else its beginning, of n
+// characters with the … at its end.
+func Cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return cutLast(s[:i])
+		}
+		n--
+	}
+	return s
+}
+
+func cutLast(s string) string {
+	_, size := utf8.DecodeLastRuneInString(s)
+	return s[:len(s)-size] + "…"
+}
+
+// Count is a number with its noun: "1 turn", "3 turns".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

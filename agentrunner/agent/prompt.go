@@ -8,7 +8,7 @@ import "strings"
 //	<message sender="Ada" time="…">text</message>
 //	</messages>
 //
-// without the markup and without what it quotes. A prompt of another form is
+// without the markup, without what it quotes and without its files. A prompt of another form is
 // its own last message.
 func LastMessage(prompt string) string {
 	const opening, closing = "<message ", "</message>"
@@ -21,9 +21,21 @@ func LastMessage(prompt string) string {
 		return strings.TrimSpace(prompt)
 	}
 	text, _, _ = strings.Cut(text, closing)
-	text = withoutQuote(text)
+	text = withoutFiles(withoutQuote(text))
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&")
 	return strings.TrimSpace(unescape.Replace(text))
+}
+
+// withoutFiles leaves out the lines that name files. Members' own words are
+// escaped, so that none of theirs begins like that.
+func withoutFiles(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "<attachment ") {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, "")
 }
 
 func withoutQuote(text string) string {

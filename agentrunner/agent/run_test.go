@@ -211,6 +211,7 @@ func TestLastMessageIsFoundInEveryFormOfPrompt(t *testing.T) {
 		`<messages><message sender="A" reply_to="1"><quoted_message from="B">old</quoted_message>new</message></messages>`:                                       "new",
 		`<messages><message sender="A" sender_id="0a1b2c3d" reply_to="1"><quoted_message from="B" unverified="yes">old</quoted_message>new</message></messages>`: "new",
 		`<messages><message sender="A">line 1` + "\n" + `line 2</message></messages>`:                                                                            "line 1\nline 2",
+		"<messages>\n<message sender=\"A\">send inbox/a.pdf\n<attachment path=\"/workspace/group/inbox/a.pdf\" name=\"a.pdf\" />\n</message>\n</messages>":       "send inbox/a.pdf",
 		`<message sender="A`: `<message sender="A`,
 		"":                   "",
 	} {

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -37,9 +36,10 @@ const (
 )
 
 // Main runs one command and returns its exit status. It reads the environment
-// and takes over SIGINT and SIGTERM while it runs.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &call{args: args, stdin: stdin, stdout: stdout, stderr: stderr}
+// and takes over SIGINT and SIGTERM while it runs. version is the program's, as
+// [Version] returns it.
+func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &call{version: version, args: args, stdin: stdin, stdout: stdout, stderr: stderr}
 	if len(args) == 0 {
 		fmt.Fprint(stderr, help)
 		return exitUsage
@@ -59,7 +59,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case "health":
 		return c.health(args)
 	case "version", "--version", "-v":
-		fmt.Fprintln(stdout, version())
+		fmt.Fprintln(stdout, version)
 		return exitOK
 	case "help", "--help", "-h":
 		fmt.Fprint(stdout, help)
@@ -70,6 +70,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // call is one run of one command.
 type call struct {
+	version        string
 	args           []string // all of them, the command first
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -214,21 +215,4 @@ func (c *call) json(v any) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(v) // a closed stdout has nobody to tell
-}
-
-// version is the module's, or the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "devel"
 }

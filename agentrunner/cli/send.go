@@ -136,7 +136,7 @@ func (c *call) health(args []string) int {
 		return c.fail(err)
 	}
 	s := sender.New(config)
-	info := s.Info(version())
+	info := s.Info(c.version)
 	if *asJSON {
 		c.json(info)
 	} else {

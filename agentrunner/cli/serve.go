@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/directive"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
-	"github.com/longshore-bridge/longshore/agentrunner/agent/outbox"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
@@ -27,7 +27,7 @@ func (c *call) mcp(args []string) int {
 	}
 	ctx, stop := interrupted(false)
 	defer stop()
-	server := tools.Server(sender.New(config), version())
+	server := tools.Server(sender.New(config), c.version)
 	if err := tools.ServeStdio(ctx, server, c.stdin, c.stdout, c.logger()); err != nil {
 		return c.fail(fmt.Errorf("serve the tools: %w", err))
 	}
@@ -49,7 +49,7 @@ func (c *call) run(args []string) int {
 		return c.fail(err)
 	}
 	// What the answer names comes after what the turn dropped.
-	assistant = outbox.Agent{Next: assistant, Log: c.logger()}
+	assistant = dropdir.Agent{Next: assistant, Log: c.logger()}
 	assistant = directive.Agent{Next: assistant, Log: c.logger()}
 	ctx, stop := interrupted(false)
 	defer stop()

@@ -18,7 +18,7 @@ func TestWrongFlagsAreNamedAsTheHelpNamesThem(t *testing.T) {
 		{[]string{"send", "y", "--name"}, "send: flag needs an argument: --name"},
 	} {
 		var out, err strings.Builder
-		if status := Main(tt.args, strings.NewReader(""), &out, &err); status != exitUsage {
+		if status := Main("v1.2.3", tt.args, strings.NewReader(""), &out, &err); status != exitUsage {
 			t.Errorf("%q: status %d", tt.args, status)
 		}
 		if !strings.Contains(err.String(), tt.want) {
@@ -37,7 +37,7 @@ func TestAShellIsToldTheCommandThatAsksLater(t *testing.T) {
 	}
 	t.Setenv("LONGSHORE_IPC", dir)
 	var out, err strings.Builder
-	if status := Main([]string{"message", "hello", "--no-wait"}, strings.NewReader(""), &out, &err); status != exitQueued {
+	if status := Main("v1.2.3", []string{"message", "hello", "--no-wait"}, strings.NewReader(""), &out, &err); status != exitQueued {
 		t.Fatalf("status %d: %s", status, err.String())
 	}
 	if !strings.Contains(out.String(), "agentrunner status") || strings.Contains(out.String(), "delivery_status") {
@@ -48,7 +48,7 @@ func TestAShellIsToldTheCommandThatAsksLater(t *testing.T) {
 func TestHealthSaysOnceThatThereIsNoQueue(t *testing.T) {
 	t.Setenv("LONGSHORE_IPC", filepath.Join(t.TempDir(), "none"))
 	var out, err strings.Builder
-	if status := Main([]string{"health"}, strings.NewReader(""), &out, &err); status != exitError {
+	if status := Main("v1.2.3", []string{"health"}, strings.NewReader(""), &out, &err); status != exitError {
 		t.Errorf("status %d", status)
 	}
 	if all := out.String() + err.String(); strings.Count(all, "no queue") != 1 || !strings.Contains(all, "hint: ") {

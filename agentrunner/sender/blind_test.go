@@ -29,7 +29,7 @@ func older(t *testing.T) *fakehost.Host {
 func TestAnOlderHostGetsOneRequestForEachFile(t *testing.T) {
 	h := older(t)
 	s := newSender(t, h, nil)
-	shared, outside := h.File("group/a.txt", "a"), filepath.Join(t.TempDir(), "b.txt")
+	shared, outside := h.File("group/a.txt", "a"), filepath.Join(h.Root, "tmp/b.txt")
 	if err := os.WriteFile(outside, []byte("b"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -33,7 +35,7 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 	if !utf8.ValidString(f.Path + f.Name + f.Caption + f.MIME) {
 		return checkedFile{}, problem("invalid_argument", "path, name or caption is not valid UTF-8", "rename the file or correct the text")
 	}
-	file, stat, err := open(local, f.Path)
+	file, stat, real, err := s.open(local, f.Path, host)
 	if err != nil {
 		return checkedFile{}, err
 	}
@@ -42,12 +44,34 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 		file.Close()
 		return checkedFile{}, err
 	}
-	if real, err := filepath.EvalSymlinks(local); err == nil && links(stat) == 1 {
+	if links(stat) == 1 {
 		if path, ok := s.config.container(real); ok && shared(path, host.mounts()) {
 			c.container = path
 		}
 	}
 	return c, nil
+}
+
+// open opens a file that may be sent, and says where it really lies. What may
+// not be sent is not even looked at, so nothing is told of it.
+func (s *Sender) open(local, named string, host hostView) (file *os.File, stat fs.FileInfo, real string, err error) {
+	places := s.places(host)
+	if err := places.admit(resolved(local), local, named); err != nil {
+		return nil, nil, "", err
+	}
+	if file, stat, err = open(local, named); err != nil {
+		return nil, nil, "", err
+	}
+	if real, err = openedPath(file, stat, local); err != nil {
+		err = openProblem(fs.ErrNotExist, local, named) // it was moved meanwhile
+	} else {
+		err = places.admit(real, local, named)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, "", err
+	}
+	return file, stat, real, nil
 }
 
 // open opens without waiting for a FIFO's other end, and refuses all that is
@@ -160,11 +184,8 @@ func (c *checkedFile) fits(host hostView) error {
 
 // asProblem turns a refusal of another package into a Problem.
 func asProblem(err error) error {
-	var r interface {
-		Refusal() (code, message, hint string)
-	}
-	if errors.As(err, &r) {
-		return problem(r.Refusal())
+	if r := refusal.Of(err); r != nil {
+		return problem(r.Code, r.Message, r.Hint)
 	}
 	return err
 }

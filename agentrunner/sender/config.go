@@ -22,7 +22,11 @@ type Config struct {
 	Main   bool          // may name other chats
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
 	File   ipc.Type      // what a host without receipts calls a file's request; empty: file
-	Ask    string        // what a caller does with an id to learn more; empty: the MCP tool's way
+	Temp   []string      // the assistant's own temporary directories
+	Home   string        // the user's home directory; may be empty
+	// Private are directories and files of the agent CLI, from which nothing is sent.
+	Private []string
+	Ask     string // what a caller does with an id to learn more; empty: the MCP tool's way
 }
 
 // DefaultWait stays below the shortest time after which a known agent CLI
@@ -79,5 +83,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			}
 		}
 	}
+	c.Home = getenv("HOME")
+	c.Temp = tempDirs(getenv, c.Mounts == nil)
+	c.Private = privateDirs(getenv, c.Workspace())
 	return c, nil
 }

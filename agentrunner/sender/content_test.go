@@ -20,11 +20,22 @@ func TestContentIsDecodedStrictly(t *testing.T) {
 	if r := h.Next(); r.Files[0].Name != "a.pdf" || !strings.HasPrefix(r.Files[0].Path, "/workspace/ipc/files/") {
 		t.Errorf("request %+v", r)
 	}
+	for _, same := range []string{"JVBERi0xLjQ", "data:application/pdf;base64,JVBERi0xLjQ=", "DATA:;base64,JVBERi0xLjQ", "JVBE\r\nRi0xLjQ=\n"} {
+		if _, err := s.SendContent(t.Context(), same, sender.File{Name: "a.pdf"}, sender.Options{NoWait: true}); err != nil {
+			t.Errorf("%q: %v", same, err)
+			continue
+		}
+		rel := strings.TrimPrefix(h.Next().Files[0].Path, "/workspace/ipc/")
+		if got, err := os.ReadFile(filepath.Join(h.IPC, rel)); err != nil || string(got) != "%PDF-1.4" {
+			t.Errorf("%q: staged %q, %v", same, got, err)
+		}
+	}
 	for name, test := range map[string]struct{ content, name, words string }{
 		"nothing":                    {"", "a.pdf", "is empty"},
 		"no name":                    {"JVBERi0xLjQ=", " ", "no name"},
-		"data prefix":                {"data:application/pdf;base64,JVBERi0xLjQ=", "a.pdf", `give only what follows`},
-		"no padding":                 {"JVBERi0xLjQ", "a.pdf", "no valid base64"},
+		"data URL without base64":    {"data:text/plain,hello", "a.txt", "not in base64"},
+		"cut data URL":               {"data:application/pdf;base64", "a.pdf", "not in base64"},
+		"cut":                        {"JVBERi0xLjQxx", "a.pdf", "no valid base64"},
 		"bits too many":              {"JVBERi0xLjR=", "a.pdf", "no valid base64"},
 		"URL alphabet":               {"_-8=", "a.pdf", "standard base64"},
 		"garbage":                    {"JVBE*i0x", "a.pdf", "at character 5"},
@@ -63,7 +74,7 @@ func TestHostOfTheOlderProtocolGetsACopyToo(t *testing.T) {
 		os.RemoveAll(filepath.Join(h.IPC, "context"))); err != nil {
 		t.Fatal(err)
 	}
-	report, err := newSender(t, h, nil).SendFiles(t.Context(), []sender.File{{Path: h.File("elsewhere/a.pdf", "%PDF")}}, sender.Options{})
+	report, err := newSender(t, h, nil).SendFiles(t.Context(), []sender.File{{Path: h.File("tmp/a.pdf", "%PDF")}}, sender.Options{})
 	if err != nil || report.Status != "queued" || len(h.Staged()) != 1 {
 		t.Errorf("report %+v, error %v, staged %q", report, err, h.Staged())
 	}

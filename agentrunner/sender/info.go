@@ -32,6 +32,9 @@ type Info struct {
 	HostVersion string             `json:"host_version,omitempty"`
 	ToolVersion string             `json:"tool_version"`
 	Pending     int                `json:"pending" jsonschema:"Requests that the host has not taken yet."`
+	Code        string             `json:"code,omitempty" jsonschema:"Why the call was refused; stable."`
+	Message     string             `json:"message,omitempty"`
+	Hint        string             `json:"hint,omitempty" jsonschema:"What to do about it."`
 }
 
 // Info reads what the host tells about the group. version is this program's.

@@ -65,7 +65,7 @@ func TestEnvironmentThatMakesNoSenseIsNamed(t *testing.T) {
 	config, err := sender.FromEnv(func(key string) string {
 		return map[string]string{"NANOCLAW_CHAT_JID": "1@g.us", "NANOCLAW_IS_MAIN": "1", "NANOCLAW_GROUP_FOLDER": "main"}[key]
 	})
-	want := sender.Config{IPC: "/workspace/ipc", Chat: "1@g.us", Folder: "main", Main: true, Wait: 45 * time.Second}
+	want := sender.Config{IPC: "/workspace/ipc", Chat: "1@g.us", Folder: "main", Main: true, Wait: 45 * time.Second, Temp: []string{"/tmp"}, Private: []string{}}
 	if diff := cmp.Diff(want, config); diff != "" || err != nil {
 		t.Errorf("older names (-want +got):\n%s%v", diff, err)
 	}

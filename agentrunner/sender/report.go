@@ -63,9 +63,13 @@ func (r Report) with(result ipc.Result) Report {
 	r.Channel, r.MessageID, r.Progress = result.Channel, result.MessageID, result.Progress
 	r.Code, r.Message, r.Hint = result.Code, media.Printable(result.Message), media.Printable(result.Hint)
 	if len(result.Parts) > 0 {
+		known := r.Files
 		r.Files = make([]Part, len(result.Parts))
 		for i, part := range result.Parts {
 			part.Name, part.Message, part.Hint, part.Note = media.Printable(part.Name), media.Printable(part.Message), media.Printable(part.Hint), media.Printable(part.Note)
+			if part.Note == "" && len(known) == len(result.Parts) {
+				part.Note = known[i].Note // such as a name that had to change, of which the host saw the new one only
+			}
 			r.Files[i] = Part(part)
 		}
 	}
@@ -133,7 +137,11 @@ func (r Report) queuedWords(o occasion, waited time.Duration, what, ask string) 
 	case withoutWaiting:
 		return "Queued " + what + "; id: " + r.ID + then
 	case notTaken:
-		return "Not taken by the host yet: " + what + ". It lies in the queue and will be sent once the host runs; id: " + r.ID + then
+		why := "will be sent once the host runs"
+		if r.Message != "" { // the host runs, and says why it does not take the request
+			why = "waits, because " + r.Message
+		}
+		return "Not taken by the host yet: " + what + ". It lies in the queue and " + why + "; id: " + r.ID + then
 	case whenAsked:
 		return "Still on its way: " + what + r.sofar() + ". It is kept and will be sent; id: " + r.ID + ". Do not send it again; ask later."
 	}

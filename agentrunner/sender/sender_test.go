@@ -75,20 +75,18 @@ func TestFileInTheWorkspaceIsSentFromWhereItLies(t *testing.T) {
 func TestWhatTheHostCannotOpenIsCopied(t *testing.T) {
 	h := fakehost.New(t, nil)
 	s := newSender(t, h, nil)
-	outside := h.File("elsewhere/chart.png", "\x89PNG outside")
+	temp := h.File("tmp/chart.png", "\x89PNG temporary")
 	inside := h.File("group/data.pdf", "%PDF linked")
 	if err := os.Link(inside, filepath.Join(h.Root, "group/second.pdf")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(h.Root, "group/link.png")); err != nil {
+	if err := os.Symlink(temp, filepath.Join(h.Root, "group/link.png")); err != nil {
 		t.Fatal(err)
 	}
-	shadowed := h.File("group/secret/key.pdf", "%PDF shadowed")
 	for name, test := range map[string]struct{ path, shown, content string }{
-		"on no mount":    {outside, "chart.png", "\x89PNG outside"},
-		"hard link":      {inside, "data.pdf", "%PDF linked"},
-		"link leaving":   {filepath.Join(h.Root, "group/link.png"), "link.png", "\x89PNG outside"},
-		"below a shadow": {shadowed, "key.pdf", "%PDF shadowed"},
+		"in the temporary directory": {temp, "chart.png", "\x89PNG temporary"},
+		"hard link":                  {inside, "data.pdf", "%PDF linked"},
+		"link there":                 {filepath.Join(h.Root, "group/link.png"), "link.png", "\x89PNG temporary"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done := make(chan error, 1)
@@ -143,7 +141,7 @@ func TestBadFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	h.File("group/Report.PDF", "%PDF")
 	h.File("group/photo.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 2<<20))
 	h.File("group/big.pdf", "%PDF-1.4\n"+strings.Repeat("x", 5<<20))
-	h.File("elsewhere/big.pdf", "%PDF-1.4\n"+strings.Repeat("x", 5<<20))
+	h.File("tmp/big.pdf", "%PDF-1.4\n"+strings.Repeat("x", 5<<20))
 	group := filepath.Join(h.Root, "group")
 	if err := syscall.Mkfifo(filepath.Join(group, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
@@ -158,12 +156,12 @@ func TestBadFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"below a file":              {"good.pdf/x", "not_found", "there is no file"},
 		"directory":                 {".", "is_directory", "archive"},
 		"FIFO":                      {"pipe", "not_regular", "no plain file"},
-		"device":                    {"/dev/zero", "not_regular", "no plain file"},
+		"device":                    {"/dev/zero", "not_mounted", "outside the directories"},
 		"loop":                      {"loop", "not_found", "leads back to itself"},
 		"empty":                     {"empty.pdf", "empty_file", "is empty"},
 		"picture that is too big":   {"photo.png", "file_too_large", "photo.png is 2 MiB; web takes images up to 1 MiB: send it as a document"},
 		"document too big":          {"big.pdf", "file_too_large", "big.pdf is 5 MiB; web takes documents up to 4 MiB: make it smaller"},
-		"too big to stage":          {filepath.Join(h.Root, "elsewhere/big.pdf"), "file_too_large", "make it smaller"},
+		"too big to stage":          {filepath.Join(h.Root, "tmp/big.pdf"), "file_too_large", "make it smaller"},
 		"no path":                   {" ", "invalid_argument", "empty"},
 		"address":                   {"https://example.org/a.pdf", "path_unsupported", "download it"},
 		"data":                      {"data:text/plain,hi", "path_unsupported", "send_attachment"},
@@ -230,6 +228,16 @@ func TestHostsAnswerIsPutIntoWords(t *testing.T) {
 				t.Errorf("parts without a status: %+v", report.Files)
 			}
 		})
+	}
+}
+
+func TestChangedNameIsToldInTheAnswer(t *testing.T) {
+	h := fakehost.New(t, func(r fakehost.Request) []ipc.Result { // which sees the new name alone
+		return []ipc.Result{{Status: ipc.Sent, Parts: []ipc.Outcome{{Name: r.Files[0].Name, Kind: "document", Size: 4, Status: ipc.Sent}}}}
+	})
+	report, err := newSender(t, h, nil).SendFiles(t.Context(), []sender.File{{Path: h.File("group/a.pdf", "%PDF"), Name: "Q4: Rep/ort?.pdf"}}, sender.Options{})
+	if err != nil || report.Files[0].Name != "Q4_ Rep_ort_.pdf" || !strings.Contains(report.Summary, `its name is "Q4_ Rep_ort_.pdf" now`) {
+		t.Errorf("report %+v, error %v", report, err)
 	}
 }
 

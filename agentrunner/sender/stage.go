@@ -78,6 +78,10 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 	if isBlank(f.Name) {
 		return Report{}, problem("invalid_argument", "the file has no name", "give file_name with its extension, such as chart.png")
 	}
+	content, mime := cutDataURL(content)
+	if f.MIME == "" {
+		f.MIME = mime
+	}
 	data, err := decodeContent(content)
 	if err != nil {
 		return Report{}, err
@@ -101,28 +105,48 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 	return s.deliver(ctx, req, parts, []string{rel}, o)
 }
 
+// cutDataURL takes "data:image/png;base64," off a content, and the type out of
+// it. Any other content comes back as it is (RFC 2397).
+func cutDataURL(content string) (data, mime string) {
+	head, rest, ok := strings.Cut(content, ",")
+	if !ok || !isDataURL(content) {
+		return content, ""
+	}
+	mime, ok = strings.CutSuffix(head[len("data:"):], ";base64")
+	if !ok {
+		return content, ""
+	}
+	return rest, mime
+}
+
+func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
+
 // decodeContent is strict, so that a cut or garbled content is not sent as a
 // broken file.
 func decodeContent(content string) ([]byte, error) {
 	switch {
 	case isBlank(content):
 		return nil, problem("empty_file", "content_base64 is empty", "give the file's bytes in base64, or write a file and use send_file")
-	case strings.HasPrefix(content, "data:"):
-		return nil, problem("invalid_argument", "content_base64 begins with a data: prefix", `give only what follows "base64,"`)
+	case isDataURL(content):
+		return nil, problem("invalid_argument", "content_base64 is a data: URL whose content is not in base64", "encode the file's bytes in base64")
 	case base64.StdEncoding.DecodedLen(len(content)) > MaxContent+2:
 		return nil, problem("file_too_large", "the content has about "+media.Size(int64(base64.StdEncoding.DecodedLen(len(content))))+
 			"; a call may carry "+media.Size(MaxContent), "write it to a file in /workspace/group and use send_file")
 	case strings.ContainsAny(content, "-_"):
 		return nil, problem("invalid_argument", "content_base64 is in the URL alphabet", "use standard base64, with + and /")
 	}
-	data, err := base64.StdEncoding.Strict().DecodeString(content)
+	encoding := base64.StdEncoding
+	if !strings.Contains(content, "=") {
+		encoding = base64.RawStdEncoding // the padding tells nothing that the length does not
+	}
+	data, err := encoding.Strict().DecodeString(content)
 	if err != nil {
 		var at base64.CorruptInputError
 		where := ""
 		if errors.As(err, &at) {
 			where = fmt.Sprintf(" at character %d", int64(at)+1)
 		}
-		return nil, problem("invalid_argument", "content_base64 is no valid base64"+where, "encode the whole file again, with its padding, or write it to a file and use send_file")
+		return nil, problem("invalid_argument", "content_base64 is no valid base64"+where, "encode the whole file again, or write it to a file and use send_file")
 	}
 	return data, nil
 }

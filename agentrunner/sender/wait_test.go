@@ -58,7 +58,7 @@ func TestCancelTakesBackWhatTheHostHasNotAccepted(t *testing.T) {
 	start := func(t *testing.T, h *fakehost.Host) (cancel context.CancelCauseFunc, done chan sender.Report) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done = make(chan sender.Report, 1)
-		s, path := newSender(t, h, nil), h.File("elsewhere/a.pdf", "%PDF")
+		s, path := newSender(t, h, nil), h.File("tmp/a.pdf", "%PDF")
 		go func() {
 			report, err := s.SendFiles(ctx, []sender.File{{Path: path}}, sender.Options{})
 			if err != nil {

@@ -62,11 +62,7 @@ func progressWords(p ipc.Progress) string {
 // quoted shows foreign text so that it can neither end its line nor steer a
 // terminal, and cuts what is too long to read.
 func quoted(s string) string {
-	const longest = 120
-	if runes := []rune(s); len(runes) > longest {
-		s = string(runes[:longest]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(media.Cut(s, 120))
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

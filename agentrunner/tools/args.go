@@ -23,16 +23,16 @@ func handle[A any](k kit, t mcp.Tool, do func(ctx context.Context, args A, progr
 	return server.ServerTool{Tool: t, Handler: func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var args A
 		if err := bind(t.Name, expected, req.Params.Arguments, &args); err != nil {
-			return refused(&sender.Problem{Code: "invalid_argument", Message: err.Error(),
+			return k.refused(t.Name, &sender.Problem{Code: "invalid_argument", Message: err.Error(),
 				Hint: "correct the arguments and call " + t.Name + " again"}), nil
 		}
 		result, err := do(ctx, args, k.progress(ctx, req))
 		var p *sender.Problem
 		if errors.As(err, &p) {
-			return refused(p), nil
+			return k.refused(t.Name, p), nil
 		}
 		if err != nil {
-			return broken(t.Name, err), nil
+			return k.broken(t.Name, err), nil
 		}
 		return result, nil
 	}}
@@ -65,12 +65,46 @@ func bind(tool string, expected shape, arguments, into any) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("%s needs %s", tool, strings.Join(missing, " and "))
 	}
+	if list, ok := fields["files"]; ok {
+		fields["files"] = fileList(list)
+		if raw, err = json.Marshal(fields); err != nil {
+			return fmt.Errorf("%s: files: %w", tool, err)
+		}
+	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields() // inside lists: the top was checked above
 	if err := decoder.Decode(into); err != nil {
 		return typeError(tool, err)
 	}
 	return nil
+}
+
+// fileList takes a list of files as models write it for the one that the schema
+// asks for: a JSON text with the list in it, and a path in place of an object.
+// Anything else is left as it is.
+func fileList(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(text)
+		if !json.Valid(raw) { // one path
+			raw, _ = json.Marshal([]string{text}) // strings have no way to fail
+		}
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return raw
+	}
+	for i, item := range items {
+		var path string
+		if !bytes.Equal(item, []byte("null")) && json.Unmarshal(item, &path) == nil {
+			items[i], _ = json.Marshal(map[string]string{"file_path": path})
+		}
+	}
+	all, err := json.Marshal(items)
+	if err != nil {
+		return raw
+	}
+	return all
 }
 
 // unknown names the parameter that was most likely meant.

@@ -11,11 +11,14 @@ import (
 //go:embed chat_info.md
 var chatInfoText string
 
+// chatInfo is the one tool whose answer is not a report.
+const chatInfo = "chat_info"
+
 // ChatInfoArgs are the parameters of chat_info: none.
 type ChatInfoArgs struct{}
 
 func (k kit) chatInfo() server.ServerTool {
-	t := k.tool("chat_info", "See whether files can be sent, where to and how large", chatInfoText, true)
+	t := k.tool(chatInfo, "See whether files can be sent, where to and how large", chatInfoText, true)
 	return handle(k, t, func(context.Context, ChatInfoArgs, progressFunc) (*mcp.CallToolResult, error) {
 		info := k.sender.Info(k.version)
 		return mcp.NewToolResultStructured(info, info.Summary), nil

@@ -21,6 +21,16 @@ func schemasOf[A, R any]() schemas {
 	if err != nil {
 		panic(err)
 	}
+	var input map[string]json.RawMessage
+	if err := json.Unmarshal(t.RawInputSchema, &input); err != nil {
+		panic(err)
+	}
+	if input["properties"] == nil { // OpenAI's API refuses a whole request over a schema without
+		input["properties"] = json.RawMessage("{}")
+		if t.RawInputSchema, err = json.Marshal(input); err != nil {
+			panic(err)
+		}
+	}
 	return schemas{Input: t.RawInputSchema, Output: output}
 }
 

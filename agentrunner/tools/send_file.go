@@ -19,7 +19,7 @@ type SendFileArgs struct {
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat, with its extension. Default: the file's own."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from the name and the content, which win over a wrong one."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
-	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
 }

@@ -117,8 +117,16 @@ func answered(r sender.Report) *mcp.CallToolResult {
 	return result
 }
 
-// refused is the result of a call that a model can correct.
-func refused(p *sender.Problem) *mcp.CallToolResult {
+// refused is the result of a call that a model can correct. It has the form
+// that the tool's schema promises: strict clients throw away any other.
+func (k kit) refused(tool string, p *sender.Problem) *mcp.CallToolResult {
+	if tool == chatInfo {
+		info := k.sender.Info(k.version)
+		info.Summary, info.Code, info.Message, info.Hint = p.Text(), p.Code, p.Message, p.Hint
+		result := mcp.NewToolResultStructured(info, info.Summary)
+		result.IsError = true
+		return result
+	}
 	result := answered(sender.Report{Status: "refused", Summary: p.Text(), Code: p.Code, Message: p.Message, Hint: p.Hint})
 	result.IsError = true
 	return result
@@ -126,7 +134,7 @@ func refused(p *sender.Problem) *mcp.CallToolResult {
 
 // broken is the result of a call that failed for no reason a model can do
 // something about.
-func broken(tool string, err error) *mcp.CallToolResult {
-	return refused(&sender.Problem{Code: "internal", Message: fmt.Sprintf("%s did not work: %v", tool, err),
+func (k kit) broken(tool string, err error) *mcp.CallToolResult {
+	return k.refused(tool, &sender.Problem{Code: "internal", Message: fmt.Sprintf("%s did not work: %v", tool, err),
 		Hint: "call it once more; if it fails again, tell the operator"})
 }

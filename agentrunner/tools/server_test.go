@@ -153,6 +153,38 @@ func TestSeveralFilesGoInOneRequest(t *testing.T) {
 	}
 }
 
+func TestListOfFilesIsTakenAsModelsWriteIt(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	c := connect(t, h, false)
+	h.File("group/a.txt", "a")
+	h.File("group/[b].txt", "b")
+	const a, b = "/workspace/group/a.txt", "/workspace/group/[b].txt"
+	for name, test := range map[string]struct {
+		files any
+		want  []string
+	}{
+		"paths":                     {[]string{a, b}, []string{a, b}},
+		"a path and an object":      {[]any{a, map[string]any{"file_path": b, "as": "document"}}, []string{a, b}},
+		"JSON text of paths":        {`["` + a + `", "` + b + `"]`, []string{a, b}},
+		"JSON text of objects":      {`[{"file_path": "` + a + `"}]`, []string{a}},
+		"one path":                  {b, []string{b}},
+		"objects, as schema has it": {[]any{map[string]any{"file_path": a}}, []string{a}},
+	} {
+		text, _, bad := call(t, c, "send_files", map[string]any{"files": test.files})
+		if bad {
+			t.Errorf("%s: %s", name, text)
+			continue
+		}
+		var got []string
+		for _, f := range h.Next().Files {
+			got = append(got, f.Path)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestContentAndTextAreSent(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
 	c := connect(t, h, false)
@@ -189,20 +221,20 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		arguments any
 		want      string
 	}{
-		"another name":       {"send_file", map[string]any{"path": "a"}, `send_file has no parameter "path"; did you mean "file_path"? Correct the arguments and call send_file again.`},
-		"unknown name":       {"send_message", map[string]any{"text": "a", "loud": true}, `send_message has no parameter "loud"; it has reply_to, text.`},
-		"nothing":            {"send_file", nil, "send_file needs file_path."},
-		"null":               {"send_file", map[string]any{"file_path": nil}, "send_file needs file_path."},
-		"two missing":        {"send_attachment", map[string]any{}, "send_attachment needs content_base64 and file_name."},
-		"number":             {"send_file", map[string]any{"file_path": 7}, "file_path must be a string, not a number."},
-		"list":               {"send_message", map[string]any{"text": []string{"a"}}, "text must be a string, not a list."},
-		"paths, not objects": {"send_files", map[string]any{"files": []string{"a"}}, "must be an object, not a string."},
-		"name in a list":     {"send_files", map[string]any{"files": []any{map[string]any{"path": "a"}}}, `a file has no field "path"`},
-		"no files":           {"send_files", map[string]any{"files": []any{}}, "Give the path of at least one file."},
-		"style":              {"send_file", map[string]any{"file_path": "a", "as": "photo"}, "it is one of auto, document, voice, gif, sticker."},
-		"not an object":      {"send_file", []any{"a"}, "must be one JSON object"},
-		"of no parameters":   {"chat_info", map[string]any{"verbose": true}, "chat_info has no parameters"},
-		"no such id":         {"delivery_status", map[string]any{"id": "../x"}, "no request id"},
+		"another name":         {"send_file", map[string]any{"path": "a"}, `send_file has no parameter "path"; did you mean "file_path"? Correct the arguments and call send_file again.`},
+		"unknown name":         {"send_message", map[string]any{"text": "a", "loud": true}, `send_message has no parameter "loud"; it has reply_to, text.`},
+		"nothing":              {"send_file", nil, "send_file needs file_path."},
+		"null":                 {"send_file", map[string]any{"file_path": nil}, "send_file needs file_path."},
+		"two missing":          {"send_attachment", map[string]any{}, "send_attachment needs content_base64 and file_name."},
+		"number":               {"send_file", map[string]any{"file_path": 7}, "file_path must be a string, not a number."},
+		"list":                 {"send_message", map[string]any{"text": []string{"a"}}, "text must be a string, not a list."},
+		"numbers, not objects": {"send_files", map[string]any{"files": []int{7}}, "must be an object, not a number."},
+		"name in a list":       {"send_files", map[string]any{"files": []any{map[string]any{"path": "a"}}}, `a file has no field "path"`},
+		"no files":             {"send_files", map[string]any{"files": []any{}}, "Give the path of at least one file."},
+		"style":                {"send_file", map[string]any{"file_path": "a", "as": "photo"}, "it is one of auto, document, voice, gif, sticker."},
+		"not an object":        {"send_file", []any{"a"}, "must be one JSON object"},
+		"of no parameters":     {"chat_info", map[string]any{"verbose": true}, "chat_info has no parameters"},
+		"no such id":           {"delivery_status", map[string]any{"id": "../x"}, "no request id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, fields, bad := call(t, c, test.tool, test.arguments)

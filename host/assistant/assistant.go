@@ -9,6 +9,7 @@
 // assistant with nothing to do makes room.
 //
 //	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
+//	inbound/<folder>/wanted/*.json      members' files that lie with the platform and are to be fetched
 //	inbound/<folder>/turn.json          what the turn under way holds, and since when
 //	inbound/<folder>/session            the agent's session id
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
@@ -39,13 +40,15 @@ package assistant
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -54,7 +57,7 @@ import (
 type Options struct {
 	Layout  groups.Layout
 	Groups  *groups.Registry
-	Runtime container.Runtime
+	Runtime runtime.Runtime
 
 	// Plan says how to run a group's assistant. Nil: as the runtime does by
 	// default.
@@ -73,6 +76,13 @@ type Options struct {
 	// package sent was accepted at or after the time.
 	SentSince func(folder string, since time.Time) bool
 
+	// Fetch brings a member's file that lies with the platform. Nil: there are none.
+	Fetch func(ctx context.Context, f channel.FileRef) (io.ReadCloser, error)
+
+	// Reserve, if not nil, says whether so many bytes more may be written to
+	// the disk of the workspaces; release gives them back.
+	Reserve func(bytes int64) (release func(), err error)
+
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.JID, on bool)
 
@@ -83,6 +93,7 @@ type Options struct {
 	Attempts    int           // how often a turn that broke is tried in all; 0: 3
 	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
 	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
+	MaxInbox    int64         // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
 	Context     int           // messages kept that did not call the assistant; 0: 50
 	Location    *time.Location
 	Log         *slog.Logger
@@ -144,6 +155,9 @@ type Manager struct {
 	byGroup map[string]*conversation // by folder
 	queue   []*conversation          // called, waiting for room, first come first served
 	running int
+
+	fetchCtx context.Context // Run's; nil before and after
+	fetching sync.WaitGroup  // lanes
 }
 
 // New reads what an earlier host has left on disk. It starts nothing, and the
@@ -169,6 +183,7 @@ func New(o Options) (*Manager, error) {
 func (m *Manager) Run(ctx context.Context) error {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
+	defer m.startFetching(ctx)()
 	for _, c := range m.all {
 		m.settleInterrupted(ctx, c)
 	}

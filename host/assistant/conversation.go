@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -24,10 +25,12 @@ type conversation struct {
 	group  groups.Group
 	store  *store
 	inputs *inputs
-	mounts []groups.Mount
+	mounts []mounts.Mount
 	nudge  chan struct{} // to the running session, of capacity one: look at kept and yielding
 
-	receiving sync.Mutex // one message at a time, so that they stay in order
+	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
+	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
+	updating  sync.Mutex // one file at a time that changes a record
 
 	// The session's own: since when a run of the turn that is tried again may
 	// have gone on, unheard.
@@ -45,12 +48,14 @@ type conversation struct {
 	notBefore time.Time // of the next start
 	lastErr   string
 	broken    *turn // found at start: a turn of an earlier host that must not run again
+
+	quick, patient lane // files to fetch
 }
 
 // open reads what is on disk of a group and sorts out the turn that a host
 // which died has left.
 func (m *Manager) open(g groups.Group) (*conversation, error) {
-	mounts, err := groups.NewMountMap(m.o.Layout, g)
+	mounts, err := mounts.New(m.o.Layout, g)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +65,11 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 	}
 	var held *turn
 	c.store, c.kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder)
-	if err != nil || held == nil {
+	if err != nil {
+		return nil, err
+	}
+	c.patient.patient = true
+	if c.patient.wants, err = c.store.wants(); err != nil || held == nil {
 		return c, err
 	}
 	// What the assistant had not read goes to the next one like any other
@@ -79,11 +88,11 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 }
 
 // called says whether a message waits that calls the assistant.
-func (c *conversation) called() bool { return slices.ContainsFunc(c.kept, (*record).calls) }
+func (c *conversation) called() bool { return slices.ContainsFunc(c.free(), (*record).calls) }
 
 // firstCall is when the oldest of those was written down.
 func (c *conversation) firstCall() time.Time {
-	for _, r := range c.kept {
+	for _, r := range c.free() {
 		if r.calls() {
 			return r.Kept
 		}
@@ -126,7 +135,7 @@ func (c *conversation) surplus(limit int) (out []*record) {
 
 // urgent says whether something waits that a running assistant should get.
 func (c *conversation) urgent() bool {
-	return slices.ContainsFunc(c.kept, func(r *record) bool { return r.Kind != contextKind })
+	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.Kind != contextKind && !r.Quiet })
 }
 
 // succeeded takes note of a turn that ended well.

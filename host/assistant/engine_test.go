@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 const (
@@ -18,9 +18,9 @@ const (
 )
 
 var (
-	errAway   = fmt.Errorf("start container: %w: connection refused", container.ErrAway)
-	errLost   = fmt.Errorf("%w: connection refused", container.ErrLost)
-	errMemory = fmt.Errorf("%w; the limit is 64 MiB", container.ErrOutOfMemory)
+	errAway   = fmt.Errorf("start container: %w: connection refused", runtime.ErrAway)
+	errLost   = fmt.Errorf("%w: connection refused", runtime.ErrLost)
+	errMemory = fmt.Errorf("%w; the limit is 64 MiB", runtime.ErrOutOfMemory)
 )
 
 // TestNoEngineIsWaitedFor has the engine stay away for a night: the chat hears
@@ -126,12 +126,12 @@ func TestMemoryIsNamed(t *testing.T) {
 		}
 		a := w.runtime.next() // its CLI is what was killed, and it lives to tell
 		a.verdict = errMemory
-		a.outputs <- container.Output{Status: container.Failure, Error: "claude: killed"}
+		a.outputs <- runtime.Output{Status: runtime.Failure, Error: "claude: killed"}
 		synctest.Wait()
 		if diff := cmp.Diff([]string{outOfRoom, outOfMemory}, w.texts()); diff != "" {
 			t.Error(diff)
 		}
-		if got, want := w.m.Status()[0].LastError, `the assistant reports: "claude: killed"; `+container.ErrStopped.Error()+"; "+errMemory.Error(); got != want {
+		if got, want := w.m.Status()[0].LastError, `the assistant reports: "claude: killed"; `+runtime.ErrStopped.Error()+"; "+errMemory.Error(); got != want {
 			t.Errorf("the operator reads %q, want %q", got, want)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -41,7 +41,7 @@ func (s *session) settle(ctx context.Context, err error) {
 	if s.turn.empty() {
 		s.giveBack(unread)
 		s.saveTurn()
-		if err != nil && !errors.Is(err, container.ErrStopped) {
+		if err != nil && !errors.Is(err, runtime.ErrStopped) {
 			s.log.Warn("assistant ended badly with nothing to do", "error", err)
 		}
 		return
@@ -81,7 +81,7 @@ func (m *Manager) sentSince(c *conversation, since time.Time) bool {
 
 func (s *session) cause(err error) string {
 	switch {
-	case s.fault != "" && errors.Is(err, container.ErrOutOfMemory):
+	case s.fault != "" && errors.Is(err, runtime.ErrOutOfMemory):
 		return s.fault + "; " + err.Error()
 	case s.fault != "":
 		return s.fault
@@ -93,7 +93,7 @@ func (s *session) cause(err error) string {
 
 // nowhere says that a session did not start because nothing runs assistants.
 func (s *session) nowhere(err error) bool {
-	return s.child == nil && errors.Is(err, container.ErrAway)
+	return s.child == nil && errors.Is(err, runtime.ErrAway)
 }
 
 // broken tells the chat and the operator of a turn that will have no output,
@@ -121,7 +121,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 			return // turn and records stay on disk, and a later host tells
 		}
 	}
-	if again && errors.Is(err, container.ErrLost) {
+	if again && errors.Is(err, runtime.ErrLost) {
 		c.lost = now().Add(time.Millisecond) // after the words above, which count as sent
 	}
 	attempt, records := s.turn.Attempt+1, s.turn.all()
@@ -143,7 +143,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 }
 
 func (s *session) words(err error, again, sent bool) string {
-	memory := errors.Is(err, container.ErrOutOfMemory)
+	memory := errors.Is(err, runtime.ErrOutOfMemory)
 	switch {
 	case again && s.nowhere(err):
 		return notThere

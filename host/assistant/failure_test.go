@@ -13,7 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 const (
@@ -162,7 +162,7 @@ func TestAnErrorThatTheAssistantReports(t *testing.T) {
 		w.run()
 		w.write("family", "1", "hello")
 		a := w.runtime.next()
-		a.outputs <- container.Output{Status: container.Failure, Error: "no key\x1b[2J"}
+		a.outputs <- runtime.Output{Status: runtime.Failure, Error: "no key\x1b[2J"}
 		synctest.Wait()
 		if s := w.m.Status()[0]; !a.stopped.Load() || !strings.Contains(s.LastError, `"no key\x1b[2J"`) {
 			t.Errorf("status %+v", s)
@@ -188,7 +188,7 @@ func TestAnAnswerThatCannotBeKeptIsNotLost(t *testing.T) {
 		w.refuse = 5 // for longer: the turn is run again
 		w.mu.Unlock()
 		text := "lost"
-		a.outputs <- container.Output{Status: container.Success, Result: &text}
+		a.outputs <- runtime.Output{Status: runtime.Success, Result: &text}
 		time.Sleep(time.Minute)
 		b := w.runtime.next()
 		has(t, b.input.Prompt, "and?")

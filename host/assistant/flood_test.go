@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/assistant"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 func TestAMemberWhoWritesWithoutEndIsBounded(t *testing.T) {
@@ -63,7 +63,7 @@ func TestATurnLastsNoLongerForSayingNothing(t *testing.T) {
 		a.says("hi") // the follow-up lies there still
 		for range 3 {
 			time.Sleep(9 * time.Minute)
-			a.outputs <- container.Output{Status: container.Success}
+			a.outputs <- runtime.Output{Status: runtime.Success}
 		}
 		time.Sleep(9 * time.Minute)
 		synctest.Wait()
@@ -88,7 +88,7 @@ func TestAnIdleAssistantLivesNoLongerForSayingNothing(t *testing.T) {
 			if n > 31*20+10 {
 				t.Fatalf("the host hears %d outputs within %s, and does not ask it to end", n, time.Since(began))
 			}
-			a.outputs <- container.Output{Status: container.Success, NewSessionID: fmt.Sprint(n)}
+			a.outputs <- runtime.Output{Status: runtime.Success, NewSessionID: fmt.Sprint(n)}
 			asked = slices.Equal(a.reads(), []string{"_close"})
 		}
 		if took := time.Since(began); took > 31*time.Minute {

@@ -12,11 +12,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -27,31 +28,60 @@ const (
 )
 
 // inboxPath is where the assistant sees them.
-var inboxPath = path.Join(groups.Workspace, "group", inboxDir)
+var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
-// keepFiles copies a message's files into the workspace's inbox. The
-// workspace is the agent's: nothing in it is followed, overwritten or trusted
-// (CVE-2026-31990 is what happens otherwise). A file that cannot be kept is
-// returned with the reason, so that the assistant can say so.
-func (m *Manager) keepFiles(ctx context.Context, c *conversation, attachments []channel.Attachment) []file {
-	var files []file
+// takeFiles gives a record its files. Those whose bytes are here are copied
+// into the inbox; those that lie with the platform are returned as wants. A
+// file that cannot be kept has the reason, so that the assistant can say so.
+func (m *Manager) takeFiles(ctx context.Context, c *conversation, r *record, attachments []channel.Attachment) (wants []*want) {
+	r.waits = map[int]bool{}
 	for i, a := range attachments {
 		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size}
-		if i >= mostFiles {
+		switch {
+		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
-			files = append(files, f)
-			continue
+		case a.Ref == "" || m.o.Fetch == nil:
+			f = m.keepNow(ctx, c, f, a)
+		case a.Size > m.o.MaxFile:
+			f.Missing = string(tooLarge(m.o.MaxFile))
+		case m.wanted(c)+len(wants) >= maxWants:
+			f.Missing = tooManyWait
+		default:
+			f.Missing = notFetchedYet
+			r.waits[i] = true
+			wants = append(wants, &want{
+				Message: r.Key, Index: i, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
+			})
 		}
-		stored, size, err := keepFile(ctx, m.o.Layout.Workspace(c.group.Folder), f.Name, m.o.MaxFile, a)
-		if err != nil {
-			f.Missing = reason(err)
-			m.o.Log.Warn("member's file not kept", "group", c.group.Folder, "file", f.Name, "error", err)
-		} else {
-			f.Path, f.Size = path.Join(inboxPath, stored), size
-		}
-		files = append(files, f)
+		r.Files = append(r.Files, f)
 	}
-	return files
+	return wants
+}
+
+// wanted is how many files of a group wait to be fetched.
+func (m *Manager) wanted(c *conversation) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(c.quick.wants) + len(c.patient.wants)
+}
+
+// keepNow copies a file whose bytes are here.
+func (m *Manager) keepNow(ctx context.Context, c *conversation, f file, a channel.Attachment) file {
+	stored, size, err := m.store(ctx, c, f.Name, a)
+	if err != nil {
+		f.Missing = reason(err)
+		m.o.Log.Warn("member's file not kept", "group", c.group.Folder, "file", f.Name, "error", err)
+		return f
+	}
+	f.Path, f.Size = inboxFile(stored), size
+	return f
+}
+
+// inboxFile is where the assistant sees a file of the inbox.
+func inboxFile(name string) string { return path.Join(inboxPath, name) }
+
+func tooLarge(limit int64) missing {
+	return missing(fmt.Sprintf("files may have up to %s", media.Size(limit)))
 }
 
 // missing is a reason that may be told to the assistant.
@@ -62,32 +92,38 @@ func (e missing) Error() string { return string(e) }
 // reason is what of an error may be told to the assistant: never a host path.
 func reason(err error) string {
 	var told missing
+	var known *channel.Error
 	switch {
 	case errors.As(err, &told):
 		return string(told)
+	case errors.As(err, &known) && known.Class == channel.Permanent:
+		return known.Message + "; " + known.Hint
 	case errors.Is(err, syscall.ENOTDIR):
 		return "inbox in the workspace is no directory; remove it and ask the member to send the file again"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "the host's disk is full"
+	case errors.Is(err, errFetch):
+		return fmt.Sprintf("it could not be fetched from the platform in %d attempts; ask the member to send it again", fetchTries)
 	}
 	return "the host could not keep it; ask the member to send it again"
 }
 
-// keepFile writes one file under a name that nothing had, and returns it.
+// keepFile writes one file under a name that nothing had, and returns it. The
+// workspace is the agent's: nothing in it is followed, overwritten or trusted
+// (CVE-2026-31990 is what happens otherwise).
 func keepFile(ctx context.Context, workspace, name string, limit int64, a channel.Attachment) (stored string, size int64, err error) {
-	tooLarge := missing(fmt.Sprintf("files may have up to %s", media.Size(limit)))
 	if a.Size > limit {
-		return "", 0, tooLarge
+		return "", 0, tooLarge(limit)
 	}
 	home, err := openDir(workspace)
 	if err != nil {
 		return "", 0, fmt.Errorf("open workspace: %w", err)
 	}
 	defer home.Close()
-	if err := groups.MakeDir(home, inboxDir, 0o755, true); err != nil {
+	if err := safefs.MakeDir(home, inboxDir, 0o755, groups.Agent()); err != nil {
 		return "", 0, fmt.Errorf("make inbox: %w", err)
 	}
-	inbox, err := groups.OpenDir(home, inboxDir)
+	inbox, err := safefs.OpenDir(home, inboxDir)
 	if err != nil {
 		return "", 0, fmt.Errorf("open inbox: %w", err)
 	}
@@ -103,7 +139,7 @@ func keepFile(ctx context.Context, workspace, name string, limit int64, a channe
 		return "", 0, err
 	}
 	if size > limit {
-		return "", 0, tooLarge
+		return "", 0, tooLarge(limit)
 	}
 	stored, err = publish(inbox, tmp, name)
 	return stored, size, err
@@ -152,34 +188,14 @@ func publish(inbox *os.Root, tmp, name string) (string, error) {
 	return "", missing("too many files of that name lie in the inbox; remove some and ask the member to send it again")
 }
 
-// maxName leaves room for a number within the 255 bytes that file systems take.
-const maxName = 200
-
-// safeName makes one harmless path component of a member's file name: no
-// separators, no hidden file, nothing that acts on a terminal or reads
-// backwards, nothing that agents take for instructions, not too long, with its
-// extension.
+// safeName is the name under which a member's file lies in the inbox: safe for
+// every system, no option of a command line, and nothing that agents take for
+// instructions.
 func safeName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune(`/\:*?"<>|`, r):
-			return '_'
-		case r == utf8.RuneError, !unicode.IsPrint(r): // controls, bidi marks, line separators
-			return -1
-		}
-		return r
-	}, name)
-	name = strings.TrimLeft(strings.TrimRight(strings.TrimSpace(name), ". "), ".-~ ")
-	if len(name) > maxName {
-		ext := path.Ext(name)
-		if len(ext) > 20 {
-			ext = ""
-		}
-		name = strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
-	}
+	name = media.SafeName(name)
 	switch {
-	case name == "":
-		return "file"
+	case strings.ContainsAny(name[:1], "-~"):
+		return "_" + name
 	case instructs(name):
 		return name + ".txt"
 	}

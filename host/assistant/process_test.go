@@ -15,7 +15,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 // TestMain is also the assistant: the tests start this binary as one that does
@@ -77,7 +77,7 @@ func obey(text string) {
 // newProcessWorld plays with real child processes.
 func newProcessWorld(t *testing.T, change func(*assistant.Options), gs ...groups.Group) *world {
 	return newWorld(t, func(o *assistant.Options) {
-		o.Runtime = container.Process{Command: []string{os.Args[0], "play"}, Grace: 100 * time.Millisecond}
+		o.Runtime = runtime.Process{Command: []string{os.Args[0], "play"}, Grace: 100 * time.Millisecond}
 		o.Backoff = 10 * time.Millisecond
 		if change != nil {
 			change(o)

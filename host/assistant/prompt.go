@@ -166,7 +166,7 @@ func escape(text string) string {
 			return '?'
 		}
 		return r
-	}, withoutHidden(text)))
+	}, media.WithoutHidden(text)))
 }
 
 // attribute makes text safe between double quotes, on one line.

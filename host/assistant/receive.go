@@ -10,8 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Receive keeps a member's message, with its files, and sees to it that the
-// group's assistant gets it. It returns when the message is on disk; an error
+// Receive keeps a member's message and sees to it that the group's assistant
+// gets it. Files whose bytes are here are kept with it; those that lie with
+// the platform are fetched afterwards. It returns when the message is on disk; an error
 // means that it is not and the channel may bring it again. A message of a chat
 // that has no assistant, and one that came before, are ignored.
 func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
@@ -44,8 +45,17 @@ func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
 	if c.store.knows(r.Key) {
 		return nil
 	}
-	r.Files = m.keepFiles(ctx, c, in.Files)
-	return m.keep(c, r)
+	wants := m.takeFiles(ctx, c, r, in.Files)
+	for _, w := range wants {
+		if err := c.store.saveWant(w); err != nil {
+			return err
+		}
+	}
+	if err := m.keep(c, r); err != nil {
+		return err
+	}
+	m.expect(c, wants)
+	return nil
 }
 
 // Notify keeps a word of the host to a group's assistant, such as that a
@@ -57,8 +67,6 @@ func (m *Manager) Notify(folder, text string) error {
 	if c == nil {
 		return fmt.Errorf("notify assistant: group %q has none", folder)
 	}
-	c.receiving.Lock()
-	defer c.receiving.Unlock()
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Text: text, Time: time.Now()})
 }
 
@@ -68,7 +76,7 @@ func (m *Manager) keep(c *conversation, r *record) error {
 		return err
 	}
 	m.mu.Lock()
-	c.kept = append(c.kept, r)
+	c.giveBack([]*record{r}) // in the order of the names, whoever was faster
 	surplus := c.surplus(m.o.Context)
 	if c.phase == running {
 		signal(c.nudge)

@@ -29,8 +29,10 @@ type record struct {
 	Time   time.Time      `json:"time"`
 	Quote  *channel.Quote `json:"quote,omitempty"`
 	Files  []file         `json:"files,omitempty"`
+	Quiet  bool           `json:"quiet,omitempty"` // a notice that goes with the next prompt or follow-up, and is no reason for one
 
-	name string // of its file in the store
+	name  string       // of its file in the store
+	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }
 
 func (r *record) calls() bool { return r.Kind == callKind }

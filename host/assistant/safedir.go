@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // openDir opens a directory that an agent may write in, by its parent, which
@@ -17,7 +18,7 @@ func openDir(path string) (*os.Root, error) {
 		return nil, err
 	}
 	defer parent.Close()
-	return groups.OpenDir(parent, filepath.Base(path))
+	return safefs.OpenDir(parent, filepath.Base(path))
 }
 
 // createNew makes a file that must not exist yet, not even as a link, and

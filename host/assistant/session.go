@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 // activity is what a running assistant is about.
@@ -46,7 +46,7 @@ type session struct {
 	id       string // for the keys of replies
 	idleTime time.Duration
 	turnTime time.Duration
-	child    container.Session
+	child    runtime.Session
 	turn     *turn
 	doing    activity
 	timer    *time.Timer // of the turn, of resting or of closing, as doing says
@@ -67,8 +67,7 @@ func newSession(m *Manager, c *conversation) *session {
 
 func (s *session) run(ctx context.Context) {
 	s.m.mu.Lock()
-	records, attempt := s.c.kept, s.c.attempt
-	s.c.kept = nil
+	records, attempt := s.c.takeFree(), s.c.attempt
 	s.m.mu.Unlock()
 	s.turn = newTurn(uuid.NewString(), attempt)
 	s.turn.add("", records)
@@ -103,10 +102,10 @@ func (s *session) start(ctx context.Context, prompt string) error {
 		return err
 	}
 	layout, folder := s.m.o.Layout, s.c.group.Folder
-	s.child, err = s.m.o.Runtime.Start(ctx, container.Spec{
+	s.child, err = s.m.o.Runtime.Start(ctx, runtime.Spec{
 		Group: s.c.group, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: s.c.mounts,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
-		LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
+		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
 	})
 	return err
 }
@@ -174,7 +173,7 @@ func (s *session) converse(ctx context.Context) error {
 
 // hear takes an output to the chat. It is the end of the turn for what the
 // assistant had read when it was made.
-func (s *session) hear(ctx context.Context, out container.Output) {
+func (s *session) hear(ctx context.Context, out runtime.Output) {
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // ends early when the host does
 	}
@@ -183,7 +182,7 @@ func (s *session) hear(ctx context.Context, out container.Output) {
 			s.log.Error("session id not kept", "error", err)
 		}
 	}
-	if out.Status == container.Failure {
+	if out.Status == runtime.Failure {
 		s.fail("the assistant reports: %q", cut(out.Error, 500))
 		return
 	}
@@ -223,7 +222,7 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	}
 }
 
-func (s *session) endTurn(out container.Output, said bool) {
+func (s *session) endTurn(out runtime.Output, said bool) {
 	moved := said || s.doing == busy && s.turn.empty()
 	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
@@ -250,7 +249,7 @@ func (s *session) endTurn(out container.Output, said bool) {
 
 // unread are the follow-ups that an output does not answer: those that it does
 // not name or, where it names none, that still lie there.
-func (s *session) unread(out container.Output) map[string]bool {
+func (s *session) unread(out runtime.Output) map[string]bool {
 	if out.Inputs == nil {
 		return s.c.inputs.unread()
 	}
@@ -298,7 +297,7 @@ func (s *session) attend() {
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
 	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() {
-		records, s.c.kept, s.c.resting = s.c.kept, nil, false
+		records, s.c.resting = s.c.takeFree(), false
 	}
 	s.m.mu.Unlock()
 	switch {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // The files of a group's directory that are no records.
@@ -44,11 +46,14 @@ type store struct {
 // openStore makes or reads the directory. Records that cannot be read are put
 // aside under a name that no later start looks at.
 func openStore(parent, folder string) (*store, []*record, *turn, error) {
+	if err := Examine(parent, folder); err != nil {
+		return nil, nil, nil, err
+	}
 	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, nil, err
 	}
-	if err := errors.Join(syncDir(parent), s.loadSeen(), s.loadSenderKey()); err != nil {
+	if err := errors.Join(safefs.SyncDir(parent), s.loadSeen(), s.loadSenderKey()); err != nil {
 		return nil, nil, nil, err
 	}
 	entries, err := os.ReadDir(s.dir) // sorted, so in order
@@ -80,11 +85,45 @@ func openStore(parent, folder string) (*store, []*record, *turn, error) {
 	}
 	held := &turn{}
 	if err := s.load(turnFile, held); err != nil {
-		os.Remove(s.path(turnFile))
+		os.Rename(s.path(turnFile), s.path(turnFile+".broken")) // nothing, if there is none
 		return s, kept, nil, nil
 	}
 	held.resolve(kept)
 	return s, kept, held, nil
+}
+
+// Examine says what keeps a group's records in parent from being opened. It
+// changes nothing.
+func Examine(parent, folder string) error {
+	dir := filepath.Join(parent, folder)
+	for _, place := range []string{parent, dir} {
+		fi, err := os.Stat(place)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // the first start makes it
+		case err == nil && !fi.IsDir():
+			return fmt.Errorf("%s is not a directory: find out who replaced it, and move it away", place)
+		case err == nil:
+			_, err = os.ReadDir(place)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: run this as the user that the host runs as", err)
+		}
+	}
+	for _, name := range []string{seenFile, senderKeyFile} {
+		path := filepath.Join(dir, name)
+		if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a file: find out who replaced it, and move it away", path)
+		}
+		f, err := os.Open(path)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: run this as the user that the host runs as", err)
+		}
+	}
+	return nil
 }
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, name) }
@@ -161,7 +200,7 @@ func (s *store) appendSeen(lines []byte) error {
 		return err
 	}
 	_, err = f.Write(lines)
-	return errors.Join(err, f.Sync(), f.Close(), syncDir(s.dir))
+	return errors.Join(err, f.Sync(), f.Close(), safefs.SyncDir(s.dir))
 }
 
 func (s *store) loadSeen() error {
@@ -191,7 +230,7 @@ func (s *store) saveTurn(t *turn) error {
 	if err := os.Remove(s.path(turnFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(s.dir)
+	return safefs.SyncDir(s.dir)
 }
 
 // session is the agent's session id, or empty.
@@ -216,25 +255,5 @@ func (s *store) save(name string, value any) error {
 
 // write replaces a file as a whole and is durable when it returns.
 func (s *store) write(name string, data []byte) error {
-	tmp := s.path(name + ".tmp")
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, s.path(name)); err != nil {
-		return err
-	}
-	return syncDir(s.dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return safefs.WriteFile(s.path(name), data, 0o600)
 }

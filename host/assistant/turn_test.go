@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -214,8 +214,8 @@ func TestFilesAreNamedInThePrompt(t *testing.T) {
 			file("../a.txt", "short"), file("b.txt", "much too long"),
 		}}))
 		a := w.runtime.next()
-		has(t, a.input.Prompt, `path="/workspace/group/inbox/_a.txt"`, `name="b.txt" kind="document" size="13 bytes" not_stored="files may have up to 10 bytes"`)
-		if content, _ := os.ReadFile(filepath.Join(a.spec.WorkDir, "inbox", "_a.txt")); string(content) != "short" {
+		has(t, a.input.Prompt, `path="/workspace/group/inbox/a.txt"`, `name="b.txt" kind="document" size="13 bytes" not_stored="files may have up to 10 bytes"`)
+		if content, _ := os.ReadFile(filepath.Join(a.spec.WorkDir, "inbox", "a.txt")); string(content) != "short" {
 			t.Errorf("the file holds %q", content)
 		}
 	})
@@ -284,7 +284,7 @@ func TestAFloodOfRepliesIsSlowedDown(t *testing.T) {
 			text := "spam"
 			for {
 				select {
-				case a.outputs <- container.Output{Status: container.Success, Result: &text}:
+				case a.outputs <- runtime.Output{Status: runtime.Success, Result: &text}:
 				case <-enough:
 					return
 				}

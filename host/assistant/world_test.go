@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/container"
+	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
 // world is a host round one Manager: its disk, its chats and its runtime.
@@ -196,13 +196,13 @@ func (s *stage) refuses(err error) {
 	s.refuse = err
 }
 
-func (s *stage) Start(_ context.Context, spec container.Spec) (container.Session, error) {
+func (s *stage) Start(_ context.Context, spec runtime.Spec) (runtime.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
 		return nil, s.refuse
 	}
-	a := &actor{spec: spec, outputs: make(chan container.Output), done: make(chan struct{})}
+	a := &actor{spec: spec, outputs: make(chan runtime.Output), done: make(chan struct{})}
 	check := json.Unmarshal(spec.Input, &a.input)
 	if check != nil {
 		return nil, check
@@ -224,13 +224,13 @@ func (s *stage) next() *actor {
 
 // actor is one assistant that the test plays.
 type actor struct {
-	spec  container.Spec
+	spec  runtime.Spec
 	input struct {
 		Prompt, SessionID, GroupFolder, ChatJid, AssistantName string
 		IsMain                                                 bool
 		Secrets                                                map[string]string
 	}
-	outputs chan container.Output
+	outputs chan runtime.Output
 	done    chan struct{}
 	once    sync.Once
 	err     error
@@ -238,7 +238,7 @@ type actor struct {
 	verdict error       // beside ErrStopped, when the host ends it
 }
 
-func (a *actor) Outputs() <-chan container.Output { return a.outputs }
+func (a *actor) Outputs() <-chan runtime.Output { return a.outputs }
 
 func (a *actor) Wait() error {
 	<-a.done
@@ -247,16 +247,16 @@ func (a *actor) Wait() error {
 
 func (a *actor) Stop(context.Context) {
 	if a.verdict != nil {
-		a.end(fmt.Errorf("%w; %w", container.ErrStopped, a.verdict))
+		a.end(fmt.Errorf("%w; %w", runtime.ErrStopped, a.verdict))
 		return
 	}
-	a.end(container.ErrStopped)
+	a.end(runtime.ErrStopped)
 }
 
 func (a *actor) end(err error) {
 	a.once.Do(func() {
 		a.err = err
-		a.stopped.Store(errors.Is(err, container.ErrStopped))
+		a.stopped.Store(errors.Is(err, runtime.ErrStopped))
 		close(a.done)
 		close(a.outputs)
 	})
@@ -272,7 +272,7 @@ func (a *actor) says(text string) { a.answers(text, nil) }
 
 // answers says which follow-ups the text is an answer to.
 func (a *actor) answers(text string, inputs []string) {
-	a.outputs <- container.Output{Status: container.Success, Result: &text, NewSessionID: "session-1", Inputs: inputs}
+	a.outputs <- runtime.Output{Status: runtime.Success, Result: &text, NewSessionID: "session-1", Inputs: inputs}
 	synctest.Wait()
 }
 

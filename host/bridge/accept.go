@@ -2,15 +2,55 @@ package bridge
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+	"strconv"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
+
+// accept makes a delivery of a request. An error is a refusal, which
+// AsRefusal finds, or passes.
+func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead outbox.Load) (outbox.Delivery, error) {
+	dst, err := b.authorize(it.Folder, it.Request)
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	b.Trace(it.Folder, it.ID, "authorized")
+	d := outbox.Delivery{
+		Key: key, Folder: it.Folder, Request: it.ID,
+		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
+	}
+	d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder)}, it.Request, dst, ahead)
+	return d, err
+}
+
+func keysOf(batch *ipc.Batch) []string {
+	keys := make([]string, len(batch.Items))
+	for i, it := range batch.Items {
+		keys[i] = keyOf(it)
+	}
+	return keys
+}
+
+// keyOf names a request for good: the same file seen again after a crash has
+// the same key, a new request under an old name has another.
+func keyOf(it *ipc.Item) string {
+	h := sha256.New()
+	for _, s := range []string{it.Folder, it.Name, strconv.FormatInt(it.ModTime.UnixNano(), 10)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	h.Write(it.Body)
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
 
 // origin is where a request comes from.
 type origin struct {
@@ -128,4 +168,12 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		return outbox.Blob{}, outbox.ErrChanged
 	}
 	return blob, nil
+}
+
+func (b *Bridge) discard(d outbox.Delivery) {
+	for _, p := range d.Parts {
+		if p.File != nil {
+			b.Outbox.Discard(outbox.Blob{Name: p.File.Blob})
+		}
+	}
 }

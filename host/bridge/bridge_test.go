@@ -23,8 +23,8 @@ func TestAFileReachesItsOwnChatByteForByte(t *testing.T) {
 	path := s.write("family", "report.pdf", content)
 	r := file(path)
 	r.Files[0].Caption = "as promised"
-	if v := s.handle("family", r); v[0] != (ipc.Verdict{}) {
-		t.Fatalf("verdict %+v", v[0])
+	if v := s.handle("family", r); !v[0].Accepted {
+		t.Fatalf("fate %+v", v[0])
 	}
 	// Whatever the agent does from here on does not matter.
 	s.write("family", "report.pdf", "something else")
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := s.handle(c.folder, c.r)[0]
 			if v.Refusal == nil || v.Refusal.Code != c.code {
-				t.Fatalf("verdict %+v, refusal %+v; want code %s", v, v.Refusal, c.code)
+				t.Fatalf("fate %+v, refusal %+v; want code %s", v, v.Refusal, c.code)
 			}
 			if v.Refusal.Hint == "" {
 				t.Error("the refusal names no remedy")
@@ -121,8 +121,8 @@ func TestMainReachesEveryRegisteredChat(t *testing.T) {
 	path := s.write("ops", "notice.txt", "lights off at ten")
 	r := file(path)
 	r.Chat = "mem:work"
-	if v := s.handle("ops", r)[0]; v != (ipc.Verdict{}) {
-		t.Fatalf("verdict %+v", v)
+	if v := s.handle("ops", r)[0]; !v.Accepted {
+		t.Fatalf("fate %+v", v)
 	}
 	if got := s.shown("mem:work", 1)[0]; got.File.SHA256 != sum("lights off at ten") {
 		t.Errorf("work sees %+v", got)
@@ -134,7 +134,7 @@ func TestOneBadFileOfSeveralAndNothingIsSent(t *testing.T) {
 	good := s.write("family", "good.txt", "good")
 	v := s.handle("family", ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: good}, {Path: "/workspace/group/missing.txt"}}})[0]
 	if v.Refusal == nil || v.Refusal.Code != "file_missing" {
-		t.Fatalf("verdict %+v", v)
+		t.Fatalf("fate %+v", v)
 	}
 	want := []ipc.Status{ipc.Refused, ipc.Refused}
 	var got []ipc.Status
@@ -151,10 +151,12 @@ func TestOneBadFileOfSeveralAndNothingIsSent(t *testing.T) {
 
 func TestARequestSeenAgainAfterACrashIsOnlyUnlinked(t *testing.T) {
 	s := newSite(t)
-	d := s.drop(file(s.write("family", "a.txt", "once")))
+	r, at := file(s.write("family", "a.txt", "once")), time.Unix(1000, 0)
 	for range 2 {
-		if v := s.Handle(t.Context(), "family", []ipc.Drop{d})[0]; v != (ipc.Verdict{}) {
-			t.Fatalf("verdict %+v", v)
+		s.enqueue("family", "again", r, at)
+		s.carry("family")
+		if v := s.fate("family", "again"); !v.Accepted {
+			t.Fatalf("fate %+v", v)
 		}
 		// After the record the workspace no longer matters.
 		check(t, os.RemoveAll(filepath.Join(s.layout.Workspace("family"), "a.txt")))
@@ -162,19 +164,18 @@ func TestARequestSeenAgainAfterACrashIsOnlyUnlinked(t *testing.T) {
 	if all, err := s.outbox.List(t.Context(), outbox.Filter{}); err != nil || len(all) != 1 {
 		t.Fatalf("%d deliveries, %v", len(all), err)
 	}
-	d.ModTime = d.ModTime.Add(time.Second)
-	if v := s.Handle(t.Context(), "family", []ipc.Drop{d})[0]; v.Refusal == nil {
+	s.enqueue("family", "again", r, at.Add(time.Second))
+	s.carry("family")
+	if v := s.fate("family", "again"); v.Refusal == nil {
 		t.Error("a new request under an old name was taken for the old one")
 	}
 }
 
 func TestWhatWasWithdrawnIsForgotten(t *testing.T) {
 	s := newSite(t)
-	o := s.opts
-	o.Pending = func(_, name string) bool { return name != "0001.json" }
-	b := bridge.New(o)
-	drops := []ipc.Drop{s.drop(file(s.write("family", "a.txt", "first"))), s.drop(file(s.write("family", "b.txt", "second")))}
-	b.Handle(t.Context(), "family", drops)
+	s.enqueue("family", "0001", file(s.write("family", "a.txt", "first")), time.Now())
+	s.enqueue("family", "0002", file(s.write("family", "b.txt", "second")), time.Now())
+	s.carry("family", func() { check(t, os.Remove(s.queued("family", "0001"))) })
 	seen := s.shown("mem:family", 1)
 	if len(seen) != 1 || seen[0].File.Name != "b.txt" {
 		t.Errorf("the family sees %v", seen)
@@ -188,12 +189,15 @@ func TestOverQuotaARequestStaysAndNothingOvertakesIt(t *testing.T) {
 		rs = append(rs, file(s.write("family", fmt.Sprintf("%d.txt", i), "x")))
 	}
 	rs = append(rs, file("/workspace/group/missing.txt"))
-	var later []bool
+	var deferred, accepted []bool
 	for _, v := range s.handle("family", rs...) {
-		later = append(later, v.Later)
+		deferred, accepted = append(deferred, v.Deferred), append(accepted, v.Accepted)
 	}
-	if diff := cmp.Diff([]bool{false, false, true, true, true}, later); diff != "" {
-		t.Errorf("left for later (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]bool{false, false, true, true, true}, deferred); diff != "" {
+		t.Errorf("deferred (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]bool{true, true, false, false, false}, accepted); diff != "" {
+		t.Errorf("accepted (-want +got):\n%s", diff)
 	}
 }
 
@@ -204,8 +208,8 @@ func TestWordsThatCannotGoWithTheFileAreAMessageOfTheirOwn(t *testing.T) {
 	r.Files[0].Caption = "listen to this"
 	long := file(s.write("family", "long.txt", "short file"))
 	long.Files[0].Caption = strings.Repeat("word ", 1000)
-	if v := s.handle("family", r, long); v[0] != (ipc.Verdict{}) || v[1] != (ipc.Verdict{}) {
-		t.Fatalf("verdicts %+v", v)
+	if v := s.handle("family", r, long); !v[0].Accepted || !v[1].Accepted {
+		t.Fatalf("fates %+v", v)
 	}
 	seen := s.shown("mem:family", 5)
 	if seen[0].File == nil || seen[0].Text != "" || seen[1].Text != "listen to this" {
@@ -223,8 +227,8 @@ func TestWordsThatCannotGoWithTheFileAreAMessageOfTheirOwn(t *testing.T) {
 func TestLongTextIsCutWhereItReadsWell(t *testing.T) {
 	s := newSite(t)
 	text := strings.Repeat("A sentence of eight words stands in here. ", 300)
-	if v := s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: text, ReplyTo: "abc"})[0]; v != (ipc.Verdict{}) {
-		t.Fatalf("verdict %+v", v)
+	if v := s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: text, ReplyTo: "abc"})[0]; !v.Accepted {
+		t.Fatalf("fate %+v", v)
 	}
 	seen := s.shown("mem:family", 4)
 	var joined []string
@@ -255,18 +259,19 @@ func TestAFileThatNeverStopsChangingIsRefused(t *testing.T) {
 			check(t, f.Close())
 		}
 	}
-	v := bridge.New(o).Handle(t.Context(), "family", []ipc.Drop{s.drop(file(path))})[0]
+	s.Bridge = bridge.New(o)
+	v := s.handle("family", file(path))[0]
 	if v.Refusal == nil || v.Refusal.Code != "file_changing" {
-		t.Errorf("verdict %+v, %+v", v, v.Refusal)
+		t.Errorf("fate %+v, %+v", v, v.Refusal)
 	}
 }
 
 func TestSayTwiceWithOneKeyAppearsOnce(t *testing.T) {
 	s := newSite(t)
 	for range 2 {
-		check(t, s.Say(t.Context(), "family", "hello", "turn-1"))
+		check(t, s.Say(t.Context(), "family", "mem:family", "hello", "turn-1"))
 	}
-	check(t, s.Say(t.Context(), "family", "good night", "turn-2"))
+	check(t, s.Say(t.Context(), "family", "mem:family", "good night", "turn-2"))
 	seen := s.shown("mem:family", 2)
 	if len(seen) != 2 || seen[0].Text != "hello" || seen[1].Text != "good night" {
 		t.Errorf("the family sees %v", seen)
@@ -306,7 +311,7 @@ func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 		{[]outbox.State{outbox.Uncertain, outbox.Sent}, ipc.Uncertain},
 		{[]outbox.State{outbox.Delivered, outbox.Read}, ipc.Delivered},
 		{[]outbox.State{outbox.Read, outbox.Read}, ipc.Read},
-		{[]outbox.State{outbox.Dropped}, ipc.Failed},
+		{[]outbox.State{outbox.Cancelled}, ipc.Failed},
 	} {
 		var d outbox.Delivery
 		for _, s := range c.states {

@@ -61,18 +61,14 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 			Hint:    "leave groupFolder out, or give your own group's folder",
 		}
 	}
-	source, ok := b.Registry.ByFolder(folder)
-	if !ok {
-		return destination{}, fmt.Errorf("authorize: folder %q belongs to no group", folder)
-	}
 	chat, err := b.Registry.Authorize(folder, r.Chat)
 	if err != nil {
 		return destination{}, err
 	}
-	for _, c := range b.Channels {
-		if c.Owns(chat) {
-			return destination{chat: chat, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
-		}
+	source, _ := b.Registry.ByFolder(folder) // the registry knows it: it has authorized it
+	owner, _ := b.Registry.ByChat(chat)
+	if c := channel.For(b.Channels, owner); c != nil {
+		return destination{chat: chat, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
 	}
 	return destination{}, &ipc.Refusal{
 		Code:    "channel_unsupported",

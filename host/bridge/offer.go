@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -30,8 +31,8 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 
 // Say sends the host's own words, or the assistant's answer, to the group's
 // chat. The same key said twice appears once.
-func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
-	dst, err := b.authorize(folder, ipc.Request{})
+func (b *Bridge) Say(ctx context.Context, folder string, chat groups.JID, text, key string) error {
+	dst, err := b.authorize(folder, ipc.Request{Chat: string(chat)})
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,23 @@ func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
 		return nil
 	}
 	return b.put(ctx, d)
+}
+
+// Room says why no further message of the group may be accepted now, which
+// passes; nil: it may.
+func (b *Bridge) Room(folder string) error {
+	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
+}
+
+// AcceptedSince says whether anything from a group was accepted at or after the
+// time. If that cannot be found out, it was: whoever asks would otherwise send
+// it twice.
+func (b *Bridge) AcceptedSince(folder string, since time.Time) bool {
+	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, since)
+	if err != nil {
+		b.Log.Error("look for deliveries", "group", folder, "error", err)
+	}
+	return found || err != nil
 }
 
 // hostDelivery is a delivery without a request, whose key is derived from id.

@@ -66,7 +66,7 @@ func status(s outbox.State) ipc.Status {
 		return ipc.Read
 	case outbox.Uncertain:
 		return ipc.Uncertain
-	case outbox.Failed, outbox.Dropped:
+	case outbox.Failed, outbox.Cancelled:
 		return ipc.Failed
 	default:
 		return ipc.Queued

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -24,9 +25,10 @@ type site struct {
 	t      *testing.T
 	layout groups.Layout
 	outbox *outbox.Outbox
-	memory *channeltest.Memory
+	spool  *ipc.Spool
+	memory *memory.Channel
 	opts   bridge.Options
-	drops  int
+	asked  int // requests
 }
 
 func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
@@ -43,7 +45,7 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	registry, err := groups.NewRegistry(all)
 	check(t, err)
 	check(t, s.layout.Prepare(all))
-	s.memory = channeltest.NewMemory(channeltest.Options{Online: true})
+	s.memory = memory.New(memory.Options{Online: true})
 	o := outbox.Options{Dir: s.layout.Outbox(), Channels: []channel.Channel{s.memory}}
 	for _, c := range change {
 		c(&o)
@@ -51,9 +53,13 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	s.outbox, err = outbox.Open(t.Context(), o)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.outbox.Close()) })
-	s.opts = bridge.Options{Registry: registry, Mounts: map[string]*groups.MountMap{}, Channels: o.Channels, Outbox: s.outbox}
+	s.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
+	t.Cleanup(func() { check(t, s.spool.Close()) })
+	s.opts = bridge.Options{
+		Registry: registry, Mounts: map[string]*mounts.Map{}, Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: time.Minute,
+	}
 	for _, g := range all {
-		m, err := groups.NewMountMap(s.layout, g)
+		m, err := mounts.New(s.layout, g)
 		check(t, err)
 		t.Cleanup(func() { check(t, m.Close()) })
 		s.opts.Mounts[g.Folder] = m
@@ -78,23 +84,77 @@ func (s *site) write(folder, name, content string) string {
 	return "/workspace/group/" + name
 }
 
-// drop is a request as the spool would have read it.
-func (s *site) drop(r ipc.Request) ipc.Drop {
+// fate is what became of a request in the queue.
+type fate struct {
+	Accepted bool
+	Deferred bool
+	Refusal  *ipc.Refusal
+}
+
+// handle puts requests into a group's queue and has them carried in one batch.
+func (s *site) handle(folder string, rs ...ipc.Request) []fate {
+	s.t.Helper()
+	var ids []string
+	for _, r := range rs {
+		s.asked++
+		ids = append(ids, fmt.Sprintf("%04d", s.asked))
+		s.enqueue(folder, ids[len(ids)-1], r, time.Unix(int64(s.asked), 0))
+	}
+	s.carry(folder)
+	var fates []fate
+	for _, id := range ids {
+		fates = append(fates, s.fate(folder, id))
+	}
+	return fates
+}
+
+// queued is the path of a request's file.
+func (s *site) queued(folder, id string) string {
+	return filepath.Join(s.layout.IPC(folder, ipc.MessagesDir), id+".json")
+}
+
+func (s *site) enqueue(folder, id string, r ipc.Request, at time.Time) {
 	s.t.Helper()
 	body, err := ipc.Encode(r)
 	check(s.t, err)
-	s.drops++
-	id := fmt.Sprintf("%04d", s.drops)
-	return ipc.Drop{Name: id + ".json", ID: id, Body: body, ModTime: time.Unix(int64(s.drops), 0), Request: r}
+	check(s.t, os.WriteFile(s.queued(folder, id), body, 0o644))
+	check(s.t, os.Chtimes(s.queued(folder, id), at, at))
 }
 
-func (s *site) handle(folder string, rs ...ipc.Request) []ipc.Verdict {
+// carry has what lies in a group's queue carried in one batch, after it was
+// read and something else was done meanwhile.
+func (s *site) carry(folder string, meanwhile ...func()) {
 	s.t.Helper()
-	var drops []ipc.Drop
-	for _, r := range rs {
-		drops = append(drops, s.drop(r))
+	spool := ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{folder}, Poll: true})
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
+	ran := make(chan error, 1)
+	go func() { ran <- spool.Run(ctx) }()
+	batch, err := spool.Next(ctx)
+	check(s.t, err)
+	for _, do := range meanwhile {
+		do()
 	}
-	return s.Handle(s.t.Context(), folder, drops)
+	s.Carry(ctx, batch)
+	cancel()
+	check(s.t, <-ran)
+	check(s.t, spool.Close())
+}
+
+func (s *site) fate(folder, id string) fate {
+	s.t.Helper()
+	_, err := os.Lstat(s.queued(folder, id))
+	r, told := s.spool.Result(folder, id)
+	switch {
+	case err == nil:
+		return fate{Deferred: told && r.Status == ipc.Queued}
+	case !told:
+		return fate{Accepted: true}
+	case r.Status == ipc.Refused:
+		return fate{Refusal: &ipc.Refusal{Code: r.Code, Message: r.Message, Hint: r.Hint, Parts: r.Parts}}
+	}
+	s.t.Fatalf("request %s is out of the queue, with the result %+v", id, r)
+	panic("unreachable")
 }
 
 func file(path string) ipc.Request {
@@ -102,7 +162,7 @@ func file(path string) ipc.Request {
 }
 
 // shown runs the outbox until a chat shows n messages.
-func (s *site) shown(chat groups.JID, n int) []channeltest.Seen {
+func (s *site) shown(chat groups.JID, n int) []memory.Seen {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)

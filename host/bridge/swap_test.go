@@ -40,7 +40,7 @@ func TestAPictureThatTurnsIntoAPageIsNotSentAsAPicture(t *testing.T) {
 			v := s.handle("family", file(path))[0]
 			if c.mime == "" {
 				if v.Refusal == nil || v.Refusal.Code != "file_changing" {
-					t.Fatalf("verdict %+v", v)
+					t.Fatalf("fate %+v", v)
 				}
 				if left, err := os.ReadDir(filepath.Join(s.layout.Outbox(), "files")); err != nil || len(left) != 0 {
 					t.Errorf("copies are left: %v, %v", left, err)

@@ -35,9 +35,11 @@ type Channel interface {
 	Run(ctx context.Context, in Inbox) error
 
 	// Send sends m and returns once the platform has acknowledged it. An
-	// error passes unless it is an *Error that says otherwise. Sending the
-	// same Message.ID twice must not show twice; a channel that cannot
-	// promise so implements Asker. Send does not keep m after it returns.
+	// error passes unless it is an *Error that says otherwise; one that comes
+	// after the deadline of ctx, and a panic, count as Ambiguous. Sending the
+	// same Message.ID twice must not show twice. A channel that cannot
+	// promise this implements Asker, or Repeater, which says for how long it
+	// can. Send does not keep m after it returns.
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
@@ -104,9 +106,32 @@ type Inbound struct {
 // Attachment is a file that a member sent.
 type Attachment struct {
 	media.Info
+
+	// Ref names the file to its channel, which is a Fetcher then: the bytes
+	// lie with the platform and are fetched after Receive, also by a later
+	// host. Empty: the bytes are here, and Receive takes them.
+	Ref string
+
 	// Open returns the bytes. Reading may fail when a platform has dropped
 	// them meanwhile. The caller closes it before Receive returns.
 	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Fetcher is implemented by a channel whose members' files lie with the
+// platform until they are fetched.
+type Fetcher interface {
+	// Fetch brings a file's bytes to this host and opens them; reading them
+	// does not wait for the platform any more. It takes as long as the size
+	// allows and no longer. A Permanent *Error says that nobody will ever have
+	// the file; a Held one, that the platform was not asked. Other errors pass.
+	Fetch(ctx context.Context, f FileRef) (io.ReadCloser, error)
+}
+
+// FileRef is one file of a member.
+type FileRef struct {
+	Chat    groups.JID
+	Ref     string // of its Attachment
+	Patient bool   // bytes that come slowly are waited for; otherwise they soon end the attempt
 }
 
 // Quote is the message that another one answers. From, Sender and Text are of
@@ -125,7 +150,8 @@ type Quote struct {
 // a Message.ID is sent again, but can be asked whether it is there already.
 type Asker interface {
 	// Sent looks for the message. A Receipt means it is in the chat; a nil
-	// Receipt and no error, that it is not; an error, that nobody knows.
+	// Receipt and no error, that it is not; an error, that nobody knows: not
+	// yet, or never if the error is Permanent.
 	Sent(ctx context.Context, m Message) (*Receipt, error)
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // Class says what a caller of Send may do after an error.
@@ -49,10 +51,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", e.Message, e.Err)
 }
 
-func (e *Error) Unwrap() error { return e.Err }
-
-// Refusal returns the three parts that the protocol's reply holds.
-func (e *Error) Refusal() (code, message, hint string) { return e.Code, e.Message, e.Hint }
+// Unwrap is the refusal, for the protocol's reply, and the cause.
+func (e *Error) Unwrap() []error {
+	return []error{&refusal.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}, e.Err}
+}
 
 // ClassOf is the class of any error that Send returned. Nil is Passing.
 func ClassOf(err error) Class {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -45,8 +47,8 @@ func TestAnErrorPassesUnlessItSaysOtherwise(t *testing.T) {
 	if got := gone.Error(); got != "the account left the chat: 403 forbidden" {
 		t.Errorf("operator reads %q", got)
 	}
-	if code, message, hint := gone.Refusal(); code != "not_a_member" || message != "the account left the chat" || hint != "invite it again" {
-		t.Errorf("agent reads %q %q %q", code, message, hint)
+	if r := refusal.Of(gone); r.Code != "not_a_member" || r.Message != "the account left the chat" || r.Hint != "invite it again" {
+		t.Errorf("agent reads %+v", r)
 	}
 	if got := (&channel.Error{Message: "the account left the chat"}).Error(); got != "the account left the chat" {
 		t.Errorf("without a cause: %q", got)

@@ -31,14 +31,13 @@ func CleanName(name string) string {
 				out = append(out, r)
 			}
 		case !shows(r):
-		case unicode.Is(unicode.Variation_Selector, r) && unicode.Is(unicode.Variation_Selector, last):
 		default:
 			out = append(out, r)
 		}
 	}
-	name = strings.Join(strings.Fields(string(out)), " ")
+	name = strings.Join(strings.Fields(media.WithoutHidden(string(out))), " ")
 	if r := []rune(name); len(r) > maxName {
-		name = strings.TrimSpace(string(r[:maxName-1])) + "…"
+		name = media.WithoutHidden(strings.TrimSpace(string(r[:maxName-1])) + "…")
 	}
 	if !strings.ContainsFunc(name, visible) {
 		return ""

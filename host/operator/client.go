@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -19,7 +21,7 @@ import (
 // thousand items.
 const maxReply = 64 << 20
 
-// Client is the Control of a host that runs. Its errors are *Error where the
+// Client is the Control of a host that runs. Its errors are *refusal.Error where the
 // host had an answer, ErrNoHost where none runs, and ErrDenied where this user may
 // not ask.
 type Client struct {
@@ -132,7 +134,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("read the host's answer: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		answer := &Error{}
+		answer := &refusal.Error{}
 		if json.Unmarshal(data, answer) != nil || answer.Message == "" {
 			return fmt.Errorf("the host answered %d", res.StatusCode)
 		}

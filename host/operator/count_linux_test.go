@@ -19,7 +19,7 @@ func TestAPipeInAQueuesPlaceHoldsNoCommandUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{pipe, link} {
-		if n, err := countJSON(path, ".json"); err == nil {
+		if n, err := CountJSON(path, ".json"); err == nil {
 			t.Errorf("%s: counted %d", filepath.Base(path), n)
 		}
 	}

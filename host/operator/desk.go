@@ -1,12 +1,15 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -18,7 +21,8 @@ import (
 type DeskOptions struct {
 	Layout   groups.Layout
 	Groups   []groups.Group    // as configured
-	Outbox   *outbox.Outbox    // nil: there is none yet, so nothing was ever accepted
+	Outbox   *outbox.Outbox    // nil: this process only looks
+	Records  *outbox.Reader    // of the outbox, where Outbox is nil; nil too: nothing was ever accepted
 	Channels []channel.Channel // those of the host
 	Version  string
 
@@ -66,12 +70,27 @@ func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
 	return items[max(0, len(items)-limit):], nil
 }
 
+// records is what deliveries are read from; nil if there are none.
+func (d *Desk) records() interface {
+	List(context.Context, outbox.Filter) ([]outbox.Delivery, error)
+	Get(ctx context.Context, name string) (outbox.Delivery, error)
+} {
+	switch {
+	case d.Outbox != nil:
+		return d.Outbox
+	case d.Records != nil:
+		return d.Records
+	}
+	return nil
+}
+
 // page is how many deliveries the outbox is asked for at a time.
 const page = 500
 
 // deliveries calls each for up to limit deliveries, the newest first.
 func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
-	if d.Outbox == nil {
+	records := d.records()
+	if records == nil {
 		return nil
 	}
 	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen}
@@ -83,7 +102,7 @@ func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(ou
 	}
 	for limit > 0 {
 		query.Limit = min(limit, page)
-		found, err := d.Outbox.List(ctx, query)
+		found, err := records.List(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -105,7 +124,7 @@ func (d *Desk) Show(ctx context.Context, id string) (item Item, err error) {
 		item, err = d.request(id)
 		return err
 	}, func() error {
-		delivery, err := d.Outbox.Get(ctx, id)
+		delivery, err := d.records().Get(ctx, id)
 		item = itemOf(delivery, true)
 		return ofOutbox(id, err)
 	})
@@ -128,7 +147,7 @@ func (d *Desk) Drop(ctx context.Context, id string) error {
 	return d.locate(id,
 		func() error { return d.dropRequest(id) },
 		func() error {
-			err := d.Outbox.Drop(ctx, id)
+			err := d.Outbox.Cancel(ctx, id)
 			if errors.Is(err, outbox.ErrSettled) {
 				err = d.Outbox.Dismiss(ctx, id)
 			}
@@ -141,7 +160,7 @@ func (d *Desk) Drop(ctx context.Context, id string) error {
 func (d *Desk) locate(id string, request, delivery func() error) error {
 	ask := []func() error{request, delivery}
 	switch {
-	case d.Outbox == nil:
+	case d.records() == nil:
 		ask = ask[:1]
 	case !mayBeRequest(id):
 		ask[0], ask[1] = ask[1], ask[0]
@@ -155,14 +174,14 @@ func (d *Desk) locate(id string, request, delivery func() error) error {
 }
 
 func isNotFound(err error) bool {
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*refusal.Error](err)
 	return ok && e.Code == CodeNotFound
 }
 
 // Send accepts a file.
 func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 	if !slices.ContainsFunc(d.Groups, func(g groups.Group) bool { return g.Folder == s.Group }) {
-		return Item{}, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", s.Group), Hint: "see: longshore status"}
+		return Item{}, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", s.Group), Hint: "see: longshore status"}
 	}
 	delivery, err := d.Offer(ctx, s)
 	if err != nil {
@@ -183,7 +202,7 @@ func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, e
 	if l, ok := c.(channel.Lister); ok {
 		return l.Chats(ctx)
 	}
-	return nil, &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
+	return nil, &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
 }
 
 // Unpair asks the channel of that name.
@@ -195,7 +214,7 @@ func (d *Desk) Unpair(ctx context.Context, channelName string) error {
 	if u, ok := c.(channel.Unpairer); ok {
 		return u.Unpair(ctx)
 	}
-	return &Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no account", channelName), Hint: "there is nothing to unlink"}
+	return &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no account", channelName), Hint: "there is nothing to unlink"}
 }
 
 func (d *Desk) channel(name string) (channel.Channel, error) {
@@ -204,11 +223,11 @@ func (d *Desk) channel(name string) (channel.Channel, error) {
 			return c, nil
 		}
 	}
-	return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
+	return nil, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
 }
 
 func notFound(id string) error {
-	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
+	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
 }
 
 // ofOutbox turns the outbox's errors into words with a remedy.
@@ -217,15 +236,15 @@ func ofOutbox(id string, err error) error {
 	case errors.Is(err, outbox.ErrNotFound):
 		return notFound(id)
 	case errors.Is(err, outbox.ErrAmbiguous):
-		return &Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
+		return &refusal.Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
 	case errors.Is(err, outbox.ErrOpen):
-		return &Error{Code: CodeNotFailed, Message: "the delivery is still on its way", Hint: "nothing has to be done; see: longshore queue show " + id}
+		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still on its way", Hint: "nothing has to be done; see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSettled):
-		return &Error{Code: CodeSettled, Message: "the delivery has ended, and can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
+		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended, and can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSending):
-		return &Error{Code: CodeSending, Message: "the delivery is being sent right now", Hint: "try again in a moment"}
+		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent right now", Hint: "try again in a moment"}
 	case errors.Is(err, outbox.ErrNoBytes):
-		return &Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
+		return &refusal.Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
 	}
 	return err
 }
@@ -235,7 +254,7 @@ func ofOutbox(id string, err error) error {
 func (d *Desk) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Running: d.Running, Version: d.Version, Started: d.Started, State: d.Layout.State,
-		Channels: []Channel{}, Assistants: []Assistant{}, Failures: []Item{}, Disk: DiskOf(d.Layout.State),
+		Channels: []Channel{}, Assistants: []Assistant{}, Failures: []Item{}, Disk: diskOf(d.Layout.State),
 	}
 	if d.Running {
 		s.PID = os.Getpid()
@@ -256,7 +275,7 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s.Errors, _ = countJSON(d.Layout.Errors(), reasonSuffix) // a folder that is not there holds none
+	s.Errors, _ = CountJSON(d.Layout.Errors(), ReasonSuffix) // a folder that is not there holds none
 	return s, nil
 }
 
@@ -273,7 +292,7 @@ func channelOf(c channel.Channel) Channel {
 func (d *Desk) waiting() int {
 	n := 0
 	for _, g := range d.Groups {
-		waiting, _ := countJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // none where there is no directory yet
+		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // none where there is no directory yet
 		n += waiting
 	}
 	return n
@@ -288,9 +307,9 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 	all := make([]Group, len(d.Groups))
 	place := map[string]*Group{}
 	for i, g := range d.Groups {
-		waiting, _ := countJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
+		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
 		all[i] = Group{
-			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: g.Chat.Channel(),
+			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),
 			Main: g.Main, Waiting: waiting,
 		}
 		place[g.Folder] = &all[i]

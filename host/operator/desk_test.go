@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -121,7 +123,7 @@ func (c *counter) work(id, state string) {
 }
 
 func codeOf(err error) string {
-	var e *operator.Error
+	var e *refusal.Error
 	if !errors.As(err, &e) {
 		return fmt.Sprint(err)
 	}

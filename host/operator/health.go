@@ -3,15 +3,21 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"time"
 
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Health answers
@@ -45,19 +51,26 @@ func (d *Desk) Health() http.Handler {
 
 // healthy says why nothing can be accepted, or nil.
 func (d *Desk) healthy(ctx context.Context) error {
-	if d.Outbox != nil {
-		if _, err := d.Outbox.Stats(ctx); err != nil {
-			return &Error{Code: CodeUnwell, Message: "the outbox cannot be read: " + err.Error(), Hint: "see docs/operations.md"}
-		}
+	if d.Outbox == nil {
+		return nil
 	}
-	if disk := DiskOf(d.Layout.State); disk.Total > 0 && disk.Free < noSpace {
-		return &Error{
-			Code: CodeUnwell, Message: fmt.Sprintf("%s of disk are free", media.Size(int64(disk.Free))),
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	err := d.Outbox.Check(ctx)
+	if err == nil {
+		return nil
+	}
+	if full, ok := errors.AsType[*outbox.FullError](err); ok {
+		return &refusal.Error{
+			Code: CodeUnwell, Message: fmt.Sprintf("nothing can be accepted: %v", full.Cause),
 			Hint: "make room on the file system of the state directory",
 		}
 	}
-	return nil
+	return &refusal.Error{Code: CodeUnwell, Message: "nothing can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
 }
+
+// checkTime bounds a check: the disk of the outbox may hang.
+const checkTime = 5 * time.Second
 
 // collector asks the desk whenever it is scraped; nothing is counted twice.
 type collector struct {
@@ -113,11 +126,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			gauge(c.assistants, float64(n), state)
 		}
 	}
-	if n, err := countJSON(c.desk.Layout.Errors(), reasonSuffix); err == nil {
+	if n, err := CountJSON(c.desk.Layout.Errors(), ReasonSuffix); err == nil {
 		gauge(c.errors, float64(n))
 	}
 	gauge(c.waiting, float64(c.desk.waiting()))
-	gauge(c.free, float64(DiskOf(c.desk.Layout.State).Free))
+	gauge(c.free, float64(diskOf(c.desk.Layout.State).Free))
 	c.outbox(out, gauge)
 }
 
@@ -165,17 +178,37 @@ func number(b bool) float64 {
 }
 
 // ServeHealth answers health on a loopback address until ctx is done, which is
-// no error.
-func ServeHealth(ctx context.Context, listen string, health http.Handler) error {
+// no error. It answers to the names of loopback and to hosts, and never to a
+// page of another site: a website must not read this machine's metrics through
+// its operator's browser.
+func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	srv := &http.Server{Handler: health, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	own := ownNamesOnly(hostnames.Of(ln.Addr().String(), hosts...), health)
+	srv := &http.Server{Handler: own, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { srv.Close() })
 	defer stop()
 	if err := srv.Serve(ln); ctx.Err() == nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
+}
+
+func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		switch {
+		case !own.Has(r.Host):
+			reply(w, nil, &refusal.Error{
+				Code: CodeUnknownHost, Message: fmt.Sprintf("this server does not answer to the name %+q", media.Printable(r.Host)),
+				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
+			})
+		case hostnames.Foreign(r):
+			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address itself"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }

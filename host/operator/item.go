@@ -38,7 +38,7 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 func stateOf(d outbox.Delivery) outbox.State {
 	order := []outbox.State{
 		outbox.Sending, outbox.Queued, outbox.Failed, outbox.Uncertain,
-		outbox.Dropped, outbox.Sent, outbox.Delivered, outbox.Read,
+		outbox.Cancelled, outbox.Sent, outbox.Delivered, outbox.Read,
 	}
 	for _, s := range order {
 		for i := range d.Parts {

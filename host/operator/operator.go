@@ -121,18 +121,6 @@ type Send struct {
 	As      string `json:"as,omitempty"` // auto, document, voice, gif, sticker
 }
 
-// Error is an answer of this package that a caller can act on.
-type Error struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-func (e *Error) Error() string { return e.Message }
-
-// Refusal returns the three parts of the error.
-func (e *Error) Refusal() (code, message, hint string) { return e.Code, e.Message, e.Hint }
-
 // The codes of this package's errors.
 const (
 	CodeNotFound  = "not_found"
@@ -143,7 +131,10 @@ const (
 	CodeNoBytes   = "no_bytes"   // its files are no longer kept
 	CodeUnwell    = "unwell"     // of /healthz
 	CodeBadCall   = "bad_call"
-	codeInternal  = "internal" // only on the socket: any other error
+
+	CodeUnknownHost = "unknown_host" // of the metrics' address
+	CodeCrossSite   = "cross_site"
+	codeInternal    = "internal" // only on the socket: any other error
 )
 
 // ErrNoHost means that no host answers on the control socket.

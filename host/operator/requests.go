@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -76,7 +78,7 @@ func ofErrors(id string, err error) error {
 	case errors.Is(err, ipc.ErrNoEntry):
 		return notFound(id)
 	case errors.Is(err, ipc.ErrNoBody):
-		return &Error{
+		return &refusal.Error{
 			Code: CodeNoBytes, Message: "the request itself was not kept: it was too large, no plain file, or of no known group",
 			Hint: "read why with: longshore errors show " + id,
 		}

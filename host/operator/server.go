@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +10,9 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // maxBody is the largest request body that the control socket takes, in bytes.
@@ -34,7 +36,7 @@ const maxBody = 64 << 10
 type Server struct {
 	Dir     string       // where the socket lies, see ControlDir
 	Control Control      // what is served
-	Health  http.Handler // see Metrics.Handler; may be nil
+	Health  http.Handler // see Desk.Health; may be nil
 	Runtime string       // directory for a socket whose path would be too long; empty: as the environment says
 	Log     *slog.Logger // may be nil
 }
@@ -144,7 +146,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var call Send
-	if err := json.Unmarshal(body, &call); err != nil {
+	if err := json.Unmarshal(body, &call); err != nil || !utf8.Valid(body) {
 		reply(w, nil, badCall("the call is not the JSON that was expected"))
 		return
 	}
@@ -165,12 +167,8 @@ func filterOf(r *http.Request) (Filter, error) {
 	return f, nil
 }
 
-func badCall(message string) *Error { return &Error{Code: CodeBadCall, Message: message} }
-
-// refuser is an error that knows the three parts of its refusal.
-type refuser interface {
-	error
-	Refusal() (code, message, hint string)
+func badCall(message string) *refusal.Error {
+	return &refusal.Error{Code: CodeBadCall, Message: message}
 }
 
 // reply writes v, or err as an Error. The operator may see any error's text:
@@ -179,9 +177,9 @@ func reply(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if err != nil {
-		answer := Error{Code: codeInternal, Message: err.Error()}
-		if re, ok := errors.AsType[refuser](err); ok {
-			answer.Code, answer.Message, answer.Hint = re.Refusal()
+		answer := refusal.Error{Code: codeInternal, Message: err.Error()}
+		if r := refusal.Of(err); r != nil {
+			answer = *r
 		}
 		w.WriteHeader(httpStatus(answer.Code))
 		v = answer
@@ -197,6 +195,10 @@ func httpStatus(code string) int {
 		return http.StatusServiceUnavailable
 	case CodeBadCall:
 		return http.StatusBadRequest
+	case CodeUnknownHost:
+		return http.StatusMisdirectedRequest
+	case CodeCrossSite:
+		return http.StatusForbidden
 	case codeInternal:
 		return http.StatusInternalServerError
 	}

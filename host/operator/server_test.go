@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -178,9 +180,9 @@ func TestErrorsKeepTheirCodeAndHint(t *testing.T) {
 	c := &control{}
 	dir := privateDir(t)
 	serve(t, &operator.Server{Dir: dir, Control: c})
-	c.err = &operator.Error{Code: operator.CodeNotFound, Message: "no such item", Hint: "look again"}
+	c.err = &refusal.Error{Code: operator.CodeNotFound, Message: "no such item", Hint: "look again"}
 	err := operator.NewClient(dir).Retry(t.Context(), "x")
-	var got *operator.Error
+	var got *refusal.Error
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v", err)
 	}
@@ -377,6 +379,7 @@ func TestCallsThatCannotBeMeant(t *testing.T) {
 	}{
 		{"oversized", "POST", "/v1/send", `{"group":"` + strings.Repeat("x", 70<<10) + `"}`, http.StatusBadRequest},
 		{"not JSON", "POST", "/v1/send", `group=family`, http.StatusBadRequest},
+		{"not UTF-8", "POST", "/v1/send", "{\"text\":\"caf\xe9\"}", http.StatusBadRequest},
 		{"negative limit", "GET", "/v1/items?limit=-1", "", http.StatusBadRequest},
 		{"limit of words", "GET", "/v1/items?limit=many", "", http.StatusBadRequest},
 		{"unknown path", "GET", "/v2/items", "", http.StatusNotFound},

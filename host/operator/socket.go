@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -104,6 +105,22 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 // removeStale removes a socket, or a link to one, that nobody answers on. What
 // is neither was not put there by a host and stays.
 func removeStale(path string) error {
+	if err := removable(path); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove stale control socket: %w", err)
+	}
+	return nil
+}
+
+// CheckSocket refuses what lies in the place of the control socket of own, the
+// directory that ControlDir names, if no host put it there.
+func CheckSocket(own string) error { return removable(filepath.Join(own, socketName)) }
+
+// removable refuses what is in the place of the control socket and was not put
+// there by a host.
+func removable(path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -113,9 +130,6 @@ func removeStale(path string) error {
 	}
 	if fi.Mode()&(fs.ModeSocket|fs.ModeSymlink) == 0 {
 		return fmt.Errorf("%s is in the place of the control socket and is no socket", filepath.Base(path))
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove stale control socket: %w", err)
 	}
 	return nil
 }
@@ -137,23 +151,8 @@ func shortDir(own, runtimeDir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at directory for control socket: %w", err)
 	}
-	if !fi.IsDir() || fi.Mode().Perm() != 0o700 || !ownedBySelf(fi) {
+	if !fi.IsDir() || fi.Mode().Perm() != 0o700 || !safefs.Mine(fi) {
 		return "", fmt.Errorf("%s is not a directory of ours with mode 0700", dir)
 	}
 	return dir, nil
-}
-
-// ownedBySelf says whether the process's user owns what fi describes.
-func ownedBySelf(fi fs.FileInfo) bool {
-	uid, ok := uidOf(fi)
-	return ok && uid == os.Geteuid()
-}
-
-// uidOf is the user whom what fi describes belongs to.
-func uidOf(fi fs.FileInfo) (uid int, ok bool) {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return int(st.Uid), true
 }

@@ -1,6 +1,10 @@
 package operator
 
-import "time"
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
 
 // Status is what a host says of itself. Where none runs, Running is false and
 // what can be known from the disk is filled in.
@@ -53,4 +57,14 @@ type Assistant struct {
 type Disk struct {
 	Free  uint64 `json:"free"`  // bytes that the host's user can write
 	Total uint64 `json:"total"` // bytes
+}
+
+// diskOf is the room on the file system of the state directory, zero if the
+// system cannot be asked.
+func diskOf(state string) Disk {
+	v, err := safefs.VolumeOf(state)
+	if err != nil {
+		return Disk{}
+	}
+	return Disk{Free: v.Free, Total: v.Total}
 }

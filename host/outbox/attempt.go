@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -12,219 +13,194 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// The codes that the outbox itself gives.
-const (
-	codeDeadline  = "deadline"
-	codeAmbiguous = "no_answer" // the channel's last answer left open whether it was sent
-	codeFailed    = "send_failed"
-	codeNoChannel = "no_channel"
-	codeLostBytes = "lost_bytes"
-	codeDropped   = "dropped"
-)
-
-// attempt is a send in flight. mu guards all but sent.
+// attempt is one attempt at the first part of a lane. mu guards what follows
+// sent; the rest is set once, in choose, and then the attempt's own.
 type attempt struct {
-	it      *item
-	pos     int
-	sent    atomic.Int64
-	told    int64     // as it was at the last look
-	seen    time.Time // when it last moved
-	stalled bool      // no longer counts against Parallel
+	ln        *lane
+	it        *item
+	pos       int
+	part      Part      // a copy, which the attempt brings up to date
+	due       time.Time // when the delivery is given up
+	recovered bool      // the process before may have sent the part
+
+	sent    atomic.Int64 // bytes
+	seen    int64        // sent, as it was at the last look
+	moved   time.Time    // when sent last changed
+	stalled bool         // no longer counts against Parallel
 }
 
-// verdict is what came of an attempt.
-type verdict struct {
-	part Part // as it is to be recorded
-	hold bool // the whole channel waits
-	stop bool // the host stops: nothing is known, nothing is recorded
-}
-
-// turnOf sends the next part of a lane, and returns the lane.
-func (o *Outbox) turnOf(ctx context.Context, ln *lane) {
+// serve makes one attempt of a lane and gives the lane back to the dispatcher.
+// It works in steps: choose the part, under mu; try to send it, without mu;
+// conclude, under mu.
+func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	defer o.poke()
-	err := o.fill(ln)
-	o.mu.Lock()
-	if err != nil || len(ln.heads) == 0 {
-		defer o.mu.Unlock()
-		o.leave(ln)
-		if err != nil {
-			o.opts.Log.Error("read the outbox", "chat", ln.key.chat, "channel", ln.key.channel, "error", err)
-			o.wait(ln, time.Now().Add(o.opts.Backoff.Initial), true)
-		}
+	if !o.choose(a) {
 		return
 	}
-	it := ln.heads[0]
-	ln.attempt.it, ln.attempt.pos = it, it.pos
-	next := it.Parts[it.pos].Next
-	if time.Until(next) > 0 { // the process before wanted to wait
-		defer o.mu.Unlock()
-		o.leave(ln)
-		o.wait(ln, next, true)
-		return
+	out := o.try(ctx, a)
+	if out.hold {
+		o.startHold(a.ln.line)
 	}
-	o.mu.Unlock()
-	v := o.try(ctx, ln, it)
-	if v.hold {
-		o.startHold(ln.line)
-	}
-	o.mu.Lock()
-	o.conclude(ln, it, v)
-	o.mu.Unlock()
-	// Read here what comes next, so that the lane stands in its group's turn;
-	// an error shows when the lane has its turn.
-	_ = o.fill(ln)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.leave(ln)
-	if v.part.State.open() && !v.hold && !v.stop {
-		o.trim(ln)
-		o.wait(ln, v.part.Next, true)
+	o.conclude(out)
+	// Read here what comes next, so that the lane gets into its group's
+	// backlog; an error shows at the lane's next attempt.
+	_ = o.load(a.ln)
+	o.leave(a)
+	if out.part.State.open() && !out.hold && !out.stop {
+		o.trim(a.ln)
+		o.wait(a.ln, out.part.Next, true)
 	} else {
-		o.ready(ln)
+		o.schedule(a.ln)
 	}
 }
 
-// fill reads the chat's next deliveries, if none is in memory.
-func (o *Outbox) fill(ln *lane) error {
-	for {
-		o.mu.Lock()
-		loaded, epoch, need := ln.loaded, ln.epoch, len(ln.heads) == 0 && ln.count > 0
-		n := readAhead
-		if o.buffered+n > inMemory {
-			n = 1
-		}
-		o.mu.Unlock()
-		if !need {
-			return nil
-		}
-		items, err := o.reader.ofChat(ln.key, loaded, n)
-		if err != nil {
-			return err
-		}
-		o.mu.Lock()
-		same := ln.epoch == epoch && ln.loaded == loaded
-		if same {
-			for _, it := range items {
-				o.buffer(ln, it)
-			}
-		}
-		o.mu.Unlock()
-		if same {
-			return nil
-		}
+// choose sets which part the attempt is at. It says false if there is none to
+// be sent now; then it has given the lane back.
+func (o *Outbox) choose(a *attempt) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ln := a.ln
+	if err := o.load(ln); err != nil {
+		o.opts.Log.Error("read the outbox", "chat", ln.key.chat, "channel", ln.key.channel, "error", err)
+		o.leave(a)
+		o.wait(ln, time.Now().Add(o.opts.Backoff.Initial), true)
+		return false
 	}
+	if len(ln.heads) == 0 || ln.blocked > 0 { // who blocked it schedules it again
+		o.leave(a)
+		return false
+	}
+	it, now := ln.heads[0], time.Now()
+	if next := it.Parts[it.pos].Next; next.After(now) { // the process before wanted to wait
+		o.leave(a)
+		o.wait(ln, next, true)
+		return false
+	}
+	a.it, a.pos, a.part = it, it.pos, it.Parts[it.pos]
+	a.due, a.recovered = o.deadline(it, now), ln.recovered > 0
+	return true
 }
 
 // leave ends the lane's being in flight; the caller holds mu and says what
 // the lane does next.
-func (o *Outbox) leave(ln *lane) {
-	heap.Remove(&o.waits, ln.index)
-	if !ln.attempt.stalled {
-		ln.line.busy--
+func (o *Outbox) leave(a *attempt) {
+	heap.Remove(&o.waits, a.ln.index)
+	if !a.stalled {
+		a.ln.line.busy--
 	}
-	ln.state, ln.attempt = idle, nil
+	a.ln.state, a.ln.attempt = idle, nil
 }
 
-// conclude hands a verdict to the settler and moves on; the caller holds mu.
-func (o *Outbox) conclude(ln *lane, it *item, v verdict) {
-	pos := it.pos
-	it.Parts[pos].State, it.Parts[pos].Sent = Queued, 0
-	if v.stop {
-		it.doubt = it.begun[pos]
-		ln.recovered++
-		return
-	}
-	ln.recovered = max(0, ln.recovered-1)
-	ln.unsettled++
-	o.settler.add(outcome{ln: ln, it: it, pos: pos, part: v.part})
-	if v.part.State.open() {
-		it.Parts[pos] = v.part // what the next attempt has to know
-		return
-	}
-	it.pos++
-	it.skip()
-	if it.pos == len(it.Parts) {
-		o.finished(ln)
-	}
-}
-
-// try makes one attempt at the part whose turn it is.
-func (o *Outbox) try(ctx context.Context, ln *lane, it *item) verdict {
-	o.mu.Lock()
-	p := it.Parts[it.pos]
-	doubt, begun, recovered := it.doubt, it.begun[it.pos], ln.recovered > 0
-	a := ln.attempt
-	due := o.deadline(it, time.Now())
-	o.mu.Unlock()
-
-	ch := ln.line.ch
+// try makes the attempt. A part in doubt is resolved before it is sent again.
+func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
+	ch := a.ln.line.ch
 	if ch == nil {
-		return o.later(it, p, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"}, due)
+		return o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})
 	}
-	m := o.message(it, &p, a)
-	asker, asks := ch.(channel.Asker)
-	if asks && doubt {
-		receipt, err := o.ask(ctx, asker, m)
-		switch {
-		case err == nil && receipt != nil:
-			return o.acknowledged(it, p, *receipt)
-		case ctx.Err() != nil:
-			return verdict{stop: true}
-		case err != nil:
-			p.Attempts++
-			p.Code = codeAmbiguous
-			return o.later(it, p, err, due)
-		}
-		o.mu.Lock()
-		it.doubt = false
-		o.mu.Unlock()
-		p.Code = ""
-	}
-	// A channel that cannot be asked may have shown what the process before
-	// did not live to record: such a part gets its attempt whatever its age.
-	if !time.Now().Before(due) && (asks || !recovered) {
-		return o.expired(p)
-	}
-	if asks && !begun {
-		if err := o.begin(it, p); err != nil {
-			return o.later(it, p, err, due)
+	if !a.part.Doubt.IsZero() {
+		if out, ended := o.resolve(ctx, ch, a); ended {
+			return out
 		}
 	}
-	o.mu.Lock()
-	it.Parts[it.pos].State = Sending
-	it.Parts[it.pos].Attempts++
-	o.mu.Unlock()
-	p.Attempts++
-	o.counters.attempts.Add(1)
-	o.opts.Trace(it.Folder, it.Request, "sending")
-	receipt, err := o.send(ctx, ch, m)
+	// What the process before sent without living to record it has no mark on a
+	// channel that knows ids for ever: it gets its attempt whatever its age.
+	marks := channel.RepeatOf(ch).Keyed != channel.Forever
+	start := time.Now()
+	if !start.Before(a.due) && (marks || !a.recovered) {
+		return o.expired(a)
+	}
+	if err := o.begin(a, start, marks && a.part.Doubt.IsZero()); err != nil {
+		return o.later(a, err)
+	}
+	receipt, err := o.send(ctx, ch, a)
 	switch {
 	case err == nil:
-		return o.acknowledged(it, p, receipt)
+		return o.acknowledged(a, receipt)
 	case channel.ClassOf(err) == channel.Permanent:
-		return failed(p, err)
+		return failed(a, err)
 	case ctx.Err() != nil:
-		return verdict{stop: true}
+		return outcome{attempt: a, stop: true}
 	}
-	return o.later(it, p, err, due)
+	if channel.ClassOf(err) == channel.Ambiguous && a.part.Doubt.IsZero() {
+		a.part.Doubt = start
+	}
+	if lostTrack(ch, a.part) {
+		return o.unknown(a, err)
+	}
+	return o.later(a, err)
 }
 
-// begin marks durably that the platform may have the part from now on.
-func (o *Outbox) begin(it *item, p Part) error {
-	p.State = Sending
-	return o.commit.do(func(t *tx) error {
-		_, err := update(t, it.id, it.pos, &p, time.Now())
-		return err
-	}, func() {
+// resolve finds out about a part in doubt before it is sent again. ended is
+// false if the part may be sent: the platform does not have it, or shows the
+// same id once.
+func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (out outcome, ended bool) {
+	asker, asks := ch.(channel.Asker)
+	if !asks {
+		if lostTrack(ch, a.part) {
+			return o.unknown(a, nil), true
+		}
+		return out, false
+	}
+	receipt, err := o.ask(ctx, asker, a)
+	switch {
+	case err == nil && receipt == nil:
+		a.part.Doubt, a.part.Code = time.Time{}, ""
+		return out, false
+	case err == nil:
+		return o.acknowledged(a, *receipt), true
+	case ctx.Err() != nil:
+		return outcome{attempt: a, stop: true}, true
+	case channel.ClassOf(err) == channel.Permanent:
+		return o.unknown(a, err), true
+	}
+	a.part.Attempts++
+	return o.later(a, err), true
+}
+
+// lostTrack says that a part is in doubt and nobody can be asked about it any
+// more: another Send may show it twice.
+func lostTrack(ch channel.Channel, p Part) bool {
+	_, asks := ch.(channel.Asker)
+	return !asks && !p.Doubt.IsZero() && !channel.RepeatOf(ch).Knows(time.Since(p.Doubt))
+}
+
+// begin counts the attempt. With mark, begin first records that the platform may
+// have the part from now on; if it cannot record that, the attempt must not be
+// made.
+func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
+	doubt := func(since time.Time) {
 		o.mu.Lock()
-		it.begun[it.pos] = true
-		o.mu.Unlock()
-	})
+		defer o.mu.Unlock()
+		a.it.Parts[a.pos].Doubt = since
+	}
+	if mark {
+		doubt(now) // first: an outcome of the attempt before may be recorded meanwhile
+		marked := a.part
+		marked.State, marked.Doubt = Sending, now
+		if err := o.commit.do(context.Background(), func(t *tx) error {
+			_, err := update(t, a.it.id, a.pos, &marked, now)
+			return err
+		}, nil); err != nil {
+			doubt(time.Time{})
+			return err
+		}
+	}
+	a.part.Attempts++
+	o.mu.Lock()
+	a.it.Parts[a.pos].State = Sending
+	a.it.Parts[a.pos].Attempts++
+	o.mu.Unlock()
+	o.counters.attempts.Add(1)
+	o.opts.Trace(a.it.Folder, a.it.Request, "sending")
+	return nil
 }
 
 // send calls the channel, with a deadline that grows with the file.
-func (o *Outbox) send(ctx context.Context, ch channel.Channel, m channel.Message) (r channel.Receipt, err error) {
-	ctx, cancel := o.attemptContext(ctx, m)
+func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r channel.Receipt, err error) {
+	limit := o.opts.SendTimeout + time.Duration(a.part.size()>>17)*time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
@@ -232,7 +208,7 @@ func (o *Outbox) send(ctx context.Context, ch channel.Channel, m channel.Message
 			err = ambiguous(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	r, err = ch.Send(ctx, m)
+	r, err = ch.Send(ctx, o.message(a))
 	var known *channel.Error
 	if err != nil && ctx.Err() != nil && !errors.As(err, &known) {
 		err = ambiguous(err)
@@ -240,30 +216,128 @@ func (o *Outbox) send(ctx context.Context, ch channel.Channel, m channel.Message
 	return r, err
 }
 
-func (o *Outbox) ask(ctx context.Context, asker channel.Asker, m channel.Message) (r *channel.Receipt, err error) {
-	ctx, cancel := o.attemptContext(ctx, channel.Message{})
+// ask asks the channel whether it sent the part: nil, nil if it did not.
+func (o *Outbox) ask(ctx context.Context, asker channel.Asker, a *attempt) (r *channel.Receipt, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.opts.SendTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			o.opts.Log.Error("a channel panicked", "error", p, "stack", string(debug.Stack()))
+			o.opts.Log.Error("a channel panicked", "channel", a.it.Channel, "error", p, "stack", string(debug.Stack()))
 			r, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return asker.Sent(ctx, m)
+	return asker.Sent(ctx, o.message(a))
 }
 
-func (o *Outbox) attemptContext(ctx context.Context, m channel.Message) (context.Context, context.CancelFunc) {
-	limit := o.opts.SendTimeout
-	if m.File != nil {
-		limit += time.Duration(m.File.Size>>17) * time.Second
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
-func (o *Outbox) message(it *item, p *Part, a *attempt) channel.Message {
-	m := channel.Message{ID: p.MessageID, Chat: it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Progress: a.sent.Store}
+func (o *Outbox) message(a *attempt) channel.Message {
+	p := &a.part
+	m := channel.Message{ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Progress: a.sent.Store}
 	if p.File != nil {
-		m.File = &channel.File{Info: p.File.Info, SHA256: p.File.SHA256, Open: o.openBlob(p.File.Blob)}
+		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(p.File.Blob) }
+		m.File = &channel.File{Info: p.File.Info, SHA256: p.File.SHA256, Open: open}
 	}
 	return m
+}
+
+// hold is a channel's time of waiting for an operator: all its holds so far,
+// and the one that lasts. It is recorded, since a delivery's time does not run
+// while its channel is held.
+type hold struct {
+	total time.Duration
+	since time.Time // zero: not held
+	again time.Time // when to try again, if Status is of no help
+	down  bool      // Status has said that it is not connected
+}
+
+// until is the time held in all at now.
+func (h hold) until(now time.Time) time.Duration {
+	if h.since.IsZero() {
+		return h.total
+	}
+	return h.total + max(0, now.Sub(h.since))
+}
+
+// deadline is when a delivery is given up: MaxAge after it was accepted, and
+// later by the time that its channel was held since. The record has its three
+// parts, created, held and the channel's hold, and not their sum: so the end of
+// a hold is one row however much waits, and a new MaxAge is everybody's. The
+// caller holds mu.
+func (o *Outbox) deadline(it *item, now time.Time) time.Time {
+	held := o.line(it.Channel).hold.until(now) - it.held
+	return it.Created.Add(o.opts.MaxAge + max(0, held))
+}
+
+func (o *Outbox) heldTotal(channelName string, now time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.line(channelName).hold.until(now)
+}
+
+// startHold stops a channel's sends.
+func (o *Outbox) startHold(l *line) {
+	o.mu.Lock()
+	now := time.Now()
+	held := !l.hold.since.IsZero()
+	if !held {
+		l.hold = hold{total: l.hold.total, since: now, again: now.Add(o.opts.HoldFor)}
+	}
+	h := l.hold
+	o.mu.Unlock()
+	if !held {
+		o.recordHold(l.name, h)
+	}
+}
+
+// releaseHolds lets held channels send again that are connected now, or whose
+// time to try has come. It says whether a channel is still held.
+func (o *Outbox) releaseHolds() (held bool) {
+	o.mu.Lock()
+	var lines []*line
+	for _, l := range o.lines {
+		if !l.hold.since.IsZero() {
+			lines = append(lines, l)
+		}
+	}
+	o.mu.Unlock()
+	for _, l := range lines {
+		held = !o.releaseHold(l) || held
+	}
+	return held
+}
+
+func (o *Outbox) releaseHold(l *line) bool {
+	status, known := l.ch.(channel.Status)
+	connected := false
+	if known {
+		connected, _ = status.Connected()
+	}
+	o.mu.Lock()
+	now := time.Now()
+	l.hold.down = l.hold.down || known && !connected
+	// A channel that never was down says nothing by being connected.
+	due := !now.Before(l.hold.again)
+	release := known && connected && (l.hold.down || due) || !known && due
+	if release {
+		l.hold = hold{total: l.hold.until(now)}
+	}
+	h := l.hold
+	o.mu.Unlock()
+	if release {
+		o.recordHold(l.name, h)
+	}
+	return release
+}
+
+// recordHold keeps a hold over a restart. If the disk refuses, a deadline may
+// come early after the next start, no more.
+func (o *Outbox) recordHold(name string, h hold) {
+	err := o.commit.do(context.Background(), func(t *tx) error {
+		_, err := t.exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
+			ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
+			name, int64(h.total), nano(h.since))
+		return err
+	}, nil)
+	if err != nil {
+		o.opts.Log.Error("record a hold", "channel", name, "error", err)
+	}
 }

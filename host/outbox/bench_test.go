@@ -160,13 +160,12 @@ func BenchmarkScale(b *testing.B) {
 
 // way is an outbox whose deliveries are timed.
 type way struct {
-	o    *outbox.Outbox
-	book chan outbox.Delivery
-	n    int
+	o *outbox.Outbox
+	n int
 }
 
 func newWay(b *testing.B) *way {
-	w := &way{book: make(chan outbox.Delivery, 1<<17)}
+	w := &way{}
 	quick := &fake{name: "fake"}
 	quick.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		if strings.HasPrefix(string(m.Chat), "fake:stuck") {
@@ -174,11 +173,7 @@ func newWay(b *testing.B) *way {
 		}
 		return channel.Receipt{ID: m.ID}, nil
 	}
-	w.o = open(b, outbox.Options{Channels: []channel.Channel{quick}, OnUpdate: func(d outbox.Delivery) {
-		if !d.Open() {
-			w.book <- d
-		}
-	}})
+	w.o = open(b, outbox.Options{Channels: []channel.Channel{quick}})
 	run(b, w.o)
 	return w
 }
@@ -195,15 +190,32 @@ func (w *way) load(b *testing.B, n int, stuck bool) {
 		}
 		put(b, w.o, ds...)
 	}
-	for i := 0; !stuck && i < n; i++ {
-		<-w.book
+	if !stuck {
+		settle(b, w.o, n)
 	}
 }
 
 func (w *way) once(b *testing.B) {
 	w.n++
 	put(b, w.o, text("fake:now", fmt.Sprint("now", w.n)))
-	<-w.book
+	settle(b, w.o, 1)
+}
+
+// settle waits until n deliveries are settled.
+func settle(b *testing.B, o *outbox.Outbox, n int) {
+	b.Helper()
+	for n > 0 {
+		c, err := o.Next(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, d := range c.All {
+			if !d.Open() {
+				n--
+			}
+		}
+		c.Done()
+	}
 }
 
 // BenchmarkDrain pairs sending 10,000 kept deliveries, of 1 and of 100 groups,
@@ -244,17 +256,13 @@ func BenchmarkDrain(b *testing.B) {
 // drain opens a full outbox and waits until all of it is settled.
 func drain(b *testing.B, dir string, n int) time.Duration {
 	start := time.Now()
-	left := make(chan struct{}, n)
-	o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir, Channels: []channel.Channel{&fake{name: "fake"}},
-		OnUpdate: func(d outbox.Delivery) { left <- struct{}{} }})
+	o, err := outbox.Open(context.Background(), outbox.Options{Dir: dir, Channels: []channel.Channel{&fake{name: "fake"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer o.Close()
 	defer run(b, o)()
-	for range n {
-		<-left
-	}
+	settle(b, o, n)
 	return time.Since(start)
 }
 

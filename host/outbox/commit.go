@@ -5,30 +5,30 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"sync"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // committer makes many small changes durable with few commits, and needs no
-// goroutine for it: of the callers that wait, one takes the turn and commits
-// for all of them.
+// goroutine for it: of the callers that wait, one commits for all of them.
 type committer struct {
 	conn  *sql.Conn
-	files *os.File      // the directory of the blobs
-	turn  chan struct{} // holds one token while somebody commits
+	keep  func() error  // makes the names of new blobs durable
+	token chan struct{} // of capacity one: in it while somebody commits
 
 	mu    sync.Mutex
 	queue []*change
-	stmts map[string]*sql.Stmt // used by whoever has the turn
+	stmts map[string]*sql.Stmt // used by whoever commits
 }
 
-// change is one caller's wish. run may be called again when a neighbour in
-// the same commit fails, so it must not keep anything but what it sets anew.
-// after runs once, after the commit, in the order of the commits.
+// change is what one caller wants done. run may be called again when a
+// neighbour in the same commit fails, so it must not keep anything but what it
+// sets anew. after runs once, after the commit, in the order of the commits.
 type change struct {
-	run   func(tx *tx) error
+	run   func(t *tx) error
 	after func()
 	done  chan error
 }
@@ -36,16 +36,19 @@ type change struct {
 // tx is the transaction that a batch of changes shares.
 type tx struct {
 	c         *committer
-	syncFiles bool // new blobs must be found after a power loss
+	keepBlobs bool // new blobs must be found after a power loss
 }
 
-func newCommitter(conn *sql.Conn, files *os.File) *committer {
-	return &committer{conn: conn, files: files, turn: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
+func newCommitter(conn *sql.Conn, keep func() error) *committer {
+	return &committer{conn: conn, keep: keep, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
 }
 
 // do returns once run's changes are durable and after has run, or with the
-// error that undid them.
-func (c *committer) do(run func(tx *tx) error, after func()) error {
+// error that undid them. ctx ends the wait for a commit to begin.
+func (c *committer) do(ctx context.Context, run func(t *tx) error, after func()) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	ch := &change{run: run, after: after, done: make(chan error, 1)}
 	c.mu.Lock()
 	c.queue = append(c.queue, ch)
@@ -53,15 +56,32 @@ func (c *committer) do(run func(tx *tx) error, after func()) error {
 	select {
 	case err := <-ch.done:
 		return err
-	case c.turn <- struct{}{}:
+	case c.token <- struct{}{}:
+		c.commit(c.take())
+		<-c.token
+	case <-ctx.Done():
+		if c.withdraw(ch) {
+			return ctx.Err()
+		}
 	}
+	return <-ch.done
+}
+
+func (c *committer) take() []*change {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	batch := c.queue
 	c.queue = nil
-	c.mu.Unlock()
-	c.commit(batch)
-	<-c.turn
-	return <-ch.done
+	return batch
+}
+
+// withdraw takes a change back, unless a commit has begun with it.
+func (c *committer) withdraw(ch *change) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := len(c.queue)
+	c.queue = slices.DeleteFunc(c.queue, func(q *change) bool { return q == ch })
+	return len(c.queue) < before
 }
 
 // commit tries the batch until it is through or nothing of it is left: a
@@ -104,9 +124,9 @@ func (c *committer) try(batch []*change) (failed int, err error) {
 			return i, err
 		}
 	}
-	if t.syncFiles {
-		if err := c.files.Sync(); err != nil {
-			return -1, fmt.Errorf("sync the directory of the files: %w", err)
+	if t.keepBlobs {
+		if err := c.keep(); err != nil {
+			return -1, err
 		}
 	}
 	if err := c.exec("COMMIT"); err != nil {
@@ -115,15 +135,24 @@ func (c *committer) try(batch []*change) (failed int, err error) {
 	return -1, nil
 }
 
-func (c *committer) exec(query string) error {
-	stmt, err := c.prepare(query)
-	if err != nil {
-		return err
+// errDoubtful marks a commit that failed in a way that leaves open whether
+// the disk has it: what it names must not be removed before the next start.
+var errDoubtful = errors.New("the disk may or may not have it")
+
+func ofCommit(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_IOERR {
+		return fmt.Errorf("commit: %w (%w)", err, errDoubtful)
 	}
-	_, err = stmt.Exec()
+	return ofDatabase("commit", err)
+}
+
+func (c *committer) exec(query string) error {
+	_, err := (&tx{c: c}).exec(query)
 	return err
 }
 
+// prepare prepares a constant statement once.
 func (c *committer) prepare(query string) (*sql.Stmt, error) {
 	if stmt := c.stmts[query]; stmt != nil {
 		return stmt, nil
@@ -133,6 +162,14 @@ func (c *committer) prepare(query string) (*sql.Stmt, error) {
 		c.stmts[query] = stmt
 	}
 	return stmt, err
+}
+
+func (c *committer) close() error {
+	var errs []error
+	for _, stmt := range c.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
 }
 
 // exec runs a constant statement, which stays prepared.
@@ -154,13 +191,10 @@ func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 }
 
 // exists says whether a constant query finds a row.
-func (t *tx) exists(query string, args ...any) (bool, error) {
+func (t *tx) exists(query string, args ...any) (found bool, err error) {
 	rows, err := t.query(query, args...)
-	if err != nil {
-		return false, ofDatabase("look for a record", err)
-	}
-	defer rows.Close()
-	return rows.Next(), rows.Err()
+	err = each(rows, err, func() error { found = true; return nil })
+	return found, ofDatabase("look for a record", err)
 }
 
 // changed runs a constant statement and returns how many rows it changed.
@@ -170,12 +204,4 @@ func (t *tx) changed(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return res.RowsAffected()
-}
-
-func (c *committer) close() error {
-	var errs []error
-	for _, stmt := range c.stmts {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(append(errs, c.conn.Close())...)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/host/store"
+
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
@@ -85,6 +87,23 @@ func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
 				}
 			}
 		}, outbox.ErrDamaged},
+		{"the pages behind the schema overwritten", func(t *testing.T, path string) {
+			st, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			const page = 4096
+			for at := int64(page); at < st.Size(); at += page {
+				if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", page)), at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, outbox.ErrDamaged},
 		{"of a later version", func(t *testing.T, path string) {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
 			if err != nil {
@@ -112,6 +131,9 @@ func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
 			if o, err = outbox.Open(context.Background(), outbox.Options{Dir: dir}); !errors.Is(err, tt.want) {
 				t.Errorf("opened: %v", err)
 			}
+			if known, ok := errors.AsType[*store.Error](err); !ok || known.Remedy == "" {
+				t.Errorf("no remedy: %v", err)
+			}
 			if err == nil {
 				o.Close()
 			}
@@ -119,20 +141,16 @@ func TestUnusableDatabaseNamesTheRemedy(t *testing.T) {
 	}
 }
 
-const (
-	rewritten = 1 << 20
-	block     = 16 << 10
-)
-
 func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	dir := t.TempDir()
 	b := newBook()
 	ch := &fake{name: "fake"}
-	opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, OnUpdate: b.update}
+	opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}}
 	o, err := outbox.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.o = o
 	good, bad := file(t, o, "fake:a", "good", "good"), file(t, o, "fake:a", "bad", "bad")
 	put(t, o, bad, good)
 	if _, err := o.Copy(context.Background(), strings.NewReader("orphan"), 6); err != nil {
@@ -144,7 +162,7 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "files", bad.Parts[0].File.Blob)); err != nil {
 		t.Fatal(err)
 	}
-	o = open(t, opts)
+	o = b.open(t, opts)
 	if diff := cmp.Diff([]string{good.Parts[0].File.Blob}, blobs(t, o)); diff != "" {
 		t.Error(diff)
 	}
@@ -176,7 +194,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	})
 	b := newBook()
 	ch := &fake{name: "fake"}
-	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, OnUpdate: b.update, FreeDisk: -1})
+	o := b.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, FreeDisk: -1})
 	stop := run(t, o)
 	var accepted []outbox.Delivery
 	refused := 0
@@ -244,12 +262,13 @@ func fill(t *testing.T, dir string, leave int64) string {
 func TestRoomNamesWhatIsFull(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
-	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, OnUpdate: b.update,
+	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch},
 		QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1}
 	o, err := outbox.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.o = o
 	a := file(t, o, "fake:a", "a", strings.Repeat("x", 60))
 	put(t, o, a, text("fake:a", "b"))
 	tests := []struct {
@@ -282,7 +301,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o = open(t, opts)
+	o = b.open(t, opts)
 	check(o)
 	stop := run(t, o)
 	b.settled(t, a)

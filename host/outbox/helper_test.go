@@ -74,33 +74,47 @@ func (a *asking) Sent(_ context.Context, m channel.Message) (*channel.Receipt, e
 	return a.sent(m)
 }
 
-// book keeps what OnUpdate was told last of each delivery.
+// book reads what changed in an outbox, and keeps the newest of each delivery.
 type book struct {
-	mu   sync.Mutex
+	o    *outbox.Outbox
 	last map[string]outbox.Delivery
 	told []outbox.Delivery
-	news chan struct{}
 }
 
-func newBook() *book {
-	return &book{last: map[string]outbox.Delivery{}, news: make(chan struct{}, 1)}
+func newBook() *book { return &book{last: map[string]outbox.Delivery{}} }
+
+// open opens an outbox whose changes the book reads from now on.
+func (b *book) open(t testing.TB, opts outbox.Options) *outbox.Outbox {
+	t.Helper()
+	b.o = open(t, opts)
+	return b.o
 }
 
-func (b *book) update(d outbox.Delivery) {
-	b.mu.Lock()
-	b.last[d.Key] = d
-	b.told = append(b.told, d)
-	b.mu.Unlock()
-	select {
-	case b.news <- struct{}{}:
-	default:
+// of is how a delivery was handed out last.
+func (b *book) of(d outbox.Delivery) outbox.Delivery {
+	b.readAll()
+	return b.last[d.Key]
+}
+
+// readAll reads what there is.
+func (b *book) readAll() {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for b.read(now) == nil {
 	}
 }
 
-func (b *book) of(d outbox.Delivery) outbox.Delivery {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last[d.Key]
+func (b *book) read(ctx context.Context) error {
+	c, err := b.o.Next(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Done()
+	for _, d := range c.All {
+		b.last[d.Key] = d.Delivery
+		b.told = append(b.told, d.Delivery)
+	}
+	return nil
 }
 
 // settled waits until every delivery is settled.
@@ -117,24 +131,19 @@ func (b *book) settled(t testing.TB, ds ...outbox.Delivery) {
 	})
 }
 
-// until waits for a condition on what was told.
+// until reads until a condition on what was read holds.
 func (b *book) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	timeout := time.After(10 * time.Hour)
-	if testing.Testing() && time.Now().Year() > 2000 {
-		timeout = time.After(time.Minute)
+	patience := 10 * time.Hour
+	if time.Now().Year() > 2000 { // no bubble's time
+		patience = time.Minute
 	}
-	for {
-		b.mu.Lock()
-		done := ok()
-		b.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-b.news:
-		case <-timeout:
-			t.Fatalf("waited in vain: %s", what)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	b.readAll()
+	for !ok() {
+		if err := b.read(ctx); err != nil {
+			t.Fatalf("waited in vain: %s: %v", what, err)
 		}
 	}
 }

@@ -91,16 +91,9 @@ func host() error {
 	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
 		ch = remoteAsker{r}
 	}
-	news := make(chan struct{}, 1)
 	o, err := outbox.Open(context.Background(), outbox.Options{
 		Dir: filepath.Join(dir, "outbox"), Channels: []channel.Channel{ch},
 		Trace: func(_, _, step string) { k.at(step) },
-		OnUpdate: func(outbox.Delivery) {
-			select {
-			case news <- struct{}{}:
-			default:
-			}
-		},
 	})
 	if err != nil {
 		return err
@@ -119,7 +112,12 @@ func host() error {
 			<-ran
 			return err
 		}
-		<-news
+		c, err := o.Next(ctx)
+		if err != nil {
+			cancel()
+			return err
+		}
+		c.Done()
 	}
 }
 

@@ -2,41 +2,76 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Outbox keeps deliveries and sends them. Put, Copy, Room and the operator's
-// methods work whether or not Run does.
+// Outbox keeps deliveries and sends them. All methods but Close may be called
+// at any time and from several goroutines, whether or not Run works.
+//
+// # Goroutines
+//
+// Run owns them all: the dispatcher, which chooses the lanes that may send; one
+// goroutine for each attempt; and the recorder of outcomes.
+//
+// # Locks
+//
+// There are two, taken in this order:
+//
+//  1. The commit, see [committer]. Whoever commits, commits for all that wait,
+//     and then runs what has to follow each change, in the order of the commits.
+//     The commit guards seq and early.
+//  2. mu guards everything else that changes: lanes, items, outcomes, holds,
+//     quotas. It is held for work in memory only: whoever holds mu neither
+//     commits nor reads a record nor calls a channel. So a slow disk or channel
+//     never keeps anybody from looking.
+//
+// A change in memory that follows a record is therefore made in the commit,
+// under mu: what is in memory never runs ahead of the disk, nor does it miss
+// the order in which the disk was changed.
 type Outbox struct {
-	opts   Options
-	lock   *os.File
-	files  *os.File // the directory of the blobs
-	db     *sql.DB
-	commit *committer
-	reader *Reader
-
-	turn     int64 // the last one given; belongs to whoever commits
-	early    earlyReceipts
-	notifyMu sync.Mutex // OnUpdate calls, one at a time
-	wake     chan struct{}
-	settler  settler
+	opts     Options
+	lock     *os.File // of the directory
+	blobs    *blob.Store
+	db       *store.DB
+	opened   opened // the database, as it was opened
+	commit   *committer
+	reader   *Reader
+	checking chan struct{} // one token while Check works
+	wake     chan struct{} // of capacity one: the dispatcher has to look again
+	toRecord chan struct{} // of capacity one: there are outcomes to record
 	counters counters
 
+	// Guarded by the commit.
+	seq   int64 // the last one given
+	early earlyReceipts
+
 	mu       sync.Mutex
-	usage    map[string]*usage
+	usage    map[string]usage // by group
 	lines    map[string]*line
 	lanes    map[laneKey]*lane
-	live     map[int64]*item
+	live     map[int64]*item // deliveries in memory: in a lane, or not handed out by Next yet
 	waits    waitHeap
-	buffered int // deliveries in the lanes' memory
+	buffered int       // deliveries in the lanes' memory
+	outcomes []outcome // to be recorded
+	changes  changeList
+}
+
+// opened is a file, to be known again.
+type opened struct {
+	path string
+	info os.FileInfo
 }
 
 type counters struct {
@@ -44,96 +79,229 @@ type counters struct {
 }
 
 // Open locks the directory, opens its records and brings them in line with
-// the files: blobs that no record names are removed, parts whose blob is gone
-// fail with lost_bytes. It returns ErrLocked while another process has the
-// outbox, ErrDamaged or ErrNewer for a database that it cannot use. Nothing is
-// sent before Run.
+// the files: blobs that no record names are moved aside, parts whose blob is gone
+// fail with lost_bytes. It returns a *store.Error while another process has the
+// outbox, and for a database that it must not use. Nothing is sent before Run.
 func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	o := &Outbox{
-		opts:  opts.withDefaults(),
-		wake:  make(chan struct{}, 1),
-		usage: map[string]*usage{},
-		lines: map[string]*line{},
-		lanes: map[laneKey]*lane{},
-		live:  map[int64]*item{},
+		opts:     opts.withDefaults(),
+		checking: make(chan struct{}, 1),
+		wake:     make(chan struct{}, 1),
+		toRecord: make(chan struct{}, 1),
+		usage:    map[string]usage{},
+		lines:    map[string]*line{},
+		lanes:    map[laneKey]*lane{},
+		live:     map[int64]*item{},
+		changes:  newChangeList(),
 	}
-	o.settler.wake = make(chan struct{}, 1)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.Close())
 		}
 	}()
-	if err := os.MkdirAll(filepath.Join(o.opts.Dir, filesDir), 0o700); err != nil {
-		return nil, fmt.Errorf("open the outbox: %w", err)
-	}
-	if err := os.Chmod(o.opts.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the outbox: %w", err)
-	}
-	if o.lock, err = lockDir(o.opts.Dir); err != nil {
-		return nil, err
-	}
-	if o.files, err = os.Open(filepath.Join(o.opts.Dir, filesDir)); err != nil {
-		return nil, fmt.Errorf("open the outbox: %w", err)
-	}
-	db, conn, err := openWriter(ctx, o.opts.Dir)
-	if err != nil {
-		return nil, err
-	}
-	o.db, o.commit = db, newCommitter(conn, o.files)
-	if o.reader, err = OpenReader(o.opts.Dir); err != nil {
+	if err := o.openStore(ctx); err != nil {
 		return nil, err
 	}
 	for _, ch := range o.opts.Channels {
 		o.line(ch.Name()).ch = ch
 	}
 	if err := o.recover(ctx); err != nil {
-		return nil, err
+		return nil, Store(o.opts.Dir, o.opts.Home).Explain("open", err)
 	}
 	return o, nil
+}
+
+// Run sends what is kept until ctx is done, and returns once the attempts in
+// flight have ended and their outcomes are recorded. An attempt that was cut
+// off is made again by the next Run, under the same message id.
+func (o *Outbox) Run(ctx context.Context) error {
+	o.reporting(true)
+	defer o.reporting(false)
+	d := &dispatcher{o: o, limiters: map[string]*rate.Limiter{}}
+	recorded, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(recorded)
+		o.recordOutcomes(stop)
+	}()
+	o.poke()
+	d.loop(ctx)
+	d.wg.Wait()
+	close(stop)
+	<-recorded
+	return nil
 }
 
 // Close ends the use of the directory. Run must have returned.
 func (o *Outbox) Close() error {
 	var errs []error
+	o.checking <- struct{}{} // a Check that nobody waits for any more
 	if o.reader != nil {
 		errs = append(errs, o.reader.Close())
 	}
 	if o.commit != nil {
-		errs = append(errs, o.commit.close(), o.db.Close())
+		errs = append(errs, o.commit.close())
 	}
-	for _, f := range []*os.File{o.files, o.lock} {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
+	if o.db != nil {
+		errs = append(errs, o.db.Close())
+	}
+	if o.blobs != nil {
+		errs = append(errs, o.blobs.Close())
+	}
+	if o.lock != nil {
+		errs = append(errs, o.lock.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// lockDir takes the lock that one process can hold. It ends with the process.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+// openStore takes the lock and opens the records. What it opened is for Close.
+func (o *Outbox) openStore(ctx context.Context) (err error) {
+	s := Store(o.opts.Dir, o.opts.Home)
+	if o.lock, err = store.Lock(s); err != nil {
+		return err
+	}
+	if err := os.Chmod(o.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("open the outbox: %w", err)
+	}
+	if o.db, err = store.Open(ctx, s); err != nil {
+		return err
+	}
+	if o.blobs, err = blob.Open(filepath.Join(o.opts.Dir, filesDir)); err != nil {
+		return fmt.Errorf("open the outbox: %w", err)
+	}
+	o.opened.path = filepath.Join(o.opts.Dir, dbName)
+	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
+		return fmt.Errorf("open the outbox: %w", err)
+	}
+	conn, err := o.db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("lock the outbox: %w", err)
+		return ofDatabase("open the outbox", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrLocked
+	o.commit = newCommitter(conn, o.blobs.Keep)
+	o.reader, err = OpenReader(ctx, s)
+	return err
+}
+
+// Dir is the directory that the outbox owns.
+func (o *Outbox) Dir() string { return o.opts.Dir }
+
+// recover reads what the process before left. It reads no delivery, only how
+// many there are.
+func (o *Outbox) recover(ctx context.Context) error {
+	if err := o.recoverHolds(ctx); err != nil {
+		return ofDatabase("read holds", err)
+	}
+	if !o.db.Made {
+		if err := o.sweep(ctx); err != nil {
+			return err
 		}
-		return nil, fmt.Errorf("lock the outbox: %w", err)
 	}
-	return f, nil
+	if err := o.recoverUsage(ctx); err != nil {
+		return ofDatabase("count deliveries", err)
+	}
+	return ofDatabase("count deliveries", o.recoverLanes(ctx))
+}
+
+func (o *Outbox) recoverHolds(ctx context.Context) error {
+	rows, err := o.db.QueryContext(ctx, `SELECT channel, total, since FROM hold`)
+	return each(rows, err, func() error {
+		var name string
+		var total, since int64
+		if err := rows.Scan(&name, &total, &since); err != nil {
+			return err
+		}
+		o.line(name).hold = hold{total: time.Duration(total), since: fromNano(since)}
+		return nil
+	})
+}
+
+// sweep moves blobs that no record names aside, and fails the open parts whose
+// blob is not there.
+func (o *Outbox) sweep(ctx context.Context) error {
+	known := map[string]bool{}
+	rows, err := o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`)
+	if err := each(rows, err, func() error {
+		var name string
+		err := rows.Scan(&name)
+		known[name] = true
+		return err
+	}); err != nil {
+		return ofDatabase("sweep the outbox's files", err)
+	}
+	missing, err := o.blobs.Sweep(Store(o.opts.Dir, o.opts.Home), known, nil, o.opts.Log)
+	if err != nil {
+		return fmt.Errorf("sweep the outbox's files: %w", err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	o.opts.Log.Error("files of the outbox are missing", "count", len(missing))
+	return o.commit.do(ctx, func(t *tx) error {
+		for _, name := range missing {
+			if err := failLost(t, name, time.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// failLost records that a blob is not there.
+func failLost(t *tx, blob string, now time.Time) error {
+	_, err := t.exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
+		(SELECT delivery FROM part WHERE blob = ? AND blob <> '' AND state IN ('queued', 'sending'))`, nano(now), blob)
+	if err == nil {
+		_, err = t.exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
+			hint = 'send it again' WHERE blob = ? AND blob <> '' AND state IN ('queued', 'sending')`, codeLostBytes, blob)
+	}
+	if err == nil {
+		_, err = t.exec(`UPDATE part SET blob = '' WHERE blob = ? AND blob <> ''`, blob)
+	}
+	return ofDatabase("record a lost file", err)
+}
+
+func (o *Outbox) recoverUsage(ctx context.Context) error {
+	rows, err := o.db.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0
+		FROM delivery d CROSS JOIN part p ON p.delivery = d.id
+		WHERE d.open > 0 AND p.state IN ('queued', 'sending') GROUP BY d.folder
+		UNION ALL SELECT d.folder, 0, 0, sum(p.size)
+		FROM part p CROSS JOIN delivery d ON d.id = p.delivery
+		WHERE p.blob <> '' AND p.state NOT IN ('queued', 'sending') GROUP BY d.folder`)
+	return each(rows, err, func() error {
+		var folder string
+		var u usage
+		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained); err != nil {
+			return err
+		}
+		o.use(folder, u)
+		return nil
+	})
+}
+
+// recoverLanes makes a lane of each chat that has something open.
+func (o *Outbox) recoverLanes(ctx context.Context) error {
+	rows, err := o.db.QueryContext(ctx, `SELECT channel, chat, count(*), max(turn), folder
+		FROM delivery INDEXED BY delivery_open WHERE open > 0 GROUP BY channel, chat`)
+	return each(rows, err, func() error {
+		var name, chat, folder string
+		var count int
+		var seq int64
+		if err := rows.Scan(&name, &chat, &count, &seq, &folder); err != nil {
+			return err
+		}
+		o.seq = max(o.seq, seq)
+		ln := o.lane(laneKey{name, groups.JID(chat)}, folder)
+		ln.count, ln.recovered = count, pipeline
+		o.schedule(ln)
+		return nil
+	})
 }
 
 // line returns what is known of a channel; the caller holds mu, or is Open.
 func (o *Outbox) line(name string) *line {
 	l := o.lines[name]
 	if l == nil {
-		l = &line{name: name, groups: map[string]*turns{}}
+		l = &line{name: name, groups: map[string]*backlog{}}
 		o.lines[name] = l
 	}
 	return l
 }
-
-// Dir is the directory that the outbox owns.
-func (o *Outbox) Dir() string { return o.opts.Dir }

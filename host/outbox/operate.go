@@ -7,70 +7,35 @@ import (
 	"time"
 )
 
-// List returns deliveries, the newest first, with what is under way now.
-func (o *Outbox) List(ctx context.Context, f Filter) ([]Delivery, error) {
-	ds, err := o.reader.List(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := make(map[string]*item, len(o.live))
-	for _, it := range o.live {
-		now[it.Key] = it
-	}
-	for i := range ds {
-		if it := now[ds[i].Key]; it != nil {
-			ds[i] = it.clone()
-		}
-	}
-	return ds, nil
-}
-
-// Get returns one delivery, by request id or by the first letters of its key,
-// with what is under way now. Errors: ErrNotFound, ErrAmbiguous.
-func (o *Outbox) Get(_ context.Context, name string) (Delivery, error) {
-	it, err := o.reader.find(name)
-	if err != nil {
-		return Delivery{}, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if live := o.live[it.id]; live != nil {
-		it = live
-	}
-	return it.clone(), nil
-}
-
-// Reader reads the same records; it is closed with the outbox.
-func (o *Outbox) Reader() *Reader { return o.reader }
-
-// Retry puts the parts of a settled delivery that failed, or are uncertain,
-// behind what its chat has waiting, with a new deadline and the same message
-// ids. Errors: ErrNotFound, ErrAmbiguous, ErrOpen, ErrNoBytes, and ErrSettled
-// where nothing of it failed.
-func (o *Outbox) Retry(_ context.Context, name string) error {
-	it, err := o.reader.find(name)
+// Retry puts the parts of a delivery that failed, or are uncertain, behind what
+// its chat has waiting, with a new deadline and the same message ids. A part
+// that ended as uncertain because nobody could be asked is sent once more,
+// since the operator asks for it. Errors: ErrNotFound, ErrAmbiguous, ErrOpen,
+// ErrNoBytes, and ErrSettled if nothing of it failed.
+func (o *Outbox) Retry(ctx context.Context, name string) error {
+	it, err := o.reader.find(ctx, name)
 	if err != nil {
 		return err
 	}
 	var retried *item
 	var freed int64
-	err = o.commit.do(func(t *tx) error {
+	err = o.commit.do(ctx, func(t *tx) error {
 		var err error
 		retried, freed, err = o.requeue(t, it.id)
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.retain(retried.Folder, freed, -1)
+		o.use(retried.Folder, usage{retained: -freed})
+		delete(o.live, retried.id) // as it was before, if Next has not handed that out yet
 		o.accept(retried)
+		o.changed(retried)
 	})
 	if err != nil {
 		return fmt.Errorf("retry %s: %w", it.Key, err)
 	}
 	o.poke()
-	return o.notifyID(it.id)
+	return nil
 }
 
 // requeue makes failed parts open again, in the record and in a new item.
@@ -95,14 +60,11 @@ func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
 		if p.File != nil && p.File.Blob == "" {
 			return nil, 0, ErrNoBytes
 		}
-		if p.State == Uncertain {
-			it.begun[i] = true
-		}
 		open++
 		freed += p.size()
 		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
-		if _, err := t.exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, begun = ?, code = '', message = '', hint = ''
-			WHERE delivery = ? AND position = ?`, it.begun[i], id, i); err != nil {
+		if _, err := t.exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
+			WHERE delivery = ? AND position = ?`, id, i); err != nil {
 			return nil, 0, ofDatabase("retry", err)
 		}
 	}
@@ -110,20 +72,20 @@ func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
 		return nil, 0, ErrSettled
 	}
 	now := time.Now()
-	o.turn++
-	it.turn, it.Created, it.held = o.turn, now, o.heldTotal(it.Channel, now)
+	o.seq++
+	it.seq, it.Created, it.held = o.seq, now, o.heldTotal(it.Channel, now)
 	it.pos = 0
 	it.skip()
 	_, err = t.exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
-		it.turn, nano(it.Created), int64(it.held), nano(now), open, id)
+		it.seq, nano(it.Created), int64(it.held), nano(now), open, id)
 	return it, freed, ofDatabase("retry", err)
 }
 
-// Drop ends a delivery that an operator does not want sent: what is not sent
-// yet becomes Dropped. Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and
+// Cancel ends a delivery that an operator does not want sent: what is not sent
+// yet becomes Cancelled. Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and
 // ErrSending while a part of it is under way.
-func (o *Outbox) Drop(_ context.Context, name string) error {
-	it, err := o.reader.find(name)
+func (o *Outbox) Cancel(ctx context.Context, name string) error {
+	it, err := o.reader.find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -131,33 +93,23 @@ func (o *Outbox) Drop(_ context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
-	var dropped []int
-	err = o.commit.do(func(t *tx) error {
+	var cancelled []int
+	err = o.commit.do(ctx, func(t *tx) error {
 		var err error
-		dropped, err = drop(t, it, from, time.Now())
+		cancelled, err = cancel(t, it, from, time.Now())
 		return err
-	}, func() { o.forget(ln, it, dropped) })
-	o.mu.Lock()
-	ln.blocked--
-	if ln.state == idle {
-		o.ready(ln)
-	}
-	o.mu.Unlock()
-	o.poke()
+	}, func() { o.cancelled(ln, it, cancelled) })
+	o.unblock(ln)
 	if err != nil {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
-	var blobs []string
-	for _, i := range dropped {
-		if blob := it.Parts[i].blob(); blob != "" {
-			blobs = append(blobs, blob)
-		}
+	for _, i := range cancelled {
+		o.removeBlobs(it.Parts[i].blob())
 	}
-	o.removeBlobs(blobs)
-	return o.notifyID(it.id)
+	return nil
 }
 
-// block keeps a delivery's chat from starting a send, and returns the first
+// block keeps a delivery's chat from starting an attempt, and returns the first
 // part that was not sent yet.
 func (o *Outbox) block(it *item) (*lane, int, error) {
 	o.mu.Lock()
@@ -174,43 +126,54 @@ func (o *Outbox) block(it *item) (*lane, int, error) {
 	return ln, from, nil
 }
 
-func drop(t *tx, it *item, from int, now time.Time) (dropped []int, err error) {
+func (o *Outbox) unblock(ln *lane) {
+	o.mu.Lock()
+	ln.blocked--
+	if ln.state == idle {
+		o.schedule(ln)
+	}
+	o.mu.Unlock()
+	o.poke()
+}
+
+func cancel(t *tx, it *item, from int, now time.Time) (cancelled []int, err error) {
 	for i := from; i < len(it.Parts); i++ {
 		n, err := t.changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?
 			WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
-			codeDropped, droppedMessage, droppedHint, it.id, i)
+			codeCancelled, cancelledMessage, cancelledHint, it.id, i)
 		if err != nil {
 			return nil, ofDatabase("drop", err)
 		}
 		if n > 0 {
-			dropped = append(dropped, i)
+			cancelled = append(cancelled, i)
 		}
 	}
-	if len(dropped) == 0 {
+	if len(cancelled) == 0 {
 		return nil, ErrSettled
 	}
-	_, err = t.exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(dropped), nano(now), it.id)
-	return dropped, ofDatabase("drop", err)
+	_, err = t.exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.id)
+	return cancelled, ofDatabase("drop", err)
 }
 
 const (
-	droppedMessage = "the operator took it out of the queue"
-	droppedHint    = "ask the operator before you send it again"
+	cancelledMessage = "the operator took it out of the queue"
+	cancelledHint    = "ask the operator before you send it again"
 )
 
-// forget brings memory in line with a drop.
-func (o *Outbox) forget(ln *lane, it *item, dropped []int) {
+// cancelled brings memory in line with a record that was just cancelled.
+func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, i := range dropped {
-		o.charge(it.Folder, &it.Parts[i], -1)
-	}
-	if live := o.live[it.id]; live != nil {
-		for _, i := range dropped {
+	live := o.live[it.id]
+	for _, i := range parts {
+		o.use(it.Folder, usage{parts: -1, bytes: -it.Parts[i].size()})
+		if live != nil {
 			p := live.Parts[i].withoutBlob()
-			p.State, p.Next, p.Code, p.Message, p.Hint = Dropped, time.Time{}, codeDropped, droppedMessage, droppedHint
+			p.State, p.Next, p.Code, p.Message, p.Hint = Cancelled, time.Time{}, codeCancelled, cancelledMessage, cancelledHint
 			live.Parts[i] = p
 		}
+	}
+	if live != nil {
 		live.pos = len(live.Parts)
 		if at := slices.Index(ln.heads, live); at >= 0 {
 			ln.heads = slices.Delete(ln.heads, at, at+1)
@@ -219,58 +182,147 @@ func (o *Outbox) forget(ln *lane, it *item, dropped []int) {
 	}
 	ln.count--
 	ln.epoch++
+	o.changes.add(it.Folder, it.id, false)
 }
 
-// Stats is what an operator's page and the metrics show.
-type Stats struct {
-	Pending   int       // open parts
-	Bytes     int64     // of their files
-	Retained  int64     // bytes kept of failed parts
-	Chats     int       // with something open
-	InFlight  int       // sends under way
-	Stalled   int       // of them, those that make no progress
-	Unsettled int       // outcomes that wait for the disk
-	Oldest    time.Time // when the oldest open delivery was accepted; zero: none
-	Held      []string  // channels that wait for an operator
-
-	// Since Open.
-	Attempts, Sent, Failed, Uncertain int64
-}
-
-// Stats counts. It reads the records of open deliveries only.
-func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
-	s := Stats{
-		Attempts: o.counters.attempts.Load(), Sent: o.counters.sent.Load(),
-		Failed: o.counters.failed.Load(), Uncertain: o.counters.uncertain.Load(),
-		Unsettled: o.settler.len(),
+// Dismiss takes a failed or uncertain delivery off the list of failures: an
+// operator has seen it and will not try it again. What it became stays on
+// record; the bytes that were kept for a retry go. Errors: ErrNotFound,
+// ErrAmbiguous, ErrOpen, and ErrSettled if nothing of it failed.
+func (o *Outbox) Dismiss(ctx context.Context, name string) error {
+	it, err := o.reader.find(ctx, name)
+	if err != nil {
+		return err
 	}
+	if it.Open() {
+		return fmt.Errorf("dismiss %s: %w", it.Key, ErrOpen)
+	}
+	err = o.deleteBytes(ctx, func(t *tx) ([]kept, error) {
+		n, err := t.changed(`UPDATE delivery SET bad = 0, changed = ? WHERE id = ? AND bad > 0 AND open = 0`, nano(time.Now()), it.id)
+		if err != nil {
+			return nil, ofDatabase("dismiss", err)
+		}
+		if n == 0 {
+			return nil, ErrSettled
+		}
+		gone, err := scanKept(t, keptOfDelivery, it.id)
+		if err == nil {
+			_, err = t.exec(`UPDATE part SET blob = '' WHERE delivery = ?`, it.id)
+		}
+		return gone, ofDatabase("dismiss", err)
+	})
+	if err != nil {
+		return fmt.Errorf("dismiss %s: %w", it.Key, err)
+	}
+	return nil
+}
+
+// expireBatch is how many records one commit forgets.
+const expireBatch = 500
+
+// expire forgets deliveries that ended longer ago than Retention.
+func (o *Outbox) expire(now time.Time) {
+	for more := true; more; {
+		err := o.deleteBytes(context.Background(), func(t *tx) (gone []kept, err error) {
+			ids, err := scanIDs(t.query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? ORDER BY changed LIMIT ?`,
+				nano(now.Add(-o.opts.Retention)), expireBatch))
+			more = len(ids) == expireBatch
+			for _, id := range ids {
+				ks, err := scanKept(t, keptOfDelivery, id)
+				if err != nil {
+					return nil, err
+				}
+				gone = append(gone, ks...)
+				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
+					if _, err := t.exec(table, id); err != nil {
+						return nil, ofDatabase("forget deliveries", err)
+					}
+				}
+			}
+			return gone, err
+		})
+		if err != nil {
+			o.opts.Log.Error("forget old deliveries", "error", err)
+			return
+		}
+	}
+}
+
+// evict makes a group's failed files fit its quota again; the oldest go.
+func (o *Outbox) evict(folder string) {
 	o.mu.Lock()
-	for _, u := range o.usage {
-		s.Pending += u.parts
-		s.Bytes += u.bytes
-		s.Retained += u.retained
+	over := o.usage[folder].retained - o.opts.QuotaBytes
+	o.mu.Unlock()
+	if over <= 0 {
+		return
 	}
-	for _, l := range o.lines {
-		if !l.hold.since.IsZero() {
-			s.Held = append(s.Held, l.name)
-		}
-	}
-	for _, ln := range o.lanes {
-		if ln.count > 0 {
-			s.Chats++
-		}
-		if ln.attempt != nil {
-			s.InFlight++
-			if ln.attempt.stalled {
-				s.Stalled++
+	err := o.deleteBytes(context.Background(), func(t *tx) (gone []kept, err error) {
+		ks, err := scanKept(t, keptOfFolder, folder)
+		for left := over; left > 0 && len(gone) < len(ks); {
+			k := ks[len(gone)]
+			left -= k.size
+			gone = append(gone, k)
+			if _, err := t.exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
+				return nil, ofDatabase("forget a failed file", err)
 			}
 		}
+		return gone, err
+	})
+	if err != nil {
+		o.opts.Log.Error("forget failed files", "group", folder, "error", err)
 	}
-	o.mu.Unlock()
-	slices.Sort(s.Held)
-	var oldest int64
-	err := o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0)
-		FROM delivery INDEXED BY delivery_open WHERE open > 0`).Scan(&oldest)
-	s.Oldest = fromNano(oldest)
-	return s, ofDatabase("count deliveries", err)
+}
+
+// kept is the bytes of a failed part.
+type kept struct {
+	delivery int64
+	position int
+	folder   string
+	blob     string
+	size     int64
+}
+
+const (
+	keptOfFolder = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.blob <> '' AND p.state NOT IN ('queued', 'sending') AND d.folder = ? ORDER BY p.delivery, p.position`
+
+	keptOfDelivery = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.delivery = ? AND p.blob <> ''`
+)
+
+func scanKept(t *tx, query string, args ...any) (ks []kept, _ error) {
+	rows, err := t.query(query, args...)
+	err = each(rows, err, func() error {
+		var k kept
+		err := rows.Scan(&k.delivery, &k.position, &k.folder, &k.blob, &k.size)
+		ks = append(ks, k)
+		return err
+	})
+	return ks, ofDatabase("read kept files", err)
+}
+
+// deleteBytes runs a change that takes the bytes of failed parts off the
+// record, and then deletes those bytes.
+func (o *Outbox) deleteBytes(ctx context.Context, change func(t *tx) ([]kept, error)) error {
+	var gone []kept
+	err := o.commit.do(ctx, func(t *tx) (err error) {
+		gone, err = change(t)
+		return err
+	}, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for _, k := range gone {
+			o.use(k.folder, usage{retained: -k.size})
+			if it := o.live[k.delivery]; it != nil {
+				it.Parts[k.position] = it.Parts[k.position].withoutBlob()
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range gone {
+		o.removeBlobs(k.blob)
+	}
+	return nil
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 func TestSameKeyIsKeptOnce(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	first := file(t, o, "fake:a", "x", "bytes")
 	again := file(t, o, "fake:a", "x", "bytes")
 	put(t, o, first)
@@ -68,7 +69,7 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 			}
 			return channel.Receipt{ID: "r-" + m.Text}, nil
 		}
-		o = open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		o = b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		slow, quick := text("fake:a", "slow"), text("fake:b", "quick")
 		put(t, o, slow, quick)
 		run(t, o)
@@ -108,7 +109,7 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 			}
 			return channel.Receipt{ID: m.ID}, nil
 		}
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		bad, stuck, behind := file(t, o, "fake:a", "bad", "bytes"), text("fake:b", "stuck"), text("fake:b", "behind")
 		put(t, o, bad, stuck, behind)
 		run(t, o)
@@ -119,10 +120,10 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 		if err := o.Retry(ctx, stuck.Key); !errors.Is(err, outbox.ErrOpen) {
 			t.Errorf("retry of what waits: %v", err)
 		}
-		if err := o.Drop(ctx, bad.Key[:8]); !errors.Is(err, outbox.ErrSettled) {
+		if err := o.Cancel(ctx, bad.Key[:8]); !errors.Is(err, outbox.ErrSettled) {
 			t.Errorf("drop of what failed: %v", err)
 		}
-		if err := o.Drop(ctx, "nothing"); !errors.Is(err, outbox.ErrNotFound) {
+		if err := o.Cancel(ctx, "nothing"); !errors.Is(err, outbox.ErrNotFound) {
 			t.Errorf("drop of nothing: %v", err)
 		}
 		broken = false
@@ -130,7 +131,7 @@ func TestOperatorRetriesAndDrops(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settled(t, bad)
-		if err := o.Drop(ctx, stuck.Request); err != nil {
+		if err := o.Cancel(ctx, stuck.Request); err != nil {
 			t.Fatal(err)
 		}
 		b.settled(t, stuck, behind)
@@ -153,12 +154,12 @@ func TestDropOfWhatIsBeingSentIsRefused(t *testing.T) {
 		<-release
 		return channel.Receipt{ID: m.ID}, nil
 	}
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	d := text("fake:a", "x")
 	put(t, o, d)
 	run(t, o)
 	<-begun
-	if err := o.Drop(context.Background(), d.Key); !errors.Is(err, outbox.ErrSending) {
+	if err := o.Cancel(context.Background(), d.Key); !errors.Is(err, outbox.ErrSending) {
 		t.Errorf("dropped: %v", err)
 	}
 	if now, err := o.Get(context.Background(), d.Key); err != nil || now.Parts[0].State != outbox.Sending {
@@ -168,7 +169,7 @@ func TestDropOfWhatIsBeingSentIsRefused(t *testing.T) {
 	b.settled(t, d)
 }
 
-func TestListAndRecent(t *testing.T) {
+func TestListAndRecall(t *testing.T) {
 	ctx := context.Background()
 	b := newBook()
 	ch := &fake{name: "fake"}
@@ -181,7 +182,7 @@ func TestListAndRecent(t *testing.T) {
 		}
 		return channel.Receipt{ID: m.ID}, nil
 	}
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	var ds []outbox.Delivery
 	for _, w := range []string{"good1", "bad1", "good2", "bad2", "stuck"} {
 		ds = append(ds, text(groups.JID("fake:"+w), w))
@@ -214,20 +215,23 @@ func TestListAndRecent(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	other, err := outbox.OpenReader(o.Dir()) // as a command would, beside the host
+	other, err := outbox.OpenReader(t.Context(), outbox.Store(o.Dir(), store.Home{})) // as a command would, beside the host
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
+	if all, err := other.List(ctx, outbox.Filter{}); err != nil || len(all) != 5 {
+		t.Errorf("a command sees %d deliveries, %v", len(all), err)
+	}
 	for since, want := range map[time.Time]int{time.Now().Add(time.Hour): 1, time.Now().Add(-time.Hour): 5} {
-		n := 0
-		for _, err := range other.Recent(ctx, since) {
-			if n++; err != nil {
-				t.Error(err)
-			}
+		b.readAll()
+		if err := o.Recall(ctx, since); err != nil {
+			t.Error(err)
 		}
-		if n != want {
-			t.Errorf("%d recent, want %d", n, want)
+		b.told = nil
+		b.readAll()
+		if n := len(b.told); n != want {
+			t.Errorf("%d recalled, want %d", n, want)
 		}
 	}
 }
@@ -237,7 +241,7 @@ func TestOldRecordsAndOldBytesAreForgotten(t *testing.T) {
 		b := newBook()
 		ch := &fake{name: "fake"}
 		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, QuotaBytes: 10, Retention: 24 * time.Hour})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, QuotaBytes: 10, Retention: 24 * time.Hour})
 		run(t, o)
 		var last outbox.Delivery
 		for i := range 4 {
@@ -269,7 +273,7 @@ func TestBacklogStaysOnDisk(t *testing.T) {
 		return channel.Receipt{}, &channel.Error{Message: "later", RetryAfter: time.Hour}
 	}
 	b := newBook()
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 	run(t, o)
 	before := heap()
 	for at := 0; at < n; at += 1000 {
@@ -304,7 +308,7 @@ func TestAnOperatorDismissesAFailure(t *testing.T) {
 			}
 			return channel.Receipt{ID: m.ID}, nil
 		}}
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		bad, good := file(t, o, "fake:a", "bad", "bytes"), text("fake:a", "good")
 		put(t, o, bad, good)
 		stop := run(t, o)

@@ -1,48 +1,76 @@
-// Package outbox keeps what was accepted until it is settled.
+// Package outbox keeps accepted deliveries and sends them.
 //
 // From Put on, a delivery is durable: its record in SQLite, its bytes as files
 // beside it. The parts of a chat's deliveries go out in the order of
 // acceptance, one at a time, through the channel that owns the chat, and no
 // chat waits for another. Passing errors are retried with the same message id,
-// permanent ones end a part, and every change is told to Options.OnUpdate
-// after it is durable.
+// permanent ones end a part, and [Outbox.Next] hands out every delivery that
+// changed, after the change is durable.
 //
 //	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups)
-//	outbox/files/<blob>     the bytes of one file, 0600
+//	outbox/outbox.marker    whose they are, see package store
+//	outbox/files/<blob>     the bytes of one file, 0600, see package blob
 //	outbox/lock             held while the host runs
+//
+// # Where to read
+//
+// The files follow a delivery's life:
+//
+//	outbox.go   the terms, and the options
+//	open.go     the start, and what the process before left; the locks
+//	put.go      acceptance
+//	store.go    the records
+//	commit.go   how many changes share a commit
+//	lane.go     which chat is next
+//	attempt.go  one attempt at one part
+//	outcome.go  what came of the attempt, and its record
+//	changes.go  who is handed what changed
+//	operate.go  what an operator does, or age
+//	read.go     who looks
 //
 // # What a crash leaves
 //
 // A blob is written and synced before the record that names it, and removed
-// after the record that no longer needs it; Open removes the blobs that no
-// record names. A record in state queued was accepted. Before a channel that
-// is a [channel.Asker] is called, the part is durably marked as begun, and
-// after a crash the channel is asked about such a part before it is sent
-// again. Other channels show the same message id once, so that their parts
-// are simply sent again: nothing needs to be written before the attempt, and
-// outcomes are recorded in groups while the chat's next parts already go out.
+// after the record that no longer needs it; Open moves the blobs that no
+// record names aside, for a week. A record in state queued was accepted. Most
+// channels show the same message id once, so their parts are simply sent again:
+// nothing needs to be written before the attempt, and outcomes are recorded in
+// groups while the chat's next parts already go out. For a channel that
+// promises less the part is durably marked as in doubt before each attempt, and
+// a clear answer takes the mark away. A part in doubt is resolved before it is
+// sent again: a [channel.Asker] is asked, a [channel.Repeater] has the same id
+// again as long as the platform knows it. If neither helps, the part ends as
+// uncertain.
 //
 // The package does not decide who may send what, and it never opens a
 // workspace: the bytes come from the file that the bridge opened.
 package outbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // State is how far a part has come.
 type State string
 
-// The states of a part. Queued and Sending are open; the others are settled,
-// and Sent may still become Delivered or Read.
+// The states of a part. Queued and Sending are open. The others are ends, but
+// Sent may still become Delivered or Read.
 const (
 	Queued    State = "queued"
 	Sending   State = "sending" // an attempt is under way, or was when the host died
@@ -50,8 +78,8 @@ const (
 	Delivered State = "delivered"
 	Read      State = "read"
 	Failed    State = "failed"
-	Uncertain State = "uncertain" // the platform cannot say whether it was shown
-	Dropped   State = "dropped"   // by an operator
+	Uncertain State = "uncertain" // nobody can say whether it was shown
+	Cancelled State = "dropped"   // by an operator
 )
 
 func (s State) open() bool { return s == Queued || s == Sending }
@@ -63,11 +91,11 @@ type Delivery struct {
 	Request string // the request's id, under which the result is written; empty for the host's own words
 	Channel string
 	Chat    groups.JID
-	Created time.Time // filled by Put where zero
+	Created time.Time // filled by Put if zero
 	Parts   []Part    // sent in order
 }
 
-// Open says whether a part is not settled yet.
+// Open says whether a part is still open.
 func (d *Delivery) Open() bool {
 	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() })
 }
@@ -77,6 +105,16 @@ func (d *Delivery) clone() Delivery {
 	c := *d
 	c.Parts = slices.Clone(d.Parts)
 	return c
+}
+
+// blobs are the names of the files that hold the delivery's bytes.
+func (d *Delivery) blobs() (names []string) {
+	for i := range d.Parts {
+		if b := d.Parts[i].blob(); b != "" {
+			names = append(names, b)
+		}
+	}
+	return names
 }
 
 // Part is one message of a delivery.
@@ -91,8 +129,9 @@ type Part struct {
 	Next     time.Time // of the next attempt, while queued after a passing error
 	Sent     int64     // bytes, while sending; not durable
 	Receipt  channel.Receipt
-	Code     string // why it failed, or what the last attempt met
-	Message  string // for agent and operator
+	Doubt    time.Time // the first attempt that the platform may have shown without saying so; zero: none
+	Code     string    // why it failed, or what the last attempt met
+	Message  string    // for agent and operator
 	Hint     string
 }
 
@@ -131,4 +170,148 @@ type File struct {
 func messageID(key string, position int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", key, position))
 	return hex.EncodeToString(sum[:16])
+}
+
+// The codes that the outbox itself gives. They are for agents and operators;
+// nothing here branches on them.
+const (
+	codeDeadline  = "deadline"
+	codeAmbiguous = "no_answer"
+	codeFailed    = "send_failed"
+	codeNoChannel = "no_channel"
+	codeLostBytes = "lost_bytes"
+	codeCancelled = "dropped"
+)
+
+// The errors that a caller branches on.
+var (
+	ErrLocked    = store.ErrLocked
+	ErrDamaged   = store.ErrDamaged
+	ErrNewer     = store.ErrNewer
+	ErrChanged   = blob.ErrChanged // passes: open the file again and copy anew
+	ErrNotFound  = errors.New("no such delivery in the outbox")
+	ErrAmbiguous = errors.New("more than one delivery begins with that; give more of the key")
+	ErrOpen      = errors.New("the delivery is still on its way")                                       // Retry, Dismiss
+	ErrSettled   = errors.New("the delivery is already settled")                                        // Cancel, Retry, Dismiss
+	ErrSending   = errors.New("the delivery is being sent right now")                                   // Cancel; passes
+	ErrNoBytes   = errors.New("the delivery's bytes are no longer kept; its request must be made anew") // Retry
+)
+
+// FullError is Room's answer if a group, or the disk, holds as much as it may.
+// It passes: the request stays in the queue, and the bridge asks again.
+type FullError struct {
+	Code    string // over_quota, disk_full
+	Message string
+	Hint    string
+	Cause   error // for the operator; may be nil
+}
+
+// Unwrap is the refusal, for the protocol's reply, and the cause.
+func (e *FullError) Unwrap() []error {
+	return []error{&refusal.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}, e.Cause}
+}
+
+func (e *FullError) Error() string { return e.Message }
+
+// orDiskFull is a FullError if err is of a disk that is full, else err.
+func orDiskFull(err error) error {
+	if errors.Is(store.Words(err), store.ErrFull) {
+		return diskFull(err)
+	}
+	return err
+}
+
+// diskFull is the FullError of a disk that is full.
+func diskFull(cause error) *FullError {
+	return &FullError{
+		Code:    "disk_full",
+		Message: "the host's disk is nearly full",
+		Hint:    "it is taken by itself once the operator has made room; do not call again",
+		Cause:   cause,
+	}
+}
+
+// ofDatabase gives an error of the database words that people understand.
+func ofDatabase(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", op, store.Words(err))
+}
+
+// Options says how an outbox works. Only Dir is needed: every other zero value
+// stands for the default that its comment names.
+type Options struct {
+	Dir      string            // the outbox's own directory, made with mode 0700
+	Home     store.Home        // of the installation that the outbox belongs to; may be zero
+	Channels []channel.Channel // found by Delivery.Channel
+	Log      *slog.Logger      // nil discards
+
+	// Trace is called at each step of a part: "sending", "acknowledged",
+	// "settled" (its outcome is recorded). It may be called from several goroutines.
+	Trace func(folder, request, step string)
+
+	Backoff     Backoff
+	MaxAge      time.Duration            // from acceptance to giving up, time held not counted; 24 h
+	Parallel    int                      // sends in flight per channel; 4
+	Rate        func(folder string) Rate // of a group's attempts; nil or a zero Rate: unlimited; it must not wait
+	SendTimeout time.Duration            // for one attempt, on top of a second per 128 KiB of file; 1 min
+	Stall       time.Duration            // without progress, after which a send no longer counts as one of Parallel; 10 s
+	HoldFor     time.Duration            // between attempts on a held channel that has no Status; 30 s
+
+	QuotaPending int           // open parts per group; 64
+	QuotaBytes   int64         // of the open files of a group, and once more of its failed ones; 256 MiB
+	FreeDisk     int64         // bytes of the disk that are never used; 0: none
+	Retention    time.Duration // of the records of deliveries that ended, and of the bytes of failed parts; 7 days
+}
+
+// Backoff says how long a chat waits after an error that passes: Initial,
+// times Multiplier for each further attempt, at most Max, moved by up to the
+// fraction Jitter to either side.
+type Backoff struct {
+	Initial    time.Duration // 1 s
+	Max        time.Duration // 5 min
+	Multiplier float64       // 2
+	Jitter     float64       // 0.2; negative for none
+}
+
+// after is the wait that follows the given attempt, counted from 1.
+func (b Backoff) after(attempt int) time.Duration {
+	d := float64(b.Initial) * math.Pow(b.Multiplier, float64(max(attempt, 1)-1))
+	d = min(d, float64(b.Max))
+	if b.Jitter > 0 {
+		d *= 1 + b.Jitter*(2*rand.Float64()-1)
+	}
+	return time.Duration(d)
+}
+
+// Rate bounds a group's attempts to send.
+type Rate struct {
+	PerMinute float64 // 0: unlimited
+	Burst     int     // at least 1
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Trace == nil {
+		o.Trace = func(string, string, string) {}
+	}
+	if o.Rate == nil {
+		o.Rate = func(string) Rate { return Rate{} }
+	}
+	o.MaxAge = cmp.Or(o.MaxAge, 24*time.Hour)
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
+	o.Stall = cmp.Or(o.Stall, 10*time.Second)
+	o.HoldFor = cmp.Or(o.HoldFor, 30*time.Second)
+	o.QuotaPending = cmp.Or(o.QuotaPending, 64)
+	o.QuotaBytes = cmp.Or(o.QuotaBytes, 256<<20)
+	o.Retention = cmp.Or(o.Retention, 7*24*time.Hour)
+	o.Backoff.Initial = cmp.Or(o.Backoff.Initial, time.Second)
+	o.Backoff.Max = cmp.Or(o.Backoff.Max, 5*time.Minute)
+	o.Backoff.Multiplier = cmp.Or(o.Backoff.Multiplier, 2)
+	o.Backoff.Jitter = cmp.Or(o.Backoff.Jitter, 0.2)
+	return o
 }

@@ -103,7 +103,7 @@ func TestOutcomes(t *testing.T) {
 					ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
 				}
 				b := newBook()
-				o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: time.Hour})
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, MaxAge: time.Hour})
 				d := text("fake:a", "x")
 				start := time.Now()
 				put(t, o, d)
@@ -138,7 +138,7 @@ func TestEachPartHasItsOwnOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := sayer("fake", nil, permanent, passing)
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{f}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}})
 		d := text("fake:a", "one", "two", "three")
 		put(t, o, d)
 		run(t, o)
@@ -172,11 +172,12 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		}
 		b := newBook()
 		dir := t.TempDir()
-		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: time.Hour}
+		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, MaxAge: time.Hour}
 		o, err := outbox.Open(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.o = o
 		d := text("fake:a", "x")
 		put(t, o, d)
 		stop := run(t, o)
@@ -192,7 +193,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Hour) // the host is down, the channel still held
-		o = open(t, opts)
+		o = b.open(t, opts)
 		run(t, o)
 		time.Sleep(time.Hour)
 		if n := len(ch.calls()); n != 1 {
@@ -210,7 +211,7 @@ func TestHeldChannelWithoutStatusIsTriedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := sayer("fake", held, held, held)
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, HoldFor: time.Minute})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, HoldFor: time.Minute})
 		d := text("fake:a", "x")
 		put(t, o, d)
 		start := time.Now()
@@ -226,7 +227,7 @@ func TestWakeEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := sayer("fake", passing)
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})
 		d := text("fake:a", "x")
 		put(t, o, d)
 		start := time.Now()
@@ -250,7 +251,7 @@ func TestPanicOfAChannelIsContained(t *testing.T) {
 			return channel.Receipt{ID: m.ID}, nil
 		}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{f}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}})
 		d, other := text("fake:a", "x"), text("fake:b", "y")
 		put(t, o, d, other)
 		run(t, o)
@@ -272,7 +273,7 @@ func TestHangingChatsDoNotStopTheOthers(t *testing.T) {
 			return channel.Receipt{ID: m.ID}, nil
 		}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{f, sayer("second")}, OnUpdate: b.update, SendTimeout: time.Hour, Stall: 10 * time.Second})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f, sayer("second")}, SendTimeout: time.Hour, Stall: 10 * time.Second})
 		for i := range 8 {
 			put(t, o, text(groups.JID(fmt.Sprint("fake:h", i)), "hang"))
 		}
@@ -295,7 +296,7 @@ func TestRateIsTheGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "fake"}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{f}, OnUpdate: b.update, Rate: func(folder string) outbox.Rate {
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Rate: func(folder string) outbox.Rate {
 			if folder == "group-fake:slow" {
 				return outbox.Rate{PerMinute: 20, Burst: 10}
 			}
@@ -331,7 +332,7 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 		return channel.Receipt{ID: m.ID}, nil
 	}
 	b := newBook()
-	o := open(t, outbox.Options{Channels: []channel.Channel{f}, OnUpdate: b.update, Parallel: 1})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Parallel: 1})
 	var many []outbox.Delivery
 	for i := range 2000 {
 		d := text(groups.JID(fmt.Sprint("fake:", i%50)), fmt.Sprint("m", i))
@@ -362,7 +363,7 @@ func TestSlowNeighbourDoesNotDelay(t *testing.T) {
 			return channel.Receipt{ID: m.ID}, nil
 		}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{f}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{f}})
 		for i := range 20 {
 			put(t, o, text("fake:slow", fmt.Sprint("slow", i)))
 		}

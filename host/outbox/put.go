@@ -4,14 +4,140 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
 )
+
+// Acceptance has three steps, each the caller's: Room, is there room for it;
+// Copy or CopyFile, keep its bytes; Put, record it. Check goes through all of
+// them.
+
+// Load is a number of messages and the bytes of their files.
+type Load struct {
+	Parts int
+	Bytes int64
+}
+
+// usage is what a group has in the outbox. It is counted in memory, because
+// Room is asked about each request and its cost must not grow with what waits:
+// a query takes 12 µs for an empty group, 80 µs for 64 parts that wait and
+// 1.8 ms for 1,000; this takes none of it.
+type usage struct {
+	parts    int
+	bytes    int64 // of open parts
+	retained int64 // of failed parts whose bytes are kept for a retry
+}
+
+// use adds to what a group has in the outbox; the caller holds mu, or is Open.
+func (o *Outbox) use(folder string, more usage) {
+	u := o.usage[folder]
+	u.parts += more.parts
+	u.bytes += more.bytes
+	u.retained += more.retained
+	if u == (usage{}) {
+		delete(o.usage, folder)
+		return
+	}
+	o.usage[folder] = u
+}
+
+// Room says whether a group may add more: nil, or an error that passes, mostly
+// a *FullError.
+// ahead is what the caller has accepted from the group and not yet handed to
+// Put. A single request that is larger than the whole quota has room when
+// nothing else of the group waits.
+func (o *Outbox) Room(folder string, ahead, more Load) error {
+	o.mu.Lock()
+	u := o.usage[folder]
+	o.mu.Unlock()
+	ahead.Parts += u.parts
+	ahead.Bytes += u.bytes
+	full := &FullError{Code: "over_quota", Hint: "it is taken by itself once earlier ones are sent; do not call again"}
+	switch {
+	case ahead.Parts > 0 && ahead.Parts+more.Parts > o.opts.QuotaPending:
+		full.Message = fmt.Sprintf("%d messages of this group are still waiting to be sent, at most %d may", ahead.Parts, o.opts.QuotaPending)
+	case ahead.Bytes > 0 && ahead.Bytes+more.Bytes > o.opts.QuotaBytes:
+		full.Message = fmt.Sprintf("%s of this group's files are still waiting to be sent, at most %s may",
+			media.Size(ahead.Bytes), media.Size(o.opts.QuotaBytes))
+	default:
+		return o.accepting(more.Bytes)
+	}
+	return full
+}
+
+// accepting says why nothing can be accepted now, or nil. bytes is what is to
+// come. Acceptance and Check both ask it, so that they agree.
+func (o *Outbox) accepting(bytes int64) error {
+	now, err := os.Stat(o.opened.path)
+	if err != nil || !os.SameFile(now, o.opened.info) {
+		return fmt.Errorf("the outbox's database was moved or replaced while the host runs (%w): put it back, or restart the host", errors.Join(errReplaced, err))
+	}
+	if o.opts.FreeDisk <= 0 {
+		return nil
+	}
+	free, err := o.blobs.Free()
+	if err != nil {
+		return fmt.Errorf("ask for free space: %w", err)
+	}
+	if free-bytes < o.opts.FreeDisk {
+		return diskFull(fmt.Errorf("%s of the disk are free, and limits.free_disk is %s", media.Size(free), media.Size(o.opts.FreeDisk)))
+	}
+	return nil
+}
+
+// errReplaced is of a database that is not the one which was opened.
+var errReplaced = errors.New("it is not the one that was opened")
+
+// Blob is a file's bytes in the outbox. They are kept once a Put has recorded
+// the delivery that names them.
+type Blob = blob.Blob
+
+// Copy keeps exactly size bytes of r. The error is ErrChanged if r ends
+// earlier or has more. The caller discards the Blob if it does not hand it to
+// Put.
+func (o *Outbox) Copy(ctx context.Context, r io.Reader, size int64) (Blob, error) {
+	b, err := o.blobs.Stage(ctx, r, size, nil)
+	switch {
+	case errors.Is(err, blob.ErrTooLarge):
+		return Blob{}, ErrChanged
+	case err != nil:
+		return Blob{}, orDiskFull(err)
+	case b.Size < size:
+		o.Discard(b)
+		return Blob{}, ErrChanged
+	}
+	return b, nil
+}
+
+// CopyFile keeps a file as it is now, see [blob.Store.Snapshot]. The caller
+// discards the Blob if it does not hand it to Put.
+func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, error) {
+	b, err := o.blobs.Snapshot(ctx, f, size)
+	return b, orDiskFull(err)
+}
+
+// Discard deletes a blob that no Put was given.
+func (o *Outbox) Discard(b Blob) { o.removeBlobs(b.Name) }
+
+// removeBlobs deletes files that no record needs. What cannot be deleted now
+// is moved aside at the next start.
+func (o *Outbox) removeBlobs(names ...string) {
+	if err := o.blobs.Remove(names...); err != nil {
+		o.opts.Log.Warn("remove a file that was sent", "error", err)
+	}
+}
 
 // Put makes deliveries durable, in their order, or returns an error and keeps
 // none of them. A delivery whose Key is known already is left out without a
-// word. From the call on the blobs are the outbox's, whatever it returns: to
-// try again, copy again. It waits for the disk, whether or not Run works;
-// callers at the same time share one commit.
+// word. From the call on the blobs are the outbox's, whatever Put returns: to
+// try again, copy again. Put waits for the disk; callers at the same time share
+// one commit. ctx ends the wait for that commit, not the commit itself.
 func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	items := make([]*item, len(ds))
 	var blobs []string
@@ -22,14 +148,15 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 		blobs = append(blobs, it.blobs()...)
 	}
 	if err := errors.Join(invalid, ctx.Err()); err != nil {
-		o.removeBlobs(blobs)
+		o.removeBlobs(blobs...)
 		return fmt.Errorf("put: %w", err)
 	}
 	var unused []string
-	err := o.commit.do(func(t *tx) error {
-		unused = nil
-		t.syncFiles = t.syncFiles || len(blobs) > 0
-		return o.insertAll(t, items, &unused)
+	err := o.commit.do(ctx, func(t *tx) error {
+		t.keepBlobs = t.keepBlobs || len(blobs) > 0
+		var err error
+		unused, err = o.insertAll(t, items)
+		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -39,45 +166,42 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 			}
 		}
 	})
-	switch {
-	case err == nil:
-		o.removeBlobs(unused)
-		o.poke()
-	case !errors.Is(err, errDoubtful):
-		o.removeBlobs(blobs)
-	}
 	if err != nil {
-		return fmt.Errorf("put: %w", err)
+		if !errors.Is(err, errDoubtful) {
+			o.removeBlobs(blobs...)
+		}
+		return fmt.Errorf("put: %w", orDiskFull(err))
 	}
+	o.removeBlobs(unused...)
+	o.poke()
 	return nil
 }
 
-// insertAll records the items that are new; the blobs of the others that no
-// record names go to unused.
-func (o *Outbox) insertAll(t *tx, items []*item, unused *[]string) error {
+// insertAll records the items that are new. It returns the blobs of the others
+// that no record names.
+func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 	now := time.Now()
 	for _, it := range items {
-		o.turn++
-		it.turn = o.turn
+		o.seq++
+		it.seq = o.seq
 		it.held = o.heldTotal(it.Channel, now)
-		id, err := insert(t, &it.Delivery, it.turn, it.held, now)
-		if err != nil {
-			return err
+		if it.id, err = insert(t, it, now); err != nil {
+			return nil, err
 		}
-		if it.id = id; id != 0 {
+		if it.id != 0 {
 			continue
 		}
-		for _, blob := range it.blobs() {
-			known, err := t.exists(`SELECT 1 FROM part WHERE blob = ? AND blob <> ''`, blob)
+		for _, name := range it.blobs() {
+			known, err := t.exists(`SELECT 1 FROM part WHERE blob = ? AND blob <> ''`, name)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if !known {
-				*unused = append(*unused, blob)
+				unused = append(unused, name)
 			}
 		}
 	}
-	return nil
+	return unused, nil
 }
 
 // newItem checks a delivery and fills what Put fills. It returns an item, for
@@ -87,14 +211,8 @@ func newItem(d *Delivery) (*item, error) {
 	if it.Created.IsZero() {
 		it.Created = time.Now()
 	}
-	it.begun = make([]bool, len(it.Parts))
-	for i := range it.Parts {
-		p := &it.Parts[i]
-		p.State = Queued
-		p.MessageID = messageID(d.Key, i)
-	}
 	switch {
-	case !isHex32(d.Key):
+	case !blob.IsName(d.Key): // a key has the same form
 		return it, fmt.Errorf("key %q is not 32 lower-case hex digits", d.Key)
 	case len(d.Parts) == 0:
 		return it, fmt.Errorf("delivery %s has no parts", d.Key)
@@ -102,32 +220,57 @@ func newItem(d *Delivery) (*item, error) {
 		return it, fmt.Errorf("delivery %s names no chat", d.Key)
 	}
 	for i := range it.Parts {
-		if p := &it.Parts[i]; p.File != nil && !isHex32(p.File.Blob) {
+		p := &it.Parts[i]
+		p.State, p.Doubt = Queued, time.Time{}
+		p.MessageID = messageID(d.Key, i)
+		if p.File != nil && !blob.IsName(p.File.Blob) {
 			return it, fmt.Errorf("delivery %s has a file without a blob", d.Key)
 		}
 	}
 	return it, nil
 }
 
-// blobs are the names of the files that hold the delivery's bytes.
-func (it *item) blobs() []string {
-	var names []string
-	for i := range it.Parts {
-		if p := &it.Parts[i]; p.blob() != "" {
-			names = append(names, p.File.Blob)
-		}
+// Check does what accepting a delivery does, with a file of one byte and a
+// record of no meaning, and returns what is in the way of it: nil, a
+// *FullError, or an error in words for the operator. It waits no longer than
+// ctx lasts, even for a disk that hangs; then the check goes on, and others
+// that come meanwhile wait for it.
+func (o *Outbox) Check(ctx context.Context) error {
+	select {
+	case o.checking <- struct{}{}:
+	case <-ctx.Done():
+		return errSlow
 	}
-	return names
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-o.checking }()
+		done <- o.check(context.WithoutCancel(ctx))
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errSlow
+	}
 }
 
-func isHex32(s string) bool {
-	if len(s) != 32 {
-		return false
+var errSlow = errors.New("the outbox's disk does not answer in time")
+
+func (o *Outbox) check(ctx context.Context) error {
+	if err := o.accepting(1); err != nil {
+		return err
 	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+	if _, err := o.reader.Known(ctx, []string{""}); err != nil {
+		return err
 	}
-	return true
+	b, err := o.Copy(ctx, strings.NewReader("x"), 1)
+	if err != nil {
+		return err
+	}
+	defer o.Discard(b)
+	return orDiskFull(o.commit.do(ctx, func(t *tx) error {
+		t.keepBlobs = true
+		_, err := t.exec(store.Probe, time.Now().UnixNano())
+		return ofDatabase("write a record", err)
+	}, nil))
 }

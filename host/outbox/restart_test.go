@@ -11,7 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
@@ -53,11 +53,12 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 					}}
 				}
 				b := newBook()
-				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: time.Hour}
+				opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}, MaxAge: time.Hour}
 				o, err := outbox.Open(t.Context(), opts)
 				if err != nil {
 					t.Fatal(err)
 				}
+				b.o = o
 				d := text("fake:a", "x")
 				put(t, o, d)
 				if tt.begun {
@@ -70,7 +71,7 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 				}
 				stopping = false
 				time.Sleep(2 * time.Hour)
-				o = open(t, opts)
+				o = b.open(t, opts)
 				run(t, o)
 				b.settled(t, d)
 				if p := b.of(d).Parts[0]; p.State != tt.state || len(f.calls()) != tt.attempts {
@@ -85,20 +86,20 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 // shows everything twice that is sent twice.
 func TestPlatformThatForgetsIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := channeltest.NewMemory(channeltest.Options{Online: true, Forgets: true,
-			Script: func(m channel.Message, attempt int) channeltest.Fault {
+		m := memory.New(memory.Options{Online: true, Forgets: true,
+			Script: func(m channel.Message, attempt int) memory.Fault {
 				switch {
 				case attempt == 1 && len(m.Text)%2 == 0:
-					return channeltest.AmbiguousAfter()
+					return memory.AmbiguousAfter()
 				case attempt == 1:
-					return channeltest.AmbiguousBefore()
+					return memory.AmbiguousBefore()
 				case attempt == 2:
-					return channeltest.Passing()
+					return memory.Passing()
 				}
-				return channeltest.Fault{}
+				return memory.Fault{}
 			}})
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{channeltest.Asking{Memory: m}}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Asking{Channel: m}}})
 		var ds []outbox.Delivery
 		var want []string
 		for i := range 20 {

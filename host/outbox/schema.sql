@@ -1,6 +1,6 @@
--- One row for each delivery that was accepted. What is asked for while
--- messages flow is found by an index that holds open deliveries only, so that
--- the length of the past costs nothing.
+-- One row for each delivery that was accepted. While messages flow, deliveries
+-- are found by an index that holds the open ones only, so that the length of
+-- the past costs nothing.
 CREATE TABLE delivery (
 	id      INTEGER PRIMARY KEY,
 	key     TEXT    NOT NULL UNIQUE,
@@ -12,7 +12,7 @@ CREATE TABLE delivery (
 	created INTEGER NOT NULL, -- all times are Unix nanoseconds
 	held    INTEGER NOT NULL, -- how long the channel had been held in all, when this was accepted
 	changed INTEGER NOT NULL,
-	open    INTEGER NOT NULL, -- parts that are not settled
+	open    INTEGER NOT NULL, -- parts that are queued or sending
 	bad     INTEGER NOT NULL DEFAULT 0 -- parts that failed or are uncertain
 );
 CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
@@ -31,7 +31,7 @@ CREATE TABLE part (
 	size         INTEGER NOT NULL,
 	blob         TEXT    NOT NULL, -- empty once the bytes are gone
 	state        TEXT    NOT NULL,
-	begun        INTEGER NOT NULL DEFAULT 0, -- the platform may have it
+	doubt        INTEGER NOT NULL DEFAULT 0, -- since when the platform may have it; 0: it does not
 	attempts     INTEGER NOT NULL DEFAULT 0,
 	next         INTEGER NOT NULL DEFAULT 0,
 	receipt      TEXT    NOT NULL DEFAULT '',

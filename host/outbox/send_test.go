@@ -27,7 +27,7 @@ func TestDeliverySentWithItsFile(t *testing.T) {
 	}
 	b := newBook()
 	var steps []string
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update,
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch},
 		Trace: func(_, _, step string) { steps = append(steps, step) }})
 	d := file(t, o, "fake:a", "report.txt", "the bytes")
 	put(t, o, d)
@@ -78,7 +78,7 @@ func orderProperty(t *testing.T, asks bool) {
 		ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { return nil, nil }}
 	}
 	b := newBook()
-	o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update, MaxAge: 1000 * time.Hour})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, MaxAge: 1000 * time.Hour})
 	var ds []outbox.Delivery
 	want := make([][]string, chats)
 	half := func(from, to int) {
@@ -115,7 +115,7 @@ func TestPassingErrorWaitsLongerEachTimeAndHoldsItsChatOnly(t *testing.T) {
 			return channel.Receipt{ID: m.ID}, nil
 		}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update,
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch},
 			Backoff: outbox.Backoff{Jitter: -1, Max: 10 * time.Second}})
 		first, behind, other := text("fake:a", "stubborn"), text("fake:a", "behind"), text("fake:b", "other")
 		put(t, o, first, behind, other)
@@ -152,7 +152,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			return channel.Receipt{ID: m.ID}, nil
 		}
 		b := newBook()
-		o := open(t, outbox.Options{Channels: []channel.Channel{ch}, OnUpdate: b.update})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		d := text("fake:a", "x")
 		put(t, o, d)
 		run(t, o)

@@ -1,26 +1,18 @@
 package outbox
 
 import (
-	"context"
 	"database/sql"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 //go:embed schema.sql
 var schema string
-
-// schemaVersion is what user_version says once schema.sql has been applied.
-const schemaVersion = 1
 
 const (
 	dbName   = "outbox.db"
@@ -28,16 +20,30 @@ const (
 	lockName = "lock"
 )
 
+// Store describes the outbox's store in dir.
+func Store(dir string, home store.Home) store.Spec {
+	return store.Spec{
+		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
+		Schema: schema, Steps: []string{fromVersion1},
+		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
+	}
+}
+
+// fromVersion1 makes the present schema of version 1, in which a part in doubt
+// was known by its code, or by a mark that no later answer took away.
+const fromVersion1 = `
+ALTER TABLE part RENAME COLUMN begun TO doubt;
+UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
+	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
+
 // item is a delivery in memory. Its parts say what is durable, but for
 // Sending, Attempts and Sent; once it is in a lane, mu guards it.
 type item struct {
 	Delivery
-	id    int64
-	turn  int64
-	held  time.Duration // the channel's total when it was accepted
-	begun []bool        // per part: durably marked, the platform may have it
-	pos   int           // the part that goes out next
-	doubt bool          // the platform may have the part at pos: ask first
+	id   int64
+	seq  int64         // the order within a chat; a retry gets a new one
+	held time.Duration // the channel's total when it was accepted
+	pos  int           // the part that goes out next
 }
 
 // skip moves pos to the next open part, if it is not at one.
@@ -45,63 +51,10 @@ func (it *item) skip() {
 	for it.pos < len(it.Parts) && !it.Parts[it.pos].State.open() {
 		it.pos++
 	}
-	it.doubt = it.pos < len(it.Parts) && it.begun[it.pos]
-}
-
-// openDB opens the database for writing or, with mode "ro", for reading.
-func openDB(dir, mode string) (*sql.DB, error) {
-	u := url.URL{Scheme: "file", Path: filepath.Join(dir, dbName)}
-	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(5000)"}}
-	if mode == "ro" {
-		q.Add("_pragma", "query_only(1)")
-	} else {
-		q.Add("_pragma", "journal_mode(WAL)")
-		q.Add("_pragma", "synchronous(FULL)")
-	}
-	u.RawQuery = q.Encode()
-	return sql.Open("sqlite", u.String())
-}
-
-// openWriter makes the one connection that writes, and the schema if it is
-// not there yet.
-func openWriter(ctx context.Context, dir string) (*sql.DB, *sql.Conn, error) {
-	f, err := os.OpenFile(filepath.Join(dir, dbName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the outbox: %w", err)
-	}
-	f.Close()
-	db, err := openDB(dir, "rw")
-	if err != nil {
-		return nil, nil, ofDatabase("open the outbox", err)
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(ofDatabase("open the outbox", err), db.Close())
-	}
-	if err := migrate(ctx, conn); err != nil {
-		return nil, nil, errors.Join(ofDatabase("open the outbox", err), conn.Close(), db.Close())
-	}
-	return db, conn, nil
-}
-
-func migrate(ctx context.Context, conn *sql.Conn) error {
-	var version int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	switch {
-	case version == schemaVersion:
-		return nil
-	case version > schemaVersion:
-		return ErrNewer
-	}
-	script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nCOMMIT;", schema, schemaVersion)
-	_, err := conn.ExecContext(ctx, script)
-	return err
 }
 
 const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.created, d.held,
-	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.begun, p.attempts, p.next,
+	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
 	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint
 	FROM delivery d JOIN part p ON p.delivery = d.id `
 
@@ -116,38 +69,58 @@ const (
 
 // scanItems reads what selectItems returns; the rows of one delivery follow
 // each other.
-func scanItems(rows *sql.Rows, err error) ([]*item, error) {
-	if err != nil {
-		return nil, ofDatabase("read deliveries", err)
-	}
-	defer rows.Close()
-	var items []*item
-	for rows.Next() {
+func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
+	err = each(rows, err, func() error {
 		var it item
 		var p Part
-		var created, next, received int64
+		var created, doubt, next, received int64
 		var file, blob string
-		var begun bool
-		if err := rows.Scan(&it.id, &it.Key, &it.turn, &it.Folder, &it.Request, &it.Channel, &it.Chat, &created, &it.held,
-			&p.MessageID, &p.Text, &p.ReplyTo, &file, &blob, &p.State, &begun, &p.Attempts, &next,
+		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &created, &it.held,
+			&p.MessageID, &p.Text, &p.ReplyTo, &file, &blob, &p.State, &doubt, &p.Attempts, &next,
 			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint); err != nil {
-			return nil, ofDatabase("read deliveries", err)
+			return err
 		}
+		var err error
 		if p.File, err = decodeFile(file, blob); err != nil {
-			return nil, fmt.Errorf("read delivery %s: %w", it.Key, err)
+			return fmt.Errorf("delivery %s: %w", it.Key, err)
 		}
-		p.Next, p.Receipt.Time = fromNano(next), fromNano(received)
+		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
 		if n := len(items); n == 0 || items[n-1].id != it.id {
 			it.Created = fromNano(created)
 			items = append(items, &it)
 		}
 		last := items[len(items)-1]
-		last.Parts, last.begun = append(last.Parts, p), append(last.begun, begun)
-	}
+		last.Parts = append(last.Parts, p)
+		return nil
+	})
 	for _, it := range items {
 		it.skip()
 	}
-	return items, ofDatabase("read deliveries", rows.Err())
+	return items, ofDatabase("read deliveries", err)
+}
+
+func scanIDs(rows *sql.Rows, err error) (ids []int64, _ error) {
+	err = each(rows, err, func() error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, ofDatabase("read deliveries", err)
+}
+
+// each calls row for each row of a query's result, and closes it.
+func each(rows *sql.Rows, err error, row func() error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // storedFile is how a File stands in the part table.
@@ -190,10 +163,10 @@ func fromNano(n int64) time.Time {
 }
 
 // insert writes a delivery and returns its id, or 0 when its key is known.
-func insert(t *tx, d *Delivery, turn int64, held time.Duration, now time.Time) (int64, error) {
+func insert(t *tx, it *item, now time.Time) (int64, error) {
 	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, created, held, changed, open)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		d.Key, turn, d.Folder, d.Request, d.Channel, string(d.Chat), nano(d.Created), int64(held), nano(now), len(d.Parts))
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), nano(it.Created), int64(it.held), nano(now), len(it.Parts))
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}
@@ -204,7 +177,7 @@ func insert(t *tx, d *Delivery, turn int64, held time.Duration, now time.Time) (
 	if err != nil {
 		return 0, err
 	}
-	for i, p := range d.Parts {
+	for i, p := range it.Parts {
 		file, err := encodeFile(p.File)
 		if err != nil {
 			return 0, err
@@ -218,14 +191,14 @@ func insert(t *tx, d *Delivery, turn int64, held time.Duration, now time.Time) (
 	return id, nil
 }
 
-// update writes where a part stands and says whether that settled it. A part
-// that is settled already stays as it is: an operator may have dropped it
+// update writes where a part stands and says whether that ended it. A part
+// that has ended already stays as it is: an operator may have cancelled it
 // meanwhile.
-func update(t *tx, id int64, position int, p *Part, now time.Time) (settled bool, err error) {
-	n, err := t.changed(`UPDATE part SET state = ?, attempts = ?, next = ?, begun = begun OR ?, blob = ?,
+func update(t *tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+	n, err := t.changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
 		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?
 		WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
-		string(p.State), p.Attempts, nano(p.Next), p.State == Sending || p.Code == codeAmbiguous, p.blob(),
+		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), p.blob(),
 		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, id, position)
 	if err != nil || n == 0 || p.State.open() {
 		return false, ofDatabase("record an outcome", err)
@@ -236,12 +209,4 @@ func update(t *tx, id int64, position int, p *Part, now time.Time) (settled bool
 	}
 	_, err = t.exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
 	return true, ofDatabase("record an outcome", err)
-}
-
-// receiptOf is the receipt that a channel gave, with a time.
-func receiptOf(r channel.Receipt) channel.Receipt {
-	if r.Time.IsZero() {
-		r.Time = time.Now()
-	}
-	return r
 }

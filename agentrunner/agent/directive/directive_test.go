@@ -2,6 +2,8 @@ package directive_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,6 +49,25 @@ func TestFilesNamedInTheAnswerAreSentAndLeaveTheText(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"/workspace/group/chart.png", "/workspace/group/b c.pdf"}, paths); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// A model repeats what a member wrote.
+func TestDirectiveSendsNoFileFromOutsideTheGroupsDirectories(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	key := h.File("ssh/id_rsa", "-----BEGIN PRIVATE KEY-----")
+	h.File("home/claude/.credentials.json", "{}")
+	if err := os.Symlink(key, filepath.Join(h.Root, "group/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{key, "file://" + key, "/workspace/group/link", "/workspace/group/../ssh/id_rsa", filepath.Join(h.Root, "home/claude/.credentials.json"), "/etc/passwd"} {
+		got := answer(t, h, "Here.\nMEDIA:"+path, "LONGSHORE_AGENT_HOME="+filepath.Join(h.Root, "home"))
+		if !strings.Contains(got, "was not sent") || !strings.Contains(got, "/workspace/group") {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if len(h.Pending())+len(h.Staged()) > 0 {
+		t.Errorf("written nevertheless: %q, %q", h.Pending(), h.Staged())
 	}
 }
 

@@ -17,11 +17,19 @@ func (claude) command(s setup) (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	instructions := s.instructions
+	if s.rights != Full {
+		own, err := readShared(s.dir, "AGENTS.md")
+		if err != nil {
+			return nil, nil, fmt.Errorf("read AGENTS.md of the workspace: %w", err)
+		}
+		instructions += "\n" + own + "\n"
+	}
 	// Its messages come back when it has taken them up, with the uuid that they
 	// were given.
 	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--replay-user-messages",
 		"--mcp-config", tools, "--strict-mcp-config", "--allowedTools", "mcp__longshore",
-		"--append-system-prompt", s.instructions}
+		"--append-system-prompt", instructions}
 	if s.model != "" {
 		args = append(args, "--model", s.model)
 	}
@@ -37,7 +45,11 @@ func (claude) command(s setup) (args, env []string, err error) {
 		// As root it refuses this unless it is told that it sits in a sandbox.
 		return append(args, "--dangerously-skip-permissions"), append(env, "IS_SANDBOX=1"), nil
 	}
-	return append(args, "--permission-mode", "acceptEdits"), env, nil
+	// A model may have written the settings in the workspace, so no hook, helper,
+	// address or permission is taken from there. CLAUDE.md then comes from
+	// an additional directory, and AGENTS.md comes from us.
+	return append(args, "--permission-mode", "acceptEdits", "--setting-sources", "user", "--add-dir", s.dir),
+		append(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"), nil
 }
 
 func (claude) prompt(text string) string { return noCommand(text) }

@@ -254,6 +254,9 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 		return setup{}, err
 	}
 	s.toolsEnv = s.forTools()
+	if err := s.hideWorkspace(); err != nil {
+		return setup{}, err
+	}
 	s.instructions = instructions
 	if name := t.Getenv("LONGSHORE_ASSISTANT_NAME"); name != "" {
 		s.instructions += "\nThe members call you " + clean(name) + ".\n"

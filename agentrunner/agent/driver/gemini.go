@@ -81,6 +81,13 @@ func geminiSettings(path string, s setup) error {
 	unless(object(all, "privacy"), "usageStatisticsEnabled", false)
 	unless(object(all, "general"), "enableAutoUpdate", false)
 	auth := object(object(all, "security"), "auth")
+	if s.rights != Full {
+		// A .env of the workspace, and of the directories above it, may hold
+		// addresses to which the key would go. gemini-cli reads .gemini/.env
+		// too when it checks that there is a key, so it must not check.
+		object(all, "advanced")["ignoreLocalEnv"] = true
+		auth["useExternal"] = true
+	}
 	if s.getenv("GEMINI_API_KEY") != "" {
 		unless(auth, "selectedType", "gemini-api-key")
 	}

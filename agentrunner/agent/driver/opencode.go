@@ -31,11 +31,15 @@ func (opencode) command(s setup) (args, env []string, err error) {
 	config["instructions"] = []string{ours}
 	config["permission"] = map[string]any{"*": "allow"}
 	if s.rights != Full {
-		// What it loads from .opencode runs, and it has no setting against that.
-		edit := map[string]any{"*": "allow", "*.opencode*": "deny"}
+		if err := s.noConfiguration(); err != nil {
+			return nil, nil, err
+		}
+		edit := map[string]any{"*": "allow", "*.opencode*": "deny", "*opencode.json*": "deny"}
 		config["permission"] = map[string]any{"*": "allow", "bash": "deny", "external_directory": "deny", "edit": edit}
 		config["instructions"] = append(s.ownInstructions(), ours)
-		env = s.unplanted(dir)
+		// The model may write in the workspace, and what it plants would run in
+		// the next turn.
+		env = []string{"OPENCODE_DISABLE_PROJECT_CONFIG=1"}
 	}
 	model, err := opencodeModel(s, config)
 	if err != nil {
@@ -61,15 +65,16 @@ func (opencode) command(s setup) (args, env []string, err error) {
 	return args, env, nil
 }
 
-// unplanted keeps opencode from the configuration in the workspace and in a
-// home directory that is the workspace: the model may write there, and what it
-// plants would run in the next turn.
-func (s setup) unplanted(dir string) []string {
-	env := []string{"OPENCODE_DISABLE_PROJECT_CONFIG=1"}
-	if !s.own {
-		env = append(env, "HOME="+dir)
+// noConfiguration refuses a turn over a configuration in the workspace: opencode
+// runs the plugins that lie in it or that it names, whatever its settings are.
+// The model cannot write one, but another program may have.
+func (s setup) noConfiguration() error {
+	for _, name := range []string{".opencode", "opencode.json", "opencode.jsonc"} {
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); err == nil {
+			return fmt.Errorf("%s could run programs: remove it from the workspace, or set LONGSHORE_RIGHTS=full", name)
+		}
 	}
-	return env
+	return nil
 }
 
 // ownInstructions are the workspace's, which opencode does not look for

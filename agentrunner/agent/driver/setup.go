@@ -6,20 +6,39 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // forTools picks what the tools read. LONGSHORE_SESSION is the mark by which a
-// runtime finds what an ended assistant has left behind.
+// runtime finds what an ended assistant has left behind. By TMPDIR and the
+// homes of the CLIs the tools know what may be sent and what never may.
 func (s setup) forTools() map[string]string {
-	env := map[string]string{}
+	env := map[string]string{"LONGSHORE_AGENT_HOME": s.home}
 	for _, name := range []string{"LONGSHORE_IPC", "LONGSHORE_MOUNTS", "LONGSHORE_CHAT_JID", "LONGSHORE_GROUP_FOLDER", "LONGSHORE_IS_MAIN",
 		"LONGSHORE_WAIT", "LONGSHORE_SESSION", "NANOCLAW_CHAT_JID", "NANOCLAW_GROUP_FOLDER", "NANOCLAW_IS_MAIN",
-		"NANOCLAW_FILE_REQUEST"} {
+		"NANOCLAW_FILE_REQUEST", "TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"} {
 		if v := s.getenv(name); v != "" {
 			env[name] = v
 		}
 	}
 	return env
+}
+
+// hideWorkspace gives a CLI that may not do everything another home directory
+// than the workspace. The programs that it starts obey what lies in the home: a
+// shell runs .bashrc, git what .gitconfig names, and the model may have written
+// both. The tools keep the user's home: it is what a "~" in a path means.
+func (s *setup) hideWorkspace() error {
+	if s.rights == Full || s.own {
+		return nil
+	}
+	if err := os.MkdirAll(s.home, 0o700); err != nil {
+		return fmt.Errorf("make the assistant's home: %w", err)
+	}
+	s.env = append(s.env, "HOME="+s.home)
+	s.toolsEnv["HOME"] = s.user
+	return nil
 }
 
 // place decides where a CLI keeps its things: where its variable says, where
@@ -74,15 +93,11 @@ func reason(s string) string {
 
 // clean takes control characters and what is too long out of foreign words.
 func clean(s string) string {
-	const most = 1000
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
 	}, s)
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(media.Cut(s, 1000))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
@@ -32,7 +31,7 @@ func (s setup) shared() (string, error) {
 		}
 	}
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		text, err := readShared(filepath.Join(dir, name))
+		text, err := readShared(dir, name)
 		if err != nil {
 			return "", fmt.Errorf("read the groups' common instructions: %w", err)
 		}
@@ -43,12 +42,19 @@ func (s setup) shared() (string, error) {
 	return "", nil
 }
 
-// readShared reads a plain file as far as it may be; nothing else is there.
-func readShared(path string) (string, error) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+// readShared reads a plain file as far as it may be; nothing else is there. A
+// link is followed inside dir only: one that leads out would put a file of the
+// host before the model.
+func readShared(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", nil //nolint:nilerr // there is none
+	}
+	defer func() { _ = root.Close() }()
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return "", nil //nolint:nilerr // most have none
 	}
-	file, err := os.Open(path)
+	file, err := root.Open(name)
 	if err != nil {
 		return "", err
 	}

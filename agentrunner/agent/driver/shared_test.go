@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,33 @@ func TestGroupsCommonInstructionsReachTheModel(t *testing.T) {
 	}
 	if text := given("0"); !strings.Contains(text, "You keep the harbour.") || strings.Contains(text, "lighthouse") {
 		t.Errorf("with AGENTS.md beside it: %q", text)
+	}
+}
+
+// A link in the workspace put a file of the host before the model.
+func TestInstructionsThatAreALinkOutOfTheWorkspaceAreNotRead(t *testing.T) {
+	d, dir, _ := pretend(t, "claude", `printf '%s\n' "$@" >given; echo '{"type":"result","subtype":"success","result":"ok"}'`)
+	secret := filepath.Join(t.TempDir(), "secret")
+	err := errors.Join(os.WriteFile(secret, []byte("the key of the lighthouse"), 0o644),
+		os.WriteFile(filepath.Join(dir, "HOUSE.md"), []byte("the rules of the house"), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{secret: false, "HOUSE.md": true} {
+		link := filepath.Join(dir, "AGENTS.md")
+		_ = os.Remove(link)
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Turn(t.Context(), agent.Turn{Prompt: "hi", Env: []string{"LONGSHORE_RIGHTS=workspace"}}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "given"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "lighthouse") || strings.Contains(string(text), "the rules") != want {
+			t.Errorf("with a link to %s: %q", target, text)
+		}
 	}
 }

@@ -30,8 +30,10 @@ func distributions() map[string]distribution {
 		"codex":    {"@openai/codex", "0.169.0", ".bin/codex", true},
 		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini", true},
 		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode", true},
-		// Not an agent: what a server that ours is measured against is made of.
-		"mcp-sdk": {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json", false},
+		// Not an agent: the client that holds every answer against its schema, and
+		// what a server that ours is measured against is made of.
+		"mcp-sdk":       {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json", true},
+		"mcp-inspector": {"@modelcontextprotocol/inspector", "0.17.2", ".bin/mcp-inspector", true},
 	}
 }
 
@@ -41,6 +43,9 @@ func distributions() map[string]distribution {
 // skipped; with LONGSHORE_TEST_ALL set it fails for the agent CLIs.
 func Install(t testing.TB, cli string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a program of npm's")
+	}
 	d, ok := distributions()[cli]
 	if !ok {
 		t.Fatalf("there is no distribution of %q", cli)

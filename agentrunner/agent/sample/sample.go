@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Agent is the sample assistant.
@@ -107,13 +108,7 @@ func isReport(s string) bool {
 	return false
 }
 
-func short(s string) string {
-	const most = 60
-	if runes := []rune(strings.TrimSpace(s)); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return strings.TrimSpace(s)
-}
+func short(s string) string { return media.Cut(strings.TrimSpace(s), 60) }
 
 // report writes both files and sends them in one call.
 func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {

@@ -50,7 +50,9 @@ func New(t testing.TB, answer func(Request) []ipc.Result) *Host {
 	for _, dir := range []string{ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
 		h.must(os.MkdirAll(filepath.Join(h.IPC, dir), 0o755))
 	}
-	h.must(os.MkdirAll(filepath.Join(root, "group"), 0o755))
+	for _, dir := range []string{"group", "tmp"} {
+		h.must(os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
 	h.Tell(Context())
 	watcher, err := fsnotify.NewWatcher()
 	h.must(err)
@@ -135,7 +137,7 @@ func (h *Host) Env() []string {
 		{"path": "/workspace/global", "local": filepath.Join(h.Root, "global"), "readOnly": true}})
 	h.must(err)
 	return []string{"LONGSHORE_IPC=" + h.IPC, "LONGSHORE_MOUNTS=" + string(mounts),
-		"LONGSHORE_CHAT_JID=web:family", "LONGSHORE_GROUP_FOLDER=family"}
+		"TMPDIR=" + filepath.Join(h.Root, "tmp"), "LONGSHORE_CHAT_JID=web:family", "LONGSHORE_GROUP_FOLDER=family"}
 }
 
 // File writes a file below the root and returns its path.

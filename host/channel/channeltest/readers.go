@@ -2,7 +2,6 @@ package channeltest
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"sync/atomic"
 )
@@ -35,14 +34,6 @@ func (r *reader) Close() error {
 		r.closed()
 	}
 	return nil
-}
-
-func openBytes(data []byte) func(context.Context) (io.ReadCloser, error) {
-	return func(context.Context) (io.ReadCloser, error) { return &reader{Reader: bytes.NewReader(data)}, nil }
-}
-
-func seekerOf(data []byte) func() (io.ReadSeekCloser, error) {
-	return func() (io.ReadSeekCloser, error) { return &reader{Reader: bytes.NewReader(data)}, nil }
 }
 
 // counted opens data, asks before each read, and counts in open the readers

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -54,7 +55,7 @@ func memberAttaches(t testing.TB, h Harness) {
 
 func deviceReports(t testing.TB, h Harness) {
 	j := join(t, h)
-	r := j.send(Text(newID(), h.Chat, "hello"))
+	r := j.send(memory.Text(newID(), h.Chat, "hello"))
 	h.Received(t, h.Chat, 1)
 	for _, state := range []channel.State{channel.StateDelivered, channel.StateRead} {
 		h.Mark(t, h.Chat, r.ID, state)

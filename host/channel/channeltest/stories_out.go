@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -38,7 +39,7 @@ func saysWhatItIs(t testing.TB, h Harness) {
 func textArrives(t testing.TB, h Harness) {
 	j := join(t, h)
 	const text = "Grüße & <b>good</b> *morning* _you_ `there`\nsecond line 🚢"
-	r := j.send(Text(newID(), h.Chat, text))
+	r := j.send(memory.Text(newID(), h.Chat, text))
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, Text: text})
 	if got := h.Received(t, h.Other, 0); len(got) != 0 {
 		t.Errorf("the other chat sees %v", got)
@@ -48,14 +49,14 @@ func textArrives(t testing.TB, h Harness) {
 func longestTextArrives(t testing.TB, h Harness) {
 	j := join(t, h)
 	text := strings.Repeat("é", min(j.Limits().Text, 1<<16)-1) + "."
-	r := j.send(Text(newID(), h.Chat, text))
+	r := j.send(memory.Text(newID(), h.Chat, text))
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, Text: text})
 }
 
 func fileArrives(t testing.TB, h Harness) {
 	j := join(t, h)
 	data := noise(1<<20 + 17)
-	m := File(newID(), h.Chat, "report.bin", data)
+	m := memory.File(newID(), h.Chat, "report.bin", data)
 	if j.Limits().Kinds[media.Document].Caption > 0 {
 		m.Text = "the report & its <caption>"
 	}
@@ -85,7 +86,7 @@ func namesSurvive(t testing.TB, h Harness) {
 		"", // members see what the platform makes of it
 	}
 	for _, name := range names {
-		j.send(File(newID(), h.Chat, name, []byte("content of "+name)))
+		j.send(memory.File(newID(), h.Chat, name, []byte("content of "+name)))
 	}
 	for i, s := range h.Received(t, h.Chat, len(names)) {
 		if i >= len(names) || s.File == nil {
@@ -103,8 +104,8 @@ func namesSurvive(t testing.TB, h Harness) {
 
 func answerPoints(t testing.TB, h Harness) {
 	j := join(t, h)
-	question := j.send(Text(newID(), h.Chat, "which one?"))
-	m := Text(newID(), h.Chat, "this one")
+	question := j.send(memory.Text(newID(), h.Chat, "which one?"))
+	m := memory.Text(newID(), h.Chat, "this one")
 	m.ReplyTo = question.ID
 	answer := j.send(m)
 	want(t, h.Received(t, h.Chat, 2),
@@ -116,7 +117,7 @@ func keepOrder(t testing.TB, h Harness) {
 	var texts []string
 	for i := range 20 {
 		texts = append(texts, fmt.Sprintf("message %d", i))
-		j.send(Text(newID(), h.Chat, texts[i]))
+		j.send(memory.Text(newID(), h.Chat, texts[i]))
 	}
 	wantTexts(t, h.Received(t, h.Chat, len(texts)), texts)
 }
@@ -133,7 +134,7 @@ func chatsAtOnce(t testing.TB, h Harness) {
 		texts[chat] = mine
 		wg.Go(func() {
 			for _, text := range mine {
-				if _, err := j.Send(j.ctx, Text(newID(), chat, text)); err != nil {
+				if _, err := j.Send(j.ctx, memory.Text(newID(), chat, text)); err != nil {
 					t.Errorf("Send %q: %v", text, err)
 				}
 			}

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 )
 
 func unknownChat(t testing.TB, h Harness) {
 	j := join(t, h)
-	for _, m := range []channel.Message{Text(newID(), h.Unknown, "hello"), File(newID(), h.Unknown, "a.bin", noise(100))} {
+	for _, m := range []channel.Message{memory.Text(newID(), h.Unknown, "hello"), memory.File(newID(), h.Unknown, "a.bin", noise(100))} {
 		_, err := j.Send(j.ctx, m)
 		if err == nil || channel.ClassOf(err) != channel.Permanent {
 			t.Errorf("Send to an unknown chat: %v, want a permanent error", err)
@@ -23,22 +24,24 @@ func unknownChat(t testing.TB, h Harness) {
 			t.Errorf("refused without a code or without words: %+v", e)
 		}
 	}
-	end := j.send(Text(newID(), h.Chat, "end"))
+	end := j.send(memory.Text(newID(), h.Chat, "end"))
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: end.ID, Text: "end"})
 }
 
 func unreadableFile(t testing.TB, h Harness) {
 	j := join(t, h)
 	data := noise(400_000)
-	m := File(newID(), h.Chat, "late.bin", data)
+	m := memory.File(newID(), h.Chat, "late.bin", data)
 	good := m.File
 	var open atomic.Int64
-	m.File = document("late.bin", data, counted(data, &open, func(off int64) error {
+	breaks := *good
+	breaks.Open = counted(data, &open, func(off int64) error {
 		if off >= 200_000 {
 			return errors.New("the disk broke")
 		}
 		return nil
-	}))
+	})
+	m.File = &breaks
 	if _, err := j.Send(j.ctx, m); err == nil || channel.ClassOf(err) == channel.Permanent {
 		t.Errorf("Send of a file that breaks off: %v, want an error that is not permanent", err)
 	}
@@ -56,12 +59,12 @@ func cancelled(t testing.TB, h Harness) {
 	j := join(t, h)
 	done, cancel := context.WithCancel(j.ctx)
 	cancel()
-	j.mustEnd(done, Text(newID(), h.Chat, "never"))
+	j.mustEnd(done, memory.Text(newID(), h.Chat, "never"))
 
 	half, cancel := context.WithCancel(j.ctx)
 	defer cancel()
 	data := noise(4 << 20)
-	m := File(newID(), h.Chat, "never.bin", data)
+	m := memory.File(newID(), h.Chat, "never.bin", data)
 	var open atomic.Int64
 	m.File.Open = counted(data, &open, func(off int64) error {
 		if off >= 1<<20 {
@@ -71,7 +74,7 @@ func cancelled(t testing.TB, h Harness) {
 	})
 	j.mustEnd(half, m)
 
-	end := j.send(Text(newID(), h.Chat, "end"))
+	end := j.send(memory.Text(newID(), h.Chat, "end"))
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: end.ID, Text: "end"})
 }
 
@@ -87,7 +90,7 @@ func stalled(t testing.TB, h Harness) {
 		case <-ctx.Done():
 		}
 	}()
-	j.mustEnd(ctx, Text(newID(), h.Chat, "unanswered"))
+	j.mustEnd(ctx, memory.Text(newID(), h.Chat, "unanswered"))
 }
 
 // mustEnd sends and wants an error soon, whatever its class.
@@ -117,7 +120,7 @@ func afterTheEnd(t testing.TB, h Harness) {
 	j.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := j.Send(ctx, Text(newID(), h.Chat, "late"))
+	r, err := j.Send(ctx, memory.Text(newID(), h.Chat, "late"))
 	switch {
 	case ctx.Err() != nil:
 		t.Errorf("Send after Run took longer than %v", patience)
@@ -130,10 +133,10 @@ func afterTheEnd(t testing.TB, h Harness) {
 
 func worksAfterRestart(t testing.TB, h Harness) {
 	j := join(t, h)
-	first := j.send(Text(newID(), h.Chat, "before"))
+	first := j.send(memory.Text(newID(), h.Chat, "before"))
 	j.stop()
 	j = run(t, h, h.Restart(t))
-	second := j.send(Text(newID(), h.Chat, "after"))
+	second := j.send(memory.Text(newID(), h.Chat, "after"))
 	want(t, h.Received(t, h.Chat, 2), Seen{ID: first.ID, Text: "before"}, Seen{ID: second.ID, Text: "after"})
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "welcome back"})
 	if got := j.received(1)[0]; got.Text != "welcome back" {

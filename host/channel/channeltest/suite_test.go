@@ -11,20 +11,21 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 )
 
-// memoryHarness joins a Memory to the suite. wrap makes of it the channel that
+// memoryHarness joins a memory channel to the suite. wrap makes of it the channel that
 // is tested; nil takes it as it is.
-func memoryHarness(o Options, wrap func(*Memory) channel.Channel) Harness {
+func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel) Harness {
 	if wrap == nil {
-		wrap = func(m *Memory) channel.Channel { return m }
+		wrap = func(m *memory.Channel) channel.Channel { return m }
 	}
-	var m *Memory
+	var m *memory.Channel
 	o.Chats = []groups.JID{"mem:family", "mem:work"}
 	return Harness{
 		Chat: "mem:family", Other: "mem:work", Unknown: "mem:nobody",
 		New: func(testing.TB) channel.Channel {
-			m = NewMemory(o)
+			m = memory.New(o)
 			return wrap(m)
 		},
 		Restart: func(testing.TB) channel.Channel {
@@ -32,7 +33,7 @@ func memoryHarness(o Options, wrap func(*Memory) channel.Channel) Harness {
 			return wrap(m)
 		},
 		Ready: func(t testing.TB, _ channel.Channel) {
-			within(t, func(ctx context.Context) error { return m.Wait(ctx, m.connected) })
+			within(t, func(ctx context.Context) error { return m.Wait(ctx, connected(m)) })
 		},
 		Received: func(t testing.TB, chat groups.JID, n int) (seen []Seen) {
 			within(t, func(ctx context.Context) (err error) {
@@ -44,17 +45,25 @@ func memoryHarness(o Options, wrap func(*Memory) channel.Channel) Harness {
 		Say: func(t testing.TB, chat groups.JID, s Said) {
 			in := channel.Inbound{Chat: chat, From: s.From, Text: s.Text}
 			if s.File != nil {
-				in.Files = append(in.Files, Attach(s.File.Name, s.File.MIME, s.File.Data))
+				in.Files = append(in.Files, memory.Attach(s.File.Name, s.File.MIME, s.File.Data))
 			}
 			within(t, func(ctx context.Context) error { return m.Say(ctx, in) })
 		},
 		Stall: func(t testing.TB) <-chan struct{} {
-			m.Next(Hanging())
+			m.Next(memory.Hanging())
 			return reached(t, m, len(m.Attempts())+1)
 		},
 		Mark: func(t testing.TB, chat groups.JID, id string, state channel.State) {
 			within(t, func(ctx context.Context) error { return m.Report(ctx, chat, id, state) })
 		},
+	}
+}
+
+// connected says whether a memory channel is.
+func connected(m *memory.Channel) func() bool {
+	return func() bool {
+		up, _ := memory.Full{Asking: memory.Asking{Channel: m}}.Connected()
+		return up
 	}
 }
 
@@ -67,7 +76,7 @@ func within(t testing.TB, do func(context.Context) error) {
 	}
 }
 
-func reached(t testing.TB, m *Memory, n int) <-chan struct{} {
+func reached(t testing.TB, m *memory.Channel, n int) <-chan struct{} {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	done := make(chan struct{})
@@ -80,18 +89,22 @@ func reached(t testing.TB, m *Memory, n int) <-chan struct{} {
 }
 
 func TestMemoryKeepsEveryPromise(t *testing.T) {
-	Run(t, memoryHarness(Options{}, nil))
+	Run(t, memoryHarness(memory.Options{}, nil))
 }
 
 func TestMemoryThatCanBeAskedKeepsEveryPromise(t *testing.T) {
-	h := memoryHarness(Options{Forgets: true}, func(m *Memory) channel.Channel { return Full{Asking{m}} })
+	h := memoryHarness(memory.Options{Forgets: true}, func(m *memory.Channel) channel.Channel { return memory.Full{Asking: memory.Asking{Channel: m}} })
 	h.Ready = nil // by channel.Status
 	Run(t, h)
 }
 
+func TestMemoryThatIsBlindKeepsEveryOtherPromise(t *testing.T) {
+	Run(t, memoryHarness(memory.Options{Forgets: true}, func(m *memory.Channel) channel.Channel { return memory.Blind{Channel: m} }))
+}
+
 // broken is a channel with one fault in it.
 type broken struct {
-	*Memory
+	*memory.Channel
 	send func(context.Context, channel.Message) (channel.Receipt, error)
 	run  func(context.Context, channel.Inbox) error
 	owns func(groups.JID) bool
@@ -101,21 +114,21 @@ func (b broken) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	if b.send != nil {
 		return b.send(ctx, m)
 	}
-	return b.Memory.Send(ctx, m)
+	return b.Channel.Send(ctx, m)
 }
 
 func (b broken) Run(ctx context.Context, in channel.Inbox) error {
 	if b.run != nil {
 		return b.run(ctx, in)
 	}
-	return b.Memory.Run(ctx, in)
+	return b.Channel.Run(ctx, in)
 }
 
 func (b broken) Owns(chat groups.JID) bool {
 	if b.owns != nil {
 		return b.owns(chat)
 	}
-	return b.Memory.Owns(chat)
+	return b.Channel.Owns(chat)
 }
 
 // Every broken channel is caught, by the story that is there for it.
@@ -124,17 +137,17 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 	t.Cleanup(func() { close(over) })
 	for _, tt := range []struct {
 		name   string
-		opts   Options
+		opts   memory.Options
 		caught string
-		wrap   func(m *Memory) channel.Channel
+		wrap   func(m *memory.Channel) channel.Channel
 	}{
-		{name: "owns what is not its own", caught: "it says what it is", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, owns: func(groups.JID) bool { return true }}
+		{name: "owns what is not its own", caught: "it says what it is", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, owns: func(groups.JID) bool { return true }}
 		}},
-		{name: "shows a retry again", opts: Options{Forgets: true}, caught: "the same id shows once"},
-		{name: "shows concurrent copies", opts: Options{Forgets: true}, caught: "the same id at once shows once"},
-		{name: "forgets ids over a restart", opts: Options{Forgets: true}, caught: "the same id shows once after a restart", wrap: remembering},
-		{name: "cannot be asked although it says so", opts: Options{Forgets: true}, caught: "the same id shows once", wrap: func(m *Memory) channel.Channel {
+		{name: "shows a retry again", opts: memory.Options{Forgets: true}, caught: "the same id shows once"},
+		{name: "shows concurrent copies", opts: memory.Options{Forgets: true}, caught: "the same id at once shows once"},
+		{name: "forgets ids over a restart", opts: memory.Options{Forgets: true}, caught: "the same id shows once after a restart", wrap: remembering},
+		{name: "cannot be asked although it says so", opts: memory.Options{Forgets: true}, caught: "the same id shows once", wrap: func(m *memory.Channel) channel.Channel {
 			return forgetful{m}
 		}},
 		{name: "cuts long text", caught: "the longest text arrives whole", wrap: altered(func(m *channel.Message) {
@@ -145,7 +158,7 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		})},
 		{name: "changes bytes", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
 			if m.File != nil {
-				m.File = document(m.File.Name, nil, seekerOf([]byte("other")))
+				m.File = memory.File("", "", m.File.Name, []byte("other")).File
 			}
 		})},
 		{name: "drops the caption", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
@@ -154,8 +167,8 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			}
 		})},
 		{name: "tells no progress", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) { m.Progress = nil })},
-		{name: "leaves the file open", caught: "a file arrives byte for byte", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+		{name: "leaves the file open", caught: "a file arrives byte for byte", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 				if msg.File != nil {
 					if _, err := msg.File.Open(); err != nil {
 						return channel.Receipt{}, err
@@ -177,18 +190,18 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			m.Chat = map[groups.JID]groups.JID{"mem:work": "mem:family", "mem:family": "mem:work"}[m.Chat]
 		})},
 		{name: "takes an unknown chat for a passing trouble", caught: "an unknown chat is refused for good", wrap: classed(channel.Passing)},
-		{name: "shows half a file", caught: "a file that cannot be read shows nothing", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+		{name: "shows half a file", caught: "a file that cannot be read shows nothing", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 				r, err := m.Send(ctx, msg)
 				if err != nil && msg.File != nil {
-					m.p.show(newID(), msg.Chat, Seen{File: &SeenFile{Name: "half"}}, false)
+					m.Show(msg.Chat, Seen{File: &SeenFile{Name: "half"}})
 				}
 				return r, err
 			}}
 		}},
 		{name: "gives up for good on any trouble", caught: "a file that cannot be read shows nothing", wrap: classed(channel.Permanent)},
-		{name: "does not listen to its context", caught: "a cancelled send returns", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+		{name: "does not listen to its context", caught: "a cancelled send returns", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 				return m.Send(context.WithoutCancel(ctx), msg)
 			}}
 		}},
@@ -196,14 +209,14 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		{name: "loses what members write", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.Text = "" })},
 		{name: "loses who wrote", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.From = "" })},
 		{name: "loses attachments", caught: "what a member attaches comes in byte for byte", wrap: inboxed(func(in *channel.Inbound) { in.Files = nil })},
-		{name: "leaves a goroutine", caught: "a text arrives", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+		{name: "leaves a goroutine", caught: "a text arrives", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
 				go func() { <-over }()
 				return m.Run(ctx, in)
 			}}
 		}},
-		{name: "calls its end an error", caught: "a text arrives", wrap: func(m *Memory) channel.Channel {
-			return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+		{name: "calls its end an error", caught: "a text arrives", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
 				return errors.Join(m.Run(ctx, in), ctx.Err())
 			}}
 		}},
@@ -230,9 +243,9 @@ func find(t *testing.T, name string) story {
 }
 
 // altered is a channel that sends another message than it was given.
-func altered(change func(*channel.Message)) func(*Memory) channel.Channel {
-	return func(m *Memory) channel.Channel {
-		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+func altered(change func(*channel.Message)) func(*memory.Channel) channel.Channel {
+	return func(m *memory.Channel) channel.Channel {
+		return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 			change(&msg)
 			return m.Send(ctx, msg)
 		}}
@@ -240,9 +253,9 @@ func altered(change func(*channel.Message)) func(*Memory) channel.Channel {
 }
 
 // inboxed is a channel that changes what comes in.
-func inboxed(change func(*channel.Inbound)) func(*Memory) channel.Channel {
-	return func(m *Memory) channel.Channel {
-		return broken{Memory: m, run: func(ctx context.Context, in channel.Inbox) error {
+func inboxed(change func(*channel.Inbound)) func(*memory.Channel) channel.Channel {
+	return func(m *memory.Channel) channel.Channel {
+		return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
 			return m.Run(ctx, changing{in, change})
 		}}
 	}
@@ -259,9 +272,9 @@ func (c changing) Receive(ctx context.Context, m channel.Inbound) error {
 }
 
 // classed is a channel whose errors are all of one class.
-func classed(class channel.Class) func(*Memory) channel.Channel {
-	return func(m *Memory) channel.Channel {
-		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+func classed(class channel.Class) func(*memory.Channel) channel.Channel {
+	return func(m *memory.Channel) channel.Channel {
+		return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 			r, err := m.Send(ctx, msg)
 			if err != nil {
 				err = &channel.Error{Class: class, Code: "trouble", Message: "trouble", Err: err}
@@ -272,10 +285,10 @@ func classed(class channel.Class) func(*Memory) channel.Channel {
 }
 
 // remembering is a channel that keeps ids in its own memory only.
-func remembering(m *Memory) channel.Channel {
+func remembering(m *memory.Channel) channel.Channel {
 	var mu sync.Mutex
 	known := map[string]channel.Receipt{}
-	return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+	return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r, ok := known[msg.ID]; ok {
@@ -288,13 +301,13 @@ func remembering(m *Memory) channel.Channel {
 }
 
 // shuffled acknowledges every other message before it shows it, after the next.
-func shuffled() func(*Memory) channel.Channel {
-	return func(m *Memory) channel.Channel {
+func shuffled() func(*memory.Channel) channel.Channel {
+	return func(m *memory.Channel) channel.Channel {
 		var late *channel.Message
-		return broken{Memory: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+		return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 			if late == nil {
 				late = &msg
-				r, err := m.Send(ctx, Text(newID(), "mem:work", ""))
+				r, err := m.Send(ctx, memory.Text(newID(), "mem:work", ""))
 				return r, err
 			}
 			r, err := m.Send(ctx, msg)
@@ -308,7 +321,7 @@ func shuffled() func(*Memory) channel.Channel {
 }
 
 // forgetful says of everything that it was never sent.
-type forgetful struct{ *Memory }
+type forgetful struct{ *memory.Channel }
 
 func (f forgetful) Sent(context.Context, channel.Message) (*channel.Receipt, error) { return nil, nil }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 const (
@@ -22,7 +24,7 @@ var (
 func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
 	c := w.chats[r.PathValue("chat")]
 	if c == nil {
-		fail(rw, &problem{http.StatusNotFound, "unknown_chat", "there is no chat " + quoteShort(r.PathValue("chat")), "GET /api/chats lists them"})
+		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_chat", "there is no chat "+httpd.Quote(r.PathValue("chat")), "GET /api/chats lists them"))
 	}
 	return c, c != nil
 }
@@ -38,7 +40,7 @@ func (w *Web) listChats(rw http.ResponseWriter, _ *http.Request) {
 	for _, r := range w.order {
 		list = append(list, entry{r.name, string(r.JID), cleanName(r.Name, r.name), "/c/" + r.name})
 	}
-	answer(rw, http.StatusOK, map[string]any{"chats": list})
+	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})
 }
 
 // listMessages gives the newest messages, or those next to ?before= or
@@ -53,13 +55,13 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	if s := q.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > maxPage {
-			fail(rw, &problem{http.StatusBadRequest, "bad_limit", "limit is not a number from 1 to 200", "leave it out for 50"})
+			httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_limit", "limit is not a number from 1 to 200", "leave it out for 50"))
 			return
 		}
 		limit = n
 	}
 	if q.Get("after") != "" && q.Get("before") != "" {
-		fail(rw, &problem{http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"})
+		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"))
 		return
 	}
 	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
@@ -88,7 +90,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 			page["gone"] = true
 		}
 	}
-	answer(rw, http.StatusOK, page)
+	httpd.Answer(rw, http.StatusOK, page)
 	w.delivered(r.Context(), c, ms)
 }
 
@@ -111,14 +113,14 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 }
 
 // position is a message's place in the history, also that of one which is no
-// longer kept; a *problem where there never was such a message.
+// longer kept; a *httpd.Problem where there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 	seq, _, err := w.store.place(r.Context(), c.name, id)
 	if err != nil {
 		return 0, err
 	}
 	if seq == 0 {
-		return 0, &problem{http.StatusNotFound, "unknown_message", "this chat has no message " + quoteShort(id), "use an id that the API gave"}
+		return 0, httpd.Refuse(http.StatusNotFound, "unknown_message", "this chat has no message "+httpd.Quote(id), "use an id that the API gave")
 	}
 	return seq, nil
 }
@@ -126,13 +128,13 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 // failed answers with the problem that err is, or hides what it is.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errGone) {
-		err = &problem{http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key"}
+		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
 	}
-	if p, ok := err.(*problem); ok {
+	if p, ok := err.(*httpd.Problem); ok {
 		if p.Code == "disk_full" { // the member cannot mend that
-			w.log.Warn("no room for what a member sends", "channel", "web", "path", r.URL.Path, "error", p.Message)
+			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", p.Message)
 		}
-		fail(rw, p)
+		httpd.Fail(rw, p)
 		return
 	}
 	w.internal(rw, r, err)
@@ -149,7 +151,7 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 		IDs []string `json:"ids"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.IDs) == 0 || len(in.IDs) > maxPage {
-		fail(rw, &problem{http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""})
+		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_request", `the body is not {"ids": […]} with 1 to 200 ids`, ""))
 		return
 	}
 	if err := w.report(r.Context(), c, in.IDs, Read); err != nil {
@@ -157,4 +159,13 @@ func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.WriteHeader(http.StatusNoContent)
+}
+
+// internal hides the cause, which may name paths, and logs it.
+func (w *Web) internal(rw http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // the client is gone
+	}
+	w.log.Error("request of the chat page went wrong", "channel", w.Name(), "path", r.URL.Path, "error", err)
+	httpd.Fail(rw, httpd.Refuse(http.StatusInternalServerError, "internal", "the host could not do this", "try again; the host's log says why"))
 }

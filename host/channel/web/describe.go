@@ -1,43 +1,27 @@
 package web
 
 import (
-	"image"
-	_ "image/gif"  // sizes of pictures
-	_ "image/jpeg" // likewise
-	_ "image/png"  // likewise
-	"io"
-
-	_ "golang.org/x/image/webp" // likewise
-
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
-
-// maxHeader is how far into a picture its size is looked for: a JPEG's may
-// stand behind kilobytes of camera data.
-const maxHeader = 1 << 20
 
 // describe is a staged file as the history keeps it. The name is made safe
 // once more: it becomes part of addresses and of members' disks.
-func describe(s *staged, info media.Info) *File {
-	f := &File{ID: s.ID, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop}
+func (w *Web) describe(s *staged, info media.Info) *File {
+	f := &File{ID: s.Name, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop}
 	if info.Kind == media.Image || info.Kind == media.Sticker {
-		f.Width, f.Height = dimensions(s)
+		f.Width, f.Height = w.dimensions(s.Name)
 	}
 	f.finish()
 	return f
 }
 
-// dimensions reads the header only and never decodes. A picture whose size it
-// cannot tell has none.
-func dimensions(s *staged) (width, height int) {
-	f, err := s.open()
+// dimensions are those of a picture; one whose size cannot be told has none.
+func (w *Web) dimensions(id string) (width, height int) {
+	f, err := w.blobs.Open(id)
 	if err != nil {
 		return 0, 0
 	}
 	defer f.Close()
-	c, _, err := image.DecodeConfig(io.LimitReader(f, maxHeader))
-	if err != nil {
-		return 0, 0
-	}
-	return c.Width, c.Height
+	return probe.Dimensions(f)
 }

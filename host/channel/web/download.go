@@ -6,19 +6,9 @@ import (
 	"mime"
 	"net/http"
 	"time"
-)
 
-// minPace is the slowest client that a body is moved for: a grace of half a
-// minute, and then 8 KiB/s on average.
-const (
-	paceGrace = 30 * time.Second
-	minPace   = 8 << 10
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
-
-// paceLimit is when n bytes must have been moved.
-func paceLimit(start time.Time, n int64) time.Time {
-	return start.Add(paceGrace + time.Duration(n/minPace)*time.Second)
-}
 
 // download serves a file so that nothing in it can run: its type is the one
 // that its content has, the browser may not guess another, whatever is not a
@@ -37,7 +27,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 		w.noFile(rw, r)
 		return
 	}
-	body, err := w.blobs.open(f.ID)
+	body, err := w.blobs.Open(f.ID)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now, or by hand
 		w.noFile(rw, r)
 		return
@@ -64,7 +54,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Disposition", disposition)
 	// Recorders of tests have no deadlines.
-	_ = http.NewResponseController(rw).SetWriteDeadline(paceLimit(time.Now(), f.Size))
+	_ = http.NewResponseController(rw).SetWriteDeadline(httpd.Due(time.Now(), f.Size))
 	http.ServeContent(rw, r, "", time.Time{}, body)
 }
 
@@ -75,9 +65,9 @@ func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.internal(rw, r, err)
 	case gone:
-		fail(rw, &problem{http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"})
+		httpd.Fail(rw, httpd.Refuse(http.StatusGone, "file_gone", "this chat no longer keeps the file", "ask for it again"))
 	default:
-		fail(rw, &problem{http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives"})
+		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_file", "there is no such file", "use the url that the message gives"))
 	}
 }
 

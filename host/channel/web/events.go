@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 const (
 	maxPages   = 512              // event streams in all
+	maxTabs    = 64               // event streams of one session
 	eventBatch = 64               // messages written at once
 	heartbeat  = 20 * time.Second // keeps proxies from ending a quiet stream
 	writeLimit = 15 * time.Second // a page that takes nothing for so long is let go; it comes back and catches up
@@ -24,6 +27,7 @@ type stream struct {
 	rc     *http.ResponseController
 	cursor int64 // the last message written
 	seen   int   // the last activity's version written; -1: none
+	by     *session
 }
 
 // events is a page's live view: "message" events, whose ids a page that was
@@ -35,13 +39,13 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	}
 	// Subscribing comes before the first look at the history: what arrives in
 	// between then wakes us instead of being missed.
-	wake, cancel, ok := w.hub.subscribe(c.name, maxPages)
+	wake, cancel, ok := w.hub.subscribe(c.name, sessionOf(r.Context()))
 	if !ok {
-		fail(rw, &problem{http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"})
+		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
 		return
 	}
 	defer cancel()
-	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), seen: -1}
+	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), seen: -1, by: sessionOf(r.Context())}
 	var err error
 	if s.cursor, err = w.startOf(r, c); err != nil {
 		w.failed(rw, r, err)
@@ -74,13 +78,22 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
+	var gone <-chan struct{} // nil without a session: never
+	if s.by != nil {
+		gone = s.by.gone
+	}
 	for {
 		if err := s.catchUp(ctx); err != nil {
 			return
 		}
 		select {
 		case <-wake:
+		case <-gone:
+			return
 		case <-tick.C:
+			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) {
+				return
+			}
 			if s.write([]byte(": still here\n\n")) != nil {
 				return
 			}

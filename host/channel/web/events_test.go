@@ -275,3 +275,17 @@ func TestStreamsEndWithTheHost(t *testing.T) {
 	for l.in.Scan() {
 	}
 }
+
+// One session's pages were all that the site has, and nobody else's was live.
+func TestOneSessionCannotHoldAllStreams(t *testing.T) {
+	s, _ := behindToken(t)
+	greedy, key := s.signIn()
+	for range 64 {
+		s.listen("", "Cookie", pair(greedy), "X-Longshore-Key", key)
+	}
+	if got := s.status("GET", "/api/chats/family/events", greedy, key); got != 503 {
+		t.Errorf("one more page of the session: %d", got)
+	}
+	c, key := s.signIn()
+	s.listen("", "Cookie", pair(c), "X-Longshore-Key", key).activity(func(bool, int) bool { return true })
+}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
 // goneSchema is what version 2 adds: of a message that is no longer kept, its
@@ -24,8 +26,7 @@ CREATE TABLE gone (
 );
 CREATE INDEX gone_chat ON gone (chat, seq);
 CREATE INDEX gone_key ON gone (chat, key) WHERE key <> '';
-CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';
-PRAGMA user_version = 2;`
+CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';`
 
 // errGone is of what was there and is no longer kept.
 var errGone = errors.New("no longer kept")
@@ -50,7 +51,7 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 	defer s.write.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("delete from history: %w", err)
+		return nil, fmt.Errorf("delete from history: %w", stores.Words(err))
 	}
 	last := due[len(due)-1].seq
 	for _, step := range []string{
@@ -61,11 +62,11 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 		`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
 	} {
 		if _, err := tx.ExecContext(ctx, step, chat, last, time.Now().UnixMilli()); err != nil {
-			return nil, errors.Join(fmt.Errorf("delete from history: %w", err), tx.Rollback())
+			return nil, errors.Join(fmt.Errorf("delete from history: %w", stores.Words(err)), tx.Rollback())
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, fmt.Errorf("delete from history: %w", err)
+		return nil, fmt.Errorf("delete from history: %w", stores.Words(err))
 	}
 	return due, nil
 }
@@ -76,13 +77,13 @@ func (s *store) due(ctx context.Context, chat string, before time.Time, excess i
 	rows, err := s.db.QueryContext(ctx, `SELECT m.seq, m.time, COALESCE(f.id, ''), COALESCE(f.size, 0)
 		FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ? ORDER BY m.seq LIMIT ?`, chat, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var f forgotten
 		if err := rows.Scan(&f.seq, &f.time, &f.file, &f.size); err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
+			return nil, fmt.Errorf("read history: %w", stores.Words(err))
 		}
 		if excess <= 0 && f.time >= before.UnixMilli() {
 			break
@@ -102,7 +103,7 @@ func (s *store) settleGone(ctx context.Context, chat string, before time.Time, l
 	_, err := s.db.ExecContext(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
 		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
 	if err != nil {
-		return fmt.Errorf("delete from history: %w", err)
+		return fmt.Errorf("delete from history: %w", stores.Words(err))
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ func (s *store) settleGone(ctx context.Context, chat string, before time.Time, l
 func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 	var next sql.NullString
 	if err := s.db.QueryRowContext(ctx, "SELECT MIN(chat) FROM messages WHERE chat > ?", name).Scan(&next); err != nil {
-		return "", fmt.Errorf("read history: %w", err)
+		return "", fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	return next.String, nil
 }
@@ -127,7 +128,7 @@ func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.
 		return 0, time.Time{}, nil
 	}
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("read history: %w", err)
+		return 0, time.Time{}, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	return seq, time.UnixMilli(ms).UTC(), nil
 }
@@ -149,7 +150,7 @@ func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
 
 func (s *store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {
 	if err := s.db.QueryRowContext(ctx, q, args...).Scan(&yes); err != nil {
-		return false, fmt.Errorf("read history: %w", err)
+		return false, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	return yes, nil
 }

@@ -14,6 +14,7 @@ type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
 	pages int
+	tabs  map[*session]int // pages of each session
 }
 
 // activity is what is going on in a chat now. It is not history: a page gets
@@ -43,7 +44,7 @@ type snapshot struct {
 	Arriving []arrival `json:"arriving"`
 }
 
-func newHub() *hub { return &hub{rooms: map[string]*activity{}} }
+func newHub() *hub { return &hub{rooms: map[string]*activity{}, tabs: map[*session]int{}} }
 
 // room is called with the lock held.
 func (h *hub) room(chat string) *activity {
@@ -56,14 +57,18 @@ func (h *hub) room(chat string) *activity {
 }
 
 // subscribe returns a channel that gets a value when something has changed,
-// and the function that ends it. It refuses beyond limit pages in all.
-func (h *hub) subscribe(chat string, limit int) (wake <-chan struct{}, cancel func(), ok bool) {
+// and the function that ends it. It refuses beyond maxPages in all, and beyond
+// maxTabs of one session; by is nil if nobody knows whose page it is.
+func (h *hub) subscribe(chat string, by *session) (wake <-chan struct{}, cancel func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.pages >= limit {
+	if h.pages >= maxPages || by != nil && h.tabs[by] >= maxTabs {
 		return nil, nil, false
 	}
 	h.pages++
+	if by != nil {
+		h.tabs[by]++
+	}
 	ch := make(chan struct{}, 1)
 	h.room(chat).wake[ch] = struct{}{}
 	return ch, func() {
@@ -71,6 +76,11 @@ func (h *hub) subscribe(chat string, limit int) (wake <-chan struct{}, cancel fu
 		defer h.mu.Unlock()
 		delete(h.room(chat).wake, ch)
 		h.pages--
+		if by != nil {
+			if h.tabs[by]--; h.tabs[by] == 0 {
+				delete(h.tabs, by)
+			}
+		}
 	}, true
 }
 

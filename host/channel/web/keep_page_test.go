@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/channeltest/browser"
+	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
 
 // TestThePageSaysWhatIsNoLongerKept opens a chat before and after its beginning
 // was deleted.
 func TestThePageSaysWhatIsNoLongerKept(t *testing.T) {
 	opts := options(t.TempDir())
-	c := browser.Start(t)
+	c := browsertest.Start(t)
 	s := start(t, opts)
 	s.send(channel.Message{Text: "old"})
 	c.Open(s.at("/c/family"), desk).Wait(`document.getElementById("start").textContent === "This is where the chat begins."`)

@@ -95,10 +95,7 @@ func (m *Message) quote() *Quote {
 	if text == "" && m.File != nil {
 		text = m.File.Name
 	}
-	if r := []rune(text); len(r) > maxQuote {
-		text = string(r[:maxQuote]) + "…"
-	}
-	return &Quote{From: m.From, Text: text}
+	return &Quote{From: m.From, Text: media.Cut(text, maxQuote)}
 }
 
 // cleanName is a name as it is shown, or fallback where nothing of it is seen.

@@ -14,13 +14,13 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/channeltest/browser"
+	"github.com/longshore-bridge/longshore/internal/browsertest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 var (
-	desk  = browser.Screen{Width: 1200, Height: 820}
-	phone = browser.Screen{Width: 360, Height: 740, Phone: true}
+	desk  = browsertest.Screen{Width: 1200, Height: 820}
+	phone = browsertest.Screen{Width: 360, Height: 740, Phone: true}
 )
 
 // chart draws a picture worth looking at.
@@ -76,7 +76,7 @@ func talk(s *site) {
 }
 
 // fits says that nothing sticks out to the side.
-func fits(t *testing.T, p *browser.Tab) {
+func fits(t *testing.T, p *browsertest.Tab) {
 	t.Helper()
 	var out []string
 	p.Eval(`[...document.querySelectorAll(".bar > *, .composer .row > *, .bubble, .pill")].filter((n) => n.checkVisibility() && (n.getBoundingClientRect().right > innerWidth || n.getBoundingClientRect().left < 0)).map((n) => n.className || n.id)
@@ -91,7 +91,7 @@ func TestAMemberWritesAndTheAssistantAnswersLive(t *testing.T) {
 	answering(s, func(m channel.Inbound) channel.Message {
 		return channel.Message{Text: "You said: " + m.Text, ReplyTo: m.ID}
 	})
-	p := browser.Start(t).Open(s.at("/c/family"), desk)
+	p := browsertest.Start(t).Open(s.at("/c/family"), desk)
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	p.Shot("empty.png")
 	p.Write("Hello there")
@@ -108,8 +108,8 @@ func TestThePageLooksRight(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	talk(s)
 	s.Typing(t.Context(), "web:family", true)
-	c := browser.Start(t)
-	for name, view := range map[string]browser.Screen{
+	c := browsertest.Start(t)
+	for name, view := range map[string]browsertest.Screen{
 		"desk-light.png": desk, "phone-light.png": phone,
 		"desk-dark.png":  {Width: 1200, Height: 820, Dark: true},
 		"phone-dark.png": {Width: 360, Height: 740, Dark: true, Phone: true},
@@ -140,7 +140,7 @@ func TestMembersSeeTheirUploadGoUp(t *testing.T) {
 	if err := os.WriteFile(data, bytes.Repeat([]byte("some notes\n"), 400_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p := browsertest.Start(t).Open(s.at("/c/family"), phone)
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	p.Choose(picture, data)
 	p.Wait(`document.querySelectorAll("#tray li").length === 2`)
@@ -165,7 +165,7 @@ func TestMembersSeeTheirUploadGoUp(t *testing.T) {
 
 func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	s := start(t, options(t.TempDir()))
-	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p := browsertest.Start(t).Open(s.at("/c/family"), phone)
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	slow := outgoing("holiday-pictures.zip", "application/zip", media.Document, bytes.Repeat([]byte("zip"), 1<<20))
 	r, w := io.Pipe()
@@ -213,7 +213,7 @@ func TestForeignWordsStayWords(t *testing.T) {
 	first := s.posted(s.upload(map[string]string{"text": evil + " javascript:pwned=1 [x](javascript:pwned=1) https://a.example/\"onclick=pwned=1", "from": evil}, file))
 	s.send(channel.Message{Text: "```\n" + evil + "\n```\n**" + evil + "** `" + evil + "`", ReplyTo: first[0].ID})
 	s.send(channel.Message{Text: evil, File: outgoing("x.svg", "image/svg+xml", media.Document, []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>`))})
-	p := browser.Start(t).Open(s.at("/c/family"), desk)
+	p := browsertest.Start(t).Open(s.at("/c/family"), desk)
 	p.Wait(`document.querySelectorAll("#messages .msg").length === 3`)
 	p.Wait(`document.querySelector("#messages .text").textContent.includes("<script>window.pwned=1</script>")`)
 	p.Wait(`document.querySelector("#messages .quote span").textContent.startsWith("<img")`)
@@ -247,7 +247,7 @@ func TestAReaderFarUpIsNotMoved(t *testing.T) {
 	for i := range 120 {
 		s.send(channel.Message{Text: fmt.Sprintf("line %d", i)})
 	}
-	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p := browsertest.Start(t).Open(s.at("/c/family"), phone)
 	p.Wait(`document.querySelectorAll("#messages .msg").length === 50`)
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	// Going up brings what was before, and leaves in view what was in view.
@@ -272,7 +272,7 @@ func TestAPageThatLostItsHostCatchesUp(t *testing.T) {
 	o := options(t.TempDir())
 	s := start(t, o)
 	s.say("before")
-	p := browser.Start(t).Open(s.at("/c/family"), phone)
+	p := browsertest.Start(t).Open(s.at("/c/family"), phone)
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	o.Listen = s.Addr().String()
 	s.stop()
@@ -296,13 +296,11 @@ func TestTheOtherPagesLookRight(t *testing.T) {
 	o := options(t.TempDir())
 	o.Token = token
 	s := start(t, o)
-	c := browser.Start(t)
+	c := browsertest.Start(t)
 	p := c.Open(s.at("/"), phone)
 	p.Wait(`document.querySelector("input[name=token]")`)
 	p.Shot("login.png")
-	p.Eval(`document.querySelector("input[name=token]").focus()`, nil)
-	p.Write(token)
-	p.Eval(`document.querySelector("form").requestSubmit()`, nil)
+	writeToken(p)
 	p.Wait(`document.querySelectorAll(".chatlist a").length === 2`)
 	p.Shot("index.png")
 	p.Eval(`document.querySelector(".chatlist a").click()`, nil)

@@ -80,12 +80,13 @@ type pageData struct {
 	MaxUpload     int64
 	MaxFiles      int
 	MaxText       int
+	SignedIn      bool // there is a session to end
 }
 
-func (w *Web) pageData(current string) pageData {
-	d := pageData{AssistantName: w.opts.AssistantName, MaxUpload: w.opts.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
-	for _, r := range w.order {
-		c := pageChat{Slug: r.name, Name: cleanName(r.Name, r.name), Current: r.name == current}
+func (w *Web) pageData(r *http.Request, current string) pageData {
+	d := pageData{SignedIn: sessionOf(r.Context()) != nil, AssistantName: w.opts.AssistantName, MaxUpload: w.opts.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
+	for _, room := range w.order {
+		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
 		if c.Current {
 			d.Chat = c
 		}
@@ -99,7 +100,7 @@ func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/c/"+w.order[0].name, http.StatusSeeOther)
 		return
 	}
-	render(rw, http.StatusOK, "index.html", w.pageData(""))
+	render(rw, http.StatusOK, "index.html", w.pageData(r, ""))
 }
 
 func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
@@ -108,11 +109,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 		render(rw, http.StatusNotFound, "missing.html", nil)
 		return
 	}
-	render(rw, http.StatusOK, "chat.html", w.pageData(name))
-}
-
-func renderLogin(rw http.ResponseWriter, wrong bool) {
-	render(rw, http.StatusUnauthorized, "login.html", wrong)
+	render(rw, http.StatusOK, "chat.html", w.pageData(r, name))
 }
 
 func render(rw http.ResponseWriter, status int, name string, data any) {

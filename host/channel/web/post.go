@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,20 +10,20 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
 	maxText      = 20_000    // characters of a member's text
 	maxJSON      = 256 << 10 // bytes of a post without files
-	maxPosts     = 8         // posts with files at a time
 	keepingLimit = time.Minute
 )
 
@@ -64,8 +65,8 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		p, err = w.readForm(rw, r, c)
 	default:
-		err = &problem{http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
-			"set Content-Type to application/json or multipart/form-data"}
+		err = httpd.Refuse(http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
+			"set Content-Type to application/json or multipart/form-data")
 	}
 	if err == nil {
 		defer p.drop()
@@ -83,14 +84,20 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		w.failed(rw, r, err)
 		return
 	}
-	answer(rw, http.StatusCreated, map[string]any{"messages": ms})
+	httpd.Answer(rw, http.StatusCreated, map[string]any{"messages": ms})
 }
 
 func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
-	d := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxJSON))
-	d.DisallowUnknownFields()
 	var p posted
-	err := d.Decode(&p)
+	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxJSON))
+	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
+		return nil, notUTF8("the body")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err == nil {
+		err = d.Decode(&p)
+	}
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New("there is something behind the object")
@@ -101,15 +108,20 @@ func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
 	case errors.As(err, &big):
 		return nil, textTooLong()
 	case err != nil:
-		return nil, &problem{http.StatusBadRequest, "bad_json", "the body is no message: " + quoteShort(err.Error()),
-			`send {"text": "…", "from": "…"}`}
+		return nil, httpd.Refuse(http.StatusBadRequest, "bad_json", "the body is no message: "+httpd.Quote(err.Error()),
+			`send {"text": "…", "from": "…"}`)
 	}
 	return &p, nil
 }
 
-func textTooLong() *problem {
-	return &problem{http.StatusRequestEntityTooLarge, "text_too_long", fmt.Sprintf("a text may have up to %d characters", maxText),
-		"send it as a file, or in parts"}
+// notUTF8 refuses a text whose bytes would have to be changed to be kept.
+func notUTF8(what string) *httpd.Problem {
+	return httpd.Refuse(http.StatusBadRequest, "bad_utf8", what+" is not valid UTF-8", "encode texts and names as UTF-8")
+}
+
+func textTooLong() *httpd.Problem {
+	return httpd.Refuse(http.StatusRequestEntityTooLarge, "text_too_long", fmt.Sprintf("a text may have up to %d characters", maxText),
+		"send it as a file, or in parts")
 }
 
 // check cleans the texts and refuses what is no message.
@@ -120,11 +132,11 @@ func (p *posted) check() error {
 	case utf8.RuneCountInString(p.Text) > maxText:
 		return textTooLong()
 	case strings.TrimSpace(p.Text) == "" && len(p.files) == 0:
-		return &problem{http.StatusBadRequest, "empty", "there is nothing to send", "write a text or attach a file"}
+		return httpd.Refuse(http.StatusBadRequest, "empty", "there is nothing to send", "write a text or attach a file")
 	case p.Key != "" && !keyForm.MatchString(p.Key), p.Author != "" && !keyForm.MatchString(p.Author):
-		return &problem{http.StatusBadRequest, "bad_key", "key and author have 8 to 64 letters, digits, - or _", "leave them out, or use a random UUID"}
+		return httpd.Refuse(http.StatusBadRequest, "bad_key", "key and author have 8 to 64 letters, digits, - or _", "leave them out, or use a random UUID")
 	case p.ReplyTo != "" && !messageID.MatchString(p.ReplyTo):
-		return &problem{http.StatusBadRequest, "bad_reply", "replyTo is not the id of a message", "use the id that the API gave"}
+		return httpd.Refuse(http.StatusBadRequest, "bad_reply", "replyTo is not the id of a message", "use the id that the API gave")
 	}
 	return nil
 }
@@ -144,7 +156,7 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	}
 	in := w.inbox.Load()
 	if in == nil {
-		return nil, &problem{http.StatusServiceUnavailable, "not_running", "the host is starting or stopping", "try again in a moment"}
+		return nil, httpd.Refuse(http.StatusServiceUnavailable, "not_running", "the host is starting or stopping", "try again in a moment")
 	}
 	ms, files, inbound, err := w.compose(ctx, c, p)
 	if err != nil {
@@ -154,8 +166,8 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepingLimit)
 	defer cancel()
 	if err := (*in).Receive(ctx, inbound); err != nil {
-		w.log.Warn("a member's message was not kept", "channel", "web", "chat", c.JID, "error", err)
-		return nil, &problem{http.StatusServiceUnavailable, "not_kept", "the host could not take the message; nothing was sent", "try again in a moment"}
+		w.log.Warn("a member's message was not kept", "channel", w.Name(), "chat", c.JID, "error", err)
+		return nil, httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the host could not take the message; nothing was sent", "try again in a moment")
 	}
 	if err := w.appendLocked(ctx, c, ms, files); err != nil {
 		return nil, err
@@ -190,17 +202,17 @@ func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*s
 		if i > 0 {
 			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Status: Received, Key: p.Key})
 		}
-		ms[i].File = describe(f.staged, f.info)
+		ms[i].File = w.describe(f.staged, f.info)
 		files = append(files, f.staged)
-		in.Files = append(in.Files, channel.Attachment{Info: f.info, Open: func(context.Context) (io.ReadCloser, error) { return f.open() }})
+		in.Files = append(in.Files, channel.Attachment{Info: f.info, Open: func(context.Context) (io.ReadCloser, error) { return w.blobs.Open(f.Name) }})
 	}
 	return ms, files, in, nil
 }
 
 // diskProblem is what a member reads when a file cannot be stored.
 func diskProblem(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space"}
+	if transfer.DiskFull(err) {
+		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space")
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func (w *Web) delivered(ctx context.Context, c *room, ms []*Message) {
 		}
 	}
 	if err := w.report(ctx, c, ids, Delivered); err != nil {
-		w.log.Error("note delivered messages", "channel", "web", "chat", c.JID, "error", err)
+		w.log.Error("note delivered messages", "channel", w.Name(), "chat", c.JID, "error", err)
 	}
 }
 

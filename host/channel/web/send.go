@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // arrivalEvery is how often a page hears of a file's progress.
@@ -25,7 +24,12 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	if err := w.checkOutgoing(m); err != nil {
+	if m.File == nil {
+		err = channel.CheckText(w.Name(), m.Text, w.opts.Limits)
+	} else {
+		err = channel.CheckFile(w.Name(), m.File.Info, w.opts.Limits)
+	}
+	if err != nil {
 		return channel.Receipt{}, err
 	}
 	if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
@@ -46,7 +50,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		}
 		defer s.drop()
 		files = append(files, s)
-		msg.File = describe(s, m.File.Info)
+		msg.File = w.describe(s, m.File.Info)
 	}
 	if err := w.appendAnswer(ctx, r, msg, files); err != nil {
 		return channel.Receipt{}, err
@@ -79,28 +83,6 @@ func (w *Web) roomOf(jid groups.JID) (*room, error) {
 	}
 }
 
-func (w *Web) checkOutgoing(m channel.Message) error {
-	if most := w.opts.Limits.Text; m.File == nil && most > 0 && utf8.RuneCountInString(m.Text) > most {
-		return &channel.Error{
-			Class: channel.Permanent, Code: "text_too_long",
-			Message: fmt.Sprintf("the text has %d characters; web takes up to %d", utf8.RuneCountInString(m.Text), most),
-			Hint:    "split the text, or send it as a file",
-		}
-	}
-	if m.File == nil {
-		return nil
-	}
-	if err := w.opts.Limits.Check("web", m.File.Info); err != nil {
-		e := &channel.Error{Class: channel.Permanent, Code: "file_too_large", Message: err.Error()}
-		var refused *media.LimitError
-		if errors.As(err, &refused) {
-			e.Code, e.Message, e.Hint = refused.Refusal()
-		}
-		return e
-	}
-	return nil
-}
-
 // receiveBytes copies the file of m to the disk and tells the pages meanwhile.
 func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*staged, error) {
 	if err := w.outgoingSpace(r, m.File.Size); err != nil {
@@ -125,18 +107,11 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*st
 		}
 	})
 	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		return nil, &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: "free some disk space on the host", Err: err}
-	case err != nil && !errors.Is(err, errTooLarge):
-		return nil, err
+	case err != nil && !errors.Is(err, blob.ErrTooLarge):
+		return nil, transfer.OrDiskFull(err, err)
 	case err != nil || s.Size != m.File.Size || s.SHA256 != m.File.SHA256:
 		s.drop()
-		return nil, &channel.Error{
-			Class: channel.Permanent, Code: "content_changed",
-			Message: fmt.Sprintf("%q is no longer what was accepted", m.File.Name),
-			Hint:    "send the file again",
-			Err:     err,
-		}
+		return nil, transfer.Changed(m.File.Name, err)
 	}
 	return s, nil
 }
@@ -146,7 +121,7 @@ func (w *Web) outgoingSpace(r *room, size int64) error {
 	if err := w.chatSpace(r, size); err != nil {
 		return err
 	}
-	if free, ok := freeDisk(w.opts.Dir); ok && free-size < w.opts.KeepFree {
+	if free, ok := w.blobs.free(); ok && free-size < w.opts.KeepFree {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
 	}
 	return nil

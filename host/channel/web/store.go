@@ -5,21 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
-
+	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// schema is version 1; goneSchema makes version 2 of it. A later version adds
-// its steps to migrate.
+// schema is version 1; goneSchema makes version 2 of it, sessionSchema version
+// 3. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -50,8 +47,23 @@ CREATE TABLE files (
 	width   INTEGER NOT NULL,
 	height  INTEGER NOT NULL,
 	loop    INTEGER NOT NULL
-);
-PRAGMA user_version = 1;`
+);`
+
+// Store describes the page's store in dir.
+func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir, home) }
+
+// storeOf is the Store of the channel of that name.
+func storeOf(name, dir string, home stores.Home) stores.Spec {
+	return stores.Spec{
+		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
+		Schema: schema + goneSchema + sessionSchema, Steps: []string{goneSchema, sessionSchema},
+		Pragmas: []string{
+			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+			"secure_delete(1)", // what is deleted is not to be found in the file
+		},
+		TxLock: "immediate",
+	}
+}
 
 const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status,
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop
@@ -60,58 +72,34 @@ const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.
 // store is the history. Writers take turns here: left to SQLite they would
 // poll for its lock.
 type store struct {
-	db    *sql.DB
+	spec  stores.Spec
+	lock  *os.File // of the directory: one process has it
+	db    *stores.DB
 	write sync.Mutex
 }
 
-func openStore(dir string) (*store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("web: make history directory: %w", err)
+func openStore(spec stores.Spec) (*store, error) {
+	s := &store{spec: spec}
+	var err error
+	if s.lock, err = stores.Lock(spec); err == nil {
+		s.db, err = stores.Open(context.Background(), spec)
 	}
-	path := filepath.Join(dir, "web.db")
-	// Made here, so that it is never readable by others; SQLite gives its
-	// -wal and -shm the same mode.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("web: open history: %w", err)
+		return nil, errors.Join(fmt.Errorf("web: %w", stores.Words(err)), s.close())
 	}
-	if err := f.Close(); err != nil {
-		return nil, fmt.Errorf("web: open history: %w", err)
-	}
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate" +
-		"&_pragma=secure_delete(1)" // what is deleted is not to be found in the file
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, fmt.Errorf("web: open history: %w", err)
-	}
-	db.SetMaxOpenConns(4)
-	s := &store{db: db}
-	if err := s.migrate(); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
+	s.db.SetMaxOpenConns(4)
 	return s, nil
 }
 
-func (s *store) migrate() error {
-	var version int
-	if err := s.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("web: read history: %w", err)
-	}
-	steps := []string{schema, goneSchema}
-	if version > len(steps) {
-		return fmt.Errorf("web: the history has version %d, this program knows %d: use the newer program that wrote it", version, len(steps))
-	}
-	for _, step := range steps[version:] {
-		if _, err := s.db.Exec("BEGIN IMMEDIATE;" + step + "COMMIT;"); err != nil {
-			return fmt.Errorf("web: make history: %w", err)
-		}
-	}
-	return nil
-}
-
 func (s *store) close() error {
-	if err := s.db.Close(); err != nil {
+	var errs []error
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("web: close history: %w", err)
 	}
 	return nil
@@ -124,7 +112,7 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 	defer s.write.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, fmt.Errorf("write history: %w", err)
+		return false, fmt.Errorf("write history: %w", stores.Words(err))
 	}
 	defer func() {
 		if !fresh {
@@ -143,23 +131,23 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 			ON CONFLICT (chat, id) DO NOTHING`,
 			chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, m.Status)
 		if err != nil {
-			return false, fmt.Errorf("write history: %w", err)
+			return false, fmt.Errorf("write history: %w", stores.Words(err))
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return false, err
 		}
 		if m.seq, err = res.LastInsertId(); err != nil {
-			return false, fmt.Errorf("write history: %w", err)
+			return false, fmt.Errorf("write history: %w", stores.Words(err))
 		}
 		if f := m.File; f != nil {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop)
 				VALUES (?,?,?,?,?,?,?,?,?,?)`, f.ID, m.seq, f.Name, f.MIME, f.Kind, f.Size, f.SHA256, f.Width, f.Height, f.Loop); err != nil {
-				return false, fmt.Errorf("write history: %w", err)
+				return false, fmt.Errorf("write history: %w", stores.Words(err))
 			}
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return false, fmt.Errorf("write history: %w", err)
+		return false, fmt.Errorf("write history: %w", stores.Words(err))
 	}
 	return true, nil
 }
@@ -204,7 +192,7 @@ func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 	var seq int64
 	err := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM messages WHERE chat = ?", chat).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("read history: %w", err)
+		return 0, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	return seq, nil
 }
@@ -225,14 +213,14 @@ func (s *store) raise(ctx context.Context, chat string, ids []string, to Status)
 	rows, err := s.db.QueryContext(ctx, "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
 		marks(len(from))+") AND id IN ("+marks(len(ids))+") RETURNING id", args...)
 	if err != nil {
-		return nil, fmt.Errorf("write history: %w", err)
+		return nil, fmt.Errorf("write history: %w", stores.Words(err))
 	}
 	defer rows.Close()
 	var moved []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("write history: %w", err)
+			return nil, fmt.Errorf("write history: %w", stores.Words(err))
 		}
 		moved = append(moved, id)
 	}
@@ -250,18 +238,36 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 	return ms[0].File, nil
 }
 
+// deletedFiles are the ids of files whose messages were deleted.
+func (s *store) deletedFiles() (map[string]bool, error) {
+	rows, err := s.db.Query("SELECT file FROM gone WHERE file <> ''")
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+	}
+	defer rows.Close()
+	ids := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read history: %w", stores.Words(err))
+		}
+		ids[id] = true
+	}
+	return ids, rows.Err()
+}
+
 // eachFile calls f for every file of the history.
 func (s *store) eachFile(f func(chat, id string, size int64)) error {
 	rows, err := s.db.Query("SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")
 	if err != nil {
-		return fmt.Errorf("read history: %w", err)
+		return fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var chat, id string
 		var size int64
 		if err := rows.Scan(&chat, &id, &size); err != nil {
-			return fmt.Errorf("read history: %w", err)
+			return fmt.Errorf("read history: %w", stores.Words(err))
 		}
 		f(chat, id, size)
 	}
@@ -271,19 +277,19 @@ func (s *store) eachFile(f func(chat, id string, size int64)) error {
 func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
 	rows, err := s.db.QueryContext(ctx, q, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	defer rows.Close()
 	var ms []*Message
 	for rows.Next() {
 		m, err := scan(rows)
 		if err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
+			return nil, fmt.Errorf("read history: %w", stores.Words(err))
 		}
 		ms = append(ms, m)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
 	}
 	return ms, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -36,7 +37,7 @@ func (w *Web) sweep(ctx context.Context) {
 			err = w.sweepFull(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			w.log.Error("old messages were not deleted", "channel", "web", "error", err)
+			w.log.Error("old messages were not deleted", "channel", w.Name(), "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -118,7 +119,7 @@ func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) 
 	if w.chats[chat] != nil {
 		w.hub.forget(chat, gone[len(gone)-1].seq)
 	}
-	w.log.Info("old messages deleted", "channel", "web", "chat", Scheme+chat, "messages", len(gone))
+	w.log.Info("old messages deleted", "channel", w.Name(), "chat", Scheme+chat, "messages", len(gone))
 	return gone, nil
 }
 
@@ -160,13 +161,13 @@ func (w *Web) chatSpace(r *room, size int64) error {
 func (w *Web) postSpace(r *room, size int64) error {
 	switch {
 	case !w.opts.Roll && w.blobs.usedBy(r.name) >= w.opts.Quota:
-		return &problem{http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
-			"ask the host's operator for more room"}
+		return httpd.Refuse(http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
+			"ask the host's operator for more room")
 	case w.opts.Roll && size > w.opts.Quota:
-		return &problem{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("this chat keeps %s of files in all, and these are more", media.Size(w.opts.Quota)),
-			"send smaller files, or fewer at once"}
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("this chat keeps %s of files in all, and these are more", media.Size(w.opts.Quota)),
+			"send smaller files, or fewer at once")
 	case w.opts.Roll && w.behind(r.name):
-		return &problem{http.StatusServiceUnavailable, "busy", "the oldest files of this chat are being deleted to make room", "try again in a moment"}
+		return httpd.Refuse(http.StatusServiceUnavailable, "busy", "the oldest files of this chat are being deleted to make room", "try again in a moment")
 	}
 	return nil
 }

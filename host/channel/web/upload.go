@@ -8,8 +8,12 @@ import (
 	"io/fs"
 	"mime/multipart"
 	"net/http"
-	"time"
+	"unicode/utf8"
 
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -18,18 +22,21 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 // readForm streams a form's files to the disk as they come in. Whoever gets a
 // posted drops it in the end; after an error nothing is left.
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
-	select {
-	case w.uploads <- struct{}{}:
-		defer func() { <-w.uploads }()
-	default:
-		return nil, &problem{http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment"}
+	place := w.uploads.Take(r.Context(), senderOf(r.Context()), http.NewResponseController(rw))
+	if place == nil {
+		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
 	}
+	defer place.Leave()
 	most := int64(w.opts.MaxFiles)*w.opts.MaxUpload + maxJSON
 	if r.ContentLength > most {
 		return nil, w.fileTooLarge("this")
 	}
-	body := &pacedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: http.NewResponseController(rw), start: time.Now()}
-	r.Body = body
+	r.Body = httpd.Body(rw, r, most, place)
+	defer func() {
+		if err != nil && place.Lost() {
+			err = httpd.Refuse(http.StatusServiceUnavailable, "too_slow", "the files came too slowly while others waited to send theirs", "send them again, over a faster connection if you can")
+		}
+	}()
 	form, err := r.MultipartReader()
 	if err != nil {
 		return nil, badForm(err)
@@ -59,6 +66,9 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *pos
 
 func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.Part) error {
 	if name := part.FileName(); name != "" {
+		if !utf8.ValidString(name) {
+			return notUTF8("the name of a file")
+		}
 		return w.readFile(ctx, c, p, name, part)
 	}
 	b, err := io.ReadAll(io.LimitReader(part, maxField+1))
@@ -67,6 +77,9 @@ func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.
 	}
 	if len(b) > maxField {
 		return textTooLong()
+	}
+	if !utf8.Valid(b) {
+		return notUTF8("the field " + httpd.Quote(part.FormName()))
 	}
 	switch v := string(b); part.FormName() {
 	case "text":
@@ -80,20 +93,20 @@ func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.
 	case "key":
 		p.Key = v
 	default:
-		return &problem{http.StatusBadRequest, "unknown_field", "the form has a field " + quoteShort(part.FormName()), "use text, from, replyTo, author, key and files"}
+		return httpd.Refuse(http.StatusBadRequest, "unknown_field", "the form has a field "+httpd.Quote(part.FormName()), "use text, from, replyTo, author, key and files")
 	}
 	return nil
 }
 
 func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r io.Reader) error {
 	if len(p.files) >= w.opts.MaxFiles {
-		return &problem{http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages"}
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_many_files", fmt.Sprintf("up to %d files can be sent at once", w.opts.MaxFiles), "send them in several messages")
 	}
 	if err := w.space(c, p.size()); err != nil {
 		return err
 	}
 	s, err := w.blobs.stage(ctx, r, w.opts.MaxUpload, nil)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, blob.ErrTooLarge) {
 		return w.fileTooLarge(media.SafeName(name))
 	}
 	var disk *fs.PathError // an error of ours; one of the body's has another type
@@ -123,17 +136,9 @@ func (p *posted) size() (n int64) {
 // identify asks media what a member's file is; the type that the browser
 // claims is not asked for.
 func identify(s *staged, name string) (media.Info, error) {
-	head, err := s.head()
-	if err != nil {
-		return media.Info{}, err
-	}
-	info, err := media.Classify(name, "", head, s.Size, media.Auto)
-	var refused interface {
-		Refusal() (code, message, hint string)
-	}
-	if errors.As(err, &refused) {
-		code, message, hint := refused.Refusal()
-		return media.Info{}, &problem{http.StatusBadRequest, code, message, hint}
+	info, err := media.Classify(name, "", s.Head, s.Size, media.Auto)
+	if r := refusal.Of(err); r != nil {
+		return media.Info{}, httpd.Refuse(http.StatusBadRequest, r.Code, r.Message, r.Hint)
 	}
 	return info, err
 }
@@ -145,8 +150,8 @@ func (w *Web) space(c *room, size int64) error {
 	if err := w.postSpace(c, size); err != nil {
 		return err
 	}
-	if free, ok := freeDisk(w.opts.Dir); ok && free < w.opts.KeepFree {
-		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}
+	if free, ok := w.blobs.free(); ok && free < w.opts.KeepFree {
+		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
 	}
 	return nil
 }
@@ -156,39 +161,22 @@ const textReserve = 64 << 20
 
 // textSpace refuses texts when nearly nothing of the disk is left.
 func (w *Web) textSpace() error {
-	if free, ok := freeDisk(w.opts.Dir); ok && free < min(textReserve, w.opts.KeepFree) {
-		return &problem{http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space"}
+	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.opts.KeepFree) {
+		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
 	}
 	return nil
 }
 
-func (w *Web) fileTooLarge(what string) *problem {
-	return &problem{http.StatusRequestEntityTooLarge, "file_too_large",
+func (w *Web) fileTooLarge(what string) *httpd.Problem {
+	return httpd.Refuse(http.StatusRequestEntityTooLarge, "file_too_large",
 		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, media.Size(w.opts.MaxUpload)),
-		"compress it, or send it in parts"}
+		"compress it, or send it in parts")
 }
 
 func badForm(err error) error {
 	var big *http.MaxBytesError
 	if errors.As(err, &big) {
-		return &problem{http.StatusRequestEntityTooLarge, "too_large", "the files are larger than one message may carry", "send them in several messages"}
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_large", "the files are larger than one message may carry", "send them in several messages")
 	}
-	return &problem{http.StatusBadRequest, "bad_form", "the form did not arrive whole", "send it again"}
-}
-
-// pacedBody ends an upload that trickles, so that nobody can hold a place
-// with a byte a minute.
-type pacedBody struct {
-	io.ReadCloser
-	rc    *http.ResponseController
-	start time.Time
-	n     int64
-}
-
-func (b *pacedBody) Read(p []byte) (int, error) {
-	// Recorders of tests have no deadlines.
-	_ = b.rc.SetReadDeadline(paceLimit(b.start, b.n))
-	n, err := b.ReadCloser.Read(p)
-	b.n += int64(n)
-	return n, err
+	return httpd.Refuse(http.StatusBadRequest, "bad_form", "the form did not arrive whole", "send it again")
 }

@@ -6,13 +6,15 @@
 // docs/web.md describes both.
 //
 //	web/web.db           history (SQLite, WAL, synchronous FULL)
+//	web/web.marker       whose it is, see package store
+//	web/lock             held while the channel is open
 //	web/files/<id>.part  a file on its way in; swept at start
 //	web/files/<id>       the bytes of one file, 0600
 //
 // A file's life: it is written and synced under its .part name, compared with
 // the SHA-256 it must have, renamed, the directory synced, and then its
 // message is inserted. The row is what makes a file exist: one without a row
-// is an orphan of a crash and is swept at the next start. Only after the row
+// is an orphan of a crash, and the next start moves it aside for a week. Only after the row
 // is durable does Send return its receipt. Deleting goes the other way: first
 // the row, then the bytes.
 //
@@ -38,6 +40,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -61,7 +65,9 @@ type Chat struct {
 // Options configures a Web. Dir and Chats are needed; everything else has a
 // default.
 type Options struct {
+	Name     string                  // of the channel in longshore.yaml; "web" when empty
 	Dir      string                  // the channel's own directory, made when missing
+	Home     stores.Home             // of the installation that the channel belongs to; may be zero
 	Listen   string                  // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
 	Listener net.Listener            // used instead of Listen where not nil; Close closes it
 	Token    string                  // whoever opens the page must know it; needed off loopback
@@ -76,7 +82,7 @@ type Options struct {
 	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
 	Roll          bool          // at the quota the oldest messages go with their files; otherwise new files are refused
 	Keep          time.Duration // after which messages go with their files; 0: never
-	KeepFree      int64         // bytes of disk that files leave free; 256 MiB when 0
+	KeepFree      int64         // bytes of disk that files leave free; 0: none
 	Log           *slog.Logger  // discarded when nil
 }
 
@@ -92,7 +98,7 @@ type Web struct {
 	guard    *guard
 	assets   *assets
 	listener net.Listener
-	uploads  chan struct{} // one token for each post that may stream a body
+	uploads  *httpd.Places
 	full     chan struct{} // holds a value when a chat's files are too much
 
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
@@ -123,7 +129,7 @@ func New(opts Options) (*Web, error) {
 		log:     opts.Log,
 		chats:   make(map[string]*room, len(opts.Chats)),
 		hub:     newHub(),
-		uploads: make(chan struct{}, maxPosts),
+		uploads: httpd.NewPlaces(),
 		full:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 	}
@@ -151,6 +157,9 @@ func (o *Options) fill() error {
 		return fmt.Errorf("web: resolve directory: %w", err)
 	}
 	o.Dir = dir
+	if o.Name == "" {
+		o.Name = "web"
+	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:8420"
 	}
@@ -168,9 +177,6 @@ func (o *Options) fill() error {
 	}
 	if o.Quota == 0 {
 		o.Quota = 10 << 30
-	}
-	if o.KeepFree == 0 {
-		o.KeepFree = 256 << 20
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -197,16 +203,19 @@ func (w *Web) addChat(c Chat) error {
 
 // open opens what Close closes.
 func (w *Web) open() (err error) {
-	if w.listener, err = listen(w.opts); err != nil {
-		return err
+	if w.listener, err = w.opts.address().Open(); err != nil {
+		return fmt.Errorf("web: %w", err)
 	}
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.store, err = openStore(w.opts.Dir); err != nil {
+	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home)); err != nil {
 		return err
 	}
-	w.blobs, err = openBlobs(w.opts.Dir, w.store)
+	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	w.blobs, err = openBlobs(w.opts.Dir, w.store, w.log)
 	return err
 }
 
@@ -219,8 +228,8 @@ func chatOf(jid groups.JID) (string, bool) {
 	return s[len(Scheme):], true
 }
 
-// Name is "web".
-func (w *Web) Name() string { return "web" }
+// Name is what longshore.yaml calls the channel.
+func (w *Web) Name() string { return w.opts.Name }
 
 // Owns says whether chat has the form web:<name>.
 func (w *Web) Owns(chat groups.JID) bool {
@@ -250,36 +259,21 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
 // then ends every request, closes the history and returns. It is called once.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	w.inbox.Store(&in)
-	srv := w.server()
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(w.listener) }()
 	sweeping, endSweep := context.WithCancel(ctx)
 	defer endSweep()
 	var sweep sync.WaitGroup
 	sweep.Go(func() { w.sweep(sweeping) })
 	w.serving.Store(true)
-	w.log.Info("serving the chat page", "channel", "web", "url", w.URL())
-
-	var err error
-	select {
-	case <-ctx.Done():
-	case err = <-served:
-		err = fmt.Errorf("web: serve: %w", err)
-	}
-	w.serving.Store(false)
-	w.inbox.Store(nil)
-	w.endStreams()
-	endSweep()
-	sweep.Wait()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if srv.Shutdown(grace) != nil {
-		// A request that outlives the grace is cut; its client sees a broken
-		// connection and may repeat it.
-		_ = srv.Close()
-	}
-	if err == nil {
-		<-served
+	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())
+	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
+		w.serving.Store(false)
+		w.inbox.Store(nil)
+		w.endStreams()
+		endSweep()
+		sweep.Wait()
+	})
+	if err != nil {
+		err = fmt.Errorf("web: %w", err)
 	}
 	return errors.Join(err, w.Close())
 }
@@ -298,7 +292,7 @@ func (w *Web) Close() error {
 			}
 		}
 		if w.blobs != nil {
-			errs = append(errs, w.blobs.close())
+			errs = append(errs, w.blobs.Close())
 		}
 		if w.store != nil {
 			errs = append(errs, w.store.close())

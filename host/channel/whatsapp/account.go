@@ -1,17 +1,17 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -22,80 +22,62 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 		if err := s.client.Logout(ctx); err != nil {
 			return fmt.Errorf("whatsapp: unlink: %w", err)
 		}
-		if _, err := s.ledger.db.ExecContext(ctx, `DELETE FROM sent; DELETE FROM inbound;`); err != nil {
-			return fmt.Errorf("whatsapp: forget messages: %w", err)
+		if err := s.ledger.Clear(ctx); err != nil {
+			return fmt.Errorf("whatsapp: %w", err)
 		}
-		select {
-		case s.stops <- stopped{stop: stopNotPaired}:
-		default:
-		}
+		s.end(withDetail(stopNotPaired, ""))
 		return nil
 	})
-	w.tellPairing()
+	w.link.Retry()
 	return err
 }
 
 // Paired says which account is linked, by its number with the device's, as in
 // 4915100000000:3@s.whatsapp.net.
 func (w *WhatsApp) Paired() (jid string, ok bool) {
-	if s := w.session(); s != nil && s.enter() {
-		defer s.leave()
-		return s.self.String(), true
+	if s := w.live.Load(); s != nil {
+		return s.people.me.String(), true
 	}
 	return w.pairedOnDisk(context.Background())
 }
 
-// GroupInfo is a group that the account is a member of.
-type GroupInfo struct {
-	JID        groups.JID
-	Name       string // as its admins call it; fit to be shown
-	Members    int
-	AdminsOnly bool // the account may not write there
-}
-
-// JoinedGroups asks WhatsApp for the account's groups, sorted by name. It uses
-// Run's connection, or makes one for the moment.
-func (w *WhatsApp) JoinedGroups(ctx context.Context) ([]GroupInfo, error) {
-	var all []GroupInfo
-	err := w.online(ctx, func(s *session) error {
+// Chats asks WhatsApp for the account's groups, sorted by name. It uses Run's
+// connection, or makes one for the moment.
+func (w *WhatsApp) Chats(ctx context.Context) (all []channel.Chat, err error) {
+	err = w.online(ctx, func(s *session) error {
 		joined, err := s.client.GetJoinedGroups(ctx)
 		if err != nil {
 			return fmt.Errorf("whatsapp: list groups: %w", err)
 		}
 		for _, g := range joined {
-			info := GroupInfo{JID: groups.JID(g.JID.String()), Name: media.Printable(g.Name), Members: len(g.Participants), AdminsOnly: g.IsAnnounce}
-			for _, p := range g.Participants {
-				if p.IsAdmin && (s.isSelf(p.JID) || s.isSelf(p.PhoneNumber) || s.isSelf(p.LID)) {
-					info.AdminsOnly = false
-				}
+			c := channel.Chat{JID: groups.JID(g.JID.String()), Name: media.Printable(g.Name), Members: len(g.Participants)}
+			if g.IsAnnounce && !slices.ContainsFunc(g.Participants, s.people.isAdmin) {
+				c.Note = "only admins may write; the account is none"
 			}
-			all = append(all, info)
+			all = append(all, c)
 		}
 		return nil
 	})
-	slices.SortFunc(all, func(a, b GroupInfo) int {
-		if c := strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.JID), string(b.JID))
+	slices.SortFunc(all, func(a, b channel.Chat) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(string(a.JID), string(b.JID)))
 	})
 	return all, err
 }
 
 // online calls do with a session that is logged in: Run's, or one of its own.
 func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
-	if s := w.session(); s != nil && s.enter() {
-		defer s.leave()
+	if s, _, leave, ok := w.enter(ctx); ok {
+		defer leave()
 		if err := s.waitConnected(ctx); err != nil {
 			return fmt.Errorf("whatsapp: %w", err)
 		}
 		return do(s)
 	}
 	return w.alone(ctx, func(s *session) error {
-		if s.self.IsEmpty() {
+		if s.people.me.IsEmpty() {
 			return ErrNotPaired
 		}
-		w.askVersion(ctx)
+		w.version.ask(ctx)
 		s.newClient()
 		login := newLogin()
 		s.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
@@ -105,7 +87,7 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 			_, receipt := evt.(*events.Receipt)
 			return !message && !receipt
 		})
-		if err := s.client.ConnectContext(s.ctx); err != nil {
+		if err := s.client.ConnectContext(s.gate.Context()); err != nil {
 			return fmt.Errorf("whatsapp: connect: %w", err)
 		}
 		if err := login.wait(ctx, loginTime, "the server did not welcome the device in time: try again"); err != nil {
@@ -117,12 +99,8 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 
 // pairedOnDisk looks into the store without being the device.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
-	path := filepath.Join(w.opts.Dir, "whatsapp.db")
-	if _, err := os.Stat(path); err != nil {
-		return "", false
-	}
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=rw&_pragma=busy_timeout(5000)")
-	if err != nil {
+	db, err := stores.Look(ctx, storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
+	if err != nil || db == nil {
 		return "", false
 	}
 	defer db.Close()

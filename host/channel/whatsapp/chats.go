@@ -3,73 +3,130 @@ package whatsapp
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
+	"time"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// chatFacts is what a send has to know of a chat.
+// chatFacts is what a send has to know of a chat, and who is in it.
 type chatFacts struct {
-	expiration uint32 // seconds after which the chat forgets a message; 0: never
-	adminsOnly bool   // only admins write, and the account is none
+	expiration uint32             // seconds after which the chat forgets a message; 0: never
+	adminsOnly bool               // only admins write, and the account is none
+	hidden     bool               // its members address each other by hidden id (LID), not by number
+	present    map[types.JID]bool // a group's members by number and by hidden id; nil for a person
 }
 
-// chat looks at a chat before anything is uploaded for it.
-func (s *session) chat(ctx context.Context, to types.JID) (chatFacts, error) {
-	s.chatsMu.Lock()
-	known, ok := s.chats[to]
-	s.chatsMu.Unlock()
-	if !ok {
-		var err error
-		if known, err = s.ask(ctx, to); err != nil {
-			return chatFacts{}, err
-		}
-		s.chatsMu.Lock()
-		s.chats[to] = known
-		s.chatsMu.Unlock()
-	}
-	if known.adminsOnly {
-		return chatFacts{}, adminsOnly()
-	}
-	return known, nil
+// chats asks WhatsApp about chats, and remembers what it answered until a chat
+// changes.
+type chats struct {
+	client *whatsmeow.Client
+	people *people
+	log    *slog.Logger
+	claims link.Keyed // by group: one question at a time on behalf of devices
+
+	mu         sync.Mutex
+	known      map[types.JID]chatFacts
+	changes    int                     // how often a chat was forgotten
+	unanswered map[types.JID]time.Time // groups: the last question for a claim that had no answer
 }
 
-func (s *session) ask(ctx context.Context, to types.JID) (chatFacts, error) {
+func newChats(client *whatsmeow.Client, who *people, log *slog.Logger) *chats {
+	return &chats{client: client, people: who, log: log, known: map[types.JID]chatFacts{}, unanswered: map[types.JID]time.Time{}}
+}
+
+// writable are a chat's facts; an error if the account may not write there. It
+// is asked before anything is uploaded.
+func (c *chats) writable(ctx context.Context, to types.JID) (chatFacts, error) {
+	facts, err := c.facts(ctx, to)
+	if err == nil && facts.adminsOnly {
+		err = adminsOnly()
+	}
+	if err != nil {
+		return chatFacts{}, err
+	}
+	return facts, nil
+}
+
+// facts asks if nothing is remembered. An answer is not remembered if a chat
+// changed while WhatsApp was asked: it may be older than the change.
+func (c *chats) facts(ctx context.Context, to types.JID) (chatFacts, error) {
+	c.mu.Lock()
+	facts, ok := c.known[to]
+	changes := c.changes
+	c.mu.Unlock()
+	if ok {
+		return facts, nil
+	}
+	facts, err := c.ask(ctx, to)
+	if err != nil {
+		return chatFacts{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes == changes {
+		c.known[to] = facts
+	}
+	return facts, nil
+}
+
+// questionTime bounds a question about a chat. The library asks for devices
+// under a lock that every send needs.
+const questionTime = 10 * time.Second
+
+func (c *chats) ask(outer context.Context, to types.JID) (chatFacts, error) {
+	ctx, cancel := context.WithTimeout(outer, questionTime)
+	defer cancel()
 	if to.Server != types.GroupServer {
-		devices, err := s.client.GetUserDevices(ctx, []types.JID{to})
+		devices, err := c.client.GetUserDevices(ctx, []types.JID{to})
 		if err != nil {
-			return chatFacts{}, notReady(ctx, err)
+			return chatFacts{}, notReady(outer, err)
 		}
 		if len(devices) == 0 {
 			return chatFacts{}, notOnWhatsApp()
 		}
-		return chatFacts{}, nil
+		return chatFacts{hidden: to.Server == types.HiddenUserServer}, nil
 	}
-	info, err := s.client.GetGroupInfo(ctx, to)
+	info, err := c.client.GetGroupInfo(ctx, to)
 	switch {
 	case errors.Is(err, whatsmeow.ErrGroupNotFound), errors.Is(err, whatsmeow.ErrNotInGroup):
 		return chatFacts{}, notAMember(err)
 	case err != nil:
-		return chatFacts{}, notReady(ctx, err)
+		return chatFacts{}, notReady(outer, err)
 	}
-	known := chatFacts{adminsOnly: info.IsAnnounce}
+	return c.factsOf(info), nil
+}
+
+func (c *chats) factsOf(info *types.GroupInfo) chatFacts {
+	facts := chatFacts{
+		adminsOnly: info.IsAnnounce, hidden: info.AddressingMode == types.AddressingModeLID,
+		present: make(map[types.JID]bool, 2*len(info.Participants)),
+	}
 	if info.IsEphemeral {
-		known.expiration = info.DisappearingTimer
+		facts.expiration = info.DisappearingTimer
 	}
 	for _, p := range info.Participants {
-		if p.IsAdmin && (s.isSelf(p.JID) || s.isSelf(p.PhoneNumber) || s.isSelf(p.LID)) {
-			known.adminsOnly = false
+		for _, address := range []types.JID{p.JID, p.PhoneNumber, p.LID} {
+			if p.Error == 0 && address.User != "" {
+				facts.present[address.ToNonAD()] = true
+			}
+		}
+		if c.people.isAdmin(p) {
+			facts.adminsOnly = false
 		}
 	}
-	return known, nil
+	return facts
 }
 
 // notReady is a question that WhatsApp did not answer.
 func notReady(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return cancelled(ctx)
 	}
 	if errors.Is(err, whatsmeow.ErrNotConnected) {
 		return notConnected(err)
@@ -77,17 +134,14 @@ func notReady(ctx context.Context, err error) error {
 	return passing("whatsapp_not_ready", "WhatsApp did not answer a question about the chat", err)
 }
 
-// forgetChat asks again next time, where err speaks of the chat.
-func (s *session) forgetChat(chat types.JID, err error) {
+// forget makes the next question about a chat go to WhatsApp. err is why it is
+// called: an error that passes says nothing of the chat.
+func (c *chats) forget(chat types.JID, err error) {
 	if err != nil && channel.ClassOf(err) != channel.Permanent {
 		return
 	}
-	s.chatsMu.Lock()
-	defer s.chatsMu.Unlock()
-	delete(s.chats, chat)
-}
-
-// isSelf says whether an address is the account's own, whatever its device.
-func (s *session) isSelf(j types.JID) bool {
-	return j.User != "" && (j.User == s.self.User && j.Server == s.self.Server || j.User == s.selfLID.User && j.Server == s.selfLID.Server)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	delete(c.known, chat)
 }

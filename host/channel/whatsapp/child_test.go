@@ -32,7 +32,8 @@ func sendOne() int {
 	limits := whatsapp.DefaultLimits()
 	limits.Kinds[media.Document] = media.Limit{Bytes: 2 << 30, Caption: 1024}
 	ch, err := whatsapp.New(whatsapp.Options{
-		Dir: os.Getenv("WHATSAPP_TEST_DIR"), HTTPClient: whatsapptest.ClientFor(os.Getenv("WHATSAPP_TEST_ADDR")), Limits: limits, NoTools: true,
+		Dir: os.Getenv("WHATSAPP_TEST_DIR"), HTTPClient: whatsapptest.ClientFor(os.Getenv("WHATSAPP_TEST_ADDR")), Lookup: whatsapptest.Lookup,
+		Limits: limits,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

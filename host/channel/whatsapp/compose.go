@@ -8,9 +8,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// voiceMIME is what makes the apps play a voice note.
+// voiceMIME is what makes the apps play Ogg Opus, as a voice note or not.
 const voiceMIME = "audio/ogg; codecs=opus"
 
 // mediaType is the set of keys under which a form is encrypted.
@@ -30,11 +31,11 @@ func (f form) mediaType() whatsmeow.MediaType {
 func (f form) takesCaption() bool { return f != formAudio && f != formVoice && f != formSticker }
 
 // textMessage is a plain text, or one with what it answers.
-func textMessage(text string, about *waE2E.ContextInfo) *waE2E.Message {
-	if about == nil {
+func textMessage(text string, info *waE2E.ContextInfo) *waE2E.Message {
+	if info == nil {
 		return &waE2E.Message{Conversation: proto.String(text)}
 	}
-	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: about}}
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: info}}
 }
 
 // attachment is all that a file's message is made of.
@@ -42,9 +43,9 @@ type attachment struct {
 	file    *channel.File
 	form    form
 	caption string
-	facts   facts
+	facts   probe.Facts
 	up      whatsmeow.UploadResponse
-	about   *waE2E.ContextInfo // what it answers; may be nil
+	info    *waE2E.ContextInfo // what it answers; may be nil
 	now     time.Time
 }
 
@@ -71,8 +72,8 @@ func (a attachment) image() *waE2E.ImageMessage {
 	return &waE2E.ImageMessage{
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
-		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.width), Height: known(a.facts.height),
-		JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.Width), Height: known(a.facts.Height),
+		JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
 	}
 }
 
@@ -80,8 +81,8 @@ func (a attachment) video() *waE2E.VideoMessage {
 	v := &waE2E.VideoMessage{
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
-		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.width), Height: known(a.facts.height),
-		Seconds: known(a.facts.seconds), JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.Width), Height: known(a.facts.Height),
+		Seconds: known(a.facts.Seconds), JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
 	}
 	if a.form == formGIF {
 		v.GifPlayback = proto.Bool(true)
@@ -93,10 +94,13 @@ func (a attachment) audio() *waE2E.AudioMessage {
 	m := &waE2E.AudioMessage{
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
-		Mimetype: &a.file.MIME, Seconds: known(a.facts.seconds), ContextInfo: a.about,
+		Mimetype: &a.file.MIME, Seconds: known(a.facts.Seconds), ContextInfo: a.info,
+	}
+	if a.form == formVoice || a.facts.Opus {
+		m.Mimetype = proto.String(voiceMIME)
 	}
 	if a.form == formVoice {
-		m.Mimetype, m.PTT, m.Waveform = proto.String(voiceMIME), proto.Bool(true), a.facts.waveform
+		m.PTT, m.Waveform = proto.Bool(true), a.facts.Waveform
 	}
 	return m
 }
@@ -105,8 +109,8 @@ func (a attachment) sticker() *waE2E.StickerMessage {
 	return &waE2E.StickerMessage{
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
-		Mimetype: &a.file.MIME, Width: known(a.facts.width), Height: known(a.facts.height), IsAnimated: proto.Bool(a.facts.animated),
-		ContextInfo: a.about,
+		Mimetype: &a.file.MIME, Width: known(a.facts.Width), Height: known(a.facts.Height), IsAnimated: proto.Bool(a.facts.Animated),
+		ContextInfo: a.info,
 	}
 }
 
@@ -118,8 +122,8 @@ func (a attachment) document() *waE2E.DocumentMessage {
 	return &waE2E.DocumentMessage{
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
-		Mimetype: &a.file.MIME, FileName: &name, Title: &name, Caption: optional(a.caption), PageCount: known(a.facts.pages),
-		JPEGThumbnail: a.facts.thumbnail, ContextInfo: a.about,
+		Mimetype: &a.file.MIME, FileName: &name, Title: &name, Caption: optional(a.caption), PageCount: known(a.facts.Pages),
+		JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
 	}
 }
 

@@ -53,16 +53,8 @@ func textOf(m *waE2E.Message) string {
 
 // downloadable is the file in a message and what it claims to be; nil without one.
 func downloadable(m *waE2E.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
-	info := func(kind media.Kind, mime, name string, size uint64) media.Info {
-		mime, _, _ = strings.Cut(mime, ";")
-		mime = strings.ToLower(strings.TrimSpace(mime))
-		if mime == "" {
-			mime = "application/octet-stream"
-		}
-		if name == "" {
-			name = fmt.Sprintf("%s-%s%s", kind, at.UTC().Format("20060102-150405"), media.ExtensionFor(mime))
-		}
-		return media.Info{Name: media.SafeName(name), Kind: kind, MIME: mime, Size: int64(min(size, 1<<62))}
+	info := func(kind media.Kind, claim, name string, size uint64) media.Info {
+		return media.Claimed(kind, name, claim, size, at)
 	}
 	switch {
 	case m.GetImageMessage() != nil:

@@ -5,81 +5,141 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow"
-	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/proto/waMmsRetry"
 	"go.mau.fi/whatsmeow/types"
-	"go.mau.fi/whatsmeow/types/events"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // retryTime is how long a phone has to bring expired media back.
 const retryTime = 30 * time.Second
 
-// opener downloads a member's file when it is read: to a file without a name,
-// where the library checks its length, its hash and its authentication code.
-func (s *session) opener(m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info) func(context.Context) (io.ReadCloser, error) {
-	return func(ctx context.Context) (io.ReadCloser, error) {
-		if !s.enter() {
-			return nil, errors.New("download: whatsapp is not connected")
-		}
-		defer s.leave()
-		ctx, cancel := s.until(ctx)
-		defer cancel()
-		if most := s.w.opts.MaxInbound; info.Size > most {
-			return nil, fmt.Errorf("%q has %s, and members' files may have %s", info.Name, media.Size(info.Size), media.Size(most))
-		}
-		release, err := s.reserve(info.Size + overhead)
-		if err != nil {
-			return nil, err
-		}
-		f, err := s.download(ctx, m, msg)
-		if err != nil {
-			release()
-			return nil, err
-		}
-		return &downloaded{File: f, release: release}, nil
+// mediaHosts are the hosts that media are fetched from and brought to:
+// mmg.whatsapp.net, media-xxx.cdn.whatsapp.net and their like. WhatsApp's
+// server names those that are to be used.
+var mediaHosts = []string{".whatsapp.net"}
+
+// remoteFile is a member's file on WhatsApp's media servers, as the message
+// describes it. The message's own URL is no part of it: its writer chose it.
+type remoteFile struct {
+	kind      whatsmeow.MediaType
+	path      string // from the host on; the host is the server's choice
+	key       []byte // 32 bytes, as the hashes
+	encrypted []byte // SHA-256 of the ciphertext
+	plain     []byte // SHA-256 of the content
+	size      int64
+}
+
+// remote is what a message says of its file. An error means that it cannot be
+// fetched: without a key and both hashes nobody can tell whether what a server
+// brings is what the member sent.
+func remote(msg whatsmeow.DownloadableMessage, size int64) (remoteFile, error) {
+	f := remoteFile{
+		kind: whatsmeow.GetMediaType(msg), path: msg.GetDirectPath(), key: msg.GetMediaKey(),
+		encrypted: msg.GetFileEncSHA256(), plain: msg.GetFileSHA256(), size: size,
 	}
+	if f.kind == "" || len(f.key) != 32 || len(f.encrypted) != 32 || len(f.plain) != 32 {
+		return f, unfetchable("the message lacks the file's key or its hashes")
+	}
+	return f, checkPath(f.path)
 }
 
-// downloaded is a file that gives its room back.
-type downloaded struct {
-	*os.File
-	release func()
+// maxPath is longer than any path that WhatsApp's servers give, in bytes.
+const maxPath = 2048
+
+// checkPath wants a path on the host that it is joined to: one slash at the
+// beginning, and nothing by which it could name a host of its own.
+func checkPath(path string) error {
+	_, err := url.ParseRequestURI(path) // the library takes what is no address for trouble of the network, and tries again
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || len(path) > maxPath ||
+		strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`\@#`, r) }) {
+		return unfetchable("the message names no place on WhatsApp's media servers")
+	}
+	return nil
 }
 
-func (d *downloaded) Close() error {
-	defer d.release()
-	return d.File.Close()
+// unfetchable is a file that nobody will ever get.
+func unfetchable(why string) error {
+	return &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
 }
 
-func (s *session) download(ctx context.Context, m *inboundMessage, msg whatsmeow.DownloadableMessage) (*os.File, error) {
-	f, err := s.tempFile()
+// opener downloads a member's file when it is read.
+func (s *session) opener(m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info) func(context.Context) (io.ReadCloser, error) {
+	return func(ctx context.Context) (io.ReadCloser, error) { return s.fetch(ctx, m, msg, info, transfer.Patient) }
+}
+
+// fetch downloads a member's file to a file without a name, where the library
+// checks its length, its hashes and its authentication code. It ends when the
+// bytes come slower than pace.
+func (s *session) fetch(ctx context.Context, m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info, pace transfer.Pace) (io.ReadCloser, error) {
+	f, err := remote(msg, info.Size)
 	if err != nil {
 		return nil, err
 	}
-	dst := &cappedFile{File: f, most: s.w.opts.MaxInbound + overhead}
-	err = s.client.DownloadToFile(ctx, msg, dst)
-	if expired(err) {
-		if msg, err = s.askAgain(ctx, m, msg); err == nil {
-			err = errors.Join(f.Truncate(0), rewind(f))
-		}
-		if err == nil {
-			err = s.client.DownloadToFile(ctx, msg, dst)
-		}
+	if most := s.w.opts.MaxInbound; f.size > most {
+		return nil, unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(most)))
 	}
-	if err == nil {
-		err = rewind(f)
+	ctx, leave, ok := s.gate.Enter(ctx)
+	if !ok {
+		return nil, notConnected(nil)
+	}
+	defer leave()
+	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(f.size), transfer.ErrSlow)
+	defer expire()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	tmp, err := s.scratch.Bounded(f.size + overhead)
+	if err != nil {
+		return nil, err
+	}
+	down := &download{pace: pace, stop: stop, file: tmp}
+	if err := s.download(context.WithValue(ctx, downloadKey{}, down), m, f, down); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, errors.Join(fmt.Errorf("download a member's file: %w", err), tmp.Close())
+	}
+	return tmp.File, nil
+}
+
+// downloadKey is where a request's context holds its *download.
+type downloadKey struct{}
+
+// download is one file on its way to us.
+type download struct {
+	pace transfer.Pace
+	stop context.CancelCauseFunc // ends all further attempts of the library
+	file *transfer.File
+}
+
+func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile, down *download) error {
+	err := s.get(ctx, f, down)
+	if expired(err) {
+		if f.path, err = s.askAgain(ctx, m, f.key); err != nil {
+			return err
+		}
+		err = s.get(ctx, f, down)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("download a member's file: %w", err), f.Close())
+		return err
 	}
-	return f, nil
+	return rewind(down.file.File)
+}
+
+// get lets the library download, by the path and the hashes alone.
+func (s *session) get(ctx context.Context, f remoteFile, down *download) error {
+	if err := errors.Join(down.file.Truncate(0), rewind(down.file.File)); err != nil {
+		return err
+	}
+	return s.client.DownloadMediaWithPathToFile(ctx, f.path, f.encrypted, f.plain, f.key, int(f.size), f.kind, "", down.file)
 }
 
 func rewind(f *os.File) error {
@@ -93,101 +153,33 @@ func expired(err error) bool {
 		errors.Is(err, whatsmeow.ErrMediaDownloadFailedWith410)
 }
 
-// askAgain asks the phone that sent the file to upload it once more.
-func (s *session) askAgain(ctx context.Context, m *inboundMessage, msg whatsmeow.DownloadableMessage) (whatsmeow.DownloadableMessage, error) {
+// askAgain asks the phone that sent the file to upload it once more, and
+// returns the path under which it then lies.
+func (s *session) askAgain(ctx context.Context, m *inboundMessage, key []byte) (path string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, retryTime)
 	defer cancel()
-	answer := make(chan *events.MediaRetry, 1)
-	s.retriesMu.Lock()
-	s.retries[m.id] = answer
-	s.retriesMu.Unlock()
-	defer func() {
-		s.retriesMu.Lock()
-		delete(s.retries, m.id)
-		s.retriesMu.Unlock()
-	}()
+	answer, end := s.retries.Expect(m.ID)
+	defer end()
 	info := &types.MessageInfo{
-		MessageSource: types.MessageSource{Chat: m.info.Chat, Sender: m.info.Sender, IsGroup: m.info.IsGroup}, ID: m.id,
+		MessageSource: types.MessageSource{Chat: m.info.Chat, Sender: m.info.Sender, IsGroup: m.info.IsGroup}, ID: m.ID,
 	}
-	if err := s.client.SendMediaRetryReceipt(ctx, info, msg.GetMediaKey()); err != nil {
-		return nil, fmt.Errorf("ask for it again: %w", err)
+	if err := s.client.SendMediaRetryReceipt(ctx, info, key); err != nil {
+		return "", fmt.Errorf("ask for it again: %w", err)
 	}
 	select {
 	case e := <-answer:
-		retry, err := whatsmeow.DecryptMediaRetryNotification(e, msg.GetMediaKey())
+		retry, err := whatsmeow.DecryptMediaRetryNotification(e, key)
+		if errors.Is(err, whatsmeow.ErrMediaNotAvailableOnPhone) {
+			return "", unfetchable("neither WhatsApp's servers nor the sender's phone have the file any more")
+		}
 		if err != nil {
-			return nil, fmt.Errorf("ask for it again: %w", err)
+			return "", fmt.Errorf("ask for it again: %w", err)
 		}
 		if retry.GetResult() != waMmsRetry.MediaRetryNotification_SUCCESS {
-			return nil, fmt.Errorf("ask for it again: the phone answers %s", retry.GetResult())
+			return "", fmt.Errorf("ask for it again: the phone answers %s", retry.GetResult())
 		}
-		return elsewhere(msg, retry.GetDirectPath())
+		return retry.GetDirectPath(), checkPath(retry.GetDirectPath())
 	case <-ctx.Done():
-		return nil, fmt.Errorf("ask for it again: %w", ctx.Err())
+		return "", fmt.Errorf("ask for it again: %w", ctx.Err())
 	}
-}
-
-// answerRetry passes a phone's answer to whoever waits for it.
-func (s *session) answerRetry(e *events.MediaRetry) {
-	s.retriesMu.Lock()
-	defer s.retriesMu.Unlock()
-	if c := s.retries[e.MessageID]; c != nil {
-		select {
-		case c <- e:
-		default:
-		}
-	}
-}
-
-// elsewhere is the same file at another place.
-func elsewhere(msg whatsmeow.DownloadableMessage, path string) (whatsmeow.DownloadableMessage, error) {
-	switch m := msg.(type) {
-	case *waE2E.ImageMessage:
-		m = proto.Clone(m).(*waE2E.ImageMessage)
-		m.DirectPath, m.URL = &path, nil
-		return m, nil
-	case *waE2E.VideoMessage:
-		m = proto.Clone(m).(*waE2E.VideoMessage)
-		m.DirectPath, m.URL = &path, nil
-		return m, nil
-	case *waE2E.AudioMessage:
-		m = proto.Clone(m).(*waE2E.AudioMessage)
-		m.DirectPath, m.URL = &path, nil
-		return m, nil
-	case *waE2E.DocumentMessage:
-		m = proto.Clone(m).(*waE2E.DocumentMessage)
-		m.DirectPath, m.URL = &path, nil
-		return m, nil
-	case *waE2E.StickerMessage:
-		m = proto.Clone(m).(*waE2E.StickerMessage)
-		m.DirectPath, m.URL = &path, nil
-		return m, nil
-	}
-	return nil, fmt.Errorf("ask for it again: unknown kind %T", msg)
-}
-
-// cappedFile takes so many bytes and no more, whatever a server sends. It
-// hides that it is an *os.File, for which the library would reserve what the
-// server claims.
-type cappedFile struct {
-	*os.File
-	most int64
-}
-
-var errTooLarge = errors.New("the file is larger than members' files may be")
-
-func (c *cappedFile) Write(p []byte) (int, error) {
-	at, err := c.File.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return 0, err
-	}
-	if at+int64(len(p)) > c.most {
-		return 0, errTooLarge
-	}
-	return c.File.Write(p)
-}
-
-// ReadFrom hides that of os.File, which would not ask Write.
-func (c *cappedFile) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(struct{ io.Writer }{c}, r)
 }

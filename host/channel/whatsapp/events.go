@@ -2,6 +2,8 @@ package whatsapp
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // deadLine is how long a connection may be silent.
@@ -26,58 +30,54 @@ func (s *session) handle(evt any) bool {
 	case *events.Receipt:
 		return s.queueReceipt(e)
 	case *events.MediaRetry:
-		s.answerRetry(e)
+		s.retries.Tell(e.MessageID, e)
 	case *events.Connected:
-		poke(s.up)
+		poke(s.state.up)
 	case *events.Disconnected:
-		s.setReady(false)
-		poke(s.lost)
+		s.w.link.Down()
+		poke(s.state.lost)
 	case *events.StreamError:
-		poke(s.lost)
+		poke(s.state.lost)
 	case *events.KeepAliveTimeout:
 		if time.Since(e.LastSuccess) > deadLine {
 			s.client.Disconnect()
-			poke(s.lost)
+			poke(s.state.lost)
 		}
 	case *events.GroupInfo:
-		s.forgetChat(e.JID, nil)
+		s.chats.forget(e.JID, nil)
 	case *events.JoinedGroup:
-		s.forgetChat(e.JID, nil)
+		s.chats.forget(e.JID, nil)
 	default:
-		if end, ok := permanent(evt); ok {
-			s.setReady(false)
-			select {
-			case s.stops <- end:
-			default: // the first reason counts
-			}
+		if reason := permanent(evt); reason != nil {
+			s.end(reason)
 		}
 	}
 	return true
 }
 
-// permanent is why the platform has ended the connection for good.
-func permanent(evt any) (stopped, bool) {
+// permanent is why the platform has ended the connection for good, or nil.
+func permanent(evt any) *link.Stop {
 	switch e := evt.(type) {
 	case *events.LoggedOut:
 		more := ""
 		if e.OnConnect {
 			more = harmless(e.Reason.String())
 		}
-		return stopped{stopLoggedOut, more}, true
+		return withDetail(stopLoggedOut, more)
 	case *events.StreamReplaced:
-		return stopped{stop: stopReplaced}, true
+		return withDetail(stopReplaced, "")
 	case *events.ClientOutdated:
-		return stopped{stop: stopOutdated}, true
+		return withDetail(stopOutdated, "")
 	case *events.TemporaryBan:
 		more := harmless(e.Code.String())
 		if end := until(e.Expire, time.Now()); end != "" {
 			more += ", " + end
 		}
-		return stopped{stopBanned, more}, true
+		return withDetail(stopBanned, more)
 	case *events.ConnectFailure:
-		return stopped{stopRefused, harmless(e.Reason.String() + " " + e.Message)}, true
+		return withDetail(stopRefused, harmless(e.Reason.String()+" "+e.Message))
 	}
-	return stopped{}, false
+	return nil
 }
 
 // maxReceipts is how many receipts wait for the Inbox.
@@ -85,8 +85,14 @@ const maxReceipts = 4096
 
 // receipt is a device's word about one of our messages.
 type receipt struct {
+	report
+	src types.MessageSource // whose device, and through which chat it speaks
+	at  time.Time           // by WhatsApp's clock
+}
+
+type report struct {
 	id    string
-	state channel.State
+	state channel.State // empty: only that WhatsApp has passed the message on
 }
 
 // queueReceipt says false when there is no room, so that WhatsApp repeats it.
@@ -100,6 +106,7 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 		state = channel.StateDelivered
 	case types.ReceiptTypeRead, types.ReceiptTypePlayed:
 		state = channel.StateRead
+	case types.ReceiptTypeInactive, types.ReceiptTypeRetry:
 	default:
 		return true
 	}
@@ -108,7 +115,7 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 			continue
 		}
 		select {
-		case s.receipts <- receipt{id, state}:
+		case s.receipts <- receipt{report{id, state}, e.MessageSource, e.Timestamp}:
 		default:
 			return false
 		}
@@ -116,30 +123,43 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 	return true
 }
 
-// passReceipts reports each state of a message once: in a group, every
-// member's devices tell.
+// giveTo hands a member's message to the host.
+func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
+	return func(ctx context.Context, row journal.Inbound) error {
+		m, err := read(&row, nil)
+		if err != nil {
+			return err
+		}
+		return in.Receive(ctx, s.inbound(ctx, m))
+	}
+}
+
+// passReceipts reports each state of a message once, by the word of a device
+// that the message was for: in a group, every member's devices send receipts.
 func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
-	told := map[receipt]bool{}
+	var told journal.Once[report]
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case r := <-s.receipts:
-			if told[r] {
+			if told.Has(r.report) {
 				continue
 			}
 			m, err := s.ledger.sent(ctx, r.id)
 			if err != nil {
 				s.log.Error("look up what a device reports of", "error", err)
 			}
-			if m == nil {
+			if m == nil || !s.chats.concern(ctx, m.Chat, r.src) {
 				continue
 			}
-			if len(told) >= maxReceipts {
-				clear(told)
+			told.Note(r.report)
+			if m.Acked.IsZero() {
+				s.reported(ctx, r.id, r.at)
 			}
-			told[r] = true
-			in.Report(ctx, m.chat, r.id, r.state)
+			if r.state != "" {
+				in.Report(ctx, m.Chat, r.id, r.state)
+			}
 		}
 	}
 }
@@ -154,8 +174,8 @@ func (s *session) keep(e *events.Message) bool {
 	if _, file := downloadable(e.Message, e.Info.Timestamp); file.Kind == "" && textOf(e.Message) == "" {
 		return true // keys, reactions, votes, revocations
 	}
-	err := s.ledger.putInbound(s.ctx, inboundMessage{
-		chat: chat, id: e.Info.ID, message: e.Message, received: time.Now(),
+	err := s.ledger.putInbound(s.gate.Context(), inboundMessage{
+		Inbound: journal.Inbound{Chat: chat, ID: e.Info.ID}, message: e.Message,
 		info: inboundInfo{
 			Chat: e.Info.Chat, Sender: e.Info.Sender, Alt: e.Info.SenderAlt, IsGroup: e.Info.IsGroup,
 			PushName: e.Info.PushName, Time: e.Info.Timestamp,
@@ -163,10 +183,11 @@ func (s *session) keep(e *events.Message) bool {
 	})
 	if err != nil {
 		s.log.Error("a member's message could not be kept; whatsapp will repeat it", "chat", chat, "error", err)
-		return false
+		if errors.Is(err, journal.ErrNoRoom) {
+			s.state.missed.Store(true)
+		}
 	}
-	poke(s.wake)
-	return true
+	return err == nil
 }
 
 // chatOf is the chat as the host knows it, empty where it is none of the
@@ -179,7 +200,7 @@ func (s *session) chatOf(src types.MessageSource) groups.JID {
 	}
 	for _, c := range candidates {
 		chat := groups.JID(c.String())
-		if s.w.Owns(chat) && (s.registered == nil || s.registered[chat]) {
+		if s.w.Owns(chat) && (s.w.opts.Chats == nil || slices.Contains(s.w.opts.Chats, chat)) {
 			return chat
 		}
 	}

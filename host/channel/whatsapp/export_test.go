@@ -1,9 +1,23 @@
 package whatsapp
 
-// The small files that the readers' own tests make, for the tests of the way
-// to a member.
-var (
-	MP4File  = mp4File
-	MP3File  = mp3File
-	OpusFile = opusFile
+import (
+	"time"
+
+	"go.mau.fi/whatsmeow"
 )
+
+// Client is the library's client of the session that runs.
+func (w *WhatsApp) Client() *whatsmeow.Client { return w.live.Load().client }
+
+// Hurry shortens how long the library's lock is kept for an acknowledgement,
+// and for a message in all.
+func (w *WhatsApp) Hurry(patience, slot time.Duration) { w.turn.patience, w.turn.slot = patience, slot }
+
+// Watch shortens how often the connection is looked at.
+func (w *WhatsApp) Watch(every time.Duration) { w.watch = every }
+
+// Missing is how many acknowledgements are waited for without the lock.
+func (w *WhatsApp) Missing() int64 { return w.turn.missing.Load() }
+
+// MessageID is the id that a message has on WhatsApp.
+var MessageID = messageID

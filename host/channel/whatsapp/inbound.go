@@ -17,24 +17,25 @@ import (
 const (
 	maxInboundText = 65536 // characters
 	maxMentions    = 1024
+	maxQuotedID    = 128 // characters; the apps' own ids have up to 32
 )
 
 // inbound makes of a row what the Inbox takes.
 func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
-	about := contextOf(m.message)
-	who := member{m.info.Sender.ToNonAD(), m.info.Alt.ToNonAD()}
+	info := contextOf(m.message)
+	who := m.writer()
 	in := channel.Inbound{
-		ID: m.id, Chat: m.chat, Time: m.info.Time,
-		From: s.nameOf(ctx, who, m.info.PushName), Sender: s.senderOf(ctx, who),
+		ID: m.ID, Chat: m.Chat, Time: m.info.Time,
+		From: s.people.nameOf(ctx, who, m.info.PushName), Sender: s.people.senderOf(ctx, who),
 	}
-	in.Text, in.Direct = s.mentions(ctx, first(textOf(m.message), maxInboundText), about.GetMentionedJID())
-	if about.GetStanzaID() != "" {
+	in.Text, in.Direct = s.mentions(ctx, first(textOf(m.message), maxInboundText), info.GetMentionedJID())
+	if info.GetStanzaID() != "" {
 		var ours bool
-		in.Quote, ours = s.quote(ctx, m.chat, about)
+		in.Quote, ours = s.quote(ctx, m.Chat, info)
 		in.Direct = in.Direct || ours
 	}
 	if msg, info := downloadable(m.message, m.info.Time); msg != nil {
-		in.Files = []channel.Attachment{{Info: info, Open: s.opener(m, msg, info)}}
+		in.Files = []channel.Attachment{{Info: info, Ref: m.Ref(), Open: s.opener(m, msg, info)}}
 	}
 	return in
 }
@@ -52,10 +53,10 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 			continue
 		}
 		seen[who.User] = true
-		if s.isSelf(who.ToNonAD()) {
+		if s.people.isMe(who.ToNonAD()) {
 			self = true
 		} else if at := "@" + who.User; strings.Contains(text, at) {
-			names = append(names, at, "@"+s.nameOf(ctx, member{jid: who.ToNonAD()}, ""))
+			names = append(names, at, "@"+s.people.nameOf(ctx, member{jid: who.ToNonAD()}, ""))
 		}
 	}
 	return strings.NewReplacer(names...).Replace(text), self
@@ -64,21 +65,21 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 // quote is what a message answers, and whether that is said to be ours. What a
 // message repeats of another one is made by its writer's phone, which may say
 // anything: what counts is what the ledger has under that id and writer.
-func (s *session) quote(ctx context.Context, chat groups.JID, about *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
-	q = &channel.Quote{ID: about.GetStanzaID()}
-	claimed, err := types.ParseJID(about.GetParticipant())
+func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
+	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID)}
+	claimed, err := types.ParseJID(info.GetParticipant())
 	if err != nil {
 		claimed = types.EmptyJID
 	}
 	who := member{jid: claimed.ToNonAD()}
-	ours = s.isSelf(who.jid)
+	ours = s.people.isMe(who.jid)
 	if err := s.prove(ctx, chat, who, q); err != nil {
 		s.log.Error("look up what a member's message answers; it is passed on as unverified", "chat", chat, "error", err)
 	}
 	if q.Unverified = !q.Own && q.Sender == ""; q.Unverified {
-		q.Text = first(textOf(about.GetQuotedMessage()), maxInboundText)
+		q.Text = first(textOf(info.GetQuotedMessage()), maxInboundText)
 		if !ours && who.jid.User != "" {
-			q.From = s.nameOf(ctx, who, "")
+			q.From = s.people.nameOf(ctx, who, "")
 		}
 	}
 	return q, ours || q.Own
@@ -88,27 +89,29 @@ func (s *session) quote(ctx context.Context, chat groups.JID, about *waE2E.Conte
 // not have the message of that chat, id and writer. A message's id is chosen
 // by its writer's phone, so the id alone says nothing.
 func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *channel.Quote) error {
-	if s.isSelf(who.jid) {
+	if s.people.isMe(who.jid) {
 		m, err := s.ledger.sent(ctx, q.ID)
-		if err != nil || m == nil || m.chat != chat {
+		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
 		q.Own, q.Text = true, first(textOf(m.message), maxInboundText)
-		q.From = s.nameOf(ctx, who, "")
+		q.From = s.people.nameOf(ctx, who, "")
 		return nil
 	}
-	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.both(ctx, who))
+	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))
 	if err != nil || m == nil {
 		return err
 	}
-	writer := member{m.info.Sender.ToNonAD(), m.info.Alt.ToNonAD()}
+	writer := m.writer()
 	q.Text = first(textOf(m.message), maxInboundText)
-	q.From, q.Sender = s.nameOf(ctx, writer, m.info.PushName), s.senderOf(ctx, writer)
+	q.From, q.Sender = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer)
 	return nil
 }
 
-// first cuts a text to so many characters.
+// first cuts a text to so many characters. Bytes that are no character become
+// U+FFFD: the format of WhatsApp's messages promises none.
 func first(text string, characters int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= characters || utf8.RuneCountInString(text) <= characters {
 		return text
 	}

@@ -11,12 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
 
 // A lossless WebP of 1 x 1 pixel.
@@ -87,13 +91,13 @@ func TestEveryKindArrivesAsWhatItIs(t *testing.T) {
 			want: arrived{form: "image", mime: "image/jpeg", caption: "a photo", width: 640, height: 480, thumbnail: true}},
 		{info: media.Info{Name: "a.png", Kind: media.Image, MIME: "image/png"}, data: pngOf(t, 20, 700),
 			want: arrived{form: "image", mime: "image/png", width: 20, height: 700, thumbnail: true}},
-		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4"}, data: whatsapp.MP4File(83, 1280, 720), caption: "a video",
+		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4"}, data: probetest.MP4(83, 1280, 720), caption: "a video",
 			want: arrived{form: "video", mime: "video/mp4", caption: "a video", width: 1280, height: 720, seconds: 83}},
-		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4", Loop: true}, data: whatsapp.MP4File(2, 100, 100),
+		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4", Loop: true}, data: probetest.MP4(2, 100, 100),
 			want: arrived{form: "video", mime: "video/mp4", width: 100, height: 100, seconds: 2, gif: true}},
-		{info: media.Info{Name: "a.mp3", Kind: media.Audio, MIME: "audio/mpeg"}, data: whatsapp.MP3File(true),
+		{info: media.Info{Name: "a.mp3", Kind: media.Audio, MIME: "audio/mpeg"}, data: probetest.MP3(true),
 			want: arrived{form: "audio", mime: "audio/mpeg", seconds: 100}},
-		{info: media.Info{Name: "a.ogg", Kind: media.Voice, MIME: "audio/ogg"}, data: whatsapp.OpusFile(500),
+		{info: media.Info{Name: "a.ogg", Kind: media.Voice, MIME: "audio/ogg"}, data: probetest.Opus(500),
 			want: arrived{form: "audio", mime: "audio/ogg; codecs=opus", seconds: 10, voice: true, waveform: 64}},
 		{info: media.Info{Name: "a.webp", Kind: media.Sticker, MIME: "image/webp"}, data: sticker,
 			want: arrived{form: "sticker", mime: "image/webp", width: 1, height: 1}},
@@ -142,7 +146,7 @@ func TestWhatIsTooLargeForItsKindGoesAsADocument(t *testing.T) {
 
 func TestTextThatHasNoPlaceIsNotDropped(t *testing.T) {
 	w := newWorld(t).run()
-	m := file(family, media.Info{Name: "a.ogg", Kind: media.Voice, MIME: "audio/ogg"}, whatsapp.OpusFile(10))
+	m := file(family, media.Info{Name: "a.ogg", Kind: media.Voice, MIME: "audio/ogg"}, probetest.Opus(10))
 	m.Text = "listen"
 	if _, err := w.ch.Send(soon(t), m); channel.ClassOf(err) != channel.Permanent {
 		t.Errorf("a caption on a voice note: %v, want a permanent refusal", err)
@@ -152,9 +156,10 @@ func TestTextThatHasNoPlaceIsNotDropped(t *testing.T) {
 	}
 }
 
-// An album is several images in one request: they go one after another.
+// An album is several images in one request: they go one after another. What
+// comes too soon after it is handed back at once, with the time to come again.
 func TestAnAlbumArrivesInOrder(t *testing.T) {
-	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = whatsapp.Rates{} }).run()
+	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = pace.Rates{} }).run()
 	for i := range 10 {
 		w.send(file(family, media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg"}, jpegOf(t, 10+i, 10)))
 	}
@@ -162,6 +167,14 @@ func TestAnAlbumArrivesInOrder(t *testing.T) {
 		if got := e.Message.GetImageMessage().GetWidth(); got != uint32(10+i) {
 			t.Errorf("picture %d is %d wide, want %d", i, got, 10+i)
 		}
+	}
+	start := time.Now()
+	_, err := w.ch.Send(soon(t), text(family, "and now?"))
+	if wait := channel.RetryAfterOf(err); channel.ClassOf(err) != channel.Passing || wait <= 0 || wait > 5*time.Second {
+		t.Errorf("the eleventh: %v, again after %v", err, wait)
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("Send waited for its turn, for %v", d)
 	}
 }
 
@@ -181,7 +194,7 @@ func TestAPDFShowsItsFirstPageWhereAToolCanDrawIt(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(o *whatsapp.Options) { o.NoTools = false }).run()
+	w := newWorld(t, func(o *whatsapp.Options) { o.Tools = confine.Confined }).run()
 	m := file(family, media.Info{Name: "a.pdf", Kind: media.Document, MIME: "application/pdf"}, data)
 	m.File.Open = openPath(path)
 	w.send(m)

@@ -29,11 +29,20 @@ var (
 type libraryLog struct {
 	log    *slog.Logger
 	module string
+	sent   func(stanza string) // gets each stanza that the library sends; may be nil
 }
 
 var _ waLog.Logger = libraryLog{}
 
-func (l libraryLog) Debugf(string, ...any) {}
+// Debugf passes nothing on, but shows who asked for it what the library sends.
+func (l libraryLog) Debugf(_ string, args ...any) {
+	if l.sent == nil || l.module != "Send" || len(args) != 1 {
+		return
+	}
+	if stanza, ok := args[0].(string); ok {
+		l.sent(stanza)
+	}
+}
 
 func (l libraryLog) Infof(msg string, args ...any)  { l.write(slog.LevelDebug, msg, args) }
 func (l libraryLog) Warnf(msg string, args ...any)  { l.write(slog.LevelInfo, msg, args) }
@@ -43,7 +52,7 @@ func (l libraryLog) Sub(module string) waLog.Logger {
 	if l.module != "" {
 		module = l.module + "/" + module
 	}
-	return libraryLog{log: l.log, module: module}
+	return libraryLog{log: l.log, module: module, sent: l.sent}
 }
 
 func (l libraryLog) write(level slog.Level, msg string, args []any) {

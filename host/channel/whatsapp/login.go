@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // alone calls do with a session of its own, while there is no Run.
@@ -26,11 +28,11 @@ func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
 // login is how the server receives a device that has connected.
 type login struct {
 	up      chan struct{}
-	refused chan stopped // the first reason
+	refused chan *link.Stop // the first reason
 }
 
 func newLogin() login {
-	return login{up: make(chan struct{}, 1), refused: make(chan stopped, 1)}
+	return login{up: make(chan struct{}, 1), refused: make(chan *link.Stop, 1)}
 }
 
 // note is to be called with each event.
@@ -38,9 +40,9 @@ func (l login) note(evt any) {
 	if _, ok := evt.(*events.Connected); ok {
 		poke(l.up)
 	}
-	if end, ok := permanent(evt); ok {
+	if reason := permanent(evt); reason != nil {
 		select {
-		case l.refused <- end:
+		case l.refused <- reason:
 		default:
 		}
 	}
@@ -52,8 +54,8 @@ func (l login) wait(ctx context.Context, patience time.Duration, late string) er
 	select {
 	case <-l.up:
 		return nil
-	case end := <-l.refused:
-		return fmt.Errorf("%s: %s", end.message, end.hint)
+	case reason := <-l.refused:
+		return fmt.Errorf("%s: %s", reason.Message, reason.Hint)
 	case <-time.After(patience):
 		return errors.New(late)
 	case <-ctx.Done():

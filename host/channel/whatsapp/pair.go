@@ -38,25 +38,25 @@ type PairOptions struct {
 // minutes), or with ctx. A Run that waits for an account goes on by itself.
 func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 	err := w.alone(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
-	w.tellPairing()
+	w.link.Retry()
 	return err
 }
 
 func (w *WhatsApp) pair(ctx context.Context, s *session, opts PairOptions) error {
-	if !s.self.IsEmpty() {
+	if !s.people.me.IsEmpty() {
 		return ErrPaired
 	}
-	w.askVersion(ctx)
+	w.version.ask(ctx)
 	s.newClient()
 	login := newLogin()
 	s.client.AddEventHandler(login.note)
-	ctx, cancel := s.until(ctx)
-	defer cancel()
+	ctx, leave, _ := s.gate.Enter(ctx) // nobody else closes it
+	defer leave()
 	items, err := s.client.GetQRChannel(ctx)
 	if err != nil {
 		return fmt.Errorf("whatsapp: pair: %w", err)
 	}
-	if err := s.client.ConnectContext(s.ctx); err != nil {
+	if err := s.client.ConnectContext(s.gate.Context()); err != nil {
 		return fmt.Errorf("whatsapp: connect to pair: %w", err)
 	}
 	if err := s.showCodes(ctx, items, opts); err != nil {
@@ -96,7 +96,7 @@ func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChanne
 		case whatsmeow.QRChannelTimeout.Event:
 			return errors.New("whatsapp: pair: the codes have run out: try again")
 		case whatsmeow.QRChannelClientOutdated.Event:
-			return fmt.Errorf("whatsapp: pair: %s: %s", stopOutdated.message, stopOutdated.hint)
+			return fmt.Errorf("whatsapp: pair: %s: %s", stopOutdated.Message, stopOutdated.Hint)
 		case whatsmeow.QRChannelScannedWithoutMultidevice.Event:
 			s.log.Warn("the phone's app is too old to link devices: update it and scan again")
 		case whatsmeow.QRChannelEventError:

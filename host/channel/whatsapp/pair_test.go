@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
@@ -113,8 +114,8 @@ func TestUnpairingRemovesTheDeviceAndItsKeys(t *testing.T) {
 func TestTheJoinedGroupsAreListed(t *testing.T) {
 	w := newWorld(t)
 	w.srv.AddGroup(whatsapptest.Group{JID: waJID(nobody), Subject: "announcements\x1b[2J", Members: []string{annaNumber, botNumber}, Announce: true})
-	want := []whatsapp.GroupInfo{
-		{JID: nobody, Name: `announcements\x1b[2J`, Members: 2, AdminsOnly: true},
+	want := []channel.Chat{
+		{JID: nobody, Name: `announcements\x1b[2J`, Members: 2, Note: "only admins may write; the account is none"},
 		{JID: family, Name: "Family", Members: 2},
 		{JID: work, Name: "Work", Members: 2},
 	}
@@ -122,7 +123,7 @@ func TestTheJoinedGroupsAreListed(t *testing.T) {
 		if running {
 			w.run()
 		}
-		got, err := w.ch.JoinedGroups(soon(t))
+		got, err := w.ch.Chats(soon(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,12 +131,12 @@ func TestTheJoinedGroupsAreListed(t *testing.T) {
 			t.Errorf("running %t: %s", running, diff)
 		}
 	}
-	if _, err := emptyWorld(t).ch.JoinedGroups(soon(t)); !errors.Is(err, whatsapp.ErrNotPaired) {
+	if _, err := emptyWorld(t).ch.Chats(soon(t)); !errors.Is(err, whatsapp.ErrNotPaired) {
 		t.Errorf("without an account: %v", err)
 	}
 }
 
-// What Pair, JoinedGroups and the like meet on their way is left to Run.
+// What Pair, Chats and the like meet on their way is left to Run.
 func TestAShortConnectionLosesNoMessage(t *testing.T) {
 	w := newWorld(t).run()
 	w.says(family, plain("before"))
@@ -143,7 +144,7 @@ func TestAShortConnectionLosesNoMessage(t *testing.T) {
 	w.stop()
 	w.says(family, plain("while nobody runs"))
 	w.open()
-	if _, err := w.ch.JoinedGroups(soon(t)); err != nil {
+	if _, err := w.ch.Chats(soon(t)); err != nil {
 		t.Fatal(err)
 	}
 	w.run()
@@ -208,7 +209,7 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 			t.Errorf("the log holds %q", secret)
 		}
 	}
-	if !strings.Contains(written, "connected to whatsapp") {
+	if !strings.Contains(written, "connected to WhatsApp") {
 		t.Errorf("the log is\n%s", written)
 	}
 }

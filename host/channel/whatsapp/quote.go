@@ -9,29 +9,32 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// maxQuoted is the largest message that is repeated inside its answer; of a
-// larger one only the text is.
-const maxQuoted = 64 << 10
+// The largest message that is repeated inside its answer, in bytes, and how much
+// text is repeated of a larger one, in characters.
+const (
+	maxQuoted     = 64 << 10
+	maxQuotedText = 4096
+)
 
-// about is what a message says of itself: which one it answers, and after
-// which time the chat forgets it. A message that is no longer known cannot be
-// quoted; the note says so.
-func (s *session) about(ctx context.Context, chat groups.JID, replyTo string, expiration uint32) (*waE2E.ContextInfo, string, error) {
+// contextInfo builds what goes out beside a message: the message that it answers,
+// and the time after which the chat forgets it; nil without both. A message that
+// is no longer known cannot be quoted; the note says so.
+func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (*waE2E.ContextInfo, string, error) {
 	info := &waE2E.ContextInfo{}
 	note := ""
-	if replyTo != "" {
-		participant, quoted, err := s.known(ctx, chat, replyTo)
+	if m.ReplyTo != "" {
+		writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
 			return nil, "", err
 		}
 		if quoted == nil {
 			note = "sent without a quote: the message it answers is too old to be known"
 		} else {
-			info.StanzaID, info.Participant, info.QuotedMessage = &replyTo, &participant, quotable(quoted)
+			info.StanzaID, info.Participant, info.QuotedMessage = &m.ReplyTo, proto.String(writer.address(chat.hidden)), quotable(quoted)
 		}
 	}
-	if expiration != 0 {
-		info.Expiration = &expiration
+	if chat.expiration != 0 {
+		info.Expiration = &chat.expiration
 	}
 	if info.StanzaID == nil && info.Expiration == nil {
 		return nil, note, nil
@@ -40,33 +43,58 @@ func (s *session) about(ctx context.Context, chat groups.JID, replyTo string, ex
 }
 
 // known looks up a message of a chat, ours or a member's, and who wrote it.
-func (s *session) known(ctx context.Context, chat groups.JID, id string) (participant string, m *waE2E.Message, err error) {
+func (s *session) known(ctx context.Context, chat groups.JID, id string) (writer member, m *waE2E.Message, err error) {
 	ours, err := s.ledger.sent(ctx, id)
 	if err != nil {
-		return "", nil, err
+		return member{}, nil, err
 	}
-	if ours != nil && ours.chat == chat {
-		return s.self.ToNonAD().String(), ours.message, nil
+	if ours != nil && ours.Chat == chat {
+		return member{s.people.me.ToNonAD(), s.people.lid.ToNonAD()}, ours.message, nil
 	}
 	theirs, err := s.ledger.inbound(ctx, chat, id)
 	if err != nil || theirs == nil {
-		return "", nil, err
+		return member{}, nil, err
 	}
-	return theirs.info.Sender.ToNonAD().String(), theirs.message, nil
+	return theirs.writer(), theirs.message, nil
 }
 
-// quotable is a message as it stands inside its answer: without what it
-// itself answered.
+// quotable is a message as it stands inside its answer: its content, without
+// what it itself answered, and without what its writer's device sent beside
+// the content, the message's secret above all: with that secret, votes and
+// edits in the writer's name can be read and made.
 func quotable(m *waE2E.Message) *waE2E.Message {
-	if proto.Size(m) > maxQuoted {
-		return &waE2E.Message{Conversation: proto.String(textOf(m))}
-	}
-	m = proto.Clone(m).(*waE2E.Message)
 	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
 		m = w
 	}
-	if c := contextOf(m); c != nil {
-		c.QuotedMessage = nil
+	if proto.Size(m) > maxQuoted {
+		return &waE2E.Message{Conversation: proto.String(first(textOf(m), maxQuotedText))}
 	}
-	return m
+	m = proto.Clone(m).(*waE2E.Message)
+	switch {
+	case m.GetExtendedTextMessage() != nil:
+		m.ExtendedTextMessage.ContextInfo = nil
+		return &waE2E.Message{ExtendedTextMessage: m.ExtendedTextMessage}
+	case m.GetImageMessage() != nil:
+		m.ImageMessage.ContextInfo = nil
+		return &waE2E.Message{ImageMessage: m.ImageMessage}
+	case m.GetVideoMessage() != nil:
+		m.VideoMessage.ContextInfo = nil
+		return &waE2E.Message{VideoMessage: m.VideoMessage}
+	case m.GetAudioMessage() != nil:
+		m.AudioMessage.ContextInfo = nil
+		return &waE2E.Message{AudioMessage: m.AudioMessage}
+	case m.GetDocumentMessage() != nil:
+		m.DocumentMessage.ContextInfo = nil
+		return &waE2E.Message{DocumentMessage: m.DocumentMessage}
+	case m.GetStickerMessage() != nil:
+		m.StickerMessage.ContextInfo = nil
+		return &waE2E.Message{StickerMessage: m.StickerMessage}
+	case m.GetLocationMessage() != nil:
+		m.LocationMessage.ContextInfo = nil
+		return &waE2E.Message{LocationMessage: m.LocationMessage}
+	case m.GetContactMessage() != nil:
+		m.ContactMessage.ContextInfo = nil
+		return &waE2E.Message{ContactMessage: m.ContactMessage}
+	}
+	return &waE2E.Message{Conversation: proto.String(textOf(m))}
 }

@@ -2,15 +2,15 @@ package whatsapp
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"time"
-	"unicode/utf8"
 
-	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -36,23 +36,21 @@ func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	if err := w.check(&out); err != nil {
 		return channel.Receipt{}, err
 	}
-	if err := w.status.held(); err != nil {
+	if err := w.link.Held(); err != nil {
 		return channel.Receipt{}, err
 	}
-	s := w.session()
-	if s == nil || !s.enter() {
+	s, ctx, leave, ok := w.enter(ctx)
+	if !ok {
 		return channel.Receipt{}, notConnected(nil)
 	}
-	defer s.leave()
-	ctx, cancel := s.until(ctx)
-	defer cancel()
+	defer leave()
 
 	out.id = messageID(m.ID)
-	leave, err := w.sending.enter(ctx, out.id)
+	unlock, err := w.sending.Enter(ctx, out.id)
 	if err != nil {
-		return channel.Receipt{}, ended(ctx)
+		return channel.Receipt{}, cancelled(ctx)
 	}
-	defer leave()
+	defer unlock()
 	return s.send(ctx, out)
 }
 
@@ -68,25 +66,14 @@ type outgoing struct {
 // check refuses what WhatsApp would not take, and decides the form.
 func (w *WhatsApp) check(m *outgoing) error {
 	if m.File == nil {
-		if n, most := utf8.RuneCountInString(m.Text), w.opts.Limits.Text; n > most {
-			return &channel.Error{Class: channel.Permanent, Code: "text_too_long",
-				Message: fmt.Sprintf("the text has %d characters; whatsapp takes up to %d", n, most),
-				Hint:    "split the text, or send it as a file"}
-		}
-		return nil
+		return channel.CheckText(w.Name(), m.Text, w.opts.Limits)
 	}
 	m.form, m.note = formOf(m.File.Info, w.opts.Limits)
 	if m.form == formDocument {
 		info := m.File.Info
 		info.Kind = media.Document
-		if err := w.opts.Limits.Check(w.Name(), info); err != nil {
-			e := &channel.Error{Class: channel.Permanent, Message: err.Error()}
-			if r, ok := err.(interface {
-				Refusal() (code, message, hint string)
-			}); ok {
-				e.Code, e.Message, e.Hint = r.Refusal()
-			}
-			return e
+		if err := channel.CheckFile(w.Name(), info, w.opts.Limits); err != nil {
+			return err
 		}
 	}
 	if m.Text != "" && !m.form.takesCaption() {
@@ -102,24 +89,21 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 	if err != nil {
 		return channel.Receipt{}, passing("store_failed", "the host cannot read what it has sent", err)
 	}
-	if before != nil && !before.acked.IsZero() {
-		return channel.Receipt{ID: before.id, Time: before.acked, Note: before.note}, nil
+	if before != nil && !before.Acked.IsZero() {
+		return channel.Receipt{ID: before.ID, Time: before.Acked, Note: before.Note}, nil
 	}
 	if !s.connected() {
 		return channel.Receipt{}, notConnected(nil)
 	}
-	chat, err := s.chat(ctx, m.to)
+	chat, err := s.chats.writable(ctx, m.to)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	if err := s.w.pacer.wait(ctx, m.Chat); err != nil {
-		if ctx.Err() != nil {
-			err = ended(ctx)
-		}
-		return channel.Receipt{}, err
+	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
+		return channel.Receipt{}, tooSoon(wait)
 	}
-	if before == nil || time.Since(before.created) > reuseFor {
-		before, err = s.prepare(ctx, m, chat)
+	if before == nil || time.Since(before.Created) > reuseFor {
+		before, err = s.prepare(ctx, m, chat, before)
 		if err != nil {
 			return channel.Receipt{}, err
 		}
@@ -129,32 +113,48 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 	return s.deliver(ctx, m, before)
 }
 
-// prepare uploads and composes, and makes the result durable.
-func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts) (*sentMessage, error) {
-	about, note, err := s.about(ctx, m.Chat, m.ReplyTo, chat.expiration)
+// prepare uploads and composes, and makes the result durable. The secret of a
+// message stays as it was in an earlier attempt: before, which may be nil.
+func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+	info, note, err := s.contextInfo(ctx, m, chat)
 	if err != nil {
 		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
 	}
-	message := textMessage(m.Text, about)
+	message := textMessage(m.Text, info)
 	if m.File != nil {
-		if message, err = s.attach(ctx, m, about); err != nil {
+		if message, err = s.attach(ctx, m, info); err != nil {
 			return nil, err
 		}
 	}
-	sent := &sentMessage{id: m.id, chat: m.Chat, message: message, note: joinNotes(m.note, note), created: time.Now()}
+	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before)}
+	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: joinNotes(m.note, note), Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
-		return nil, diskFull(passing("store_failed", "the host cannot record the message", err), err)
+		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
 	}
 	return sent, nil
 }
 
-func (s *session) attach(ctx context.Context, m outgoing, about *waE2E.ContextInfo) (*waE2E.Message, error) {
-	known := s.look(ctx, m.File, m.form)
+// secretOf is the secret of a message's earlier attempt, or a new one. The
+// members' apps derive keys from it for what refers to the message, and every
+// message of WhatsApp Web has one of 32 bytes.
+func secretOf(before *sentMessage) []byte {
+	if before != nil {
+		if secret := before.message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
+			return secret
+		}
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return secret
+}
+
+func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
+	known := s.facts(ctx, m.File, m.form)
 	up, err := s.upload(ctx, m.Message, m.form.mediaType())
 	if err != nil {
 		return nil, err
 	}
-	a := attachment{file: m.File, form: m.form, caption: m.Text, facts: known, up: up, about: about, now: time.Now()}
+	a := attachment{file: m.File, form: m.form, caption: m.Text, facts: known, up: up, info: info, now: time.Now()}
 	return a.message(), nil
 }
 
@@ -163,33 +163,4 @@ func joinNotes(a, b string) string {
 		return a + "; " + b
 	}
 	return a + b
-}
-
-// deliver hands the finished message over and waits for WhatsApp's word.
-func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (channel.Receipt, error) {
-	// The library sends one at a time under a lock that knows no context.
-	select {
-	case s.w.frames <- struct{}{}:
-		defer func() { <-s.w.frames }()
-	case <-ctx.Done():
-		return channel.Receipt{}, ended(ctx)
-	}
-	if err := s.waitConnected(ctx); err != nil {
-		return channel.Receipt{}, err
-	}
-	res, err := s.client.SendMessage(ctx, m.to, sent.message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.opts.AckTimeout})
-	if err != nil {
-		err = verdict(err)
-		s.forgetChat(m.to, err)
-		return channel.Receipt{}, err
-	}
-	at := res.Timestamp
-	if at.IsZero() {
-		at = time.Now()
-	}
-	// From here on the caller's wish to stop no longer counts: it is sent.
-	if err := s.ledger.ackSent(context.WithoutCancel(ctx), m.id, at); err != nil {
-		s.log.Error("record an acknowledgement; a repeat would be sent again under the same id", "chat", m.Chat, "error", err)
-	}
-	return channel.Receipt{ID: m.id, Time: at, Note: sent.note}, nil
 }

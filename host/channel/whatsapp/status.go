@@ -1,81 +1,93 @@
 package whatsapp
 
 import (
-	"sync"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// stop is a reason for which the channel stays down until somebody acts.
-type stop struct {
-	code    string
-	message string // for agents
-	hint    string // for the operator
-}
+// lookEvery is how often a stopped channel looks whether it was paired.
+const lookEvery = 2 * time.Second
 
-// The stops. docs/whatsapp.md explains each.
+// The reasons for which the channel stays down until somebody acts.
+// docs/whatsapp.md explains each.
 var (
-	stopNotPaired = stop{code: "whatsapp_not_paired", message: "no WhatsApp account is linked",
-		hint: "link one with `longshore pair whatsapp`"}
-	stopLoggedOut = stop{code: "whatsapp_logged_out", message: "the WhatsApp account has removed this device",
-		hint: "link it again with `longshore pair whatsapp`; if the phone says that the account is banned, do not"}
-	stopReplaced = stop{code: "whatsapp_replaced", message: "another program has connected with this device's keys",
-		hint: "find and stop the other host that uses a copy of the store directory, then restart this one"}
-	stopOutdated = stop{code: "whatsapp_outdated", message: "WhatsApp no longer takes this version of the client",
-		hint: "update the host; docs/whatsapp.md says how to update whatsmeow"}
-	stopBanned = stop{code: "whatsapp_banned", message: "WhatsApp has banned the account for a while",
-		hint: "look into the phone's app, wait until the ban is over, then restart the host; send less"}
-	stopRefused = stop{code: "whatsapp_refused", message: "WhatsApp refuses the connection",
-		hint: "look into the phone's app and the host's log, then restart the host"}
-	stopLocked = stop{code: "whatsapp_in_use", message: "another process uses the WhatsApp device",
-		hint: "stop it; the host takes over by itself"}
+	stopNotPaired = link.Stop{Code: "whatsapp_not_paired", Message: "no WhatsApp account is linked",
+		Hint: "link one with `longshore pair whatsapp`"}
+	stopLoggedOut = link.Stop{Code: "whatsapp_logged_out", Message: "the WhatsApp account has removed this device",
+		Hint: "link it again with `longshore pair whatsapp`; if the phone says that the account is banned, do not"}
+	stopReplaced = link.Stop{Code: "whatsapp_replaced", Message: "another program has connected with this device's keys",
+		Hint: "find and stop the other host that uses a copy of the store directory, then restart this one"}
+	stopOutdated = link.Stop{Code: "whatsapp_outdated", Message: "WhatsApp no longer takes this version of the client",
+		Hint: "update the host; docs/whatsapp.md says how to update whatsmeow"}
+	stopBanned = link.Stop{Code: "whatsapp_banned", Message: "WhatsApp has banned the account for a while",
+		Hint: "look into the phone's app, wait until the ban is over, then restart the host; send less"}
+	stopRefused = link.Stop{Code: "whatsapp_refused", Message: "WhatsApp refuses the connection",
+		Hint: "look into the phone's app and the host's log, then restart the host"}
+	stopLocked = link.Stop{Code: "whatsapp_in_use", Message: "another process uses the WhatsApp device",
+		Hint: "stop it; the host takes over by itself"}
 )
 
-// status is what Connected tells, and what Send refuses with.
-type status struct {
-	mu      sync.Mutex
-	stopped *stop
-	more    string // what belongs to stopped: when a ban ends
-	words   string // what is being done, while not stopped
+// withDetail is a stop with what WhatsApp says of it.
+func withDetail(s link.Stop, detail string) *link.Stop {
+	s.Detail = detail
+	return &s
 }
 
-func (s *status) set(words string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopped, s.more, s.words = nil, "", words
-}
-
-func (s *status) setStop(reason stop, more string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopped, s.more = &reason, more
-}
-
-// detail is for the operator.
-func (s *status) detail(idle bool) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.stopped != nil && s.more != "":
-		return s.stopped.message + " (" + s.more + "): " + s.stopped.hint
-	case s.stopped != nil:
-		return s.stopped.message + ": " + s.stopped.hint
-	case idle || s.words == "":
-		return "not running"
+// withRemedy is err; a stop among it learns what ends its wait besides a Pair
+// of this process.
+func (w *WhatsApp) withRemedy(err error) error {
+	var stop *link.Stop
+	if errors.As(err, &stop) {
+		switch stop.Code {
+		case stopLocked.Code:
+			stop.Wait = link.After(lookEvery)
+		case stopNotPaired.Code, stopLoggedOut.Code:
+			stop.Wait = w.pairedElsewhere
+		}
 	}
-	return s.words
+	return err
 }
 
-// held is what Send answers while the channel is stopped, or nil.
-func (s *status) held() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped == nil {
-		return nil
+// pairedElsewhere returns when another process may have paired. That writes into
+// the store, which is seen by its files alone.
+func (w *WhatsApp) pairedElsewhere(ctx context.Context) {
+	before := w.stamps()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for w.stamps() == before || w.inUse() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
-	return &channel.Error{Class: channel.Held, Code: s.stopped.code, Message: s.stopped.message,
-		Hint: "it is sent as soon as the operator has seen to it: " + s.stopped.hint}
+}
+
+// inUse says whether another process holds the lock at the moment.
+func (w *WhatsApp) inUse() bool {
+	f, err := stores.Lock(storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
+	if err != nil {
+		return errors.Is(err, stores.ErrLocked)
+	}
+	f.Close()
+	return false
+}
+
+// stamps are the sizes and times of the device's store.
+func (w *WhatsApp) stamps() (s string) {
+	for _, name := range []string{"whatsapp.db", "whatsapp.db-wal"} {
+		if info, err := os.Stat(filepath.Join(w.opts.Dir, name)); err == nil {
+			s += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return s
 }
 
 // until says when something ends.

@@ -1,51 +1,106 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
-	"path/filepath"
 
+	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
-	"golang.org/x/sys/unix"
+	"go.mau.fi/whatsmeow/store/sqlstore/upgrades"
+
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-var errLocked = errors.New("whatsapp: another process uses the device: stop it first")
+// Stores describes the channel's two stores in dir: the device's keys, whose
+// tables the library makes, and the journal.
+func Stores(dir string, home stores.Home) []stores.Spec { return storesOf("whatsapp", dir, home) }
 
-const storePragmas = "?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(1)&_txlock=immediate"
-
-func (s *session) openStore(ctx context.Context) error {
-	if err := s.sweepTemp(); err != nil {
-		return err
+// storesOf are the Stores of the channel of that name.
+func storesOf(name, dir string, home stores.Home) []stores.Spec {
+	messages := journal.Spec(name, "whatsapp", dir, home)
+	device := stores.Spec{
+		Name: name, Dir: dir, File: "whatsapp.db", Lock: messages.Lock, Home: home,
+		Rest: []string{messages.File, messages.File + "-wal"}, Newer: newerDevice, TxLock: "immediate",
+		Pragmas: []string{"foreign_keys(1)", "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(1)"},
 	}
-	var err error
-	if s.db, err = openDatabase(filepath.Join(s.w.opts.Dir, "whatsapp.db"), storePragmas); err != nil {
-		return err
-	}
-	log := libraryLog{log: s.log}
-	s.container = sqlstore.NewWithDB(s.db, "sqlite", log.Sub("Store"))
-	if err := s.container.Upgrade(ctx); err != nil {
-		return fmt.Errorf("open whatsapp store: %w", err)
-	}
-	if s.device, err = s.container.GetFirstDevice(ctx); err != nil {
-		return fmt.Errorf("open whatsapp store: %w", err)
-	}
-	s.self, s.selfLID = s.device.GetJID(), s.device.GetLID()
-	s.ledger, err = openLedger(ctx, s.w.opts.Dir)
-	return err
+	return []stores.Spec{device, messages}
 }
 
-func (s *session) sweepTemp() error {
-	if err := makePrivate(s.tempDir()); err != nil {
-		return err
+// newerDevice reads the version that the library has written: one that says of
+// itself that older programs may use it is none.
+func newerDevice(ctx context.Context, db *sql.DB) (bool, error) {
+	var known bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('whatsmeow_version') WHERE name = 'compat')`).Scan(&known)
+	if err != nil || !known {
+		return false, err
 	}
-	left, err := os.ReadDir(s.tempDir())
-	for _, e := range left { // a crash between creation and unlinking
-		err = errors.Join(err, os.Remove(filepath.Join(s.tempDir(), e.Name())))
+	var version, compat sql.NullInt64
+	err = db.QueryRowContext(ctx, `SELECT version, compat FROM whatsmeow_version LIMIT 1`).Scan(&version, &compat)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
+	return cmp.Or(compat.Int64, version.Int64) > int64(len(upgrades.Table)), err
+}
+
+// keys is the open store of the device's keys, and its lock.
+type keys struct {
+	lock      *os.File
+	container *sqlstore.Container // nil while it is not open
+	db        *sql.DB             // the container's
+}
+
+// openKeys takes the lock and opens the store. A device that is not linked yet
+// has no address.
+func openKeys(ctx context.Context, spec stores.Spec, log *slog.Logger) (_ *keys, device *store.Device, err error) {
+	if err := makePrivate(spec.Dir); err != nil {
+		return nil, nil, err
+	}
+	k := &keys{}
+	if k.lock, err = stores.Lock(spec); err != nil {
+		return nil, nil, err
+	}
+	if device, err = k.open(ctx, spec, log); err != nil {
+		return nil, nil, errors.Join(err, k.close())
+	}
+	return k, device, nil
+}
+
+func (k *keys) open(ctx context.Context, spec stores.Spec, log *slog.Logger) (*store.Device, error) {
+	db, err := stores.Open(ctx, spec)
 	if err != nil {
-		return fmt.Errorf("clear temporary files: %w", err)
+		return nil, err
+	}
+	k.db = db.DB
+	k.container = sqlstore.NewWithDB(k.db, "sqlite", libraryLog{log: log}.Sub("Store"))
+	if err := k.container.Upgrade(ctx); err != nil {
+		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
+	}
+	device, err := k.container.GetFirstDevice(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open whatsapp store: %w", stores.Words(err))
+	}
+	return device, nil
+}
+
+func (k *keys) close() error {
+	var err error
+	if k.container != nil {
+		err = k.container.Close()
+	}
+	return errors.Join(err, k.lock.Close())
+}
+
+// forget removes the keys of a device that the phone has removed. The library
+// does so too, but tells of it first and may be closed in between.
+func (k *keys) forget(ctx context.Context) error {
+	if _, err := k.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
+		return fmt.Errorf("forget the device's keys: %w", err)
 	}
 	return nil
 }
@@ -60,30 +115,6 @@ func makePrivate(dir string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("make whatsapp store private: %w", err)
-	}
-	return nil
-}
-
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock whatsapp store: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errLocked
-		}
-		return nil, fmt.Errorf("lock whatsapp store: %w", err)
-	}
-	return f, nil
-}
-
-// forgetDevice removes the keys of a device that the phone has removed. The
-// library does so too, but tells of it first and may be closed in between.
-func (s *session) forgetDevice(ctx context.Context) error {
-	if _, err := s.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
-		return fmt.Errorf("forget the device's keys: %w", err)
 	}
 	return nil
 }

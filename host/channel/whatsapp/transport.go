@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // uploadKey is where a request's context holds its *upload.
@@ -20,7 +19,7 @@ type uploadKey struct{}
 // of it.
 type upload struct {
 	body     io.ReaderAt
-	progress *progress
+	progress *transfer.Progress
 	renew    func(ctx context.Context) (auth string, err error)    // a fresh authorization
 	hosts    func(ctx context.Context) (hosts []string, err error) // where media go, best first
 
@@ -35,14 +34,18 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("the media server answered %d", e.code) }
 
-// mediaTransport carries uploads and downloads. To an upload it adds what the
-// library lacks: since the ciphertext lies in a file, it can be sent again, to
+// mediaTransport carries uploads and downloads. It ends a download that is too
+// slow, or that leads where it may not. To an upload it adds what the library
+// lacks: since the ciphertext lies in a file, it can be sent again, to
 // the next host where one cannot be reached, and with a fresh authorization
 // where the old one is refused, without encrypting it again.
 type mediaTransport struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t mediaTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if down, ok := req.Context().Value(downloadKey{}).(*download); ok {
+		return down.receive(t.base, req)
+	}
 	up, ok := req.Context().Value(uploadKey{}).(*upload)
 	if !ok || req.Method != http.MethodPost {
 		return t.base.RoundTrip(req)
@@ -51,6 +54,22 @@ func (t mediaTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer req.Body.Close()
 	}
 	return up.send(t.base, req)
+}
+
+// receive watches over the pace from the request on. The library would try a
+// refused address five times at each host; it is stopped.
+func (d *download) receive(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	watch := d.pace.Watch(func() { d.stop(transfer.ErrSlow) })
+	res, err := base.RoundTrip(req)
+	if err != nil {
+		watch.Stop()
+		if errors.Is(err, transfer.ErrRefused) {
+			d.stop(err)
+		}
+		return nil, err
+	}
+	res.Body = watch.Body(res.Body)
+	return res, nil
 }
 
 func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
@@ -72,7 +91,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 			u.refused = nil
 			return res, nil
 		}
-		u.refused = &statusError{code: res.StatusCode, retryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+		u.refused = &statusError{code: res.StatusCode, retryAfter: transfer.RetryAfter(res.Header.Get("Retry-After"), time.Now())}
 		switch {
 		case authRefused(res.StatusCode) && !renewed:
 			renewed = true
@@ -89,7 +108,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 		default:
 			return res, nil
 		}
-		drain(res)
+		transfer.Drain(res)
 	}
 }
 
@@ -97,30 +116,12 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 func (u *upload) request(req *http.Request, host string) *http.Request {
 	r := req.Clone(req.Context())
 	r.URL.Host, r.Host = host, ""
-	r.Body = io.NopCloser(&countingReader{r: io.NewSectionReader(u.body, 0, req.ContentLength), told: u.progress.told})
+	r.Body = io.NopCloser(u.progress.Reader(io.NewSectionReader(u.body, 0, req.ContentLength)))
 	return r
 }
 
 func authRefused(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden
-}
-
-// drain reads what is left, so that the connection can be used again.
-func drain(res *http.Response) {
-	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
-	_ = res.Body.Close()
-}
-
-// retryAfter reads the header's two forms, RFC 9110 section 10.2.3; 0 where it
-// says nothing sensible. More than a day is nobody's wish.
-func retryAfter(header string, now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
-		wait = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), 24*time.Hour)
 }
 
 // uploadVerdict sorts what an upload ended with. Nothing was shown in any case.
@@ -146,51 +147,4 @@ func uploadVerdict(err error, refused *statusError) error {
 	e := passing("upload_failed", fmt.Sprintf("WhatsApp's media server has a problem (%d)", refused.code), err)
 	e.RetryAfter = refused.retryAfter
 	return e
-}
-
-// progress passes on how far an upload is. It never falls, since a second
-// attempt begins at the start, and is silent once stopped: net/http may go on
-// reading a body after the answer.
-type progress struct {
-	mu   sync.Mutex
-	tell func(int64) // nil when stopped
-	size int64       // of the plaintext; the ciphertext is some bytes longer
-	last int64
-}
-
-func newProgress(tell func(int64), size int64) *progress {
-	if tell == nil {
-		tell = func(int64) {}
-	}
-	return &progress{tell: tell, size: size, last: -1}
-}
-
-func (p *progress) told(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n = min(n, p.size); n > p.last && p.tell != nil {
-		p.last = n
-		p.tell(n)
-	}
-}
-
-func (p *progress) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tell = nil
-}
-
-type countingReader struct {
-	r    io.Reader
-	n    int64
-	told func(int64)
-}
-
-func (c *countingReader) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
-	if n > 0 {
-		c.told(c.n)
-	}
-	return n, err
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // servers answers requests by host, each host from its own list of answers.
@@ -56,7 +58,7 @@ func TestAnUploadFindsItsWay(t *testing.T) {
 			last := int64(-1)
 			up := &upload{
 				body:     bytes.NewReader([]byte("CIPHER")),
-				progress: newProgress(func(n int64) { last = n }, 4),
+				progress: transfer.NewProgress(func(n int64) { last = n }, 4),
 				renew:    func(context.Context) (string, error) { return "new", nil },
 				hosts:    func(context.Context) ([]string, error) { return []string{"a", "b"}, nil },
 			}
@@ -89,33 +91,5 @@ func TestAnUploadFindsItsWay(t *testing.T) {
 				t.Errorf("progress ends at %d of 4 bytes", last)
 			}
 		})
-	}
-}
-
-func TestProgressNeverFallsAndIsSilentAfterwards(t *testing.T) {
-	var told []int64
-	p := newProgress(func(n int64) { told = append(told, n) }, 100)
-	for _, n := range []int64{10, 60, 5, 60, 90, 126} {
-		p.told(n)
-	}
-	p.stop()
-	p.told(100)
-	if len(told) != 4 || told[3] != 100 {
-		t.Errorf("told %v, want 10 60 90 100", told)
-	}
-}
-
-func TestAReaderEndsWithItsContextAndItsSize(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &boundedReader{ctx: ctx, r: strings.NewReader("accepted"), left: 8}
-	if b, err := io.ReadAll(r); string(b) != "accepted" || err != nil {
-		t.Errorf("read %q, %v", b, err)
-	}
-	if _, err := io.ReadAll(&boundedReader{ctx: ctx, r: strings.NewReader("accepted and more"), left: 8}); err == nil {
-		t.Error("a file that has grown is read")
-	}
-	cancel()
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("read under a cancelled context: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.mau.fi/whatsmeow"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // What WhatsApp answers a message with. The numbers follow HTTP where they
@@ -51,7 +52,7 @@ func verdict(err error) error {
 		return notConnected(err)
 	case strings.HasPrefix(err.Error(), "failed to send message node"):
 		return unanswered(err)
-	case strings.HasPrefix(err.Error(), "failed to"):
+	case strings.HasPrefix(err.Error(), "failed to"), errors.Is(err, whatsmeow.ErrNoSession), strings.HasPrefix(err.Error(), "cipher encryption failed"):
 		return passing("whatsapp_not_ready", "WhatsApp did not say whom the message has to be encrypted for", err)
 	}
 	return unanswered(err)
@@ -61,8 +62,14 @@ func passing(code, message string, err error) *channel.Error {
 	return &channel.Error{Class: channel.Passing, Code: code, Message: message, Hint: "it is tried again by itself", Err: err}
 }
 
+// tooSoon is our own wish, not WhatsApp's.
+func tooSoon(wait time.Duration) error {
+	return &channel.Error{Class: channel.Passing, Code: "rate_limited", RetryAfter: wait,
+		Message: "messages go to WhatsApp slowly, to keep the account from being banned", Hint: "it is sent by itself as soon as the rate allows"}
+}
+
 func notConnected(err error) error {
-	return passing("not_connected", "the host is not connected to WhatsApp", err)
+	return link.Lost(platform, err)
 }
 
 // unanswered keeps the caller's own end recognizable: it is the cause.
@@ -118,8 +125,8 @@ func rejected(err error) error {
 		Hint: "ask the operator to look at the host's log", Err: err}
 }
 
-// ended is the caller's wish to stop, before anything was handed over.
-func ended(ctx context.Context) error {
+// cancelled is the error of a caller that stops before anything was handed over.
+func cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	waBinary "go.mau.fi/whatsmeow/binary"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 )
@@ -24,6 +25,8 @@ func TestEveryEndOfASendHasItsClass(t *testing.T) {
 		{"disconnected, caches cold", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotConnected), channel.Passing, "not_connected"},
 		{"a question timed out", fmt.Errorf("failed to get device list: %w", whatsmeow.ErrIQTimedOut), channel.Passing, "whatsapp_not_ready"},
 		{"the socket died in a question", fmt.Errorf("failed to get group members: %w", &whatsmeow.DisconnectedError{Action: "info query"}), channel.Passing, "whatsapp_not_ready"},
+		{"no keys", fmt.Errorf("%w with 4915:1", whatsmeow.ErrNoSession), channel.Passing, "whatsapp_not_ready"},
+		{"no time to encrypt", fmt.Errorf("cipher encryption failed: %w", context.DeadlineExceeded), channel.Passing, "whatsapp_not_ready"},
 		{"no such group", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrGroupNotFound), channel.Permanent, "not_a_member"},
 		{"no member", fmt.Errorf("failed to get group members: %w", whatsmeow.ErrNotInGroup), channel.Permanent, "not_a_member"},
 		{"no account", whatsmeow.ErrNotLoggedIn, channel.Held, "whatsapp_not_paired"},
@@ -82,14 +85,23 @@ func TestAnUploadsEndHasItsClass(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsReadInBothForms(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"": 0, "30": 30 * time.Second, "-5": 0, "soon": 0, "999999999999": 0, "1000000": 24 * time.Hour,
-		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
+func TestALateAnswerIsAnAcknowledgementARefusalOrTheEnd(t *testing.T) {
+	ack := func(attrs waBinary.Attrs) *waBinary.Node { return &waBinary.Node{Tag: "ack", Attrs: attrs} }
+	if at, err := acknowledged(ack(waBinary.Attrs{"t": "1700000000"})); err != nil || at.Unix() != 1700000000 {
+		t.Errorf("an acknowledgement is %v, %v", at, err)
+	}
+	for name, tt := range map[string]struct {
+		answer *waBinary.Node
+		class  channel.Class
+	}{
+		"refused for good":      {ack(waBinary.Attrs{"error": "463"}), channel.Permanent},
+		"refused for a while":   {ack(waBinary.Attrs{"error": "503"}), channel.Passing},
+		"the connection ended":  {&waBinary.Node{Tag: "xmlstreamend"}, channel.Ambiguous},
+		"the stream ended":      {&waBinary.Node{Tag: "stream:error", Attrs: waBinary.Attrs{"code": "503"}}, channel.Ambiguous},
+		"the channel is closed": {nil, channel.Ambiguous},
 	} {
-		if got := retryAfter(header, now); got != want {
-			t.Errorf("Retry-After %q is %v, want %v", header, got, want)
+		if _, err := acknowledged(tt.answer); err == nil || channel.ClassOf(verdict(err)) != tt.class {
+			t.Errorf("%s: %v, want %v", name, err, tt.class)
 		}
 	}
 }

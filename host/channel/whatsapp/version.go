@@ -2,6 +2,9 @@ package whatsapp
 
 import (
 	"context"
+	"log/slog"
+	"net/http"
+	"sync"
 	"time"
 
 	"go.mau.fi/whatsmeow"
@@ -14,51 +17,63 @@ import (
 // versionTime is how long a start waits to learn which version is the newest.
 const versionTime = 5 * time.Second
 
-// askVersion learns once which version of the web client is the newest, since
-// WhatsApp refuses old ones. Where nobody answers, the library's own is used.
-func (w *WhatsApp) askVersion(ctx context.Context) {
-	w.mu.Lock()
-	asked := w.asked
-	w.asked = true
-	w.mu.Unlock()
+// version is which version of the web client the device says it is. WhatsApp
+// refuses old ones.
+type version struct {
+	http *http.Client
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	number store.WAVersionContainer
+	asked  bool // for the newest
+}
+
+// ask learns once which version is the newest. If nobody answers, the library's
+// own is used.
+func (v *version) ask(ctx context.Context) {
+	v.mu.Lock()
+	asked := v.asked
+	v.asked = true
+	v.mu.Unlock()
 	if !asked {
-		w.newerVersion(ctx)
+		v.renew(ctx)
 	}
 }
 
-// newerVersion asks for the newest version, and says whether it is newer than
-// the one that was used.
-func (w *WhatsApp) newerVersion(ctx context.Context) bool {
+// renew asks for the newest version, and says whether it is newer than the one
+// that was used.
+func (v *version) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	latest, err := whatsmeow.GetLatestVersion(ctx, w.http)
+	latest, err := whatsmeow.GetLatestVersion(ctx, v.http)
 	if err != nil {
-		w.log.Info("ask for whatsapp's newest version", "error", harmless(err.Error()))
+		v.log.Info("ask for whatsapp's newest version", "error", harmless(err.Error()))
 		return false
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.version.LessThan(*latest) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.number.LessThan(*latest) {
 		return false
 	}
-	w.version = *latest
+	v.number = *latest
 	return true
 }
 
-// payload is what the client tells of itself. The library keeps it in
-// variables of the process; changing a copy leaves other clients alone.
-func (w *WhatsApp) payload(device *store.Device) func() *waWa6.ClientPayload {
+// payload is what a client says of itself, by name on the phone's list of linked
+// devices. The library keeps it in variables of the process; changing a copy
+// leaves other clients alone.
+func (v *version) payload(device *store.Device, name string) func() *waWa6.ClientPayload {
 	return func() *waWa6.ClientPayload {
-		w.mu.Lock()
-		version := w.version
-		w.mu.Unlock()
+		v.mu.Lock()
+		number := v.number
+		v.mu.Unlock()
 		p := device.GetClientPayload() // a clone
-		p.UserAgent.AppVersion = version.ProtoAppVersion()
+		p.UserAgent.AppVersion = number.ProtoAppVersion()
 		if reg := p.GetDevicePairingData(); reg != nil {
-			hash := version.Hash()
+			hash := number.Hash()
 			reg.BuildHash = hash[:]
 			props := proto.Clone(store.DeviceProps).(*waCompanionReg.DeviceProps)
-			props.Os = &w.opts.DeviceName
+			props.Os = &name
 			if b, err := proto.Marshal(props); err == nil {
 				reg.DeviceProps = b
 			}

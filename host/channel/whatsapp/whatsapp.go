@@ -16,17 +16,18 @@
 // uploaded for it; when WhatsApp has acknowledged it, that is durable too. So
 // a repeat after a crash uploads nothing again, what was acknowledged is not
 // sent again, and a member's device that cannot decrypt a message gets it
-// again after a restart. What is left is the lost acknowledgement: then the
-// same message with the same id is sent once more, and it is the members' app
-// that shows it once.
+// again after a restart. What is left is an acknowledgement that is lost while no
+// member's device sends a receipt: then the same message with the same id is
+// sent once more, and it is the members' app that shows it once.
 //
 // # What comes in
 //
 // A message of a member is acknowledged to WhatsApp only when it is durable in
 // whatsapp-messages.db, and is handed to the Inbox from there, one at a time
-// in each chat, until the Inbox keeps it. A file is downloaded when the Inbox
-// reads it. Receipts of devices go through a bounded queue in memory; when it
-// is full they are not acknowledged either, and WhatsApp repeats them.
+// in each chat, until the Inbox keeps it; no chat waits for another. Its file
+// is downloaded afterwards, by Fetch. Receipts of devices go through a bounded
+// queue in memory; when it is full they are not acknowledged either, and
+// WhatsApp repeats them.
 //
 // The package does not decide who may send what. It never reads history, does
 // not show anything as read, and sends nothing by itself.
@@ -38,8 +39,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mau.fi/whatsmeow/store"
@@ -47,6 +50,11 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -54,44 +62,59 @@ var (
 	_ channel.Channel = (*WhatsApp)(nil)
 	_ channel.Status  = (*WhatsApp)(nil)
 	_ channel.Typing  = (*WhatsApp)(nil)
+	_ channel.Fetcher = (*WhatsApp)(nil)
+
+	_ channel.Lister   = (*WhatsApp)(nil)
+	_ channel.Unpairer = (*WhatsApp)(nil)
 )
 
 // Options configures a WhatsApp. Only Dir is needed.
 type Options struct {
+	Name       string        // of the channel in longshore.yaml; "whatsapp" when empty
 	Dir        string        // the sessions' directory, made when missing
+	Home       stores.Home   // of the installation that the channel belongs to; may be zero
 	DeviceName string        // as the phone lists it under linked devices; "Longshore" when empty
 	Chats      []groups.JID  // those that count: messages of other chats are not even kept. Nil: all
 	Limits     media.Limits  // what Send takes; DefaultLimits when zero
-	Rates      Rates         // how often Send sends
+	Rates      pace.Rates    // how often Send sends; DefaultRates when zero
 	MaxInbound int64         // bytes of one file of a member; the limit for documents when 0
-	AckTimeout time.Duration // how long Send waits for WhatsApp's word; 25 s when 0
+	AckTimeout time.Duration // how long Send waits for WhatsApp's word, the first seconds with the library's lock; 25 s when 0
 
-	// Reserve, where not nil, is asked before so many bytes of temporary
-	// ciphertext are written; release gives them back. An error makes Send fail
-	// for the time being.
-	Reserve func(bytes int64) (release func(), err error)
+	// Reserve is asked before temporary ciphertext is written. An error makes
+	// Send fail for the time being.
+	Reserve transfer.Reserve
 
-	HTTPClient *http.Client // for everything; nil: one of its own, proxies by environment
-	NoTools    bool         // never run ffmpeg, ffprobe, pdfinfo or pdftoppm for thumbnails and durations
-	Log        *slog.Logger // discarded when nil
+	// Room, where not nil, is asked before what a member writes is kept. With an
+	// error it stays with WhatsApp, until there is room.
+	Room func() error
+
+	// HTTPClient reaches WhatsApp; nil: one of its own, with the environment's
+	// proxies. Media go through a client of package transfer instead, which
+	// dials as this one does and asks Lookup for addresses; nil: the system.
+	HTTPClient *http.Client
+	Lookup     func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+	Tools confine.Mode // how ffmpeg, ffprobe, pdfinfo and pdftoppm run, for thumbnails and durations; not at all when empty
+	Log   *slog.Logger // discarded when nil
 }
+
+// platform is WhatsApp's name, for people.
+const platform = "WhatsApp"
 
 // WhatsApp is the channel. New makes one, Run connects it.
 type WhatsApp struct {
-	opts   Options
-	log    *slog.Logger
-	http   *http.Client
-	pacer  *pacer
-	status status
+	opts  Options
+	log   *slog.Logger
+	http  *http.Client
+	media *http.Client // the only one that goes where a message says
+	pacer *pace.Pacer
+	link  *link.Link
 
-	mu      sync.Mutex
-	live    *session      // while Run has one
-	paired  chan struct{} // closed and replaced when Pair or Unpair have changed the account
-	version store.WAVersionContainer
-	asked   bool // which version is the newest
-
-	sending keyedLock // by WhatsApp's message id
-	frames  chan struct{}
+	version version
+	live    atomic.Pointer[session] // while Run has one
+	sending link.Keyed              // by WhatsApp's message id
+	turn    turn
+	watch   time.Duration // as in watchEvery
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -104,11 +127,17 @@ func New(opts Options) (*WhatsApp, error) {
 		return nil, fmt.Errorf("whatsapp: resolve directory: %w", err)
 	}
 	opts.Dir = dir
+	if opts.Name == "" {
+		opts.Name = "whatsapp"
+	}
 	if opts.DeviceName == "" {
 		opts.DeviceName = "Longshore"
 	}
 	if opts.Limits.Kinds == nil {
 		opts.Limits = DefaultLimits()
+	}
+	if opts.Rates == (pace.Rates{}) {
+		opts.Rates = DefaultRates()
 	}
 	if opts.MaxInbound == 0 {
 		opts.MaxInbound = opts.Limits.Kinds[media.Document].Bytes
@@ -119,20 +148,43 @@ func New(opts Options) (*WhatsApp, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	guarded, err := mediaClient(opts)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: %w", err)
+	}
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	takeSignalLog(opts.Log.With("channel", "whatsapp"))
+	log := opts.Log.With("channel", opts.Name)
+	takeSignalLog(log)
 	return &WhatsApp{
 		opts:    opts,
-		log:     opts.Log.With("channel", "whatsapp"),
+		log:     log,
+		link:    link.New(platform, log),
 		http:    opts.HTTPClient,
-		pacer:   newPacer(opts.Rates),
-		paired:  make(chan struct{}),
-		version: store.GetWAVersion(),
-		sending: keyedLock{held: map[string]chan struct{}{}},
-		frames:  make(chan struct{}, 1),
+		media:   guarded,
+		pacer:   pace.New(opts.Rates),
+		version: version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
+		turn:    turn{taken: make(chan struct{}, 1), patience: defaultPatience, slot: defaultSlot, ackTime: opts.AckTimeout},
+		watch:   watchEvery,
 	}, nil
+}
+
+// mediaClient is how media are fetched and brought.
+func mediaClient(opts Options) (*http.Client, error) {
+	t := transfer.Options{Hosts: mediaHosts, Lookup: opts.Lookup}
+	if opts.HTTPClient != nil {
+		if base, ok := opts.HTTPClient.Transport.(*http.Transport); ok {
+			t.Dial, t.DialTLS = base.DialContext, base.DialTLSContext
+			t.Proxy = func(req *http.Request) (*url.URL, error) {
+				if base.Proxy == nil {
+					return nil, nil
+				}
+				return base.Proxy(req)
+			}
+		}
+	}
+	return transfer.New(t)
 }
 
 // DefaultLimits are the sizes at which WhatsApp's own apps send a file in its
@@ -153,11 +205,17 @@ func DefaultLimits() media.Limits {
 	}
 }
 
-// Name is "whatsapp".
-func (w *WhatsApp) Name() string { return "whatsapp" }
+// DefaultRates are slow: WhatsApp bans accounts that write like a machine, and
+// where it draws the line is not known. An album of ten goes at once.
+func DefaultRates() pace.Rates {
+	return pace.Rates{Chat: pace.Rate{PerMinute: 12, Burst: 10}, Account: pace.Rate{PerMinute: 30, Burst: 20}}
+}
+
+// Name is what longshore.yaml calls the channel.
+func (w *WhatsApp) Name() string { return w.opts.Name }
 
 // Owns says whether chat has the form of a WhatsApp group or person.
-func (w *WhatsApp) Owns(chat groups.JID) bool { return chat.Channel() == w.Name() }
+func (w *WhatsApp) Owns(chat groups.JID) bool { return chat.Channel() == "whatsapp" }
 
 // Limits is what Send takes.
 func (w *WhatsApp) Limits() media.Limits { return w.opts.Limits }
@@ -165,17 +223,15 @@ func (w *WhatsApp) Limits() media.Limits { return w.opts.Limits }
 // Connected says whether WhatsApp would take a message now, and otherwise
 // what is the matter and what an operator does about it.
 func (w *WhatsApp) Connected() (ok bool, detail string) {
-	s := w.session()
-	if s == nil || !s.connected() {
-		return false, w.status.detail(s == nil)
-	}
-	return true, w.status.detail(false)
+	up, detail := w.link.Connected()
+	s := w.live.Load()
+	return up && s != nil && s.alive(), detail
 }
 
 // Typing shows or hides that the assistant writes. WhatsApp hides it by
 // itself after some seconds.
 func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, on bool) {
-	s := w.session()
+	s := w.live.Load()
 	to, err := types.ParseJID(string(chat))
 	if s == nil || err != nil || !w.Owns(chat) || !s.connected() {
 		return
@@ -189,15 +245,12 @@ func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, on bool) {
 	}
 }
 
-// session is what Run has open, or nil.
-func (w *WhatsApp) session() *session {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.live
-}
-
-func (w *WhatsApp) setSession(s *session) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.live = s
+// enter keeps what Run has open from being closed until leave. inner ends with
+// ctx and with the session.
+func (w *WhatsApp) enter(ctx context.Context) (s *session, inner context.Context, leave func(), ok bool) {
+	if s = w.live.Load(); s == nil {
+		return nil, nil, nil, false
+	}
+	inner, leave, ok = s.gate.Enter(ctx)
+	return s, inner, leave, ok
 }

@@ -21,12 +21,15 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func TestMain(m *testing.M) {
+	confine.Child() // the tools of the machine run as a process of this binary
 	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
 		panic(err)
 	}
@@ -60,6 +63,7 @@ type world struct {
 	srv    *whatsapptest.Server
 	bot    *whatsapptest.Phone
 	anna   *whatsapptest.Member
+	net    *whatsapptest.Network
 	client *http.Client
 	opts   whatsapp.Options
 	ch     *whatsapp.WhatsApp
@@ -81,17 +85,18 @@ func newWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
 // emptyWorld has a channel that is not paired.
 func emptyWorld(t testing.TB, change ...func(*whatsapp.Options)) *world {
 	t.Helper()
-	srv := whatsapptest.New(whatsapptest.Options{})
+	srv := whatsapptest.New(whatsapptest.Options{FewKeys: true})
 	t.Cleanup(srv.Close)
-	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), client: whatsapptest.ClientFor(srv.Addr())}
+	w := &world{t: t, srv: srv, bot: srv.AddPhone(botNumber, "Longshore"), net: whatsapptest.NewNetwork(srv.Addr())}
+	w.client = w.net.Client()
 	t.Cleanup(w.client.CloseIdleConnections)
 	w.anna = srv.NewMember(t, annaNumber, "Anna")
 	for jid, subject := range map[groups.JID]string{family: "Family", work: "Work"} {
 		srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: subject, Members: []string{botNumber, annaNumber}})
 	}
 	w.opts = whatsapp.Options{
-		Dir: t.TempDir(), HTTPClient: w.client, NoTools: true,
-		Rates: whatsapp.Rates{ChatPerMinute: -1, AccountPerMinute: -1},
+		Dir: t.TempDir(), HTTPClient: w.client, Lookup: w.net.Lookup,
+		Rates: pace.Rates{Chat: pace.Rate{PerMinute: -1}},
 	}
 	w.opts.Log = slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, c := range change {

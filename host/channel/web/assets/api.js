@@ -2,8 +2,16 @@
 
 const base = "/api/chats/" + encodeURIComponent(document.body.dataset.chat);
 
+// The cookie of a session goes to every port of this host name; the key that
+// proves it is this page is kept for this port alone.
+function proof() {
+  let key = null;
+  try { key = localStorage.getItem("longshore.key"); } catch { /* nothing can be kept: then there is no session */ }
+  return key ? { "X-Longshore-Key": key } : {};
+}
+
 async function check(res) {
-  if (res.status === 401) location.reload();
+  if (res.status === 401) location.replace("/login?to=" + encodeURIComponent(location.pathname));
   if (!res.ok) throw await problem(res.status, await res.text());
   return res;
 }
@@ -19,10 +27,10 @@ export async function history({ before, after, limit = 50 }) {
   const q = new URLSearchParams({ limit });
   if (before) q.set("before", before);
   if (after) q.set("after", after);
-  return (await check(await fetch(`${base}/messages?${q}`))).json();
+  return (await check(await fetch(`${base}/messages?${q}`, { headers: proof() }))).json();
 }
 
-export const seen = async (ids) => check(await fetch(base + "/seen", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ids }) }));
+export const seen = async (ids) => check(await fetch(base + "/seen", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ ids }) }));
 
 // post sends fields and files; onProgress hears the bytes of the files sent
 // so far. It needs XMLHttpRequest: fetch has no upload progress.
@@ -30,6 +38,7 @@ export function post(fields, files, onProgress) {
   const xhr = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     xhr.open("POST", base + "/messages");
+    for (const [name, value] of Object.entries(proof())) xhr.setRequestHeader(name, value);
     xhr.onload = () => xhr.status === 201 ? resolve(JSON.parse(xhr.responseText)) : reject(problem(xhr.status, xhr.responseText));
     xhr.onerror = () => reject(new Error("the host cannot be reached"));
     xhr.onabort = () => reject(Object.assign(new Error("cancelled"), { code: "cancelled" }));
@@ -48,39 +57,48 @@ export function post(fields, files, onProgress) {
   return { done, cancel: () => xhr.abort() };
 }
 
+// follow hears one stream of events until it ends. It is no EventSource, which
+// cannot send a header.
+async function follow(after, signal, { open, ...hear }) {
+  const res = await check(await fetch(`${base}/events?after=${encodeURIComponent(after)}`, { headers: proof(), signal }));
+  open();
+  const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const e of events) {
+      const field = (name) => e.split("\n").find((line) => line.startsWith(name + ": "))?.slice(name.length + 2);
+      hear[field("event")]?.(JSON.parse(field("data")));
+    }
+  }
+}
+
 // listen keeps a stream of events open: it catches up from the last message
 // after every break, and rests while the page has been hidden for a minute,
 // because a browser allows only a few connections to one server.
 export function listen({ last, message, activity, state }) {
-  let source = null, wait = 1000, timer = 0, hidden = 0;
-  const open = () => {
-    source?.close();
+  let stream = null, wait = 1000, timer = 0, hidden = 0;
+  const open = async () => {
+    stream?.abort();
     clearTimeout(timer);
-    source = new EventSource(`${base}/events?after=${encodeURIComponent(last())}`);
-    source.onopen = () => { wait = 1000; state("live"); };
-    source.addEventListener("message", (e) => message(JSON.parse(e.data)));
-    source.addEventListener("activity", (e) => activity(JSON.parse(e.data)));
-    source.onerror = () => {
-      state("lost");
-      if (source?.readyState === EventSource.CLOSED) retry();
-    };
+    const mine = stream = new AbortController();
+    try {
+      await follow(last(), mine.signal, { open: () => { wait = 1000; state("live"); }, message, activity });
+    } catch (e) {
+      if (e.status === 404) location.reload(); // the history is another one now
+    }
+    if (stream !== mine) return;
+    state("lost");
+    timer = setTimeout(open, wait);
+    wait = Math.min(wait * 1.5, 5000);
   };
-  const retry = () => {
-    timer = setTimeout(async () => {
-      wait = Math.min(wait * 2, 30000);
-      try {
-        if (last() !== "0") await history({ after: last(), limit: 1 });
-        open();
-      } catch (e) {
-        if (e.status === 404) location.reload(); // the history is another one now
-        else retry();
-      }
-    }, wait);
-  };
+  const rest = () => { clearTimeout(timer); stream?.abort(); stream = null; };
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
-    if (document.visibilityState === "visible") { if (!source) open(); return; }
-    hidden = setTimeout(() => { clearTimeout(timer); source?.close(); source = null; }, 60000);
+    if (document.visibilityState === "visible") { if (!stream) open(); return; }
+    hidden = setTimeout(rest, 60000);
   });
   addEventListener("online", open);
   open();

@@ -48,6 +48,14 @@ func (s *Server) ExpireAuth() {
 	clear(s.auths)
 }
 
+// RenewAt makes all phones answer with this path when they are asked for a
+// file again, as one with a modified app may.
+func (s *Server) RenewAt(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewAt = path
+}
+
 // ExpireMedia makes all uploads of the past unavailable (410). A client may
 // ask the sender's phone for them; that has those which Members sent.
 func (s *Server) ExpireMedia() {

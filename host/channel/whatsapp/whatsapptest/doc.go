@@ -1,8 +1,8 @@
 // Package whatsapptest is a WhatsApp server for tests, on loopback.
 //
-// Unmodified whatsmeow clients pair with it, log in, and talk to each other
-// through it: one uploads a file and sends it to a group, another decrypts the
-// message and downloads the same bytes. The server reads no message; like the
+// Unmodified whatsmeow and Baileys clients pair with it, log in, and talk to each
+// other through it: one uploads a file and sends it to a group, another decrypts
+// the message and downloads the same bytes. The server reads no message; like the
 // real one it carries ciphertext between devices and keeps what they need to
 // find each other.
 //
@@ -15,6 +15,7 @@
 //	phone.go      a person's phone, which pairs new devices
 //	pair.go       pairing: the refs of the QR code, and the signed device identity
 //	linkcode.go   pairing by a code of eight characters typed into the phone
+//	adopt.go      a device, and a file, of a server that is no more
 //	login.go      a paired device comes back: success or failure, the offline queue
 //	iq.go         questions and answers; prekeys.go, usync.go, groups.go hold some
 //	relay.go      messages, fanned out device by device, and their acks
@@ -23,6 +24,7 @@
 //	faults.go     what may go wrong, scripted; break.go does it at once
 //	observe.go    what the server saw, and waiting for it
 //	member.go     a ready-made whatsmeow client for the other side of a chat
+//	baileys.go    the same made of Baileys, which npm.go installs
 //
 // # The protocol, shortly
 //

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 // impatient sends a text and waits for its ack only briefly.

@@ -47,7 +47,7 @@ func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	up := Upload{Kind: r.PathValue("kind"), Status: http.StatusOK}
 	act := s.take(occasion{on: OnUpload, kind: up.Kind})
 	body := &faultyBody{from: r.Body, act: act, ctx: s.ctx}
-	want, err := base64.URLEncoding.DecodeString(r.PathValue("token"))
+	want, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(r.PathValue("token"), "=")) // clients pad it or do not
 	if err != nil || len(want) != sha256.Size {
 		up.Status = http.StatusBadRequest
 	} else if !s.authorized(r.URL.Query().Get("auth")) {
@@ -164,6 +164,9 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 
 // renew gives a file that has expired a new path. The caller holds the lock.
 func (s *Server) renew(name string) string {
+	if s.renewAt != "" {
+		return s.renewAt
+	}
 	old := s.files[name]
 	if old == nil {
 		return directPath(name)

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 // upload sends 300 KB from a client of its own and returns the error.

@@ -5,8 +5,9 @@ package whatsapptest_test
 import (
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 // With a message under way, whatsmeow asks a stream that has just ended with

@@ -75,13 +75,18 @@ func parseRegistration(static [32]byte, d *waWa6.ClientPayload_DevicePairingRegi
 	}, nil
 }
 
+// qrLink is what newer clients put before a QR code's parts, so that a camera
+// that knows nothing of linked devices opens the page that explains them. They
+// also add a fifth part, the number of their platform.
+const qrLink = "https://wa.me/settings/linked_devices#"
+
 // Scan is what happens when the phone's owner holds it before a QR code. It
 // returns the address of the new device once that has confirmed its pairing
 // and was told to connect again.
 func (p *Phone) Scan(ctx context.Context, qr string) (types.JID, error) {
-	parts := strings.Split(qr, ",")
-	if len(parts) != 4 {
-		return types.EmptyJID, fmt.Errorf("qr code has %d parts, want ref, noise key, identity and secret", len(parts))
+	parts := strings.Split(strings.TrimPrefix(qr, qrLink), ",")
+	if len(parts) != 4 && len(parts) != 5 {
+		return types.EmptyJID, fmt.Errorf("qr code has %d parts, want ref, noise key, identity, secret and perhaps the platform", len(parts))
 	}
 	var keys [3][]byte
 	for i := range keys {

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 func TestDevicePairsByQRCode(t *testing.T) {

@@ -1,6 +1,9 @@
 package whatsapptest
 
 import (
+	"crypto/sha1"
+	"slices"
+
 	"go.mau.fi/libsignal/ecc"
 )
 
@@ -24,6 +27,11 @@ func (sess *session) prekeys(n *node) node {
 			count = max(count, 1)
 		}
 		return result(n, parent("count", attrs{"value": number(count)}))
+	case has(n, "digest"):
+		if own.identity == nil {
+			return iqError(n, 404)
+		}
+		return result(n, own.digest())
 	case has(n, "key"):
 		asked := n.GetChildByTag("key")
 		var users []node
@@ -59,4 +67,21 @@ func (s *Server) handOut(user *node) node {
 		b.oneTime = b.oneTime[1:]
 	}
 	return parent("user", attrs{"jid": jid, "t": stamp()}, parts...)
+}
+
+// digest is what the server has of a bundle, so that its device can compare:
+// the public parts, the ids of the one-time keys that are left, and a SHA-1 over
+// identity, signed key, its signature and the one-time keys. Clients upload
+// their keys anew if there is no digest.
+func (b *keyBundle) digest() node {
+	sum := slices.Concat(b.identity, content(&b.signed, "value"), content(&b.signed, "signature"))
+	var ids []node
+	for _, key := range b.oneTime {
+		ids = append(ids, leaf("id", content(&key, "id")))
+		sum = append(sum, content(&key, "value")...)
+	}
+	hash := sha1.Sum(sum)
+	return parent("digest", nil,
+		leaf("registration", b.registration), leaf("type", []byte{ecc.DjbType}), leaf("identity", b.identity), b.signed,
+		parent("list", nil, ids...), leaf("hash", hash[:]))
 }

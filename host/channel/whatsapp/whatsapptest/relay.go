@@ -9,13 +9,13 @@ import (
 // relay passes a message on and returns the ack. In comes
 //
 //	<message id to type phash>
-//	  <participants> (<to jid=device> <enc type=pkmsg|msg/> </to>)* </participants>
+//	  <participants> (<to jid=device> <enc type=pkmsg|msg/> </to>)* </participants>?
 //	  <enc type=skmsg/>                    in a group: once for all
 //	  <device-identity/>                   when one of them begins a session
 //	</message>
 //
-// and out goes, to each device, the part that is encrypted for it. A retry
-// has no participants: its enc is for one device.
+// and out goes, to each device, the part that is encrypted for it. A group
+// message has no participants if every device has the sender key already.
 func (sess *session) relay(n *node, copies int) node {
 	s := sess.srv
 	s.mu.Lock()
@@ -25,7 +25,7 @@ func (sess *session) relay(n *node, copies int) node {
 	if text(n, "category") == "peer" {
 		return answer // for the sender's own phone, which has no use for it here
 	}
-	retry := !has(n, "participants")
+	retry := isRetry(n, to)
 	var targets []*Device
 	if to.Server == types.GroupServer {
 		g := s.groups[to]
@@ -80,6 +80,16 @@ func checkHash(n, answer *node, targets []*Device, lid bool) {
 	if ours := listHash(devices); ours != theirs {
 		answer.Attrs["phash"] = ours
 	}
+}
+
+// isRetry tells whether a message is encrypted for one device alone, which asked
+// for it again: in a group the message names that device as its participant, in
+// a direct chat it is not split among devices.
+func isRetry(n *node, to types.JID) bool {
+	if to.Server == types.GroupServer {
+		return !address(n, "participant").IsEmpty()
+	}
+	return !has(n, "participants")
 }
 
 // retryTarget is the one device that asked for a message again.

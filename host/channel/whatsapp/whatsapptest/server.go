@@ -70,6 +70,7 @@ type Server struct {
 	auths   map[string]bool // media auth tokens that are good
 	files   map[string]*file
 	fileKey map[string]ownedFile // by message id
+	renewAt string               // what phones answer that are asked for a file
 	relayed []*Relayed
 	uploads []Upload
 }

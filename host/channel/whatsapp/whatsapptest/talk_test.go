@@ -3,9 +3,10 @@ package whatsapptest_test
 import (
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 func TestMembersTalkAndSendFiles(t *testing.T) {

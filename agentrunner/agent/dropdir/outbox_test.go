@@ -1,0 +1,185 @@
+package dropdir_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// worker is an assistant that does something in its turn.
+type worker func(ctx context.Context)
+
+func (w worker) Turn(ctx context.Context, _ agent.Turn) (agent.Reply, error) {
+	w(ctx)
+	return agent.Reply{Text: "done"}, nil
+}
+
+func turn(t *testing.T, h *fakehost.Host, work worker, env ...string) {
+	t.Helper()
+	reply, err := dropdir.Agent{Next: work}.Turn(t.Context(), agent.Turn{Env: append(append(h.Env(), "LONGSHORE_WAIT=20s"), env...)})
+	if err != nil || reply.Text != "done" {
+		t.Fatalf("reply %+v, error %v", reply, err)
+	}
+}
+
+// left lists the files below the outbox.
+func left(t *testing.T, h *fakehost.Host) (names []string) {
+	t.Helper()
+	root := filepath.Join(h.Root, "group/outbox")
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimPrefix(path, root+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestFilesDroppedInATurnAreSentAtItsEnd(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	turn(t, h, func(context.Context) {
+		h.File("group/outbox/a.pdf", "%PDF-1.4")
+		h.File("group/outbox/b.dat", "data")
+		h.File("group/outbox/b.dat.manifest.json", `{"file":"b.dat","action":"document","message":"look","contentType":"application/x-b","unknown":1}`)
+		h.File("group/outbox/.hidden", "x")
+		h.File("group/outbox/c.pdf.part", "x")
+		h.File("group/outbox/dir/d.pdf", "x")
+	})
+	a, b := h.Next().Files[0], h.Next().Files[0]
+	if a.Name != "a.pdf" || !strings.HasPrefix(a.Path, "/workspace/ipc/files/") {
+		t.Errorf("first %+v", a)
+	}
+	b.Path = ""
+	if diff := cmp.Diff(ipc.FileRef{Name: "b.dat", MIME: "application/x-b", Caption: "look", As: "document"}, b); diff != "" {
+		t.Errorf("second (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{".hidden", "c.pdf.part", "dir/d.pdf"}, left(t, h)); diff != "" || len(h.Pending()) > 0 {
+		t.Errorf("left (-want +got):\n%s%q", diff, h.Pending())
+	}
+}
+
+func TestCompleteFilesDoNotWaitForTheTurnsEnd(t *testing.T) {
+	for name, manifest := range map[string]string{"declared": `{"message":"look"}`, "stable": ""} {
+		t.Run(name, func(t *testing.T) {
+			h := fakehost.New(t, fakehost.Sent)
+			turn(t, h, func(context.Context) {
+				h.File("group/outbox/a.pdf", "%PDF-1.4")
+				if manifest != "" {
+					h.File("group/outbox/a.pdf.manifest.json", manifest)
+				}
+				if r := h.Next(); r.Files[0].Name != "a.pdf" {
+					t.Errorf("request %+v", r)
+				}
+			})
+		})
+	}
+}
+
+func TestFileThatStillGrowsIsNotSent(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	turn(t, h, func(context.Context) {
+		path := h.File("group/outbox/a.pdf", "%PDF")
+		grow := time.NewTicker(300 * time.Millisecond)
+		defer grow.Stop()
+		for range 10 {
+			<-grow.C
+			if len(h.Pending()) > 0 || len(h.Staged()) > 0 {
+				t.Error("sent while it grew")
+				return
+			}
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = f.WriteString("x")
+			f.Close()
+		}
+	})
+	if r := h.Next(); r.Files[0].Name != "a.pdf" {
+		t.Errorf("request %+v", r)
+	}
+}
+
+func TestWhatCannotBeSentIsKeptWithTheReason(t *testing.T) {
+	h := fakehost.New(t, func(fakehost.Request) []ipc.Result {
+		return []ipc.Result{{Status: ipc.Refused, Code: "rate_limited", Message: "too many files in an hour"}}
+	})
+	turn(t, h, func(context.Context) {
+		h.File("group/outbox/refused.pdf", "%PDF-1.4")
+		h.File("group/outbox/empty.pdf", "")
+		h.File("group/outbox/odd.pdf", "%PDF-1.4")
+		h.File("group/outbox/odd.pdf.manifest.json", `{"action":"delete_all"}`)
+		h.File("group/outbox/other.pdf", "%PDF-1.4")
+		h.File("group/outbox/other.pdf.manifest.json", `{"file":"/etc/passwd"}`)
+		h.File("group/outbox/broken.pdf", "%PDF-1.4")
+		h.File("group/outbox/broken.pdf.manifest.json", `{`)
+	})
+	for name, want := range map[string]string{"refused": "too many files in an hour", "empty": "is empty", "odd": `"delete_all" is unknown`,
+		"other": "belongs to", "broken": "no JSON"} {
+		reason, err := os.ReadFile(filepath.Join(h.Root, "group/outbox/failed", name+".pdf.reason.txt"))
+		if err != nil || !strings.Contains(string(reason), want) {
+			t.Errorf("%s: reason %q, error %v", name, reason, err)
+		}
+		if _, err := os.Stat(filepath.Join(h.Root, "group/outbox/failed", name+".pdf")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLinksAndPipesAreLeftAlone(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	turn(t, h, func(context.Context) {
+		h.File("group/outbox/.keep", "")
+		if err := os.Symlink("/etc/passwd", filepath.Join(h.Root, "group/outbox/passwd.txt")); err != nil {
+			t.Error(err)
+		}
+	})
+	if len(h.Pending())+len(h.Staged()) > 0 {
+		t.Errorf("queued: %q %q", h.Pending(), h.Staged())
+	}
+}
+
+func TestInterruptedRunLeavesNothingUnsaid(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	h.File("group/outbox/.sending/0/a.pdf", "%PDF-1.4")
+	turn(t, h, func(context.Context) {})
+	if diff := cmp.Diff([]string{"failed/a.pdf", "failed/a.pdf.reason.txt"}, left(t, h)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+func TestHostThatDoesNotRunGetsTheFilesLater(t *testing.T) {
+	h := fakehost.New(t, nil)
+	turn(t, h, func(context.Context) {
+		h.File("group/outbox/a.pdf", "%PDF-1.4")
+		h.File("group/outbox/b.pdf", "%PDF-1.4")
+	}, "LONGSHORE_WAIT=20ms")
+	if len(h.Pending()) != 2 || len(h.Staged()) != 2 || len(left(t, h)) != 0 {
+		t.Errorf("pending %q, staged %q, left %q", h.Pending(), h.Staged(), left(t, h))
+	}
+}
+
+func TestOutboxCanBeTurnedOff(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	turn(t, h, func(context.Context) { h.File("group/outbox/a.pdf", "%PDF-1.4") }, "LONGSHORE_OUTBOX=0")
+	if diff := cmp.Diff([]string{"a.pdf"}, left(t, h)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,50 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+)
+
+// Step is one decision about a path.
+type Step struct {
+	Name  string `json:"name"` // path, mount, link, file, size
+	OK    bool   `json:"ok"`
+	Words string `json:"words"` // for the operator; may hold host paths
+}
+
+// Explain is Open, which also says how each decision went; the last step is
+// the one that failed, if any did. The steps are for the operator, never for
+// the agent.
+func (m *Map) Explain(p string) (*File, []Step, error) {
+	var steps []Step
+	file, err := m.open(p, func(step, words string) {
+		steps = append(steps, Step{Name: step, OK: true, Words: words})
+	})
+	if err == nil {
+		return file, steps, nil
+	}
+	words := err.Error()
+	var refusal *refusal.Error
+	if errors.As(err, &refusal) {
+		words = fmt.Sprintf("%s (%s): %s", refusal.Message, refusal.Code, refusal.Hint)
+	}
+	return nil, append(steps, Step{Name: failedStep(steps), Words: words}), err
+}
+
+// failedStep is the step that comes after those that went well.
+func failedStep(done []Step) string {
+	if len(done) == 0 {
+		return "path"
+	}
+	switch done[len(done)-1].Name {
+	case "path":
+		return "mount"
+	case "link":
+		return "link"
+	case "file":
+		return "size"
+	}
+	return "file"
+}

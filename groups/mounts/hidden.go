@@ -1,0 +1,132 @@
+//go:build unix
+
+package mounts
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// hidden is what a root has where a row below it lies: the container does not
+// see it, so the host does not open it.
+//
+// It is known by device and inode, whatever name or link leads there. Its name
+// counts too, as the most forgiving file systems compare names: some give one
+// file two inode numbers, and what does not exist yet has none.
+type hidden struct {
+	row    Mount
+	path   string // on the host
+	folded string // where the container would see it
+
+	mu   sync.Mutex
+	held []*os.File // of a shadow: all that has borne the name. While they are held, no other file gets their numbers
+}
+
+// maxHeld is how many files are held for one shadow. A secret that an editor
+// replaces leaves none behind, since deleted files are let go.
+const maxHeld = 16
+
+func newHidden(outer, row Mount) *hidden {
+	x := &hidden{row: row, path: row.Hides, folded: fold(row.Container)}
+	if !row.Shadow {
+		x.path = filepath.Join(outer.Host, row.Container[len(outer.Container):])
+	}
+	return x
+}
+
+// files are those that bear the name now, or bore it before. Other rows than
+// shadows may lie where an assistant writes: what it has moved away from their
+// names was its own.
+func (x *hidden) files() (all []safefs.Identity) {
+	if info, err := os.Lstat(x.path); err == nil {
+		all = appendIdentity(all, info)
+	}
+	if !x.row.Shadow {
+		return all
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.hold(safefs.LookFlags | unix.O_NOFOLLOW)
+	x.hold(safefs.LookFlags) // where a link leads is hidden too
+	for _, f := range x.held {
+		if info, err := f.Stat(); err == nil {
+			all = appendIdentity(all, info)
+		}
+	}
+	return all
+}
+
+func appendIdentity(all []safefs.Identity, info os.FileInfo) []safefs.Identity {
+	if id, ok := safefs.Identify(info); ok {
+		all = append(all, id)
+	}
+	return all
+}
+
+// hold keeps what bears the name now, and lets go of what was deleted. It is
+// called with x.mu held.
+func (x *hidden) hold(flags int) {
+	x.held = slices.DeleteFunc(x.held, func(f *os.File) bool {
+		info, err := f.Stat()
+		gone := err != nil || linksOf(info) == 0
+		if gone {
+			_ = f.Close()
+		}
+		return gone
+	})
+	fd, err := safefs.OpenAt(unix.AT_FDCWD, x.path, flags)
+	if err != nil {
+		return // not there, or a link that may not be followed
+	}
+	f := os.NewFile(uintptr(fd), x.path)
+	info, err := f.Stat()
+	known := slices.ContainsFunc(x.held, func(h *os.File) bool {
+		other, err := h.Stat()
+		return err == nil && os.SameFile(info, other)
+	})
+	if err != nil || known {
+		_ = f.Close()
+		return
+	}
+	if x.held = append(x.held, f); len(x.held) > maxHeld {
+		_ = x.held[0].Close()
+		x.held = x.held[1:]
+	}
+}
+
+func (x *hidden) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, f := range x.held {
+		_ = f.Close()
+	}
+	x.held = nil
+}
+
+// fold is a path as the most forgiving file systems compare it: upper and lower
+// case are one, accents may be composed or not, invisible characters do not
+// count (HFS+, ext4 with casefold), nor do dots and spaces at a name's end or
+// what follows a colon (Windows' rules, as a file server may apply them).
+func fold(p string) string {
+	parts := strings.Split(norm.NFD.String(p), "/")
+	for i, part := range parts {
+		part, _, _ = strings.Cut(part, ":")
+		part = strings.Map(func(r rune) rune {
+			if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+				return -1
+			}
+			return unicode.ToLower(unicode.ToUpper(r)) // ſ and s, the Kelvin sign and k have one capital
+		}, part)
+		parts[i] = strings.TrimRight(part, " .")
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,228 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// maxLinks is how many links at a path's end are followed in a row.
+const maxLinks = 8
+
+// place says which mount of the host's a file lies on. Device numbers alone do
+// not: a directory bound over another one shares them, and an overlay's files
+// differ in them.
+type place struct {
+	dev     uint64
+	mount   uint64
+	mounted bool // mount is known
+}
+
+func (p place) same(other place) bool {
+	if p.mounted && other.mounted {
+		return p.mount == other.mount
+	}
+	return p.dev == other.dev
+}
+
+// facts is what is known of a file without reading it.
+type facts struct {
+	mode  fs.FileMode
+	links uint64
+	place place
+}
+
+// link is a symbolic link that was met at a path's end.
+type link struct {
+	dir    string // where it lies below its root, free of links
+	target string
+}
+
+// Open opens the file that a container path names, for reading. It follows
+// links as the container would: relative ones below a mounted directory, and
+// at the path's end also those that name another container path; all others
+// are refused. The error is an *refusal.Error for everything that the agent can mend,
+// and passes otherwise (too many open files, a failing disk).
+func (m *Map) Open(p string) (*File, error) {
+	return m.open(p, func(string, string) {})
+}
+
+// open is Open, telling note of each step that went well: what was decided, in
+// words for the operator.
+func (m *Map) open(p string, note func(step, words string)) (*File, error) {
+	clean, err := cleanPath(p)
+	if err != nil {
+		return nil, err
+	}
+	note("path", fmt.Sprintf("%q is well formed", clean))
+	for hops := 0; hops <= maxLinks; hops++ {
+		r, rel, err := m.find(clean)
+		if err != nil {
+			return nil, throughLink(hops, err)
+		}
+		note("mount", fmt.Sprintf("%s is %q on the host, %s", r.mount.Container, r.mount.Host, access(r.mount)))
+		var file *os.File
+		var to *link
+		err = r.use(func(h *heldDir) error {
+			file, to, err = r.openIn(h, rel, clean)
+			return err
+		})
+		var refusal *refusal.Error
+		if errors.As(err, &refusal) && refusal.Code == CodeFileMissing {
+			refusal.Hint += m.hint()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if to == nil {
+			return m.finish(file, r.mount, clean, note)
+		}
+		note("link", fmt.Sprintf("%q is a link to %q", clean, to.target))
+		if clean, err = to.follow(r.mount.Container); err != nil {
+			return nil, err
+		}
+	}
+	return nil, escapes("the path is a link to a link, more than 8 times")
+}
+
+// finish makes a File of what was opened.
+func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, words string)) (*File, error) {
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("look at %q: %w", clean, safefs.Reason(err))
+	}
+	note("file", "a regular file with one name, on the mount's own file system, readable")
+	if info.Size() == 0 {
+		_ = file.Close()
+		return nil, &refusal.Error{Code: CodeFileEmpty, Message: "the file is empty", Hint: "write the file and close it before sending it"}
+	}
+	note("size", fmt.Sprintf("%d bytes", info.Size()))
+	return &File{File: file, Info: info, Path: clean, Mount: mount}, nil
+}
+
+// follow is the container path that the link leads to. The link's directory is
+// free of links, so a ".." at the target's start goes where it says; further
+// inside it might follow a link, and is refused.
+func (l *link) follow(container string) (string, error) {
+	target := l.target
+	if !strings.HasPrefix(target, "/") {
+		base := path.Join(container, l.dir)
+		for target == ".." || strings.HasPrefix(target, "../") {
+			base = path.Dir(base)
+			target = strings.TrimLeft(strings.TrimPrefix(target, ".."), "/")
+		}
+		target = strings.TrimSuffix(base, "/") + "/" + target
+	}
+	clean, err := cleanPath(target)
+	return clean, throughLink(1, err)
+}
+
+// throughLink turns the refusal of a path into that of a link which leads
+// there.
+func throughLink(hops int, err error) error {
+	var refusal *refusal.Error
+	if hops == 0 || !errors.As(err, &refusal) {
+		return err
+	}
+	switch refusal.Code {
+	case CodeNotMounted, CodeBadPath, CodePathEscapes:
+		return escapes("the path is a link out of what the container shares with the host")
+	}
+	return err
+}
+
+// check refuses what is no plain file of the mount's own.
+func (h *heldDir) check(f facts) error {
+	switch {
+	case f.mode&fs.ModeType != 0:
+		return notAFile(kindOf(f.mode))
+	case !h.place.same(f.place):
+		return &refusal.Error{
+			Code:    CodeOtherDevice,
+			Message: "the file lies on another file system, mounted inside the shared directory",
+			Hint:    "copy the file to /workspace/group and send the copy",
+		}
+	case f.links == 0:
+		return fileMissing()
+	case f.links > 1:
+		// A second name may belong to a file that the container does not see;
+		// an inode does not tell.
+		return &refusal.Error{
+			Code:    CodeHardLink,
+			Message: "the file has more than one name (a hard link)",
+			Hint:    "send a copy of it (cp); the send_file tool makes one by itself",
+		}
+	}
+	return nil
+}
+
+// openError turns what the system said into a refusal where the agent can do
+// something about it.
+func openError(err error, clean string) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fileMissing()
+	case errors.Is(err, fs.ErrPermission):
+		return &refusal.Error{
+			Code:    CodeUnreadable,
+			Message: "the host may not read the file",
+			Hint:    "make it readable with chmod 644, and the directories on the way with chmod 755, then send it again",
+		}
+	case errors.Is(err, syscall.EAGAIN):
+		return &refusal.Error{
+			Code:    CodeFileBusy,
+			Message: "another program holds a lease on the file",
+			Hint:    "close the file everywhere, or send a copy of it",
+		}
+	case errors.Is(err, syscall.ENXIO):
+		return notAFile("a pipe, socket or device")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return badPath("a name in the path is too long", "rename the file")
+	case errors.Is(err, syscall.ELOOP), !errors.As(err, &errno): // os.Root's own refusals are no system errors
+		return escapes("a link in the path leads out of its mounted directory, or is absolute")
+	}
+	return fmt.Errorf("open %q: %w", clean, safefs.Reason(err))
+}
+
+func escapes(message string) *refusal.Error {
+	return &refusal.Error{Code: CodePathEscapes, Message: message, Hint: "send the file itself, by the path that realpath prints, or a copy in /workspace/group"}
+}
+
+func fileMissing() *refusal.Error {
+	return &refusal.Error{Code: CodeFileMissing, Message: "there is no such file", Hint: "check the path with ls -l; "}
+}
+
+func notAFile(what string) *refusal.Error {
+	return &refusal.Error{Code: CodeNotAFile, Message: "the path names " + what + ", not a file", Hint: "send a regular file; pack a directory first, as with tar czf"}
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
+}
+
+func access(m Mount) string {
+	if m.ReadOnly {
+		return "read-only"
+	}
+	return "writable"
+}

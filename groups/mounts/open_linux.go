@@ -1,0 +1,217 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// openIn opens rel below h. A link at its end is not followed but returned.
+//
+// The name is looked up once, for a descriptor that can do nothing (O_PATH):
+// getting it has no effect on a pipe or device. What it refers to is examined,
+// and that same inode is opened through /proc/self/fd, so there is no second
+// look-up that a rename could lead elsewhere.
+func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
+	hidden := r.hiddenFiles() // first, or it could be moved away meanwhile
+	parent, handle, err := r.look(h, rel)
+	if err != nil {
+		return nil, nil, openError(err, clean)
+	}
+	defer func() { _ = handle.Close() }()
+	if parent != nil {
+		defer func() { _ = parent.Close() }()
+	}
+	found, err := factsOf(handle)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at %q: %w", clean, safefs.Reason(err))
+	}
+	if found.mode&fs.ModeSymlink != 0 {
+		to, err := readLink(h, handle)
+		return nil, to, err
+	}
+	if err := h.check(found); err != nil {
+		return nil, nil, err
+	}
+	if parent != nil {
+		if err := r.checkHidden(h, parent, handle, hidden); err != nil {
+			return nil, nil, err
+		}
+	}
+	file, err := reopen(handle, clean)
+	if err != nil {
+		return nil, nil, openError(err, clean)
+	}
+	return file, nil, nil
+}
+
+// look opens rel for examination. Where something below the root is hidden, it
+// also returns the directory that rel was found in.
+func (r *root) look(h *heldDir, rel string) (parent, handle *os.File, err error) {
+	if len(r.inner) == 0 {
+		handle, err = h.dir.OpenFile(rel, unix.O_PATH, 0)
+		return nil, handle, err
+	}
+	parent, err = h.dir.OpenFile(path.Dir(rel), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fd, err := safefs.OpenAt(int(parent.Fd()), path.Base(rel), unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		_ = parent.Close()
+		return nil, nil, err
+	}
+	return parent, os.NewFile(uintptr(fd), rel), nil
+}
+
+// checkHidden refuses a file that is hidden, or that lies in a hidden
+// directory. The path to it may have gone through links inside the root, or
+// have spelled a name in another way.
+func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.Identity) error {
+	real, err := h.realPath(handle)
+	if err != nil {
+		return err
+	}
+	info, err := handle.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the file: %w", safefs.Reason(err))
+	}
+	id, _ := safefs.Identify(info)
+	if r.shadowed(path.Join(r.mount.Container, real)) || slices.Contains(hidden, id) {
+		return shadowed("")
+	}
+	return h.climb(parent, hidden)
+}
+
+// maxClimb is deeper than any path without links can lead.
+const maxClimb = maxPath / 2
+
+// climb goes up from dir to h, and refuses what it must not meet on the way.
+func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
+	top, _ := safefs.Identify(h.info)
+	at := dir
+	defer func() {
+		if at != dir {
+			_ = at.Close()
+		}
+	}()
+	for range maxClimb {
+		info, err := at.Stat()
+		if err != nil {
+			return fmt.Errorf("look at a directory: %w", safefs.Reason(err))
+		}
+		id, _ := safefs.Identify(info)
+		switch {
+		case slices.Contains(hidden, id):
+			return shadowed("")
+		case id == top:
+			return nil
+		}
+		fd, err := safefs.OpenAt(int(at.Fd()), "..", unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			return fmt.Errorf("open the directory above: %w", err)
+		}
+		if at != dir {
+			_ = at.Close()
+		}
+		at = os.NewFile(uintptr(fd), "..")
+	}
+	return fileMissing() // moved out of the root meanwhile
+}
+
+// reopen opens the inode of handle for reading. O_NONBLOCK is against a lease
+// on the file, for whose holder an open would otherwise wait 45 s.
+func reopen(handle *os.File, name string) (*os.File, error) {
+	for {
+		fd, err := unix.Open(procPath(handle), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), name), nil
+	}
+}
+
+func readLink(h *heldDir, handle *os.File) (*link, error) {
+	target := make([]byte, maxPath)
+	n, err := unix.Readlinkat(int(handle.Fd()), "", target)
+	if err != nil {
+		return nil, fmt.Errorf("read link: %w", err)
+	}
+	real, err := h.realPath(handle)
+	if err != nil {
+		return nil, err
+	}
+	return &link{dir: path.Dir(real), target: string(target[:n])}, nil
+}
+
+// realPath is where the open file lies below h, free of links.
+func (h *heldDir) realPath(handle *os.File) (string, error) {
+	self, err := h.dir.Open(".")
+	if err != nil {
+		return "", fmt.Errorf("open directory: %w", safefs.Reason(err))
+	}
+	defer func() { _ = self.Close() }()
+	base, err := os.Readlink(procPath(self))
+	if err != nil {
+		return "", fmt.Errorf("read the directory's name: %w", safefs.Reason(err))
+	}
+	full, err := os.Readlink(procPath(handle))
+	if err != nil {
+		return "", fmt.Errorf("read the file's name: %w", safefs.Reason(err))
+	}
+	rest, inside := safefs.Below(base, full)
+	if !inside || strings.HasSuffix(full, " (deleted)") {
+		return "", fileMissing() // moved away or deleted meanwhile
+	}
+	return rest, nil
+}
+
+func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+
+// factsOf looks at an open file; also at one that was opened with O_PATH.
+func factsOf(f *os.File) (facts, error) {
+	var st unix.Statx_t
+	const want = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
+	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, want, &st); err != nil {
+		return facts{}, fmt.Errorf("statx: %w", err)
+	}
+	return facts{
+		mode:  fileType(st.Mode),
+		links: uint64(st.Nlink),
+		place: place{
+			dev:     unix.Mkdev(st.Dev_major, st.Dev_minor),
+			mount:   st.Mnt_id,
+			mounted: st.Mask&unix.STATX_MNT_ID != 0, // since Linux 5.8
+		},
+	}, nil
+}
+
+func fileType(mode uint16) fs.FileMode {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFLNK:
+		return fs.ModeSymlink
+	case unix.S_IFIFO:
+		return fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return fs.ModeSocket
+	case unix.S_IFCHR, unix.S_IFBLK:
+		return fs.ModeDevice
+	}
+	return fs.ModeIrregular
+}

@@ -1,0 +1,19 @@
+//go:build unix && !linux
+
+package mounts
+
+import "os"
+
+// openIn opens rel below h; it never returns a link.
+func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
+	file, err := r.openPortable(h, rel, clean)
+	return file, nil, err
+}
+
+func factsOf(f *os.File) (facts, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return facts{}, err
+	}
+	return factsOfInfo(info), nil
+}

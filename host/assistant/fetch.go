@@ -1,0 +1,303 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	filePatience = 15 * time.Second // for which a message waits for the first attempt at its files
+	fetchTries   = 4                // attempts at a file, over all hosts
+	fetchAge     = 24 * time.Hour   // after which there is no further attempt
+	maxWants     = 100              // files of one group that wait to be fetched
+	heldPause    = 30 * time.Second // until a channel is asked again that could not ask its platform
+)
+
+// fetchPauses are before the second, third and fourth attempt.
+var fetchPauses = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute}
+
+// What a prompt says of a file that is not there.
+const (
+	notFetchedYet = "it is still being fetched; a notice will tell when it lies in the inbox, or that it cannot be had"
+	tooManyWait   = "too many files of this chat wait to be fetched; ask the member to send it again later"
+)
+
+// lane fetches one file at a time. Each group has two: one for first attempts,
+// which a slow file leaves soon, and one for files that may take their time. So
+// a file that never comes holds up neither another group nor, for long, the
+// other files of its own.
+type lane struct {
+	patient bool
+	wants   []*want // guarded by Manager.mu, as busy
+	busy    bool
+}
+
+// expect takes over wants whose message is kept, and lets r wait for the first
+// attempts at them.
+func (m *Manager) expect(c *conversation, wants []*want) {
+	if len(wants) == 0 {
+		return
+	}
+	m.mu.Lock()
+	c.quick.wants = append(c.quick.wants, wants...)
+	m.mu.Unlock()
+	time.AfterFunc(filePatience, func() { m.recheck(c) })
+	m.kick(c)
+}
+
+// recheck looks again at what of a group's messages may be handed over.
+func (m *Manager) recheck(c *conversation) {
+	m.mu.Lock()
+	if c.phase == running {
+		signal(c.nudge)
+	}
+	m.mu.Unlock()
+	signal(m.wake)
+}
+
+// kick starts the group's lanes that have something to do. Before Run and
+// after it, none.
+func (m *Manager) kick(c *conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fetchCtx == nil {
+		return
+	}
+	for _, l := range []*lane{&c.quick, &c.patient} {
+		if !l.busy && len(l.wants) > 0 {
+			l.busy = true
+			ctx := m.fetchCtx
+			m.fetching.Go(func() { m.fetchAll(ctx, c, l) })
+		}
+	}
+}
+
+// startFetching lets the lanes work until ctx is done and the returned
+// function has been called, which waits for them.
+func (m *Manager) startFetching(ctx context.Context) (stop func()) {
+	m.mu.Lock()
+	m.fetchCtx = ctx
+	m.mu.Unlock()
+	for _, c := range m.all {
+		m.kick(c)
+	}
+	return func() {
+		m.mu.Lock()
+		m.fetchCtx = nil
+		m.mu.Unlock()
+		m.fetching.Wait()
+	}
+}
+
+// fetchAll works until nothing of the lane is due.
+func (m *Manager) fetchAll(ctx context.Context, c *conversation, l *lane) {
+	for {
+		w := m.nextWant(ctx, c, l)
+		if w == nil {
+			return
+		}
+		m.fetch(ctx, c, w, l.patient)
+	}
+}
+
+// nextWant takes the first want that is due out of the lane. If there is none,
+// the lane rests until one is.
+func (m *Manager) nextWant(ctx context.Context, c *conversation, l *lane) *want {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	i := slices.IndexFunc(l.wants, func(w *want) bool { return !w.due.After(now) })
+	if i >= 0 && ctx.Err() == nil {
+		w := l.wants[i]
+		l.wants = slices.Delete(l.wants, i, i+1)
+		return w
+	}
+	l.busy = false
+	if len(l.wants) > 0 && ctx.Err() == nil {
+		first := slices.MinFunc(l.wants, func(a, b *want) int { return a.due.Compare(b.due) })
+		time.AfterFunc(time.Until(first.due), func() { m.kick(c) })
+	}
+	return nil
+}
+
+// fetch makes one attempt at a file, and decides on the next. That an attempt
+// was begun is on disk before a byte is asked for, so that no number of
+// restarts makes more of them.
+func (m *Manager) fetch(ctx context.Context, c *conversation, w *want, patient bool) {
+	if c.store.knows(w.noticeKey()) { // an earlier host has said how it ended
+		m.forget(c, w)
+		return
+	}
+	f := w.File
+	stored, size, err := m.attempt(ctx, c, w, patient)
+	held := channel.ClassOf(err) == channel.Held
+	switch {
+	case err == nil:
+		f.Path, f.Size, f.Missing = inboxFile(stored), size, ""
+	case ctx.Err() != nil:
+		return // the next host goes on
+	case m.hopeless(w, err):
+		m.o.Log.Warn("member's file not kept", "group", c.group.Folder, "file", f.Name, "attempts", w.Tries, "error", err)
+		f.Missing = reason(err)
+	case held: // the platform was not asked
+		w.Tries--
+		m.fetchLater(c, w, patient, heldPause)
+		return
+	default:
+		m.o.Log.Info("member's file not fetched yet", "group", c.group.Folder, "file", f.Name, "attempt", w.Tries, "error", err)
+		m.fetchLater(c, w, true, fetchPauses[min(w.Tries, len(fetchPauses))-1])
+		m.waited(c, w)
+		return
+	}
+	m.fetched(c, w, f)
+}
+
+// errTried ends a want whose attempts were all made by earlier hosts.
+var errTried = errors.New("no attempt is left")
+
+// errFetch is in the error of an attempt that the platform's side ended.
+var errFetch = errors.New("fetch")
+
+func (m *Manager) attempt(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
+	if w.Tries >= fetchTries {
+		return "", 0, fmt.Errorf("%w: %w", errFetch, errTried)
+	}
+	w.Tries++
+	if err := c.store.saveWant(w); err != nil {
+		return "", 0, err
+	}
+	return m.bring(ctx, c, w, patient)
+}
+
+// hopeless says that there is no further attempt after this error.
+func (m *Manager) hopeless(w *want, err error) bool {
+	var final missing
+	if time.Since(w.Kept) >= fetchAge {
+		return true
+	}
+	switch channel.ClassOf(err) {
+	case channel.Permanent:
+		return true
+	case channel.Held:
+		return false
+	}
+	return w.Tries >= fetchTries || errors.As(err, &final)
+}
+
+// bring fetches the bytes, and then copies them into the inbox. Nothing is
+// locked before they are on this host.
+func (m *Manager) bring(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
+	from, err := m.o.Fetch(ctx, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
+	if err != nil {
+		return "", 0, fmt.Errorf("%w: %w", errFetch, err)
+	}
+	defer from.Close()
+	return m.store(ctx, c, w.File.Name, channel.Attachment{
+		Info: media.Info{Size: w.File.Size}, Open: func(context.Context) (io.ReadCloser, error) { return from, nil },
+	})
+}
+
+func (m *Manager) fetchLater(c *conversation, w *want, patient bool, pause time.Duration) {
+	m.mu.Lock()
+	w.due = time.Now().Add(pause)
+	l := &c.quick
+	if patient {
+		l = &c.patient
+	}
+	l.wants = append(l.wants, w)
+	m.mu.Unlock()
+	m.kick(c)
+}
+
+// waited says that the first attempt at a file is over, so that its message
+// waits for it no longer.
+func (m *Manager) waited(c *conversation, w *want) {
+	m.mu.Lock()
+	if r := c.find(w.Message); r != nil {
+		delete(r.waits, w.Index)
+	}
+	m.mu.Unlock()
+	m.recheck(c)
+}
+
+// fetched ends a want: its file lies in the inbox, or never will. A message
+// that was not handed over yet says so itself. Otherwise the assistant reads a
+// notice, which reaches one that runs at once if the message called it, and
+// starts none.
+func (m *Manager) fetched(c *conversation, w *want, f file) {
+	c.updating.Lock()
+	defer c.updating.Unlock()
+	m.mu.Lock()
+	r := c.find(w.Message)
+	var changed record
+	if r != nil {
+		delete(r.waits, w.Index)
+		r.Files = slices.Clone(r.Files)
+		r.Files[w.Index] = f
+		changed = *r
+	}
+	m.mu.Unlock()
+	var err error
+	if r != nil {
+		err = c.store.update(&changed)
+	} else {
+		err = m.keep(c, &record{
+			Key: w.noticeKey(), Kind: noticeKind, Quiet: !w.Call, Text: news(w, f), Time: time.Now(),
+		})
+	}
+	if err != nil {
+		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
+	}
+	m.forget(c, w)
+	m.recheck(c)
+}
+
+func (m *Manager) forget(c *conversation, w *want) {
+	if err := c.store.dropWant(w); err != nil {
+		m.o.Log.Error("member's file not forgotten", "group", c.group.Folder, "file", w.File.Name, "error", err)
+	}
+}
+
+// news is what a notice says of a file whose message was handed over before.
+func news(w *want, f file) string {
+	of := fmt.Sprintf("the file %q of message %s from %q", f.Name, w.ID, w.From)
+	if f.Missing != "" {
+		return of + " cannot be had: " + f.Missing
+	}
+	return of + " now lies in the inbox: " + f.Path
+}
+
+// find is the record of that key, if it has not been handed over.
+func (c *conversation) find(key string) *record {
+	for _, r := range c.kept {
+		if r.Key == key {
+			return r
+		}
+	}
+	return nil
+}
+
+// free are the records at the head of kept that wait for no file any more.
+func (c *conversation) free() []*record {
+	now := time.Now()
+	for i, r := range c.kept {
+		if len(r.waits) > 0 && now.Before(r.Kept.Add(filePatience)) {
+			return c.kept[:i]
+		}
+	}
+	return c.kept
+}
+
+// takeFree takes those out.
+func (c *conversation) takeFree() []*record {
+	free := slices.Clone(c.free())
+	c.kept = slices.Clone(c.kept[len(free):])
+	return free
+}

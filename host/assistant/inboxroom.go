@@ -1,0 +1,115 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	maxInboxNames = 10_000  // entries of an inbox, above which no file is added
+	reserveStep   = 1 << 20 // for how many bytes at a time room is asked for
+)
+
+// store copies a member's file into the group's inbox, if it has room. Nothing
+// there is ever removed to make some: it may be the assistant's.
+func (m *Manager) store(ctx context.Context, c *conversation, name string, a channel.Attachment) (stored string, size int64, err error) {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	workspace := m.o.Layout.Workspace(c.group.Folder)
+	used, names, err := inboxUse(workspace)
+	if err != nil {
+		return "", 0, err
+	}
+	if names >= maxInboxNames {
+		return "", 0, missing(fmt.Sprintf("the inbox holds %d files, and more are not added; remove some and ask the member to send it again", names))
+	}
+	limit, full := m.o.MaxFile, missing("")
+	if most := m.o.MaxInbox; most > 0 && most-used < limit {
+		limit = max(most-used, 0)
+		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
+	}
+	stored, size, err = keepFile(ctx, workspace, name, limit, m.metered(a))
+	if over := tooLarge(limit); full != "" && errors.Is(err, over) {
+		err = full
+	}
+	return stored, size, err
+}
+
+// inboxUse is how many bytes lie in a workspace's inbox, under how many names.
+// Directories in it count as names alone.
+func inboxUse(workspace string) (bytes int64, names int, err error) {
+	home, err := openDir(workspace)
+	if err != nil {
+		return 0, 0, fmt.Errorf("open workspace: %w", err)
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("open inbox: %w", err)
+	}
+	defer inbox.Close()
+	dir, err := inbox.Open(".")
+	if err != nil {
+		return 0, 0, fmt.Errorf("open inbox: %w", err)
+	}
+	defer dir.Close()
+	all, err := dir.Readdirnames(maxInboxNames)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, fmt.Errorf("read inbox: %w", err)
+	}
+	for _, name := range all {
+		if info, err := inbox.Lstat(name); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+	}
+	return bytes, len(all), nil
+}
+
+// metered asks for room on the disk as the bytes of an attachment come.
+func (m *Manager) metered(a channel.Attachment) channel.Attachment {
+	if m.o.Reserve == nil || a.Open == nil {
+		return a
+	}
+	open := a.Open
+	a.Open = func(ctx context.Context) (io.ReadCloser, error) {
+		r, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &meter{ReadCloser: r, reserve: m.o.Reserve}, nil
+	}
+	return a
+}
+
+// meter ends where there is no room for what comes next. What was read is on
+// the disk by the next read, where the file system counts it.
+type meter struct {
+	io.ReadCloser
+	reserve func(int64) (func(), error)
+	left    int64 // bytes that may come before room is asked for again
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		release, err := m.reserve(reserveStep)
+		if err != nil {
+			return 0, errors.Join(syscall.ENOSPC, err)
+		}
+		release()
+		m.left = reserveStep
+	}
+	n, err := m.ReadCloser.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}

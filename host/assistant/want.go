@@ -1,0 +1,105 @@
+package assistant
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// wantedDir is in a group's directory of the store, for its wants.
+const wantedDir = "wanted"
+
+// want is a member's file that lies with the platform. It is on disk from the
+// moment at which its message is, until the file lies in the inbox or the
+// assistant was told that it never will.
+type want struct {
+	Message string    `json:"message"` // the record's key
+	Index   int       `json:"index"`   // of the record's files
+	ID      string    `json:"id,omitempty"`
+	From    string    `json:"from,omitempty"`
+	Call    bool      `json:"call,omitempty"` // the message calls the assistant
+	Ref     string    `json:"ref"`            // the channel's
+	File    file      `json:"file"`
+	Kept    time.Time `json:"kept"`
+	Tries   int       `json:"tries"` // attempts begun, also those of earlier hosts
+
+	due time.Time // of the next attempt; zero: now
+}
+
+// noticeKey is the key of the notice that ends it.
+func (w *want) noticeKey() string { return key("file", w.Message, fmt.Sprint(w.Index)) }
+
+func (w *want) fileName() string {
+	return filepath.Join(wantedDir, fmt.Sprintf("%s-%d.json", w.Message, w.Index))
+}
+
+// saveWant keeps a want, or what has changed of it.
+func (s *store) saveWant(w *want) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := os.Mkdir(s.path(wantedDir), 0o700)
+	if err == nil {
+		err = safefs.SyncDir(s.dir)
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = s.save(w.fileName(), w)
+	}
+	if err != nil {
+		return fmt.Errorf("keep a file's reference: %w", err)
+	}
+	return nil
+}
+
+// dropWant forgets a want that has ended.
+func (s *store) dropWant(w *want) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.Remove(s.path(w.fileName())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget a file's reference: %w", err)
+	}
+	return safefs.SyncDir(s.path(wantedDir))
+}
+
+// wants are those of earlier hosts, in no order that matters. One that cannot
+// be read is put aside.
+func (s *store) wants() ([]*want, error) {
+	entries, err := os.ReadDir(s.path(wantedDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*want
+	for _, e := range entries {
+		name := filepath.Join(wantedDir, e.Name())
+		switch {
+		case strings.HasSuffix(name, ".tmp"):
+			os.Remove(s.path(name))
+		case strings.HasSuffix(name, ".json"):
+			w := &want{}
+			if s.load(name, w) != nil || w.fileName() != name {
+				os.Rename(s.path(name), s.path(name+".broken"))
+				continue
+			}
+			all = append(all, w)
+		}
+	}
+	return all, nil
+}
+
+// update saves a record that has changed, unless it has been finished meanwhile.
+func (s *store) update(r *record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := os.Lstat(s.path(r.name)); err != nil {
+		return nil //nolint:nilerr // it is not kept any more
+	}
+	return s.save(r.name, r)
+}

@@ -1,0 +1,185 @@
+// Package blob keeps the bytes of files that the host has accepted: those of
+// deliveries, in the outbox, and those that a chat page shows, in the web
+// channel.
+//
+// A [Store] is a directory. A blob in it has a random name of 32 lower-case
+// hex digits and never changes: its bytes are written once, synced, and only
+// read from then on. The records that name blobs are the caller's, in a
+// database beside the directory.
+//
+//	<dir>/<name>        a blob: whole, and synced
+//	<dir>/<name>.part   a copy that is being written, or that a crash cut off
+//
+// The life of a blob, as the caller of a Store sees it:
+//
+//  1. [Store.Stage] or [Store.Snapshot] makes it. The name is not durable yet.
+//  2. [Store.Keep] makes the names durable. Then the caller commits the record
+//     that names the blob. In this order no record names bytes that a power
+//     loss takes away.
+//  3. [Store.Open] reads it.
+//  4. [Store.Remove] deletes it, after the record that no longer needs it is
+//     committed.
+//  5. [Store.Sweep], at the next start, finds what a crash left between these
+//     steps.
+//
+// Because blobs never change, a blob that goes from one store to another on the
+// same file system is not copied: Stage gives its bytes a second name.
+package blob
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// partSuffix marks a copy that is not whole.
+const partSuffix = ".part"
+
+// The errors that a caller branches on.
+var (
+	ErrChanged  = errors.New("the file changed while it was copied") // passes: open the file again and copy anew
+	ErrTooLarge = errors.New("larger than allowed")
+)
+
+// Store is a directory of blobs. Its methods may be called from several
+// goroutines.
+type Store struct {
+	path string
+	dir  *os.File // the same directory, to sync it
+}
+
+// Blob describes a blob that was just made.
+type Blob struct {
+	Name   string // 32 lower-case hex digits
+	SHA256 string // of the stored bytes, in hex
+	Size   int64
+	Head   []byte // the first stored bytes, up to media.HeadSize
+}
+
+// File is a blob that is open for reading.
+type File struct{ *os.File }
+
+// Open opens a directory of blobs, and makes it, with mode 0700, if it is
+// missing. The caller closes the Store.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of files: %w", err)
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of files: %w", err)
+	}
+	return &Store{path: dir, dir: d}, nil
+}
+
+// Close ends the use of the directory.
+func (s *Store) Close() error { return s.dir.Close() }
+
+// Keep makes the names of all blobs that are there durable.
+func (s *Store) Keep() error {
+	if err := s.dir.Sync(); err != nil {
+		return fmt.Errorf("sync the directory of files: %w", err)
+	}
+	return nil
+}
+
+// Open opens a blob. The caller closes the File. The error is fs.ErrNotExist
+// if there is no such blob, or if name is not a blob's name.
+func (s *Store) Open(name string) (*File, error) {
+	if !IsName(name) {
+		return nil, fs.ErrNotExist
+	}
+	f, err := os.Open(s.file(name))
+	if err != nil {
+		return nil, err
+	}
+	return &File{f}, nil
+}
+
+// Remove deletes blobs; names that are not there are skipped. Whoever reads a
+// blob goes on reading. A blob that cannot be deleted is left to Sweep.
+func (s *Store) Remove(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if !IsName(name) {
+			continue
+		}
+		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("delete a file: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sweep compares the directory with the caller's records: known holds the
+// names that records have, deleted the names whose records were deleted. Sweep
+// deletes the blobs in deleted and the copies that a crash cut off. It moves
+// everything else that is not known aside, see [store.Spec.Sweep], and logs
+// that. It returns the known names that have no bytes.
+func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog.Logger) (missing []string, err error) {
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the directory of files: %w", err)
+	}
+	found := make(map[string]bool, len(entries))
+	var strange []string
+	for _, e := range entries {
+		name := e.Name()
+		found[name] = true
+		stem, unfinished := strings.CutSuffix(name, partSuffix)
+		switch {
+		case known[name]:
+		case deleted[name], unfinished && IsName(stem):
+			err = errors.Join(err, os.Remove(s.file(name)))
+		default:
+			strange = append(strange, name)
+		}
+	}
+	for name := range known {
+		if !found[name] {
+			missing = append(missing, name)
+		}
+	}
+	moved, failed := spec.Sweep(s.path, strange, time.Now())
+	if failed != nil {
+		log.Warn("move files without a record aside", "store", spec.Name, "error", failed)
+	}
+	if moved.Names > 0 {
+		log.Warn("files that no record names were moved aside; they are deleted later", "store", spec.Name,
+			"files", moved.Names, "bytes", moved.Bytes, "to", moved.Dir, "after", store.KeepSwept.String())
+	}
+	return missing, err
+}
+
+// Free is how many bytes the directory's file system still takes.
+func (s *Store) Free() (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.path, &st); err != nil {
+		return 0, os.NewSyscallError("statfs", err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+// IsName says whether s has the form of a blob's name.
+func IsName(s string) bool {
+	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func newName() string {
+	var raw [16]byte
+	rand.Read(raw[:])
+	return hex.EncodeToString(raw[:])
+}
+
+func (s *Store) file(name string) string { return filepath.Join(s.path, name) }

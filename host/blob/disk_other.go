@@ -1,0 +1,23 @@
+//go:build unix && !linux
+
+package blob
+
+import (
+	"fmt"
+	"os"
+)
+
+// stampOf has only the time of modification in portable form.
+func stampOf(f *os.File) (stamp, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return stamp{}, fmt.Errorf("stat a file: %w", err)
+	}
+	return stamp{st.Size(), st.ModTime(), st.ModTime()}, nil
+}
+
+func reflink(_, _ *os.File, _ int64) (int64, error) { return 0, nil }
+
+func copyRange(dst, src *os.File, at, n int64) (int64, error) { return copyPlain(dst, src, at, n) }
+
+func startWriteback(*os.File, int64, int64) {}

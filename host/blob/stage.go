@@ -1,0 +1,255 @@
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	// chunk is how many bytes are copied before they are hashed and their
+	// write-back begins, while the next ones are copied.
+	chunk = 1 << 20
+
+	// settledFor is how old a change must be before a snapshot starts. File
+	// systems stamp changes with the clock's last tick; a change within the
+	// same tick as the copy would not show (see Snapshot).
+	settledFor = 20 * time.Millisecond
+)
+
+// Stage makes a blob of what r holds, up to its end. The error is ErrTooLarge
+// if that is more than limit bytes; an error of r comes back wrapped, an error
+// of the disk as an *fs.PathError. progress, which may be nil, is called with
+// the number of bytes so far. If r is a File of a store on the same file
+// system, read from its start, its bytes are linked instead of copied.
+func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress func(int64)) (Blob, error) {
+	if progress == nil {
+		progress = func(int64) {}
+	}
+	if f, ok := r.(*File); ok {
+		if b, err := s.link(ctx, f, limit, progress); !errors.Is(err, errNoLink) {
+			return b, err
+		}
+		r = f.File // the kernel can copy
+	}
+	return s.add(func(dst *os.File, wrote func(int64)) error {
+		var n int64
+		for {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m, err := io.CopyN(dst, r, min(chunk, limit+1-n))
+			n += m
+			if n > limit {
+				return ErrTooLarge
+			}
+			if m > 0 {
+				wrote(n)
+				progress(n)
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// Snapshot makes a blob of a file as it is now, from its start. The error is
+// ErrChanged if the file is not size bytes long, or if somebody writes to it
+// meanwhile. The kernel copies, as a clone if the file system can do that, and
+// the copy is what is hashed. Writers are recognized by the change time, which
+// nobody can set back; Snapshot waits for a file that changed just now, for at
+// most 20 ms.
+func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, error) {
+	before, err := stampOf(f)
+	if err != nil {
+		return Blob{}, err
+	}
+	if before.size != size {
+		return Blob{}, ErrChanged
+	}
+	if wait := settledFor - time.Since(before.changed); wait > 0 {
+		select {
+		case <-ctx.Done():
+			return Blob{}, ctx.Err()
+		case <-time.After(min(wait, settledFor)):
+		}
+	}
+	return s.add(func(dst *os.File, wrote func(int64)) error {
+		if err := copyFile(ctx, dst, f, size, wrote); err != nil {
+			return err
+		}
+		after, err := stampOf(f)
+		if err == nil && after != before {
+			err = ErrChanged
+		}
+		return err
+	})
+}
+
+// stamp is what changes when a file does.
+type stamp struct {
+	size     int64
+	changed  time.Time
+	modified time.Time
+}
+
+// copyFile copies size bytes of src chunk by chunk.
+func copyFile(ctx context.Context, dst, src *os.File, size int64, wrote func(int64)) error {
+	at, err := reflink(dst, src, size)
+	if err != nil {
+		return err
+	}
+	for wrote(at); at < size; wrote(at) {
+		n, err := copyRange(dst, src, at, min(chunk, size-at))
+		if err == nil && n == 0 {
+			err = ErrChanged
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// copyPlain copies n bytes at the same offset through memory.
+func copyPlain(dst, src *os.File, at, n int64) (int64, error) {
+	return io.Copy(struct{ io.Writer }{io.NewOffsetWriter(dst, at)}, struct{ io.Reader }{io.NewSectionReader(src, at, n)})
+}
+
+// add makes a blob of what fill writes to dst. fill calls wrote with the number
+// of bytes that it has written so far; they are hashed while it writes on.
+func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, err error) {
+	b.Name = newName()
+	part := s.file(b.Name + partSuffix)
+	dst, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return Blob{}, fmt.Errorf("keep a file: %w", err)
+	}
+	defer func() {
+		if closed := dst.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = os.Rename(part, s.file(b.Name))
+		}
+		if err != nil {
+			b, err = Blob{}, errors.Join(fmt.Errorf("keep a file: %w", err), os.Remove(part))
+		}
+	}()
+	written, sum := hashBehind(dst)
+	err = fill(dst, func(n int64) {
+		if n > b.Size {
+			startWriteback(dst, b.Size, n-b.Size)
+		}
+		b.Size = n
+		written <- n
+	})
+	close(written)
+	if err == nil {
+		err = dst.Sync()
+	}
+	h := <-sum
+	b.SHA256 = h.hex
+	if err == nil {
+		err = h.err
+	}
+	if err == nil {
+		b.Head, err = head(dst, b.Size)
+	}
+	return b, err
+}
+
+// errNoLink says that a file has to be copied.
+var errNoLink = errors.New("not to be linked")
+
+// link gives the bytes of another store's blob a name in this one. They were
+// synced when they were staged; only the new name is not durable yet. The error
+// is errNoLink if f is not read from its start, lies on another file system, or
+// has no name any more.
+func (s *Store) link(ctx context.Context, f *File, limit int64, progress func(int64)) (b Blob, err error) {
+	if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		return Blob{}, errNoLink
+	}
+	b.Name = newName()
+	path := s.file(b.Name)
+	if os.Link(f.Name(), path) != nil {
+		return Blob{}, errNoLink
+	}
+	defer func() {
+		if err != nil {
+			b, err = Blob{}, errors.Join(err, os.Remove(path))
+		}
+	}()
+	linked, err := os.Lstat(path)
+	if err != nil {
+		return b, fmt.Errorf("keep a file: %w", err)
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(linked, opened) {
+		return b, errNoLink
+	}
+	if b.Size = linked.Size(); b.Size > limit {
+		return b, ErrTooLarge
+	}
+	written, sum := hashBehind(f)
+	for at := int64(0); at < b.Size && ctx.Err() == nil; progress(at) {
+		at = min(at+chunk, b.Size)
+		written <- at
+	}
+	close(written)
+	h := <-sum
+	b.SHA256 = h.hex
+	if err := errors.Join(ctx.Err(), h.err); err != nil {
+		return b, fmt.Errorf("keep a file: %w", err)
+	}
+	b.Head, err = head(f, b.Size)
+	return b, err
+}
+
+// hashBehind hashes what r holds, as far as the numbers sent to written say
+// that it is there, and gives the hash once written is closed. What is hashed
+// is what was stored, not what was meant to be.
+func hashBehind(r io.ReaderAt) (written chan<- int64, sum <-chan hashed) {
+	ends, out := make(chan int64, 64), make(chan hashed, 1)
+	go func() {
+		h := sha256.New()
+		var buf []byte
+		var at int64
+		var err error
+		for end := range ends {
+			if buf == nil && end > 0 {
+				buf = make([]byte, min(end, 256<<10))
+			}
+			if err == nil && end > at {
+				_, err = io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.NewSectionReader(r, at, end-at)}, buf)
+				at = end
+			}
+		}
+		out <- hashed{hex.EncodeToString(h.Sum(nil)), err}
+	}()
+	return ends, out
+}
+
+type hashed struct {
+	hex string
+	err error
+}
+
+func head(r io.ReaderAt, size int64) ([]byte, error) {
+	b := make([]byte, min(size, media.HeadSize))
+	if _, err := r.ReadAt(b, 0); err != nil {
+		return nil, fmt.Errorf("read a kept file: %w", err)
+	}
+	return b, nil
+}

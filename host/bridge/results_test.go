@@ -1,0 +1,199 @@
+package bridge_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// told keeps what the assistants are told, unless notify is set.
+type told struct {
+	notify func(folder, text string)
+
+	mu    sync.Mutex
+	words []string
+}
+
+func (a *told) Notify(folder, text string) error {
+	if a.notify != nil {
+		a.notify(folder, text)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.words = append(a.words, folder+": "+text)
+	return nil
+}
+
+// run runs the outbox with a spool and a bridge of their own until stop is
+// called.
+func (s *site) run(assistants bridge.Assistants) (stop func()) {
+	o := s.opts
+	o.Spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work"}, Poll: true})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { check(s.t, s.outbox.Run(ctx)) })
+	running.Go(func() { check(s.t, o.Spool.Run(ctx)) })
+	running.Go(func() { bridge.New(o).Run(ctx, assistants) })
+	return func() {
+		cancel()
+		running.Wait()
+		check(s.t, o.Spool.Close())
+	}
+}
+
+// asked is a delivery that a tool has asked for an hour ago.
+func asked(folder, request string) outbox.Delivery {
+	sum := sha256.Sum256([]byte(folder + request))
+	return outbox.Delivery{
+		Key: hex.EncodeToString(sum[:16]), Folder: folder, Request: request, Channel: "memory", Chat: groups.JID("mem:" + folder),
+		Created: time.Now().Add(-time.Hour), Parts: []outbox.Part{{Text: "x"}},
+	}
+}
+
+// refusing is a platform that takes no message.
+func refusing(o *outbox.Options) {
+	o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(channel.Message, int) memory.Fault { return memory.Permanent() }})}
+}
+
+// All results were written by one goroutine: one group whose assistant could
+// not be told of a late failure stopped the results of all.
+func TestALateFailureOfOneGroupDelaysNoOthersResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, refusing)
+		release := make(chan struct{})
+		stop := s.run(&told{notify: func(folder, _ string) {
+			if folder == "work" {
+				<-release
+			}
+		}})
+		written := func(folder, request string) bool {
+			r, ok := s.spool.Result(folder, request)
+			return ok && r.Status == ipc.Failed
+		}
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("work", "one")}))
+		synctest.Wait()
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "two"), asked("work", "three")}))
+		synctest.Wait()
+		if !written("family", "two") {
+			t.Error("the other group's result is not written")
+		}
+		if written("work", "three") {
+			t.Error("a group's results were written out of order")
+		}
+		go close(release)
+		stop()
+		if !written("work", "one") || !written("work", "three") {
+			t.Error("the last results were not written")
+		}
+	})
+}
+
+// A host that died between a record and its result writes the result at its
+// next start. What had been reported is not reported again.
+func TestResultsOfTheHostBeforeAreWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, refusing)
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{asked("family", "reported"), asked("work", "lost")}))
+		var first told
+		stop := s.run(&first)
+		synctest.Wait()
+		stop()
+		check(t, s.spool.WriteResult("work", ipc.Result{ID: "lost", Status: ipc.Queued})) // as the crash left it
+		before, _ := s.spool.Result("family", "reported")
+		time.Sleep(time.Minute)
+		var second told
+		stop = s.run(&second)
+		synctest.Wait()
+		stop()
+		if len(first.words) != 2 || len(second.words) != 1 {
+			t.Errorf("told at first %q, and then %q", first.words, second.words)
+		}
+		if after, _ := s.spool.Result("family", "reported"); after.Status != ipc.Failed || !after.Time.Equal(before.Time) {
+			t.Errorf("a result that stood was written again: %+v", after)
+		}
+		if r, _ := s.spool.Result("work", "lost"); r.Status != ipc.Failed {
+			t.Errorf("the lost result is %+v", r)
+		}
+	})
+}
+
+// A receipt for one part of a delivery whose other part had failed reported the
+// failure to the assistant a second time.
+func TestAReceiptDoesNotReportAFailureAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(o *outbox.Options) {
+			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
+				if m.Text == "bad" {
+					return memory.Permanent()
+				}
+				return memory.Fault{}
+			}})}
+		})
+		var a told
+		stop := s.run(&a)
+		d := asked("family", "both")
+		d.Parts = []outbox.Part{{Text: "good"}, {Text: "bad"}}
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{d}))
+		synctest.Wait()
+		sent, err := s.outbox.Get(t.Context(), "both")
+		check(t, err)
+		s.outbox.Report(t.Context(), d.Chat, sent.Parts[0].Receipt.ID, channel.StateRead)
+		synctest.Wait()
+		stop()
+		if len(a.words) != 1 {
+			t.Errorf("reported %q, want one failure", a.words)
+		}
+		r, _ := s.spool.Result("family", "both")
+		if r.Status != ipc.Failed || r.Parts[0].Status != ipc.Read {
+			t.Errorf("the result is %+v", r)
+		}
+	})
+}
+
+// The bridge asks for deferred requests when there is room again, in the
+// instant in which there is.
+func TestDeferredRequestsGoOnWhenThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(o *outbox.Options) { o.QuotaPending = 1 })
+		var want []string
+		for i := range 5 {
+			id := fmt.Sprint("r", i)
+			want = append(want, id)
+			s.enqueue("family", id, ipc.Request{Type: ipc.TypeMessage, Text: id}, time.Now())
+		}
+		start := time.Now()
+		stop := s.run(&told{})
+		seen, err := s.memory.WaitShown(t.Context(), "mem:family", len(want))
+		check(t, err)
+		if took := time.Since(start); took > 0 {
+			t.Errorf("they waited %v for the next look into the queue", took)
+		}
+		stop()
+		var got []string
+		for _, m := range seen {
+			got = append(got, m.Text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		for _, id := range want {
+			if r, ok := s.spool.Result("family", id); !ok || r.Status != ipc.Sent {
+				t.Errorf("%s ended with the result %+v", id, r)
+			}
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+const (
+	// workers is how many groups' requests are carried at once, and how many
+	// groups' results are written at once.
+	workers = 4
+
+	// recall is how far back results are written again at a start. The
+	// outbox has an older one for the operator.
+	recall = 24 * time.Hour
+)
+
+// Assistants are told of failures that come after the tool which asked has
+// stopped waiting. They are given to Run, not to New: their answers go through
+// the bridge, so they are made after it.
+type Assistants interface {
+	Notify(folder, text string) error
+}
+
+// Run carries requests from the spool to the outbox until ctx is done, and
+// results back until the outbox's Run has ended and the last result is written.
+// So it may return a little after ctx is done. It is called once.
+func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() { b.requests(ctx) })
+	}
+	last := context.WithoutCancel(ctx) // the outbox says which result was the last
+	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
+		b.Log.Error("write results again", "error", err)
+	}
+	for range workers {
+		working.Go(func() { b.results(last, assistants) })
+	}
+	working.Wait()
+}
+
+// requests is the way there, batch by batch until ctx is done.
+func (b *Bridge) requests(ctx context.Context) {
+	for {
+		batch, err := b.Spool.Next(ctx)
+		if err != nil {
+			return
+		}
+		b.Carry(ctx, batch)
+	}
+}
+
+// Carry takes a batch of one group's requests all the way into the outbox, in
+// order: each is accepted, refused or deferred. All that are accepted are
+// recorded in one commit, and leave the queue only then. If one has to wait,
+// all that follow it wait too, so that nothing overtakes.
+func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
+	defer batch.Done()
+	keys := keysOf(batch)
+	known, err := b.Outbox.Reader().Known(ctx, keys)
+	if err != nil {
+		b.postpone(batch, batch.Items, err)
+		return
+	}
+	var accepted acceptance
+	for i, it := range batch.Items {
+		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
+			batch.Accept(it)
+			continue
+		}
+		delivery, err := b.accept(ctx, it, keys[i], accepted.load)
+		if err == nil {
+			accepted.add(it, delivery)
+			continue
+		}
+		refusal := finalRefusal(err)
+		if refusal == nil {
+			b.postpone(batch, batch.Items[i:], err)
+			break
+		}
+		// The spool logs the refusal; its cause may say more.
+		b.Log.Debug("request refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
+		batch.Refuse(it, refusal)
+	}
+	b.record(ctx, batch, accepted)
+}
+
+// acceptance is what was accepted of a batch and is not recorded yet.
+type acceptance struct {
+	items      []*ipc.Item
+	deliveries []outbox.Delivery // one for each item
+	load       outbox.Load
+}
+
+func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
+	a.items = append(a.items, it)
+	a.deliveries = append(a.deliveries, d)
+	a.load.Parts += len(d.Parts)
+	for _, p := range d.Parts {
+		if p.File != nil {
+			a.load.Bytes += p.File.Size
+		}
+	}
+}
+
+// record makes what was accepted durable, all of it or nothing, and takes it
+// out of the queue. What its client has withdrawn meanwhile is forgotten.
+func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
+	var standing acceptance
+	for i, it := range accepted.items {
+		if !batch.Withdrawn(it) {
+			standing.add(it, accepted.deliveries[i])
+			continue
+		}
+		b.Log.Debug("request withdrawn", "group", batch.Folder, "request", it.ID)
+		b.discard(accepted.deliveries[i])
+		batch.Accept(it)
+	}
+	if len(standing.items) == 0 {
+		return
+	}
+	if err := b.Outbox.Put(ctx, standing.deliveries); err != nil { // the blobs are the outbox's to remove
+		b.postpone(batch, standing.items, err)
+		return
+	}
+	for _, it := range standing.items {
+		b.Trace(batch.Folder, it.ID, "recorded")
+		batch.Accept(it)
+	}
+}
+
+// postpone leaves requests in the queue, and says in their results why. A
+// fault of the host is for the operator to read.
+func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
+	code, note := "not_recorded", "the host cannot record deliveries at the moment; it is taken by itself once the operator has seen to that"
+	full, isFull := errors.AsType[*outbox.FullError](err)
+	switch {
+	case isFull:
+		code, note = full.Code, full.Message
+		b.Log.Warn("requests wait", "group", batch.Folder, "request", items[0].ID, "count", len(items), "error", full, "cause", full.Cause)
+	case errors.Is(err, context.Canceled): // the host is ending, and the next one takes them
+		code, note = "", ""
+	default:
+		b.Log.Error("requests not accepted, will be tried again", "group", batch.Folder, "request", items[0].ID, "count", len(items), "error", err)
+	}
+	for _, it := range items {
+		batch.Defer(it, code, note)
+	}
+}
+
+// results is the way back: it writes the results of deliveries that changed,
+// group by group, until the outbox has ended. Next hands a group to one
+// goroutine at a time and reads the state of its deliveries then: so a state that
+// was overtaken before it was written is never written. The other results are
+// written by the spool: "queued" by Defer and "refused" by Refuse, before the
+// outbox has a record.
+func (b *Bridge) results(ctx context.Context, assistants Assistants) {
+	for {
+		changes, err := b.Outbox.Next(ctx)
+		if err != nil {
+			return // ErrEnded: all results are written
+		}
+		for _, d := range changes.All {
+			if d.Past && b.written(d.Delivery) {
+				continue
+			}
+			// A call back to where requests come from, so that the spool need
+			// not try deferred requests again and again while there is no room.
+			if !d.Open() {
+				b.Spool.Wake(d.Folder)
+			}
+			if d.Request != "" {
+				b.write(d.Delivery, assistants)
+			}
+		}
+		changes.Done()
+	}
+}
+
+// written says whether the result of a delivery of the past stands already.
+func (b *Bridge) written(d outbox.Delivery) bool {
+	if d.Open() {
+		return false
+	}
+	r, ok := b.Spool.Result(d.Folder, d.Request)
+	return ok && r.Status == Result(d).Status
+}
+
+// write brings the result of a request up to date. An assistant whose tool has
+// stopped waiting is told of a failure, before anybody sees the result.
+func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
+	r := Result(d)
+	if time.Since(d.Created) > b.Wait && b.failedNow(d.Folder, r) {
+		if err := assistants.Notify(d.Folder, lateWords(r)); err != nil {
+			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
+		}
+	}
+	if err := b.Spool.WriteResult(d.Folder, r); err != nil {
+		b.Log.Error("write result", "group", d.Folder, "request", d.Request, "error", err)
+	}
+}
+
+// failedNow says whether r is a failure that no result has told of yet. A later
+// receipt of another part writes the same failure again.
+func (b *Bridge) failedNow(folder string, r ipc.Result) bool {
+	if r.Status != ipc.Failed && r.Status != ipc.Uncertain {
+		return false
+	}
+	before, ok := b.Spool.Result(folder, r.ID)
+	return !ok || before.Status != r.Status
+}
+
+func lateWords(r ipc.Result) string {
+	words := fmt.Sprintf("delivery %s ended as %s after you stopped waiting: %s", r.ID, r.Status, r.Message)
+	if r.Hint != "" {
+		words += "; " + r.Hint
+	}
+	return words
+}

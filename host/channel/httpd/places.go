@@ -1,0 +1,186 @@
+package httpd
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	maxPosts   = 8  // posts with files under way
+	maxWaiting = 64 // posts with files that wait for a place
+	maxQueued  = 8  // of those, posts of one sender: a browser has six connections to a site
+
+	// While a post waits, a place is kept by moving fairChunk within each
+	// fairWindow, which is 64 KiB/s. The place that has not for longest goes.
+	fairWindow = 5 * time.Second
+	fairChunk  = 64 << 10 * int64(fairWindow/time.Second)
+
+	patience = 20 * time.Second // that a post waits for a place
+)
+
+// Places are what posts with files have while their bodies come. Nobody keeps
+// one by crawling while somebody else waits, no sender has more than half, and
+// none fills the queue.
+type Places struct {
+	mu      sync.Mutex
+	taken   map[*Place]bool
+	waiting []*Place // in the order of their coming
+}
+
+// Place is one post's. mu of Places guards all of it.
+type Place struct {
+	of      *Places
+	by      any           // whose post it is; nil: nobody knows
+	given   chan struct{} // closed once the post has the place
+	rc      *http.ResponseController
+	n       int64     // bytes of the body so far
+	fair    time.Time // when n last passed a multiple of fairChunk
+	evicted bool
+}
+
+// NewPlaces makes places that are all free.
+func NewPlaces() *Places { return &Places{taken: map[*Place]bool{}} }
+
+// Take waits for a place; the caller leaves it. by says whose post it is, nil if
+// nobody knows; rc is the post's own. Take returns nil if there was no place in
+// 20 seconds.
+func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController) *Place {
+	p := &Place{of: ps, by: by, rc: rc, given: make(chan struct{})}
+	ps.mu.Lock()
+	if len(ps.waiting) >= maxWaiting || by != nil && ps.queued(by) >= maxQueued {
+		ps.mu.Unlock()
+		return nil
+	}
+	ps.waiting = append(ps.waiting, p)
+	ps.give()
+	ps.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		timer := time.NewTimer(ps.evict(time.Now()))
+		select {
+		case <-p.given:
+			timer.Stop()
+			return p
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			select {
+			case <-p.given: // at the last moment
+				return p
+			default:
+			}
+			p.Leave()
+			return nil
+		}
+	}
+}
+
+// give hands free places to those who wait; the caller holds mu.
+func (ps *Places) give() {
+	for i := 0; i < len(ps.waiting) && len(ps.taken) < maxPosts; {
+		p := ps.waiting[i]
+		if !ps.mayHave(p.by) {
+			i++
+			continue
+		}
+		ps.waiting = append(ps.waiting[:i:i], ps.waiting[i+1:]...)
+		ps.taken[p] = true
+		p.fair = time.Now()
+		close(p.given)
+	}
+}
+
+func (ps *Places) mayHave(by any) bool {
+	n := 0
+	for p := range ps.taken {
+		if by != nil && p.by == by {
+			n++
+		}
+	}
+	return n < maxPosts/2
+}
+
+// queued is how many posts of a sender wait; the caller holds mu.
+func (ps *Places) queued(by any) (n int) {
+	for _, p := range ps.waiting {
+		if p.by == by {
+			n++
+		}
+	}
+	return n
+}
+
+// evict ends the posts that crawl, the longest first, one for each that could
+// have its place. It returns when to look again.
+func (ps *Places) evict(now time.Time) time.Duration {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	need := 0
+	for _, p := range ps.waiting {
+		if ps.mayHave(p.by) {
+			need++
+		}
+	}
+	for p := range ps.taken {
+		if p.evicted {
+			need-- // its place is about to be free
+		}
+	}
+	for ; need > 0; need-- {
+		slowest := ps.slowest()
+		if slowest == nil {
+			break
+		}
+		if wait := slowest.fair.Add(fairWindow).Sub(now); wait > 0 {
+			return wait
+		}
+		slowest.evicted = true
+		// Ends the Read that waits for more; see Body.
+		_ = slowest.rc.SetReadDeadline(now)
+	}
+	return fairWindow
+}
+
+func (ps *Places) slowest() (slowest *Place) {
+	for p := range ps.taken {
+		if !p.evicted && (slowest == nil || p.fair.Before(slowest.fair)) {
+			slowest = p
+		}
+	}
+	return slowest
+}
+
+// Leave gives the place up, or stops waiting for it.
+func (p *Place) Leave() {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	delete(p.of.taken, p)
+	for i, w := range p.of.waiting {
+		if w == p {
+			p.of.waiting = append(p.of.waiting[:i:i], p.of.waiting[i+1:]...)
+			break
+		}
+	}
+	p.of.give()
+}
+
+// moved counts bytes of the body.
+func (p *Place) moved(n int) {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	before := p.n / fairChunk
+	p.n += int64(n)
+	if p.n/fairChunk > before {
+		p.fair = time.Now()
+	}
+}
+
+// Lost says that the place went to a post that waited.
+func (p *Place) Lost() bool {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	return p.evicted
+}

@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// Inbound is a member's message.
+type Inbound struct {
+	Seq      int64      // Keep sets it; later messages have larger ones
+	Chat     groups.JID // as the Inbox knows it
+	ID       string     // the platform's
+	Sender   string     // as the platform names who wrote it: one sender uses an id once
+	Info     []byte     // what the channel notes beside the content; not nil
+	Body     []byte     // the content as it came; not nil
+	Received time.Time
+}
+
+// Keep makes a member's message durable, so that the platform may be told that we
+// have it. A message that is there already stays as it is: platforms repeat what
+// they saw no acknowledgement of. With ErrNoRoom it is not kept, and the platform
+// must keep it.
+func (j *Journal) Keep(ctx context.Context, m Inbound) error {
+	if err := j.Room(); err != nil {
+		return err
+	}
+	err := j.exec(ctx, "keep inbound message", `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
+	if err != nil {
+		return err
+	}
+	j.poke()
+	if j.count() {
+		j.prune(ctx)
+	}
+	return nil
+}
+
+// count says whether so many messages came that it is time to prune.
+func (j *Journal) count() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kept++
+	return j.kept >= pruneAfter
+}
+
+// Ref names the message for ByRef: by Seq and, since a new journal counts from the
+// beginning, by its id.
+func (m Inbound) Ref() string { return strconv.FormatInt(m.Seq, 10) + " " + m.ID }
+
+// ByRef looks up the message of a chat that has this Ref; nil if it is not known.
+func (j *Journal) ByRef(ctx context.Context, chat groups.JID, ref string) (*Inbound, error) {
+	seq, id, _ := strings.Cut(ref, " ")
+	n, err := strconv.ParseInt(seq, 10, 64)
+	if err != nil {
+		return nil, nil
+	}
+	return j.one(ctx, `WHERE seq = ? AND chat = ? AND id = ?`, n, string(chat), id)
+}
+
+const inboundColumns = `SELECT seq, chat, id, sender, info, message, received FROM inbound `
+
+// Inbound looks up a member's message; nil if it is not known. Without senders
+// it is the latest with that id: others may have used the same one. With
+// senders, which are names of one person, it is of that person.
+func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, senders ...string) (*Inbound, error) {
+	where, args := `WHERE chat = ? AND id = ?`, []any{string(chat), id}
+	for _, s := range senders {
+		args = append(args, s)
+	}
+	if n := len(senders); n > 0 {
+		where += ` AND sender IN (?` + strings.Repeat(`, ?`, n-1) + `)`
+	}
+	return j.one(ctx, where+` ORDER BY seq DESC LIMIT 1`, args...)
+}
+
+func (j *Journal) one(ctx context.Context, where string, args ...any) (*Inbound, error) {
+	var m Inbound
+	var received int64
+	err := j.db.QueryRowContext(ctx, inboundColumns+where, args...).Scan(&m.Seq, &m.Chat, &m.ID, &m.Sender, &m.Info, &m.Body, &received)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read inbound message: %w", store.Words(err))
+	}
+	m.Received = time.Unix(0, received)
+	return &m, nil
+}
+
+// open are the chats with messages that the Inbox has not kept.
+func (j *Journal) open(ctx context.Context) (chats []groups.JID, err error) {
+	rows, err := j.db.QueryContext(ctx, `SELECT DISTINCT chat FROM inbound WHERE done = 0`)
+	if err != nil {
+		return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var chat groups.JID
+		if err := rows.Scan(&chat); err != nil {
+			return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
+		}
+		chats = append(chats, chat)
+	}
+	return chats, rows.Err()
+}
+
+// next is the oldest message of a chat that the Inbox has not kept, or nil.
+func (j *Journal) next(ctx context.Context, chat groups.JID) (*Inbound, error) {
+	return j.one(ctx, `WHERE chat = ? AND done = 0 ORDER BY seq LIMIT 1`, string(chat))
+}
+
+// done marks a message as kept by the Inbox.
+func (j *Journal) done(ctx context.Context, seq int64) error {
+	return j.exec(ctx, "record that a message is kept", `UPDATE inbound SET done = 1 WHERE seq = ?`, seq)
+}

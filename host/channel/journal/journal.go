@@ -1,0 +1,160 @@
+// Package journal is a channel's memory on disk: one SQLite database for each
+// account of a platform.
+//
+// It holds the messages of members from the moment at which the platform is told
+// that we have them until the host keeps them, each once and in the order of its
+// chat. It holds what was sent, finished as the platform gets it, so that a
+// repeat after a crash is the same message. And it remembers both for a while,
+// for quotes, and for a device that asks again.
+//
+// What is done with is forgotten after 7 days, and beyond 1000 messages each way.
+//
+// The journal does not look into messages: their bodies are the channel's own.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// What is kept of messages that are done with.
+const (
+	keepMessages = 1000
+	keepFor      = 7 * 24 * time.Hour
+	pruneEvery   = time.Hour
+	pruneAfter   = 100 // messages of members, so that no flood outgrows keepMessages by more
+)
+
+const schema = `
+CREATE TABLE IF NOT EXISTS sent (
+	id      TEXT PRIMARY KEY,            -- the platform's
+	chat    TEXT NOT NULL,
+	message BLOB NOT NULL,               -- Sent.Body
+	note    TEXT NOT NULL,               -- of its receipt
+	created INTEGER NOT NULL,            -- ns
+	acked   INTEGER NOT NULL DEFAULT 0   -- ns, the platform's time; 0: not acknowledged
+);
+CREATE INDEX IF NOT EXISTS sent_created ON sent (created);
+CREATE TABLE IF NOT EXISTS inbound (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+	chat     TEXT NOT NULL,              -- as the Inbox knows it
+	id       TEXT NOT NULL,
+	sender   TEXT NOT NULL,
+	info     BLOB NOT NULL,              -- Inbound.Info
+	message  BLOB NOT NULL,              -- Inbound.Body
+	received INTEGER NOT NULL,           -- ns
+	done     INTEGER NOT NULL DEFAULT 0, -- 1: the Inbox has kept it
+	UNIQUE (chat, id, sender)
+);
+CREATE INDEX IF NOT EXISTS inbound_open ON inbound (chat, seq) WHERE done = 0;
+CREATE INDEX IF NOT EXISTS inbound_id ON inbound (chat, id);
+`
+
+// Spec describes the journal of a channel in dir, <platform>-messages.db. The
+// channel holds the lock <platform>.lock while the journal is open.
+func Spec(channel, platform, dir string, home store.Home) store.Spec {
+	return store.Spec{
+		Name: channel + "-messages", With: channel, Dir: dir, File: platform + "-messages.db", Lock: platform + ".lock", Home: home,
+		Schema: schema, TxLock: "immediate",
+		// FULL: what is acknowledged to the platform must be on the disk.
+		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
+	}
+}
+
+// ErrNoRoom is what Keep returns while the disk is almost full.
+var ErrNoRoom = errors.New("the disk has no room for what members write")
+
+// Journal is an open journal. Its methods may be called from several goroutines.
+type Journal struct {
+	db   *store.DB
+	room func() error // nil: there is room
+	log  *slog.Logger
+	news chan struct{} // holds a value after Keep
+
+	mu   sync.Mutex
+	kept int // messages of members since the last prune
+}
+
+// Open opens the journal that spec describes. room, which may be nil, is asked
+// before a member's message is kept; its error says why the disk has no room. The
+// caller holds the lock, and calls Close.
+func Open(ctx context.Context, spec store.Spec, room func() error, log *slog.Logger) (*Journal, error) {
+	db, err := store.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	j := &Journal{db: db, room: room, log: log, news: make(chan struct{}, 1)}
+	if err := j.forgetOld(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return j, nil
+}
+
+// Close closes the database.
+func (j *Journal) Close() error { return j.db.Close() }
+
+// poke has Hand look for messages.
+func (j *Journal) poke() {
+	select {
+	case j.news <- struct{}{}:
+	default: // it is going to look
+	}
+}
+
+// Room is ErrNoRoom while the disk has no room for members' messages.
+func (j *Journal) Room() error {
+	if j.room == nil {
+		return nil
+	}
+	if err := j.room(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
+	return nil
+}
+
+// Clear deletes all messages.
+func (j *Journal) Clear(ctx context.Context) error {
+	return j.exec(ctx, "forget messages", `DELETE FROM sent; DELETE FROM inbound;`)
+}
+
+// forgetOld forgets what is old or too much. Members' messages that nobody has
+// kept yet stay, and so do our own that the platform has not acknowledged, until
+// their time is over.
+func (j *Journal) forgetOld(ctx context.Context) error {
+	old := time.Now().Add(-keepFor).UnixNano()
+	for _, q := range []string{
+		`DELETE FROM sent WHERE created < ?1`,
+		`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
+		`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
+		`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound ORDER BY seq DESC LIMIT 1 OFFSET ?2)`,
+	} {
+		if err := j.exec(ctx, "forget old messages", q, old, keepMessages); err != nil {
+			return err
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kept = 0
+	return nil
+}
+
+// prune is forgetOld for those who have something else to do.
+func (j *Journal) prune(ctx context.Context) {
+	if err := j.forgetOld(ctx); err != nil && ctx.Err() == nil {
+		j.log.Error("forget old messages", "error", err)
+	}
+}
+
+func (j *Journal) exec(ctx context.Context, what, query string, args ...any) error {
+	if _, err := j.db.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, store.Words(err))
+	}
+	return nil
+}

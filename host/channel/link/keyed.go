@@ -1,0 +1,51 @@
+package link
+
+import (
+	"context"
+	"sync"
+)
+
+// Keyed lets one caller at a time into each key. The zero Keyed is ready.
+type Keyed struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // closed when the holder leaves
+}
+
+// Enter waits for its turn, until ctx is done; the caller calls leave.
+func (l *Keyed) Enter(ctx context.Context, key string) (leave func(), err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		busy := l.take(key)
+		if busy == nil {
+			return func() { l.leave(key) }, nil
+		}
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take takes a key, or returns what is closed when its holder leaves.
+func (l *Keyed) take(key string) (busy <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if done := l.held[key]; done != nil {
+		return done
+	}
+	if l.held == nil {
+		l.held = map[string]chan struct{}{}
+	}
+	l.held[key] = make(chan struct{})
+	return nil
+}
+
+func (l *Keyed) leave(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.held[key])
+	delete(l.held, key)
+}

@@ -1,0 +1,73 @@
+package link
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Connected is what a channel.Status answers.
+func (l *Link) Connected() (ok bool, detail string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.stop != nil:
+		return false, l.stop.Error()
+	case l.detail == "":
+		return false, "not running"
+	}
+	return l.up, l.detail
+}
+
+// Held is what a Send answers while the connection is stopped, a *channel.Error
+// of class Held; nil while it is not stopped.
+func (l *Link) Held() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop == nil {
+		return nil
+	}
+	return &channel.Error{Class: channel.Held, Code: l.stop.Code, Message: l.stop.Message,
+		Hint: "it is sent as soon as the operator has seen to it: " + l.stop.Hint}
+}
+
+// Lost is what a Send answers while the connection to a platform is down. It
+// passes. cause is for the log, and may be nil.
+func Lost(platform string, cause error) error {
+	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: "the host is not connected to " + platform,
+		Hint: "it is tried again by itself", Err: cause}
+}
+
+// Up says whether the connection is up.
+func (l *Link) Up() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.up
+}
+
+// Wait waits until the connection is up, for at most patience, and returns what
+// a Send answers otherwise, or the error of ctx. alive, if not nil, says whether
+// a connection that is up still is: a library may know before it reports.
+func (l *Link) Wait(ctx context.Context, patience time.Duration, alive func() bool) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		up, changed := l.up, l.changed
+		l.mu.Unlock()
+		if up && (alive == nil || alive()) {
+			return nil
+		}
+		if err := l.Held(); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return Lost(l.platform, nil)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Seen is a message of the channel as the members of a chat see it.
+type Seen struct {
+	ID      string // the platform's
+	Text    string // the text, or the file's caption
+	ReplyTo string // the platform's id of the message that is answered
+	File    *SeenFile
+}
+
+// SeenFile is what a member has downloaded.
+type SeenFile struct {
+	Name   string
+	MIME   string
+	Size   int64
+	SHA256 string // lower-case hex
+}
+
+func (s Seen) String() string {
+	if s.File == nil {
+		return fmt.Sprintf("%s %.40q re %q", s.ID, s.Text, s.ReplyTo)
+	}
+	return fmt.Sprintf("%s %.40q re %q with %+v", s.ID, s.Text, s.ReplyTo, *s.File)
+}
+
+// Attach makes an attachment that reads data.
+func Attach(name, mimeType string, data []byte) channel.Attachment {
+	info := media.Info{Name: name, MIME: mimeType, Kind: media.KindByName(name), Size: int64(len(data))}
+	return channel.Attachment{Info: info, Open: func(context.Context) (io.ReadCloser, error) { return closer{bytes.NewReader(data)}, nil }}
+}
+
+// Text makes a message.
+func Text(id string, chat groups.JID, text string) channel.Message {
+	return channel.Message{ID: id, Chat: chat, Text: text}
+}
+
+// File makes a document that reads data.
+func File(id string, chat groups.JID, name string, data []byte) channel.Message {
+	sum := sha256.Sum256(data)
+	return channel.Message{ID: id, Chat: chat, File: &channel.File{
+		Info:   media.Info{Name: name, Kind: media.Document, MIME: media.MIMEByName(name), Size: int64(len(data))},
+		SHA256: hex.EncodeToString(sum[:]),
+		Open:   func() (io.ReadSeekCloser, error) { return closer{bytes.NewReader(data)}, nil },
+	}}
+}
+
+// closer reads from memory as from a file: with Close, and without the WriteTo
+// of bytes.Reader, which would pass all bytes at once.
+type closer struct{ io.ReadSeeker }
+
+func (closer) Close() error { return nil }

@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Send implements channel.Channel, as the script says.
+func (m *Channel) Send(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+	n, fault := m.p.begin(msg, m.opts.Script)
+	r, err := m.send(ctx, msg, fault)
+	m.p.finish(n, err)
+	return r, err
+}
+
+func (m *Channel) send(ctx context.Context, msg channel.Message, f Fault) (channel.Receipt, error) {
+	if err := m.refuse(ctx, msg); err != nil {
+		return channel.Receipt{}, err
+	}
+	if err := f.wait(ctx); err != nil {
+		return channel.Receipt{}, err
+	}
+	if f.Offline {
+		m.Disconnect()
+		return channel.Receipt{}, notConnected()
+	}
+	if !f.Shown && (f.Hang || f.Err != nil) {
+		return channel.Receipt{}, f.end(ctx)
+	}
+	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo}
+	if msg.File != nil {
+		file, err := download(ctx, msg, f.Break)
+		if err != nil {
+			return channel.Receipt{}, err
+		}
+		seen.File = file
+	}
+	r := m.p.show(msg.ID, msg.Chat, seen, m.opts.Forgets)
+	if f.Hang || f.Err != nil {
+		return channel.Receipt{}, f.end(ctx)
+	}
+	return r, nil
+}
+
+// refuse is what the platform says before it takes anything.
+func (m *Channel) refuse(ctx context.Context, msg channel.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !m.connected() {
+		return notConnected()
+	}
+	if !m.Owns(msg.Chat) || m.opts.Chats != nil && !slices.Contains(m.opts.Chats, msg.Chat) {
+		return &channel.Error{
+			Class: channel.Permanent, Code: "unknown_chat", Message: "there is no such chat",
+			Hint: "use the chat of a registered group",
+		}
+	}
+	return nil
+}
+
+// wait is what happens before anything is shown.
+func (f Fault) wait(ctx context.Context) error {
+	if f.Delay > 0 {
+		timer := time.NewTimer(f.Delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if f.Wait != nil {
+		select {
+		case <-f.Wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// end is how Send ends when it does not go well.
+func (f Fault) end(ctx context.Context) error {
+	if !f.Hang {
+		return f.Err
+	}
+	<-ctx.Done()
+	if f.Shown {
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "the platform did not answer", Err: ctx.Err()}
+	}
+	return ctx.Err()
+}
+
+// download reads the file as a member's device would, and breaks off after
+// limit bytes where limit is not 0.
+func download(ctx context.Context, m channel.Message, limit int64) (*SeenFile, error) {
+	r, err := m.File.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open file: %w", err)
+	}
+	defer r.Close()
+	hash, size := sha256.New(), int64(0)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		step := int64(64 << 10)
+		if limit > 0 {
+			step = min(step, limit-size)
+		}
+		n, err := io.CopyN(hash, r, step)
+		size += n
+		if n > 0 && m.Progress != nil {
+			m.Progress(size)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read file: %w", err)
+		}
+		if limit > 0 && size == limit {
+			return nil, &channel.Error{Code: "upload_broke", Message: "the connection broke in the middle of the file"}
+		}
+	}
+	return &SeenFile{Name: m.File.Name, MIME: m.File.MIME, Size: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+}
+
+func notConnected() error {
+	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: "the channel is not connected"}
+}

@@ -1,0 +1,101 @@
+// Package pace spreads a channel's messages over time, as its platform wants
+// them spread: so many to one chat, and so many of the account.
+//
+// Nothing here waits. [Pacer.Turn] answers when a chat may send, and keeps that
+// turn for the chat; the caller comes back then. A channel's Send hands the
+// answer on as the RetryAfter of a passing error, and the outbox waits with
+// everything else that waits.
+package pace
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// Rate is how often something may happen.
+type Rate struct {
+	PerMinute float64 // on average; 0 or less: no limit
+	Burst     int     // at once, after a pause; at least 1
+}
+
+// Rates are those of one account. A message counts against both.
+type Rates struct {
+	Chat    Rate // for each chat alone
+	Account Rate // for all chats together
+}
+
+// maxChats is how many chats a Pacer remembers. A chat that it forgets has been
+// quiet for long enough to have its burst again.
+const maxChats = 4096
+
+// Pacer gives turns to chats. Its methods may be called from several goroutines.
+type Pacer struct {
+	rates Rates
+
+	mu      sync.Mutex
+	account *rate.Limiter
+	chats   map[groups.JID]*chat
+}
+
+type chat struct {
+	limiter *rate.Limiter
+	turn    time.Time // kept for the chat's next message; zero: none is
+}
+
+// New makes a Pacer whose chats have all been quiet.
+func New(r Rates) *Pacer {
+	return &Pacer{rates: r, account: limiter(r.Account), chats: map[groups.JID]*chat{}}
+}
+
+func limiter(r Rate) *rate.Limiter {
+	if r.PerMinute <= 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(r.PerMinute/60), max(r.Burst, 1))
+}
+
+// Turn answers how long the chat's next message has to wait. 0: it may go, and
+// counts as sent. Otherwise the turn is kept: after that time Turn answers 0
+// once, whoever has asked in between. So chats get their turns in the order in
+// which they asked first.
+func (p *Pacer) Turn(name groups.JID) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	c := p.chat(name)
+	if c.turn.IsZero() {
+		account, own := p.account.ReserveN(now, 1), c.limiter.ReserveN(now, 1)
+		c.turn = now.Add(max(account.DelayFrom(now), own.DelayFrom(now)))
+	}
+	if wait := c.turn.Sub(now); wait > 0 {
+		return wait
+	}
+	c.turn = time.Time{}
+	return 0
+}
+
+// chat is called with the lock held.
+func (p *Pacer) chat(name groups.JID) *chat {
+	c := p.chats[name]
+	if c == nil {
+		if len(p.chats) >= maxChats {
+			p.forgetQuiet()
+		}
+		c = &chat{limiter: limiter(p.rates.Chat)}
+		p.chats[name] = c
+	}
+	return c
+}
+
+// forgetQuiet is called with the lock held.
+func (p *Pacer) forgetQuiet() {
+	for name, c := range p.chats {
+		if c.turn.IsZero() && c.limiter.Tokens() >= float64(c.limiter.Burst()) {
+			delete(p.chats, name)
+		}
+	}
+}

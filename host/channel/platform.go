@@ -1,0 +1,117 @@
+package channel
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Platform is all that the rest of the host knows of a chat platform. A table
+// of them goes to the commands; no other package names one.
+type Platform struct {
+	Key  string                // what longshore.yaml calls it: "web"
+	Form func(groups.JID) bool // whether a chat is one of the platform's, by its form alone
+
+	// Settings are those that stand below the channel's key in longshore.yaml,
+	// with their defaults: a pointer to a struct whose fields have yaml tags.
+	Settings func() Settings
+	Schema   []byte // JSON Schema of the settings, with a description of each key
+
+	// Limits is what the platform takes with these settings.
+	Limits func(Settings) media.Limits
+
+	// New makes the channel. That of a platform with an Account opens nothing
+	// before Run.
+	New func(Setup) (Channel, error)
+
+	// Dir is where the channel that is called as the platform keeps its files.
+	// Nil: where all others do, in a directory of its own.
+	Dir func(groups.Layout) string
+
+	// Stores are the databases in Setup.Dir, whether they are there or not.
+	Stores func(Setup) []store.Spec
+
+	// Examine are the doctor's checks of a configured channel, beside those of
+	// its stores and its connection. It only reads. Nil: there are none.
+	Examine func(ctx context.Context, s Setup, running bool) []Finding
+
+	// Account is how an account is linked. Nil: there is none to link.
+	Account *Account
+}
+
+// Settings are a channel's own part of longshore.yaml.
+type Settings interface {
+	// Check says what is wrong with the values, and fills in what depends on
+	// more than one key.
+	Check(Checker)
+}
+
+// Checker tells settings of the file they stand in, and takes what is wrong
+// with them. Keys are those of the settings: "listen". What is noted gets the
+// line, and of several problems with one key the first counts.
+type Checker interface {
+	Has(key string) bool // the file holds the key, even with nothing behind it
+	Bad(key, message, hint string)
+
+	Label(key, text string)                                // refuses what people cannot read
+	Positive(key string, value int64)                      // refuses what is not above 0
+	Kinds(key string, limits groups.KindLimits)            // refuses what is no kind of file
+	Secret(key string, value *setting.Secret, file string) // looks up ${NAME}, or reads the file of the key with _file behind
+}
+
+// Setup is what the host gives a channel of its platform: an entry of
+// longshore.yaml, and the means to work with it.
+type Setup struct {
+	Name     string // of the channel in longshore.yaml
+	Settings Settings
+	Dir      string     // the channel's own directory
+	Home     store.Home // of the installation that the channel belongs to
+
+	Chats     []NamedChat // of the groups
+	Assistant string      // what members call the assistants
+	FreeDisk  int64       // bytes of disk that files leave free
+	Tools     string      // how programs of the machine read files: confined, unconfined, off
+	Log       *slog.Logger
+
+	// Reserve is asked before so many bytes of temporary files are written;
+	// release gives them back. It may be nil.
+	Reserve func(bytes int64) (release func(), err error)
+	Room    func() error // why nothing more should be kept now; it may be nil
+}
+
+// NamedChat is a chat, and what people call it.
+type NamedChat struct {
+	JID  groups.JID
+	Name string
+}
+
+// Account is how the commands link an account of a platform. "unpair" unlinks
+// it if the channel is an Unpairer.
+type Account struct {
+	Pair   string // what "longshore pair" does, in a few words, and what it is all about
+	About  string
+	Unpair string // what "longshore unpair" does, in a few words
+	Scan   string // where on the phone a code is scanned: "scan the code on the phone, under Settings, Linked devices"
+	Type   string // where on the phone a code is typed in; empty: that is not possible
+
+	// Link links an account to a channel that New has made, and says which. It
+	// is a *LinkedError where there is one already.
+	Link func(context.Context, Channel, Pairing) (account string, err error)
+}
+
+// Pairing is how the person who links an account is spoken to.
+type Pairing struct {
+	Phone    string                                 // the account's number; where it is given, a code is typed in
+	ShowQR   func(code string, valid time.Duration) // one after another; returns at once
+	ShowCode func(code string)                      // to be typed in; returns at once
+}
+
+// LinkedError says that a channel has an account already.
+type LinkedError struct{ Account string }
+
+func (e *LinkedError) Error() string { return "an account is linked already: " + e.Account }

@@ -1,0 +1,121 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// maxAddresses is how many addresses of one name are tried.
+const maxAddresses = 4
+
+// proxies notes the proxies that are in use, so that they may be dialled
+// wherever they are: the operator named them, not a member.
+func (g *guard) proxies(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+	return func(req *http.Request) (*url.URL, error) {
+		u, err := of(req)
+		if u != nil {
+			g.mu.Lock()
+			g.written[authority(u)] = true
+			g.mu.Unlock()
+		}
+		return u, err
+	}
+}
+
+// dialer resolves a name once and dials an address that it has checked.
+func (g *guard) dialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		g.mu.Lock()
+		written := g.written[strings.ToLower(address)]
+		g.mu.Unlock()
+		if written {
+			return dial(ctx, network, address)
+		}
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, fmt.Errorf("dial: %w", err)
+		}
+		addrs, err := g.resolve(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		var errs []error
+		for _, a := range addrs[:min(len(addrs), maxAddresses)] {
+			conn, err := dial(ctx, network, net.JoinHostPort(a.String(), port))
+			if err == nil {
+				return conn, nil
+			}
+			errs = append(errs, err)
+		}
+		return nil, errors.Join(errs...)
+	}
+}
+
+// resolve returns the addresses of a name that may be dialled, at least one.
+func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	all, err := g.lookup(ctx, "ip", host)
+	if err != nil {
+		return nil, fmt.Errorf("look up %q: %w", host, err)
+	}
+	var public []netip.Addr
+	for _, a := range all {
+		if a = a.Unmap(); Public(a) {
+			public = append(public, a)
+		}
+	}
+	if len(public) == 0 {
+		return nil, fmt.Errorf("%w: %q has only addresses of private or reserved networks", ErrRefused, host)
+	}
+	return public, nil
+}
+
+// reserved are the networks that no server on the Internet has, by the IANA
+// registries of special-purpose addresses, and one address that a cloud gives
+// its machines to configure them.
+var reserved = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
+	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"168.63.129.16/32", // Azure's
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+)
+
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	nat64         = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last four bytes are an IPv4 address
+)
+
+// Public says whether an address is one of the open Internet. An IPv4 address
+// that is written as an IPv6 one (mapped, or translated by NAT64) counts as
+// what it stands for; 6to4 and Teredo are refused whole.
+func Public(a netip.Addr) bool {
+	if a.Zone() != "" {
+		return false
+	}
+	if a = a.Unmap(); nat64.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if !a.IsValid() || a.Is6() && !globalUnicast.Contains(a) {
+		return false
+	}
+	for _, p := range reserved {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, 0, len(list))
+	for _, s := range list {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}

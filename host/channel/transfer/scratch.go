@@ -1,0 +1,96 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Reserve says whether so many bytes more may be written to the disk. They are
+// promised until release, which may be called again. Nil: always.
+type Reserve func(bytes int64) (release func(), err error)
+
+// Scratch is a directory for bytes on their way, such as ciphertext. Its files
+// have no name: they are gone when they are closed, also by a crash. Its errors
+// are *channel.Error where they pass.
+type Scratch struct {
+	dir     string
+	reserve Reserve
+}
+
+// OpenScratch makes the directory, for the host's user alone, and deletes what a
+// crash left in it. Nobody else uses it.
+func OpenScratch(dir string, reserve Reserve) (*Scratch, error) {
+	err := os.MkdirAll(dir, 0o700)
+	left, readErr := os.ReadDir(dir)
+	err = errors.Join(err, readErr)
+	for _, e := range left { // a crash between creation and unlinking
+		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clear temporary files: %w", err)
+	}
+	return &Scratch{dir: dir, reserve: reserve}, nil
+}
+
+// File makes a file that has room for so many bytes until release.
+func (s *Scratch) File(bytes int64) (f *os.File, release func(), err error) {
+	release = func() {}
+	if s.reserve != nil {
+		if release, err = s.reserve(bytes); err != nil {
+			return nil, nil, &channel.Error{Class: channel.Passing, Code: "no_room", Hint: again, Err: err,
+				Message: "the host has no room for its copy of the file at the moment"}
+		}
+	}
+	if f, err = s.unnamed(); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
+
+// Bounded makes a file that takes at most so many bytes, and asks for room as
+// they come.
+func (s *Scratch) Bounded(most int64) (*File, error) {
+	f, err := s.unnamed()
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: f, Most: most, Reserve: s.reserve}, nil
+}
+
+func (s *Scratch) unnamed() (*os.File, error) {
+	f, err := os.CreateTemp(s.dir, "bytes-*") // 0600
+	if err != nil {
+		return nil, OrDiskFull(fmt.Errorf("make temporary file: %w", err), err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("make temporary file: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+const again = "it is tried again by itself"
+
+// DiskFull says whether err is a full disk.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// OrDiskFull is a passing error if cause is a full disk, and otherwise err.
+func OrDiskFull(err, cause error) error {
+	if DiskFull(cause) {
+		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is full", Hint: again, Err: cause}
+	}
+	return err
+}
+
+// Changed is the permanent error of a file that is no longer what was accepted.
+func Changed(name string, cause error) error {
+	return &channel.Error{Class: channel.Permanent, Code: "content_changed",
+		Message: fmt.Sprintf("%q is no longer what was accepted", name), Hint: "send the file again", Err: cause}
+}

@@ -1,0 +1,106 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Bounded reads r for a sender that looks at no context: it ends with ctx, and
+// passes no more than size bytes, which is what was accepted.
+func Bounded(ctx context.Context, r io.Reader, size int64) io.Reader {
+	return &bounded{ctx: ctx, r: r, left: size}
+}
+
+type bounded struct {
+	ctx  context.Context
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errors.New("the file is longer than what was accepted")
+	}
+	return n, err
+}
+
+// Progress passes on how far an upload is, in bytes of the file. It never falls,
+// since a second attempt begins at the start, and is silent once stopped: net/http
+// may go on reading a body after the answer.
+type Progress struct {
+	mu   sync.Mutex
+	tell func(int64) // nil when stopped
+	size int64
+	last int64
+}
+
+// NewProgress tells the progress of a file of size bytes. tell may be nil.
+func NewProgress(tell func(int64), size int64) *Progress {
+	if tell == nil {
+		tell = func(int64) {}
+	}
+	return &Progress{tell: tell, size: size, last: -1}
+}
+
+// At says that n bytes are sent. More than the file has are ciphertext's.
+func (p *Progress) At(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n = min(n, p.size); n > p.last && p.tell != nil {
+		p.last = n
+		p.tell(n)
+	}
+}
+
+// Stop ends the telling.
+func (p *Progress) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell = nil
+}
+
+// Reader is an attempt's body: what is read of r is told, from 0 on.
+func (p *Progress) Reader(r io.Reader) io.Reader { return &counting{r: r, p: p} }
+
+type counting struct {
+	r io.Reader
+	n int64
+	p *Progress
+}
+
+func (c *counting) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	if n > 0 {
+		c.p.At(c.n)
+	}
+	return n, err
+}
+
+// RetryAfter reads the two forms of the header of that name, RFC 9110 section
+// 10.2.3; 0 if it says nothing sensible. More than a day is nobody's wish.
+func RetryAfter(header string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
+		wait = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), 24*time.Hour)
+}
+
+// Drain reads what is left of an answer, as far as that is worth while, and closes
+// it, so that the connection can be used again.
+func Drain(res *http.Response) {
+	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
+	_ = res.Body.Close()
+}

@@ -1,0 +1,205 @@
+// Package transfer moves a channel's files: bounded in bytes, pace and room on the
+// disk. It is the only way in which a channel fetches what a member named.
+//
+// A platform delivers addresses, paths and sizes in a member's name. They are
+// the member's claims. [New] makes an HTTP client for one channel that
+//
+//   - speaks https on port 443, to the platform's own hosts, and to nothing else;
+//   - checks every redirect in the same way, and follows three at most;
+//   - resolves a name once and dials the address that it has checked: none of
+//     this machine, of a private or link-local network, or of a cloud's
+//     metadata service;
+//   - waits 30 s at most for the first byte of an answer.
+//
+// An address that the operator wrote in the configuration (Options.Origin) is
+// allowed as exactly that scheme, host and port.
+//
+// # Proxies
+//
+// A proxy that the environment names (HTTPS_PROXY) is an address of the
+// operator's and is used. The proxy resolves the names then, so the check of
+// addresses does not apply. What holds: only allowed names are asked for, by
+// CONNECT, and the host's certificate must be valid for that name. NO_PROXY
+// leads back to the direct way with all its checks.
+//
+// # Bounds
+//
+// [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may,
+// [Scratch] makes files for bytes on their way, and [Progress] tells how far an
+// upload is.
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrRefused is in every error of the client for an address that it may not reach.
+var ErrRefused = errors.New("address not allowed")
+
+const (
+	maxRedirects  = 3
+	dialTimeout   = 10 * time.Second // for each address
+	tlsTimeout    = 10 * time.Second
+	headerTimeout = 30 * time.Second // from the request's last byte to the answer's first
+	idleTimeout   = 90 * time.Second
+	maxHeader     = 64 << 10 // bytes of an answer's header
+)
+
+// Options says what the client of one channel may reach.
+type Options struct {
+	// Hosts are the platform's own: a name ("files.slack.com"), or with a dot
+	// before it all names below that one (".whatsapp.net").
+	Hosts []string
+
+	// Origin is an address that the operator wrote in the configuration for
+	// this channel: scheme, host and port, http too. It may lie anywhere. Empty: none.
+	Origin string
+
+	// What follows is nil except in tests, which put a network of their own in
+	// its place. Dial gets checked addresses; DialTLS, too, and returns a
+	// connection on which TLS has been done. Nil is the system's resolver, plain
+	// TCP, TLS by net/http, and the environment's proxy.
+	Lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	DialTLS func(ctx context.Context, network, address string) (net.Conn, error)
+	Proxy   func(*http.Request) (*url.URL, error)
+}
+
+// New makes the client. An Origin that is no scheme, host and port is an
+// error. The caller closes idle connections when the client is no longer used.
+func New(o Options) (*http.Client, error) {
+	g := &guard{hosts: o.Hosts, lookup: o.Lookup, written: map[string]bool{}}
+	if o.Origin != "" {
+		u, err := origin(o.Origin)
+		if err != nil {
+			return nil, err
+		}
+		g.origin = u
+		g.written[authority(u)] = true
+	}
+	if g.lookup == nil {
+		g.lookup = net.DefaultResolver.LookupNetIP
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	if o.Proxy == nil {
+		o.Proxy = http.ProxyFromEnvironment
+	}
+	g.base = &http.Transport{
+		Proxy:                  g.proxies(o.Proxy),
+		DialContext:            g.dialer(o.Dial),
+		TLSHandshakeTimeout:    tlsTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true, // what is counted is what came
+		ForceAttemptHTTP2:      true,
+	}
+	if o.DialTLS != nil {
+		g.base.DialTLSContext = g.dialer(o.DialTLS)
+	}
+	return &http.Client{Transport: g, CheckRedirect: checkRedirect}, nil
+}
+
+func origin(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("%q is not scheme://host:port", s)
+	}
+	return u, nil
+}
+
+// checkRedirect only counts: the guard sees each hop itself.
+func checkRedirect(_ *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
+	}
+	return nil
+}
+
+// guard is the transport. Every request passes check, redirects too, and every
+// connection is made by one of its dialers.
+type guard struct {
+	hosts  []string
+	origin *url.URL // may be nil
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	base   *http.Transport
+
+	mu      sync.Mutex
+	written map[string]bool // host:port that the operator wrote: the origin, and proxies that are in use
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := g.check(req.URL); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, err
+	}
+	return g.base.RoundTrip(req)
+}
+
+// CloseIdleConnections lets http.Client do so.
+func (g *guard) CloseIdleConnections() { g.base.CloseIdleConnections() }
+
+// check says whether an address may be asked for, by its form and name alone.
+func (g *guard) check(u *url.URL) error {
+	switch {
+	case u.User != nil:
+		return fmt.Errorf("%w: it holds a user name", ErrRefused)
+	case u.Opaque != "":
+		return fmt.Errorf("%w: it names no host", ErrRefused)
+	case g.origin != nil && u.Scheme == g.origin.Scheme && authority(u) == authority(g.origin):
+		return nil
+	case u.Scheme != "https":
+		return fmt.Errorf("%w: %q is not https", ErrRefused, u.Scheme)
+	case u.Port() != "" && u.Port() != "443":
+		return fmt.Errorf("%w: port %q", ErrRefused, u.Port())
+	case !g.allows(strings.ToLower(u.Hostname())):
+		return fmt.Errorf("%w: host %q", ErrRefused, u.Hostname())
+	}
+	return nil
+}
+
+func (g *guard) allows(host string) bool {
+	if !plainName(host) {
+		return false
+	}
+	for _, h := range g.hosts {
+		if host == h || strings.HasPrefix(h, ".") && strings.HasSuffix(host, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainName says whether a host is written in letters, digits, hyphens and
+// single dots, of at most 253 bytes.
+func plainName(host string) bool {
+	if host == "" || len(host) > 253 || strings.Contains("."+host+".", "..") {
+		return false
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r)
+	})
+}
+
+// authority is host:port, with the scheme's own port where none is written.
+func authority(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}

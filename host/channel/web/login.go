@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+)
+
+const (
+	// keyHeader carries the key that a page keeps in its localStorage, which
+	// other ports of the same host name do not see.
+	keyHeader = "X-Longshore-Key"
+
+	// secureCookie is the cookie's name over https. Browsers take a name that
+	// begins so from this very host alone.
+	secureCookie = "__Host-longshore"
+)
+
+type sessionKey struct{}
+
+// sessionOf is the session by which a request is let in; nil: it shows the
+// token itself, or none is needed.
+func sessionOf(ctx context.Context) *session {
+	s, _ := ctx.Value(sessionKey{}).(*session)
+	return s
+}
+
+// senderOf is sessionOf for who counts senders; nil: nobody knows.
+func senderOf(ctx context.Context) any {
+	if s := sessionOf(ctx); s != nil {
+		return s
+	}
+	return nil
+}
+
+// isPage says that a browser asks for path by itself, without the page's
+// script, and so without the key: a page, which holds the chats' names and no
+// message, or a file, whose id nobody guesses.
+func isPage(r *http.Request) bool {
+	path := r.URL.Path
+	return r.Method == http.MethodGet && (path == "/" || strings.HasPrefix(path, "/c/") || strings.HasPrefix(path, "/files/"))
+}
+
+// admitted returns the request as the handlers get it if it may pass: it shows
+// the token, or a session's cookie and, unless it asks for a page, its key.
+func (g *guard) admitted(r *http.Request) (*http.Request, bool) {
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return r, same(bearer, g.token)
+	}
+	key := r.Header.Get(keyHeader)
+	s := g.sessionBy(r, func(s *session) bool { return isPage(r) || s.opens(key) })
+	if s == nil {
+		return r, false
+	}
+	return r.WithContext(context.WithValue(r.Context(), sessionKey{}, s)), true
+}
+
+// sessionBy is the session of one of the request's cookies that may be it, or
+// nil. There can be several of the name: another port of the host name sets its
+// own before ours.
+func (g *guard) sessionBy(r *http.Request, may func(*session) bool) *session {
+	for _, c := range r.CookiesNamed(g.cookieName(r)) {
+		if s := g.sessions.find(r.Context(), c.Value); s != nil && may(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+func anySession(*session) bool { return true }
+
+func (g *guard) cookieName(r *http.Request) string {
+	if isSecure(r) {
+		return secureCookie
+	}
+	return g.cookie
+}
+
+// isSecure says that the browser speaks https, to a proxy of ours as a rule.
+func isSecure(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string, maxAge int) {
+	http.SetCookie(rw, &http.Cookie{
+		Name: g.cookieName(r), Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: isSecure(r),
+	})
+}
+
+// refuse shows a person the login form and tells a program what is missing.
+func (g *guard) refuse(rw http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		render(rw, http.StatusUnauthorized, "login.html", nil)
+		return
+	}
+	rw.Header().Set("WWW-Authenticate", `Bearer realm="longshore"`)
+	httpd.Fail(rw, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "the token is missing or wrong, or the session has ended", "sign in again; a program sends Authorization: Bearer TOKEN"))
+}
+
+func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
+	if w.guard.token == "" {
+		http.Redirect(rw, r, "/", http.StatusSeeOther)
+		return
+	}
+	render(rw, http.StatusOK, "login.html", nil)
+}
+
+// login begins a session for a browser that shows the token: the cookie is for
+// the browser, the key for its page.
+func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(rw, r.Body, 4<<10)
+	if w.guard.token == "" || !same(r.PostFormValue("token"), w.guard.token) {
+		httpd.Fail(rw, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "that token is not the right one", "ask the host's operator for it"))
+		return
+	}
+	if old := w.guard.sessionBy(r, anySession); old != nil {
+		if err := w.guard.sessions.end(r.Context(), old); err != nil {
+			w.internal(rw, r, err)
+			return
+		}
+	}
+	cookie, key, err := w.guard.sessions.begin(r.Context())
+	if err != nil {
+		w.internal(rw, r, err)
+		return
+	}
+	w.guard.setCookie(rw, r, cookie, int(sessionAge.Seconds()))
+	httpd.Answer(rw, http.StatusOK, map[string]string{"key": key})
+}
+
+// logout ends the browser's session. The cookie is enough: it only takes away.
+func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
+	if s := w.guard.sessionBy(r, anySession); s != nil {
+		if err := w.guard.sessions.end(r.Context(), s); err != nil {
+			w.internal(rw, r, err)
+			return
+		}
+	}
+	w.guard.setCookie(rw, r, "", -1)
+	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+}

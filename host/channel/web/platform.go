@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Platform is the chat page for the host's table.
+func Platform() channel.Platform {
+	return channel.Platform{
+		Key:      "web",
+		Form:     func(chat groups.JID) bool { _, ok := chatOf(chat); return ok },
+		Settings: defaultSettings,
+		Schema:   settingsSchema,
+		Limits:   func(channel.Settings) media.Limits { return media.DefaultLimits() },
+		New:      newOf,
+		Dir:      func(l groups.Layout) string { return l.Channel("web") },
+		Stores:   func(s channel.Setup) []stores.Spec { return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)} },
+		Examine:  examine,
+	}
+}
+
+// newOf makes the channel of a configuration.
+func newOf(s channel.Setup) (channel.Channel, error) {
+	set := s.Settings.(*Settings)
+	var chats []Chat
+	for _, c := range s.Chats {
+		chats = append(chats, Chat(c))
+	}
+	w, err := New(Options{
+		Name: s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
+		Chats: chats, AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk, Log: s.Log,
+		Keep: set.Keep.Std(), Quota: int64(set.History), Roll: set.History > 0,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("channel %w", err) // it begins with its name
+	}
+	return w, nil
+}
+
+// fewDistinct characters are worth guessing: it catches "aaaa…" and the like.
+const fewDistinct = 8
+
+// examine looks at the address and the token of the page.
+func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+	set := s.Settings.(*Settings)
+	var all []channel.Finding
+	found := func(severity channel.Severity, message, remedy string) {
+		all = append(all, channel.Finding{Check: s.Name, Severity: severity, Message: message, Remedy: remedy})
+	}
+	hostname, port, err := net.SplitHostPort(set.Listen)
+	if err != nil {
+		found(channel.Fault, "the address of the web channel is not host:port", `write it as "127.0.0.1:8080"`)
+		return all
+	}
+	local, token := hostnames.Loopback(hostname), set.Token.Reveal()
+	switch {
+	case set.Token.Unset() || token == "" && local:
+	case token == "":
+		found(channel.Fault, "the web channel is open to other machines and has no token", "set a token, for example from: openssl rand -hex 32")
+	case (len(token) < httpd.MinToken || distinct(token) < fewDistinct) && local:
+		found(channel.Warning, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
+	case len(token) < httpd.MinToken || distinct(token) < fewDistinct:
+		found(channel.Fault, "the web channel's token can be guessed", "set a longer one, for example from: openssl rand -hex 32")
+	}
+	if taken := channel.AddressTaken(ctx, set.Listen); running && taken == nil && port != "0" {
+		found(channel.Warning, "the host runs, and nobody listens on "+set.Listen, "restart the host, if longshore.yaml was changed since it started")
+	} else if !running && taken != nil {
+		found(channel.Fault, "the web channel cannot listen: "+taken.Error(), "choose another address, or stop who has this one")
+	}
+	if len(all) == 0 {
+		found(channel.Fine, "the web channel's address is as it should be", "")
+	}
+	return all
+}
+
+func distinct(s string) int {
+	seen := map[rune]bool{}
+	for _, r := range s {
+		seen[r] = true
+	}
+	return len(seen)
+}

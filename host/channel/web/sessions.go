@@ -1,0 +1,225 @@
+package web
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// sessionSchema is what version 3 adds: the browsers that showed the token.
+// Neither the cookie nor the key can be found out from it.
+const sessionSchema = `
+CREATE TABLE sessions (
+	id    BLOB PRIMARY KEY, -- SHA-256 of the cookie's value
+	key   BLOB NOT NULL,    -- SHA-256 of the key that the page keeps
+	token BLOB NOT NULL,    -- a mark of the token that opened it
+	made  INTEGER NOT NULL, -- Unix milliseconds, as the next
+	used  INTEGER NOT NULL
+);`
+
+const (
+	sessionIdle = 30 * 24 * time.Hour // without use, after which a session ends
+	sessionAge  = 90 * 24 * time.Hour // after which it ends in any case
+	usedStep    = time.Hour           // how late its use may be recorded
+	maxSessions = 1000                // beyond it one ends
+	idleEnough  = 24 * time.Hour      // without use, after which a session may end to make room
+)
+
+type digest [sha256.Size]byte
+
+func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
+
+// session is one browser that showed the token. Its cookie goes to every port
+// of the host name, so a request that reads or writes must show its key too,
+// which the browser keeps for this port alone.
+type session struct {
+	id, key digest
+	made    time.Time
+	gone    chan struct{} // closed once it has ended
+
+	used     time.Time // guarded by sessions.mu, as the next
+	recorded time.Time // used, as the disk has it
+}
+
+// opens says whether key is the session's. It takes as long for any key.
+func (s *session) opens(key string) bool {
+	given := digestOf(key)
+	return subtle.ConstantTimeCompare(given[:], s.key[:]) == 1
+}
+
+func (s *session) over(now time.Time) bool {
+	return now.Sub(s.used) >= sessionIdle || now.Sub(s.made) >= sessionAge
+}
+
+// sessions are all that have not ended, in memory and on the disk.
+type sessions struct {
+	store *store
+	token []byte // the mark of the token in use
+
+	mu  sync.Mutex
+	all map[digest]*session
+}
+
+// openSessions reads what the process before left, and ends the sessions that
+// are over or were opened with another token.
+func openSessions(s *store, token string) (*sessions, error) {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte("longshore web session 2"))
+	ss := &sessions{store: s, token: mac.Sum(nil), all: map[digest]*session{}}
+	now := time.Now()
+	if err := s.dropSessions(ss.token, now.Add(-sessionIdle), now.Add(-sessionAge)); err != nil {
+		return nil, err
+	}
+	all, err := s.sessions()
+	for _, one := range all {
+		ss.all[one.id] = one
+	}
+	return ss, err
+}
+
+// begin makes a session and returns its two secrets.
+func (ss *sessions) begin(ctx context.Context) (cookie, key string, err error) {
+	now := time.Now()
+	cookie, key = rand.Text(), rand.Text()
+	s := &session{id: digestOf(cookie), key: digestOf(key), made: now, used: now, recorded: now, gone: make(chan struct{})}
+	if err := ss.store.addSession(ctx, s, ss.token); err != nil {
+		return "", "", err
+	}
+	ss.mu.Lock()
+	ss.all[s.id] = s
+	surplus := ss.surplus(s, now)
+	ss.mu.Unlock()
+	for _, old := range surplus {
+		if err := ss.end(ctx, old); err != nil {
+			return "", "", err
+		}
+	}
+	return cookie, key, nil
+}
+
+// surplus is what has ended by itself, or else the one to end if there are too
+// many: the one that was used least recently, or, if all are in use, the newest
+// but for the one that begins. Who signs in without end ends his own sessions,
+// and nobody's who was there before. The caller holds mu.
+func (ss *sessions) surplus(begins *session, now time.Time) (out []*session) {
+	var oldest, newest *session
+	for _, s := range ss.all {
+		if s.over(now) {
+			out = append(out, s)
+		}
+		if s == begins {
+			continue
+		}
+		if oldest == nil || s.used.Before(oldest.used) {
+			oldest = s
+		}
+		if newest == nil || s.made.After(newest.made) {
+			newest = s
+		}
+	}
+	if len(out) > 0 || len(ss.all) <= maxSessions {
+		return out
+	}
+	if now.Sub(oldest.used) < idleEnough {
+		return []*session{newest}
+	}
+	return []*session{oldest}
+}
+
+// find returns the session of a cookie, which is in use now; nil: there is none.
+func (ss *sessions) find(ctx context.Context, cookie string) *session {
+	ss.mu.Lock()
+	s := ss.all[digestOf(cookie)]
+	ss.mu.Unlock()
+	if s == nil || !ss.use(ctx, s) {
+		return nil
+	}
+	return s
+}
+
+// use says that a session is in use now, unless it has ended. It is also
+// recorded, if that was long ago; an error of the disk ends the session early,
+// no more.
+func (ss *sessions) use(ctx context.Context, s *session) bool {
+	now := time.Now()
+	ss.mu.Lock()
+	over := ss.all[s.id] != s || s.over(now)
+	record := !over && now.Sub(s.recorded) >= usedStep
+	if !over {
+		s.used = now
+	}
+	if record {
+		s.recorded = now
+	}
+	ss.mu.Unlock()
+	if over {
+		_ = ss.end(ctx, s) // the next start deletes it otherwise
+	}
+	if record {
+		_ = ss.store.useSession(ctx, s.id, now)
+	}
+	return !over
+}
+
+// end ends a session, and the streams that it listens to.
+func (ss *sessions) end(ctx context.Context, s *session) error {
+	ss.mu.Lock()
+	if ss.all[s.id] == s {
+		delete(ss.all, s.id)
+		close(s.gone)
+	}
+	ss.mu.Unlock()
+	return ss.store.endSession(ctx, s.id)
+}
+
+func (s *store) sessions() ([]*session, error) {
+	rows, err := s.db.Query("SELECT id, key, made, used FROM sessions")
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	defer rows.Close()
+	var all []*session
+	for rows.Next() {
+		var id, key []byte
+		var made, used int64
+		if err := rows.Scan(&id, &key, &made, &used); err != nil {
+			return nil, fmt.Errorf("read sessions: %w", err)
+		}
+		one := &session{made: time.UnixMilli(made), used: time.UnixMilli(used), recorded: time.UnixMilli(used), gone: make(chan struct{})}
+		copy(one.id[:], id)
+		copy(one.key[:], key)
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+func (s *store) addSession(ctx context.Context, one *session, token []byte) error {
+	return s.execSession(ctx, "INSERT INTO sessions (id, key, token, made, used) VALUES (?, ?, ?, ?, ?)",
+		one.id[:], one.key[:], token, one.made.UnixMilli(), one.used.UnixMilli())
+}
+
+func (s *store) useSession(ctx context.Context, id digest, now time.Time) error {
+	return s.execSession(ctx, "UPDATE sessions SET used = ? WHERE id = ?", now.UnixMilli(), id[:])
+}
+
+func (s *store) endSession(ctx context.Context, id digest) error {
+	return s.execSession(ctx, "DELETE FROM sessions WHERE id = ?", id[:])
+}
+
+func (s *store) dropSessions(token []byte, used, made time.Time) error {
+	return s.execSession(context.Background(), "DELETE FROM sessions WHERE token <> ? OR used < ? OR made < ?", token, used.UnixMilli(), made.UnixMilli())
+}
+
+func (s *store) execSession(ctx context.Context, query string, args ...any) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("record a session: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	_ "embed"
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/hostnames"
+)
+
+//go:embed settings.schema.json
+var settingsSchema []byte
+
+// Settings are the channel's part of longshore.yaml.
+type Settings struct {
+	Listen    string         `yaml:"listen"`     // host:port; beyond loopback only with a token
+	URL       string         `yaml:"url"`        // what members' browsers call it, behind a proxy; empty: as it listens
+	Token     setting.Secret `yaml:"token"`      // what a browser must present; empty: nothing
+	TokenFile string         `yaml:"token_file"` // where Token is read from
+	Upload    setting.Size   `yaml:"upload"`     // the largest file that a member may send
+	// Keep is after how long messages are deleted with their files; 0: never.
+	Keep setting.Duration `yaml:"keep"`
+	// History is how much a chat's files may have before its oldest messages
+	// are deleted; 0: none are, and at the channel's own limit files are refused.
+	History setting.Size `yaml:"history"`
+}
+
+// defaultSettings are those in which every key is absent.
+func defaultSettings() channel.Settings {
+	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20}
+}
+
+// Check looks for what would open the page to everybody, or keep the channel
+// from starting.
+func (s *Settings) Check(c channel.Checker) {
+	c.Secret("token", &s.Token, s.TokenFile)
+	open := s.Token.IsZero() && !c.Has("token") && !c.Has("token_file")
+	host, port, err := net.SplitHostPort(s.Listen)
+	if err != nil || port == "" {
+		c.Bad("listen", fmt.Sprintf("%q is no address to listen at", s.Listen), "write host:port, such as 127.0.0.1:8420")
+	} else if open && !hostnames.Loopback(host) {
+		c.Bad("listen", fmt.Sprintf("%q can be reached from other machines, and there is no token", s.Listen),
+			"listen at 127.0.0.1, or set token: ${NAME} or token_file:")
+	}
+	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		c.Bad("url", fmt.Sprintf("%q is no web address", s.URL), "write it whole, such as https://chat.example.org")
+	} else if s.URL != "" && open {
+		c.Bad("url", "other machines reach the page by this name, and there is no token", "set token: ${NAME} or token_file:")
+	}
+	s.tokenLength(c)
+	c.Positive("upload", int64(s.Upload))
+	if s.History > 0 && s.History < s.Upload {
+		c.Bad("history", fmt.Sprintf("one file of a member may be larger than that: upload is %s", s.Upload), "raise it, or lower upload")
+	}
+}
+
+// tokenLength refuses a token with which the channel does not start. A token
+// that only the service's environment has is not known here.
+func (s *Settings) tokenLength(c channel.Checker) {
+	key := "token"
+	if s.TokenFile != "" {
+		key += "_file"
+	}
+	if n := len(s.Token.Reveal()); n > 0 && n < httpd.MinToken {
+		c.Bad(key, fmt.Sprintf("the token has %d characters, and %d are the fewest", n, httpd.MinToken), "make a random one: openssl rand -hex 16")
+	}
+}
+
+// hosts is the name that the public URL gives the page, if there is one.
+func (s *Settings) hosts() []string {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return []string{u.Host}
+}

@@ -1,0 +1,231 @@
+package whatsapp_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe/probetest"
+)
+
+// An independent client, which shares no code with ours, reads what the channel
+// sends and is read by it.
+
+const (
+	claraNumber = "4915550000003"
+
+	byNumber = groups.JID("120363000000000003@g.us")
+	byLID    = groups.JID("120363000000000004@g.us")
+	directly = groups.JID(claraNumber + "@s.whatsapp.net")
+)
+
+// withBaileys is a world in which Clara, whose client is Baileys, shares two
+// groups with the channel's account: one addresses members by number, the other
+// by hidden id.
+func withBaileys(t *testing.T) (*world, *whatsapptest.Baileys) {
+	t.Helper()
+	w := emptyWorld(t)
+	clara := w.srv.AddPhone(claraNumber, "Clara")
+	for jid, lid := range map[groups.JID]bool{byNumber: false, byLID: true} {
+		w.srv.AddGroup(whatsapptest.Group{JID: waJID(jid), Subject: "Harbour", Members: []string{botNumber, claraNumber}, LID: lid})
+	}
+	b := w.srv.NewBaileys(t)
+	if err := b.PairQR(soon(t), clara); err != nil {
+		t.Fatal(err)
+	}
+	w.pair()
+	return w.run(), b
+}
+
+// baileysKind is a file of each kind that the channel sends, and how Baileys
+// must read it.
+type baileysKind struct {
+	info       media.Info
+	data       []byte
+	kind       string
+	gif, voice bool
+}
+
+func baileysKinds(t *testing.T) []baileysKind {
+	t.Helper()
+	sticker, err := base64.StdEncoding.DecodeString(tinyWebP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []baileysKind{
+		{info: media.Info{Name: "a.pdf", Kind: media.Document, MIME: "application/pdf"}, data: []byte("%PDF-1.4\n%%EOF\n"), kind: "document"},
+		{info: media.Info{Name: "a.csv", Kind: media.Document, MIME: "text/csv"}, data: []byte("a,b\n1,2\n"), kind: "document"},
+		{info: media.Info{Name: "Übersicht 2026 — 概要 🚢.bin", Kind: media.Document, MIME: "application/octet-stream"}, data: noise(5 << 20), kind: "document"},
+		{info: media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg"}, data: jpegOf(t, 640, 480), kind: "image"},
+		{info: media.Info{Name: "a.png", Kind: media.Image, MIME: "image/png"}, data: pngOf(t, 20, 700), kind: "image"},
+		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4"}, data: probetest.MP4(83, 1280, 720), kind: "video"},
+		{info: media.Info{Name: "b.mp4", Kind: media.Video, MIME: "video/mp4", Loop: true}, data: probetest.MP4(2, 100, 100), kind: "video", gif: true},
+		{info: media.Info{Name: "a.mp3", Kind: media.Audio, MIME: "audio/mpeg"}, data: probetest.MP3(true), kind: "audio"},
+		{info: media.Info{Name: "a.m4a", Kind: media.Audio, MIME: "audio/mp4"}, data: probetest.MP4(3, 0, 0), kind: "audio"},
+		{info: media.Info{Name: "a.ogg", Kind: media.Audio, MIME: "audio/ogg"}, data: probetest.Opus(300), kind: "audio"},
+		{info: media.Info{Name: "b.ogg", Kind: media.Voice, MIME: "audio/ogg"}, data: probetest.Opus(500), kind: "audio", voice: true},
+		{info: media.Info{Name: "a.webp", Kind: media.Sticker, MIME: "image/webp"}, data: sticker, kind: "sticker"},
+		{info: media.Info{Name: "a.wav", Kind: media.Audio, MIME: "audio/wav"}, data: noise(1000), kind: "document"},
+	}
+}
+
+func TestBaileysReadsEveryKindAndAnswersWithFiles(t *testing.T) {
+	w, clara := withBaileys(t)
+	answers := 0
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		for _, k := range baileysKinds(t) {
+			w.baileysReads(clara, chat, k)
+		}
+		w.baileysAnswers(clara, chat, &answers)
+	}
+	for _, r := range w.srv.Relayed(types.EmptyJID) {
+		if r.Retries != 0 {
+			t.Errorf("message %s in %s was asked for again %d times", r.ID, r.Chat, r.Retries)
+		}
+	}
+}
+
+func (w *world) baileysReads(clara *whatsapptest.Baileys, chat groups.JID, k baileysKind) {
+	w.t.Helper()
+	m := file(chat, k.info, k.data)
+	if k.kind == "document" || k.kind == "image" || k.kind == "video" {
+		m.Text = "about " + k.info.Name
+	}
+	e, err := clara.Message(soon(w.t), w.send(m).ID)
+	if err != nil {
+		w.t.Fatalf("%s in %s: %v", k.info.Name, chat, err)
+	}
+	if e.Error != "" || e.SHA256 != sum(k.data) {
+		w.t.Errorf("%s in %s: Baileys read %s %s, want %s", k.info.Name, chat, e.SHA256, e.Error, sum(k.data))
+	}
+	mime, _, _ := strings.Cut(e.MIME, ";")
+	name := ""
+	if k.kind == "document" {
+		name = k.info.Name
+	}
+	if e.Secret != 32 {
+		w.t.Errorf("%s in %s: a secret of %d bytes", k.info.Name, chat, e.Secret)
+	}
+	if e.Kind != k.kind || mime != k.info.MIME || e.Name != name || e.Text != m.Text || e.GIF != k.gif || e.Voice != k.voice {
+		w.t.Errorf("%s in %s: Baileys read %+v, want a %s", k.info.Name, chat, e, k.kind)
+	}
+}
+
+// baileysAnswers sends a document, a picture and a voice note from Baileys, the
+// first as an answer to a text of ours.
+func (w *world) baileysAnswers(clara *whatsapptest.Baileys, chat groups.JID, before *int) {
+	w.t.Helper()
+	question := w.send(text(chat, "what do you have?"))
+	if _, err := clara.Message(soon(w.t), question.ID); err != nil {
+		w.t.Fatal(err)
+	}
+	to := string(chat)
+	if chat == directly {
+		to = w.bot.JID().String()
+	}
+	for i, a := range []struct {
+		send whatsapptest.BaileysFile
+		data []byte
+		kind media.Kind
+	}{
+		{whatsapptest.BaileysFile{Kind: "document", Name: "Antwort — 答え.pdf", MIME: "application/pdf", Text: "here", Quoted: question.ID}, noise(300_000), media.Document},
+		{whatsapptest.BaileysFile{Kind: "image", MIME: "image/jpeg", Text: "and this"}, jpegOf(w.t, 64, 48), media.Image},
+		{whatsapptest.BaileysFile{Kind: "voice", MIME: "audio/ogg; codecs=opus"}, probetest.Opus(100), media.Voice},
+	} {
+		a.send.Chat, a.send.Path = to, filepath.Join(w.t.TempDir(), "answer")
+		if err := os.WriteFile(a.send.Path, a.data, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+		id, err := clara.Send(soon(w.t), a.send)
+		if err != nil {
+			w.t.Fatalf("%s to %s: %v", a.send.Kind, chat, err)
+		}
+		*before++
+		got := w.received(*before)[*before-1]
+		if got.ID != id || got.Chat != chat || got.Text != a.send.Text || len(got.Files) != 1 || got.Files[0].Kind != a.kind {
+			w.t.Errorf("%s to %s arrived as %+v", a.send.Kind, chat, got)
+		}
+		w.in.mu.Lock()
+		body := w.in.bodies[id]
+		w.in.mu.Unlock()
+		if sum(body) != sum(a.data) {
+			w.t.Errorf("%s to %s: %d bytes %s, want %d %s", a.send.Kind, chat, len(body), sum(body), len(a.data), sum(a.data))
+		}
+		if i == 0 && (got.Files[0].Name != a.send.Name || got.Quote == nil || !got.Quote.Own || got.Quote.ID != question.ID) {
+			w.t.Errorf("the document is %q, its quote %+v", got.Files[0].Name, got.Quote)
+		}
+	}
+}
+
+// A quote names its writer as the chat addresses them, and holds the content
+// alone: the secret would let others write votes and edits in the writer's name.
+func TestBaileysReadsWhomAQuoteIsFrom(t *testing.T) {
+	w, clara := withBaileys(t)
+	for i, chat := range []groups.JID{byNumber, byLID, directly} {
+		ours := w.send(text(chat, "ours"))
+		if _, err := clara.Message(soon(t), ours.ID); err != nil {
+			t.Fatal(err)
+		}
+		to, we, she := string(chat), w.bot.JID(), clara.Phone.JID()
+		switch chat {
+		case directly:
+			to = we.String()
+		case byLID:
+			we, she = w.bot.LID(), clara.Phone.LID()
+		}
+		hers, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "text", Chat: to, Text: "hers"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.received(i + 1)
+		for id, writer := range map[string]types.JID{ours.ID: we, hers: she} {
+			m := text(chat, "about that")
+			m.ReplyTo = id
+			e, err := clara.Message(soon(t), w.send(m).ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Quoted != id || e.QuotedFrom != writer.String() || e.QuotedSecret != 0 {
+				t.Errorf("in %s Baileys read a quote of %s by %s with a secret of %d bytes, want %s by %s with none", chat, e.Quoted, e.QuotedFrom, e.QuotedSecret, id, writer)
+			}
+		}
+	}
+}
+
+func TestBaileysWhoLosesItsSessionsGetsTheMessagesAgain(t *testing.T) {
+	w, clara := withBaileys(t)
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		known := w.send(text(chat, "before"))
+		if _, err := clara.Message(soon(t), known.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := clara.Forget(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []channel.Message{text(chat, "after"), document(chat, noise(1000))} {
+			r := w.send(m)
+			e, err := clara.Message(soon(t), r.ID)
+			if err != nil {
+				t.Fatalf("in %s: %v", chat, err)
+			}
+			if m.File != nil && e.SHA256 != m.File.SHA256 || e.Text != m.Text {
+				t.Errorf("in %s Baileys read %+v", chat, e)
+			}
+		}
+	}
+	retries := 0
+	for _, r := range w.srv.Relayed(waJID(byNumber)) {
+		retries += r.Retries
+	}
+	if retries == 0 {
+		t.Error("nothing was sent again: the sessions were not lost")
+	}
+}

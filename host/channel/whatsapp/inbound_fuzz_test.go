@@ -1,0 +1,226 @@
+package whatsapp
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"mime"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.mau.fi/whatsmeow/proto/waAdv"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	fuzzGroup = groups.JID("120363000000000001@g.us")
+	fuzzOurs  = "3EB0000000000000000001" // the id of a message of ours
+	fuzzAnnas = "3EB0000000000000000002" // and of Anna's
+)
+
+var (
+	fuzzSelf = types.NewJID("4915550000000", types.DefaultUserServer)
+	fuzzAnna = types.NewJID("4915550000001", types.DefaultUserServer)
+	fuzzLID  = types.NewJID("100000000000001", types.HiddenUserServer)
+)
+
+// fuzzSession is an open store without a connection: the account knows Anna by
+// both addresses, has sent a message, and has received one of hers.
+func fuzzSession(f *testing.F) *session {
+	w, err := New(Options{Dir: f.TempDir()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s, err := w.open(context.Background())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := s.close(); err != nil {
+			f.Error(err)
+		}
+	})
+	self := fuzzSelf
+	s.people.device.Account = &waAdv.ADVSignedDeviceIdentity{ // what the store insists on
+		Details: []byte{}, AccountSignatureKey: make([]byte, 32), AccountSignature: make([]byte, 64), DeviceSignature: make([]byte, 64),
+	}
+	s.people.device.ID, s.people.me, s.people.lid = &self, fuzzSelf, types.NewJID("100000000000000", types.HiddenUserServer)
+	ctx := context.Background()
+	for _, err := range []error{
+		s.keys.container.PutDevice(ctx, s.people.device),
+		s.people.device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
+		s.ledger.putSent(ctx, sentMessage{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, message: words("ours")}),
+		s.ledger.putInbound(ctx, inboundMessage{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, message: words("Anna's"), info: fuzzInfo(true, "Anna")}),
+	} {
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	return s
+}
+
+func fuzzInfo(group bool, push string) inboundInfo {
+	info := inboundInfo{Chat: fuzzAnna, Sender: fuzzAnna, Alt: fuzzLID, IsGroup: group, PushName: push, Time: time.Unix(1, 0)}
+	if group {
+		info.Chat = waAddress(fuzzGroup)
+	}
+	return info
+}
+
+func waAddress(chat groups.JID) types.JID {
+	j, _ := types.ParseJID(string(chat))
+	return j
+}
+
+// fuzzSeeds are a message of every kind that carries words or a file, in every
+// wrapping, and what goes with them.
+func fuzzSeeds() []*waE2E.Message {
+	about := func(id string, who types.JID) *waE2E.ContextInfo {
+		return &waE2E.ContextInfo{
+			StanzaID: &id, Participant: proto.String(who.String()), QuotedMessage: words("as I said"),
+			MentionedJID: []string{fuzzSelf.String(), fuzzLID.String(), "x", "@", "1:2@lid"},
+		}
+	}
+	media := func(name string) (url, path, kind *string, size *uint64) {
+		return proto.String("https://mmg.whatsapp.net/" + name), proto.String("/v/" + name + "?ccb=1"), proto.String("Application/PDF; x=y\r\n"), proto.Uint64(1 << 63)
+	}
+	url, path, kind, size := media("a")
+	document := &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{
+		URL: url, DirectPath: path, Mimetype: kind, FileLength: size, FileName: proto.String("../a\x00\u202efdp.exe"), Caption: proto.String("see"), ContextInfo: about(fuzzOurs, fuzzSelf),
+	}}
+	plain := []*waE2E.Message{
+		words("hello @4915550000000, @100000000000001"), words(strings.Repeat("é", 100_000)), words("\xff\x00\x1b[31m\u202e"), {},
+		{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("@100000000000001 and @4915550000000"), ContextInfo: about(fuzzAnnas, fuzzLID)}},
+		{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("no, you"), ContextInfo: about(strings.Repeat("\n\xff", 200), types.JID{User: "\x00", Server: "lid"})}},
+		{ImageMessage: &waE2E.ImageMessage{URL: url, DirectPath: path, Mimetype: kind, FileLength: size, Caption: proto.String("c")}}, {ImageMessage: &waE2E.ImageMessage{}},
+		{VideoMessage: &waE2E.VideoMessage{URL: url, DirectPath: path, Mimetype: proto.String("video/mp4"), GifPlayback: proto.Bool(true)}},
+		{AudioMessage: &waE2E.AudioMessage{URL: url, DirectPath: path, Mimetype: proto.String("audio/ogg; codecs=opus"), PTT: proto.Bool(true)}},
+		{AudioMessage: &waE2E.AudioMessage{Mimetype: proto.String("no type")}}, {AudioMessage: &waE2E.AudioMessage{Mimetype: proto.String("a/" + strings.Repeat("b", 300))}},
+		{StickerMessage: &waE2E.StickerMessage{URL: url, DirectPath: path, Mimetype: proto.String("image/webp")}},
+		{LocationMessage: &waE2E.LocationMessage{DegreesLatitude: proto.Float64(1e308), Name: proto.String("pier")}},
+		{ContactMessage: &waE2E.ContactMessage{DisplayName: proto.String("C"), Vcard: proto.String("BEGIN:VCARD")}},
+		{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, {ProtocolMessage: &waE2E.ProtocolMessage{}}, document,
+	}
+	seeds := append([]*waE2E.Message(nil), plain...)
+	inner := &waE2E.FutureProofMessage{Message: document}
+	return append(seeds,
+		&waE2E.Message{DocumentWithCaptionMessage: inner}, &waE2E.Message{EphemeralMessage: inner}, &waE2E.Message{ViewOnceMessage: inner},
+		&waE2E.Message{ViewOnceMessageV2: inner}, &waE2E.Message{EditedMessage: inner}, &waE2E.Message{LottieStickerMessage: inner},
+		&waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{Message: document}},
+		&waE2E.Message{EphemeralMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{DocumentWithCaptionMessage: inner}}}}},
+		&waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{}},
+	)
+}
+
+// FuzzInbound: whatever message a member's phone makes, under whatever id and
+// name, it is refused or kept, and what the host gets of it is bounded text, a
+// safe file name, a real MIME type, and a quote that claims no more than the
+// record knows. What quotes it in turn is bounded too.
+func FuzzInbound(f *testing.F) {
+	s := fuzzSession(f)
+	for i, m := range fuzzSeeds() {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, "3EB0AA", "Anna", i%2 == 0)
+	}
+	f.Add([]byte("\x0a\x01a"), "\x00\x1b'; --", "\u202eannA\n", true)
+	f.Fuzz(func(t *testing.T, b []byte, id, push string, group bool) {
+		m := &waE2E.Message{}
+		if proto.Unmarshal(b, m) != nil {
+			return
+		}
+		row := s.fuzzKeep(t, m, id, push, group)
+		if row == nil {
+			return
+		}
+		checkInbound(t, s.inbound(t.Context(), row))
+		about, _, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := contextOf(about.GetQuotedMessage()); q.GetQuotedMessage() != nil || proto.Size(about) > maxQuoted+1<<10+len(id) {
+			t.Errorf("an answer repeats %d bytes: %v", proto.Size(about), about)
+		}
+	})
+}
+
+// fuzzKeep takes a message as the library hands it over, and returns its row; nil if
+// it was not kept. The row is removed from the ledger when the run is over.
+func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, group bool) *inboundMessage {
+	info := fuzzInfo(group, push)
+	e := &events.Message{RawMessage: m, Info: types.MessageInfo{ID: id, PushName: push, Timestamp: info.Time, MessageSource: types.MessageSource{
+		Chat: info.Chat, Sender: info.Sender, SenderAlt: info.Alt, IsGroup: group,
+	}}}
+	if !s.keep(e.UnwrapRaw()) {
+		t.Fatal("not kept, so that WhatsApp would repeat it for ever")
+	}
+	row, err := s.ledger.inbound(t.Context(), groups.JID(info.Chat.String()), id)
+	if err != nil {
+		t.Fatalf("what was kept cannot be read: %v", err)
+	}
+	if row == nil || row.Seq == 1 { // not kept, or Anna's that was there before
+		return nil
+	}
+	t.Cleanup(func() {
+		db, err := sql.Open("sqlite", filepath.Join(s.w.opts.Dir, "whatsapp-messages.db")+"?_pragma=busy_timeout(5000)")
+		if err == nil {
+			_, err = db.Exec(`DELETE FROM inbound WHERE seq = ?`, row.Seq)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return row
+}
+
+func checkInbound(t *testing.T, in channel.Inbound) {
+	t.Helper()
+	texts := []string{in.From, in.Sender, in.Text}
+	if len(in.Files) > 1 {
+		t.Errorf("%d files of one message", len(in.Files))
+	}
+	for _, f := range in.Files {
+		texts = append(texts, f.Name, f.MIME)
+		if kind, _, err := mime.ParseMediaType(f.MIME); err != nil || kind != f.MIME || strings.Count(kind, "/") != 1 || len(kind) > 127+len("/")+127 {
+			t.Errorf("a file is a %q: %v", f.MIME, err)
+		}
+		if media.SafeName(f.Name) != f.Name || f.Size < 0 || f.Kind == "" {
+			t.Errorf("a file is %+v", f.Info)
+		}
+	}
+	if q := in.Quote; q != nil {
+		texts = append(texts, q.ID, q.From, q.Sender, q.Text)
+		if q.Unverified == (q.Own || q.Sender != "") || q.Own && q.ID != fuzzOurs || q.Sender != "" && q.ID != fuzzAnnas && q.ID != in.ID {
+			t.Errorf("a quote claims %+v", q)
+		}
+		if utf8.RuneCountInString(q.Text) > maxInboundText || utf8.RuneCountInString(q.ID) > maxQuotedID {
+			t.Errorf("a quote has %d bytes of text, %d of id", len(q.Text), len(q.ID))
+		}
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			t.Errorf("%q is no UTF-8", s)
+		}
+	}
+	if channel.CleanName(in.From) != in.From || in.From == "" || strings.ContainsAny(in.From+in.Sender, "\n\x1b\x00") {
+		t.Errorf("it is from %q, %q", in.From, in.Sender)
+	}
+	if longest := maxInboundText * 33; utf8.RuneCountInString(in.Text) > longest { // "@1" becomes a name of 64 characters
+		t.Error(fmt.Sprint(len(in.Text), " bytes of text"))
+	}
+}

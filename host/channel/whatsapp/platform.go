@@ -1,0 +1,122 @@
+package whatsapp
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net/http"
+	"net/netip"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
+	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+//go:embed settings.schema.json
+var settingsSchema []byte
+
+// Net is how WhatsApp is reached, which only tests set.
+type Net struct {
+	Client *http.Client
+	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Platform is WhatsApp for the host's table.
+func Platform(net Net) channel.Platform {
+	return channel.Platform{
+		Key:      "whatsapp",
+		Form:     func(chat groups.JID) bool { return chat.Channel() == "whatsapp" },
+		Settings: defaultSettings,
+		Schema:   settingsSchema,
+		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
+		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
+		Dir:      groups.Layout.Store,
+		Stores:   func(s channel.Setup) []stores.Spec { return storesOf(s.Name, s.Dir, s.Home) },
+		Examine:  examine,
+		Account: &channel.Account{
+			Pair: "link this host to a WhatsApp account",
+			About: `whatsapp shows a QR code, in the terminal where it fits and on a page of this
+machine, to be scanned on the phone under Settings, Linked devices. With --phone
+it asks for a code instead, to be typed in on the phone. A host that is running
+goes on by itself once the account is linked.`,
+			Unpair: "unlink this host from its WhatsApp account and forget its keys",
+			Scan:   "scan the code on the phone, under Settings, Linked devices",
+			Type:   "type this code on the phone, under Settings, Linked devices, Link with phone number",
+			Link:   pairAccount,
+		},
+	}
+}
+
+// Settings are a linked device of somebody's account; "longshore pair
+// whatsapp" links it.
+type Settings struct {
+	Device  string            `yaml:"device"`  // as the phone lists it under linked devices
+	Files   groups.KindLimits `yaml:"files"`   // bytes per media kind, instead of what its apps take
+	Rate    groups.Rate       `yaml:"rate"`    // messages to one chat
+	Account groups.Rate       `yaml:"account"` // messages to all chats together
+}
+
+// defaultSettings are those in which every key is absent.
+func defaultSettings() channel.Settings {
+	return &Settings{
+		Device:  "Longshore",
+		Rate:    groups.Rate{PerMinute: 12, Burst: 10},
+		Account: groups.Rate{PerMinute: 30, Burst: 20},
+	}
+}
+
+// Check looks for what WhatsApp or its apps would not take.
+func (s *Settings) Check(c channel.Checker) {
+	c.Label("device", s.Device)
+	c.Kinds("files", s.Files)
+	c.Positive("rate.per_minute", int64(s.Rate.PerMinute))
+	c.Positive("rate.burst", int64(s.Rate.Burst))
+	c.Positive("account.per_minute", int64(s.Account.PerMinute))
+	c.Positive("account.burst", int64(s.Account.Burst))
+}
+
+// limits is what Send takes with these settings.
+func (s *Settings) limits() media.Limits {
+	limits := DefaultLimits()
+	for kind, size := range s.Files {
+		l := limits.Kinds[media.Kind(kind)]
+		l.Bytes = size
+		limits.Kinds[media.Kind(kind)] = l
+	}
+	return limits
+}
+
+// newOf makes the channel of a configuration.
+func newOf(s channel.Setup, net Net) (channel.Channel, error) {
+	set := s.Settings.(*Settings)
+	chats := []groups.JID{}
+	for _, c := range s.Chats {
+		chats = append(chats, c.JID)
+	}
+	w, err := New(Options{
+		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chats, Limits: set.limits(), Log: s.Log,
+		HTTPClient: net.Client, Lookup: net.Lookup, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room,
+		Rates: pace.Rates{
+			Chat:    pace.Rate{PerMinute: float64(set.Rate.PerMinute), Burst: set.Rate.Burst},
+			Account: pace.Rate{PerMinute: float64(set.Account.PerMinute), Burst: set.Account.Burst},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// pairAccount links an account, and says which.
+func pairAccount(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+	w := c.(*WhatsApp)
+	err := w.Pair(ctx, PairOptions{Phone: p.Phone, OnQR: p.ShowQR, OnCode: p.ShowCode})
+	jid, _ := w.Paired()
+	if errors.Is(err, ErrPaired) {
+		return "", &channel.LinkedError{Account: jid}
+	}
+	return jid, err
+}

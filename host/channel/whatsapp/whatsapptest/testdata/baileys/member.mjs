@@ -1,0 +1,137 @@
+// A member of a chat, made of Baileys. It takes commands and gives events, each
+// a JSON object on a line of its own:
+//
+//   node member.mjs <node_modules/baileys> <port> <root key in hexadecimal>
+//
+//   {"do":"connect"}                               events qr, open, close
+//   {"do":"code","number":"491…"}                  event code: pair by the code instead
+//   {"do":"send","chat":…,"kind":…,"path":…,…}     event sent or failed
+//   {"do":"forget"}                                loses all sessions and sender keys: event forgot
+//
+// What arrives is an event message. A file in it is fetched, decrypted and
+// measured here. The program ends when its input does.
+import { createHash } from 'node:crypto'
+import dns from 'node:dns'
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+
+const [library, port, root] = process.argv.slice(2)
+const { default: connect, downloadContentFromMessage, getContentType, initAuthCreds, normalizeMessageContent, WA_CERT_DETAILS } =
+	await import(pathToFileURL(library + '/lib/index.js').href)
+
+// All traffic goes to the server on loopback: the socket by its address, uploads
+// by an agent, downloads by another fetch. No name is ever looked up.
+WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(root, 'hex')
+dns.lookup = name => { throw new Error('looks up ' + name) }
+class Loopback extends http.Agent {
+	protocol = 'https:'
+	createConnection(_, done) { return net.connect({ host: '127.0.0.1', port }, done) }
+}
+const overNetwork = globalThis.fetch
+globalThis.fetch = (url, options) => {
+	const { pathname, search } = new URL(url)
+	return overNetwork(`http://127.0.0.1:${port}${pathname}${search}`, options)
+}
+
+const tell = (event, more = {}) => process.stdout.write(JSON.stringify({ event, ...more }) + '\n')
+const complain = level => (...words) => process.stderr.write(level + ' ' + words.map(w => (w instanceof Object ? JSON.stringify(w) : w)).join(' ') + '\n')
+const quiet = () => {}
+const logger = { level: 'warn', child: () => logger, trace: quiet, debug: quiet, info: quiet, warn: complain('warn'), error: complain('error') }
+
+// The device's keys live in memory: kinds of keys, by id.
+const store = new Map()
+const kind = type => store.get(type) ?? store.set(type, new Map()).get(type)
+const keys = {
+	get: async (type, ids) => Object.fromEntries(ids.filter(id => kind(type).has(id)).map(id => [id, kind(type).get(id)])),
+	set: async changed => {
+		for (const [type, entries] of Object.entries(changed))
+			for (const [id, value] of Object.entries(entries)) value ? kind(type).set(id, value) : kind(type).delete(id)
+	}
+}
+const creds = initAuthCreds()
+const sent = new Map() // messages by id, for those who ask again
+const received = new Map() // messages by id, to quote
+let sock, ending = false
+
+function open() {
+	sock = connect({
+		auth: { creds, keys }, logger, waWebSocketUrl: `ws://127.0.0.1:${port}/ws/chat`, fetchAgent: new Loopback(),
+		shouldSyncHistoryMessage: () => false, syncFullHistory: false, getMessage: async key => sent.get(key.id)
+	})
+	sock.ev.on('creds.update', update => Object.assign(creds, update))
+	sock.ev.on('connection.update', ({ qr, connection, lastDisconnect }) => {
+		if (qr) tell('qr', { code: qr })
+		if (connection === 'open') tell('open', { chat: sock.user.id, from: sock.user.lid })
+		if (connection !== 'close' || ending) return
+		const status = lastDisconnect?.error?.output?.statusCode ?? 0
+		tell('close', { status })
+		if (status === 515) open() // paired: log in
+	})
+	sock.ev.on('messages.upsert', async ({ messages }) => {
+		for (const m of messages) if (!m.key.fromMe && m.message) await show(m)
+	})
+}
+
+// show gives what an app shows of a message, and what its file is.
+async function show(m) {
+	const { id, remoteJid: chat, participant: from } = m.key
+	received.set(id, m)
+	const content = normalizeMessageContent(m.message)
+	const type = getContentType(content)
+	const part = content[type] ?? {}
+	if (['senderKeyDistributionMessage', 'protocolMessage'].includes(type)) return
+	const context = part.contextInfo ?? {}
+	const shown = {
+		id, chat, from: from ?? chat, kind: type.replace('Message', ''),
+		text: content.conversation || part.text || part.caption || '', name: part.fileName ?? '', mime: part.mimetype ?? '',
+		width: part.width ?? 0, height: part.height ?? 0, seconds: part.seconds ?? 0, voice: !!part.ptt, gif: !!part.gifPlayback,
+		thumbnail: !!part.jpegThumbnail?.length, waveform: part.waveform?.length ?? 0,
+		secret: m.message.messageContextInfo?.messageSecret?.length ?? 0,
+		quoted: context.stanzaId ?? '', quotedFrom: context.participant ?? '',
+		quotedSecret: context.quotedMessage?.messageContextInfo?.messageSecret?.length ?? 0
+	}
+	if (part.mediaKey) {
+		try {
+			const sum = createHash('sha256')
+			for await (const chunk of await downloadContentFromMessage(part, shown.kind)) sum.update(chunk)
+			shown.sha256 = sum.digest('hex')
+		} catch (error) {
+			shown.error = String(error)
+		}
+	}
+	tell('message', shown)
+}
+
+async function send({ chat, kind: type, path, name, mime, text, quoted, tag }) {
+	try {
+		const file = path && readFileSync(path)
+		const content = {
+			text: () => ({ text }),
+			document: () => ({ document: file, fileName: name, mimetype: mime, caption: text }),
+			image: () => ({ image: file, mimetype: mime, caption: text, jpegThumbnail: null, width: 1, height: 1 }),
+			voice: () => ({ audio: file, mimetype: mime, ptt: true, seconds: 1, waveform: new Uint8Array(64) })
+		}[type]()
+		const m = await sock.sendMessage(chat, content, quoted ? { quoted: received.get(quoted) } : {})
+		sent.set(m.key.id, m.message)
+		tell('sent', { id: m.key.id, tag })
+	} catch (error) {
+		tell('failed', { error: String(error?.stack ?? error), tag })
+	}
+}
+
+const commands = {
+	connect: open,
+	code: async ({ number }) => tell('code', { code: await sock.requestPairingCode(number) }),
+	send,
+	forget: () => { for (const type of ['session', 'sender-key']) store.delete(type); tell('forgot') }
+}
+for await (const line of createInterface({ input: process.stdin })) {
+	const command = JSON.parse(line)
+	await commands[command.do](command)
+}
+ending = true
+await sock?.end()
+process.exit(0)

@@ -1,0 +1,143 @@
+// Package command holds the commands of longshore, a file each: what they take,
+// what they print, and the exit code.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Main executes the command line of this process and returns its exit code.
+// version is the program's, empty if it was built without one, and platforms
+// are the chat platforms that it has. An interrupt or
+// SIGTERM ends the command in order.
+func Main(version string, platforms []channel.Platform, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, version, platforms, args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// env is what a command may touch of the world outside its arguments.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	version        string             // of the program; empty: built without one
+	config         string             // path of longshore.yaml
+	json           bool               // print for programs
+	platforms      []channel.Platform // that the configuration may name
+}
+
+// run executes one command line and returns the process's exit code.
+// "longshore agentrunner …" is the container's program in the same binary, so
+// that a demo needs no second one; it parses its own arguments.
+func run(ctx context.Context, version string, platforms []channel.Platform, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "agentrunner" {
+		return cli.Main(cli.Version(version), args[1:], stdin, stdout, stderr)
+	}
+	return (&env{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, version: version, platforms: platforms}).run(ctx, args)
+}
+
+func (e *env) run(ctx context.Context, args []string) int {
+	root := newRoot(e)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return e.fail(err)
+	}
+	return exitOK
+}
+
+// defaultConfig is the configuration in the working directory.
+const defaultConfig = "longshore.yaml"
+
+// newAgentrunner is there for the help; run has acted on it before.
+func newAgentrunner() *cobra.Command {
+	return &cobra.Command{
+		Use:                "agentrunner COMMAND",
+		Short:              "act as the program in an assistant's container",
+		Long:               "Acts as the program in an assistant's container: longshore agentrunner help\nlists its commands.",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("agentrunner comes first", "usage: longshore agentrunner …")
+		},
+	}
+}
+
+// newRoot builds the tree of commands.
+func newRoot(e *env) *cobra.Command {
+	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
+		newDemo(e), newInit(e), newImport(e), newServe(e), newSend(e),
+		newQueue(e), newErrors(e), newStatus(e), newDoctor(e), newStore(e),
+		newPair(e), newUnpair(e), newGroups(e),
+		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newVersion(e), newExitCodes(),
+	)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.PersistentFlags().StringVarP(&e.config, "config", "c", defaultConfig, "configuration `file`")
+	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), "see: "+cmd.CommandPath()+" --help")
+	})
+	root.Version = readVersion(e.version).Version
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	tameCobra(root)
+	return root
+}
+
+// Exit codes, the same for every command.
+const (
+	exitOK      = 0
+	exitFault   = 1 // something went wrong; the text says what
+	exitUsage   = 2 // the command line is wrong
+	exitRefused = 3 // a request or a file was refused
+	exitFailed  = 4 // a delivery failed, or doctor found a fault
+	exitPending = 5 // kept, not yet sent
+)
+
+// exitError carries an exit code, and what to do, up to main.
+type exitError struct {
+	code int
+	err  error
+	hint string
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// fail prints err with its hint and returns the exit code.
+func (e *env) fail(err error) int {
+	code, hint := exitOf(err)
+	fmt.Fprintf(e.stderr, "longshore: %s\n", media.Printable(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(e.stderr, "hint: %s\n", media.Printable(hint))
+	}
+	return code
+}
+
+func exitOf(err error) (code int, hint string) {
+	if ee, ok := errors.AsType[*exitError](err); ok {
+		return ee.code, ee.hint
+	}
+	if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
+		return exitFault, none.Hint()
+	}
+	if r := bridge.AsRefusal(err); r != nil {
+		return exitRefused, r.Hint
+	}
+	return exitFault, ""
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newConfig(e *env) *cobra.Command {
+	return family("config", "check, show and describe longshore.yaml",
+		&cobra.Command{
+			Use:   "validate",
+			Short: "check longshore.yaml as serve would, without starting anything",
+			Args:  exactly(),
+			RunE:  func(*cobra.Command, []string) error { return e.validateConfig() },
+		},
+		&cobra.Command{
+			Use:   "show",
+			Short: "print the configuration with every default filled in; secrets are not shown",
+			Args:  exactly(),
+			RunE:  func(*cobra.Command, []string) error { return e.showConfig() },
+		},
+		&cobra.Command{
+			Use:   "schema",
+			Short: "print the JSON Schema of longshore.yaml, for editors",
+			Args:  exactly(),
+			RunE: func(*cobra.Command, []string) error {
+				_, err := e.stdout.Write(config.Schema(e.platforms))
+				return err
+			},
+		},
+	)
+}
+
+func (e *env) validateConfig() error {
+	c, problems, err := e.servable()
+	if err != nil {
+		return err
+	}
+	if e.json {
+		if err := e.printJSON(map[string]any{"valid": len(problems) == 0, "problems": problems, "warnings": warningsOf(c)}); err != nil {
+			return err
+		}
+	} else {
+		e.printProblems("", problems)
+		e.printProblems("warning: ", warningsOf(c))
+	}
+	if len(problems) > 0 {
+		return tooManyProblems(e.config, len(problems))
+	}
+	if !e.json {
+		e.say("%s is valid: %s, state in %s", e.config, media.Count(len(c.Groups), "group"), c.State)
+	}
+	return nil
+}
+
+// servable reads the configuration and finds all that keeps serve from
+// starting with it. The error is of a file that could not be read.
+func (e *env) servable() (*config.Config, []*config.Problem, error) {
+	c, err := config.Load(e.config, e.platforms)
+	problems := problemsOf(err)
+	if err != nil && len(problems) == 0 {
+		return nil, nil, noConfig(err)
+	}
+	if err == nil {
+		for _, p := range serve.Unsupported(c, serve.OfflineChannels(c)) {
+			p.File = e.config
+			problems = append(problems, p)
+		}
+	}
+	return c, problems, nil
+}
+
+func (e *env) showConfig() error {
+	c, err := e.load()
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encode configuration: %w", err)
+	}
+	if e.json {
+		if text, err = yaml.YAMLToJSON(text); err != nil {
+			return fmt.Errorf("encode configuration: %w", err)
+		}
+	}
+	for line := range strings.Lines(string(text)) {
+		e.say("%s", strings.TrimRight(line, "\r\n"))
+	}
+	return nil
+}
+
+// load reads the configuration. What is wrong with it goes to stderr as it was
+// found, one problem after the other with its line; the error then only
+// counts.
+func (e *env) load() (*config.Config, error) {
+	c, err := config.Load(e.config, e.platforms)
+	if err == nil {
+		return c, nil
+	}
+	problems := problemsOf(err)
+	if len(problems) == 0 {
+		return nil, noConfig(err)
+	}
+	e.printProblems("", problems)
+	return nil, tooManyProblems(e.config, len(problems))
+}
+
+// warningsOf are those of a configuration that could be read.
+func warningsOf(c *config.Config) []*config.Problem {
+	if c == nil || c.Warnings == nil {
+		return []*config.Problem{}
+	}
+	return c.Warnings
+}
+
+// printProblems prints each problem on stderr, behind a word on what it is.
+func (e *env) printProblems(what string, problems []*config.Problem) {
+	for _, p := range problems {
+		for line := range strings.Lines(what + p.Error()) {
+			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
+		}
+	}
+}
+
+func noConfig(err error) error { return hinted(err, noConfigHint(err)) }
+
+func noConfigHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "longshore init writes a longshore.yaml to start from; --config names another place"
+	case errors.Is(err, fs.ErrPermission):
+		return "run this as the user that the host runs as"
+	}
+	return "--config names the file itself"
+}
+
+func tooManyProblems(name string, n int) error {
+	return hinted(fmt.Errorf("%s has %s", name, media.Count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
+}
+
+// problemsOf takes the problems out of a joined error.
+func problemsOf(err error) []*config.Problem {
+	problems := []*config.Problem{}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, one := range joined.Unwrap() {
+			problems = append(problems, problemsOf(one)...)
+		}
+		return problems
+	}
+	if p, ok := errors.AsType[*config.Problem](err); ok {
+		problems = append(problems, p)
+	}
+	return problems
+}

@@ -1,0 +1,149 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// withControl calls do with the Control of the host that runs, or, if none
+// does, with one of this process, which reads the outbox's records and opens
+// the outbox itself only to act.
+func (e *env) withControl(ctx context.Context, do func(operator.Control) error) (err error) {
+	c, err := e.load()
+	if err != nil {
+		return err
+	}
+	client := operator.NewClient(operator.ControlDir(c.Layout()))
+	health := client.Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
+		return do(client) // it answers; that it may not be well is for status to say
+	}
+	kept := outbox.Store(c.Layout().Outbox(), serve.HomeOf(c))
+	if store.InUse(kept) {
+		return outboxInUse()
+	}
+	reader, err := outbox.OpenReader(ctx, kept)
+	if err != nil {
+		return err
+	}
+	if reader == nil { // nothing was ever accepted
+		return do(&looking{operator.NewDesk(serve.DeskOptions(c, readVersion(e.version).Version)), nil, e, c})
+	}
+	options := serve.DeskOptions(c, readVersion(e.version).Version)
+	options.Records = reader
+	view := sync.OnceValue(reader.Close)
+	defer func() { err = errors.Join(err, view()) }()
+	return do(&looking{operator.NewDesk(options), view, e, c})
+}
+
+// withAccounts calls do with the Control of the host that runs, or, where none
+// does, with one that has nothing but the channels' accounts.
+func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(operator.Control) error) error {
+	client := operator.NewClient(operator.ControlDir(cfg.Layout()))
+	health := client.Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
+		return do(client)
+	}
+	desk := operator.NewDesk(operator.DeskOptions{})
+	for _, one := range cfg.Channels {
+		if one.Platform.Account == nil {
+			continue
+		}
+		made, err := e.unopened(cfg, one)
+		if err != nil {
+			return err
+		}
+		desk.Channels = append(desk.Channels, made)
+	}
+	return do(desk)
+}
+
+// withDesk opens what a host would open, with channels that send nothing.
+func (e *env) withDesk(ctx context.Context, c *config.Config, do func(*operator.Desk) error) (err error) {
+	h, err := serve.New(ctx, c, serve.Options{
+		Version: readVersion(e.version).Version,
+		Log:     slog.New(slog.DiscardHandler), Idle: true,
+		Channels: func(c *config.Config, _ serve.Options) ([]channel.Channel, error) {
+			return serve.OfflineChannels(c), nil
+		},
+	})
+	if errors.Is(err, outbox.ErrLocked) {
+		return outboxInUse()
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return do(h.Desk(false))
+}
+
+func outboxInUse() error {
+	return hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
+}
+
+// looking is the Control of an installation without a host: what only looks
+// makes and changes nothing, and the outbox is opened for the rest. Only Send
+// makes one.
+type looking struct {
+	*operator.Desk
+	leave  func() error // ends the reading of the records; nil: there are none
+	env    *env
+	config *config.Config
+}
+
+// act opens the outbox for one action.
+func (l *looking) act(ctx context.Context, do func(*operator.Desk) error) error {
+	if l.leave != nil {
+		if err := l.leave(); err != nil {
+			return err
+		}
+	}
+	return l.env.withDesk(ctx, l.config, do)
+}
+
+func (l *looking) Send(ctx context.Context, s operator.Send) (item operator.Item, err error) {
+	err = l.act(ctx, func(d *operator.Desk) error {
+		item, err = d.Send(ctx, s)
+		return err
+	})
+	return item, err
+}
+
+func (l *looking) Retry(ctx context.Context, id string) error {
+	if l.leave == nil {
+		return l.Desk.Retry(ctx, id)
+	}
+	return l.act(ctx, func(d *operator.Desk) error { return d.Retry(ctx, id) })
+}
+
+func (l *looking) Drop(ctx context.Context, id string) error {
+	if l.leave == nil {
+		return l.Desk.Drop(ctx, id)
+	}
+	return l.act(ctx, func(d *operator.Desk) error { return d.Drop(ctx, id) })
+}
+
+// ofControl gives an answer of the host its exit code and its hint.
+func ofControl(err error) error {
+	if oe, ok := errors.AsType[*refusal.Error](err); ok {
+		return hinted(errors.New(oe.Message), oe.Hint)
+	}
+	return err
+}

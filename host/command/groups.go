@@ -1,0 +1,131 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+func newGroups(e *env) *cobra.Command {
+	var name string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "list the configured groups, or the chats that a channel's account is in",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := e.load()
+			if err != nil {
+				return err
+			}
+			if name == "" {
+				return e.listGroups(cfg)
+			}
+			return e.withAccounts(cmd.Context(), cfg, func(c operator.Control) error {
+				chats, err := c.Chats(cmd.Context(), name)
+				if err != nil {
+					return ofControl(err)
+				}
+				return e.listChats(cfg, chats)
+			})
+		},
+	}
+	list.Flags().StringVar(&name, "channel", "", "ask this `channel`'s account instead")
+
+	var g groups.Group
+	add := &cobra.Command{
+		Use:   "add CHAT",
+		Short: "write a group for a chat into longshore.yaml",
+		Long: `add writes one more entry below groups:, and leaves the rest of the file as it
+is. CHAT is a chat as "longshore groups list --channel NAME" prints it.
+A running host takes it up when it is started again.`,
+		Args: exactly("chat"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			g.Chat = groups.JID(args[0])
+			return e.addGroup(g)
+		},
+	}
+	add.Flags().StringVar(&g.Name, "name", "", "what people call it")
+	add.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
+	add.Flags().StringVar(&g.Trigger, "trigger", "", "the `word` that calls the assistant; without one every message does")
+	add.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
+	add.Flags().BoolVar(&g.Main, "main", false, "let it send to every chat")
+	return family("groups", "look at groups and chats, and add one", list, add)
+}
+
+func (e *env) listGroups(cfg *config.Config) error {
+	if e.json {
+		return e.printJSON(cfg.Groups)
+	}
+	t := e.table("folder", "name", "chat", "assistant")
+	for _, g := range cfg.Groups {
+		t.row(g.Folder, g.Name, string(g.Chat), g.Assistant)
+	}
+	return t.flush()
+}
+
+func (e *env) listChats(cfg *config.Config, chats []channel.Chat) error {
+	if e.json {
+		return e.printJSON(chats)
+	}
+	taken := map[groups.JID]string{}
+	for _, g := range cfg.Groups {
+		taken[g.Chat] = "group " + g.Folder
+	}
+	t := e.table("chat", "name", "members", "")
+	for _, c := range chats {
+		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[c.JID], c.Note))
+	}
+	return t.flush()
+}
+
+var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
+
+// addGroup writes a group into the configuration file, if the whole is a
+// configuration then.
+func (e *env) addGroup(g groups.Group) error {
+	if g.Folder == "" {
+		g.Folder = strings.Trim(notFolder.ReplaceAllString(strings.ToLower(g.Name), "-"), "-")
+	}
+	if g.Folder == "" {
+		return usage("no folder given", "give --folder, or a --name to make it of")
+	}
+	text, err := os.ReadFile(e.config)
+	if err != nil {
+		return noConfig(err)
+	}
+	text, err = config.AddGroup(text, g)
+	if err != nil {
+		return hinted(err, "edit "+e.config+" by hand, or mend it first: longshore config validate")
+	}
+	path, err := filepath.Abs(e.config)
+	if err != nil {
+		return fmt.Errorf("resolve %s: %w", e.config, err)
+	}
+	if _, err := config.Parse(path, text, e.getenv, e.platforms); err != nil {
+		e.printProblems("", problemsOf(err))
+		return hinted(fmt.Errorf("%s would be no configuration with that group; it is as it was", e.config), "see docs/configuration.md")
+	}
+	mode := fs.FileMode(0o600) // as init makes it
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := safefs.WriteFile(path, text, mode); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
+	e.say("a running host takes it up when it is started again")
+	return nil
+}

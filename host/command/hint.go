@@ -1,0 +1,103 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usage says that the command line is wrong.
+func usage(message, hint string) error {
+	return &exitError{code: exitUsage, err: errors.New(message), hint: hint}
+}
+
+// hinted adds to an error what to do about it.
+func hinted(err error, hint string) error {
+	return &exitError{code: exitFault, err: err, hint: hint}
+}
+
+// asOwner is what to do where the state directory is another user's.
+const asOwner = "run this as the user that the host runs as, or as root"
+
+// exactly is cobra.ExactArgs with words for people: each argument that is
+// wanted has a name.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage("no "+names[len(args)]+" given", "usage: "+cmd.UseLine())
+		case len(args) > len(names):
+			return usage("too many arguments: "+strings.Join(args[len(names):], " "), "usage: "+cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// atMost takes as many arguments as it has names, or fewer.
+func atMost(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return nil
+		}
+		return exactly(names...)(cmd, args)
+	}
+}
+
+// tameCobra has the commands that cobra adds speak as ours do, and refuse what
+// is no command instead of printing their help as if it were.
+func tameCobra(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Short = "describe a command"
+			cmd.Args = known(root)
+		case "completion":
+			cmd.Short = "print a completion script for a shell"
+			cmd.Args = known(cmd)
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// known refuses words that name no command below cmd.
+func known(cmd *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		at, left, err := cmd.Traverse(args)
+		if err != nil || len(left) > 0 {
+			return noCommand(at, left[0])
+		}
+		return nil
+	}
+}
+
+func noCommand(cmd *cobra.Command, name string) error {
+	hint := "see: " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q? %s", near[0], hint)
+	}
+	return usage(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
+}
+
+// family is a command that only has commands of its own. Cobra would print its
+// help for a misspelt one, and call that a success.
+func family(use, short string, members ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return noCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(members...)
+	return cmd
+}

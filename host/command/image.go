@@ -1,0 +1,87 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newImage(e *env) *cobra.Command {
+	return family("image", "the image that assistants' containers are made of", newImageBuild(e))
+}
+
+func newImageBuild(e *env) *cobra.Command {
+	o := docker.BuildOptions{Args: map[string]string{}}
+	var agent, base, tools, snapshot string
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "build the assistants' image",
+		Long: `Builds the image in the container engine, out of Dockerfile.agent and a static
+agentrunner, which is looked for beside longshore. Nothing secret goes in.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := findRunner(&o.Runner); err != nil {
+				return err
+			}
+			o.Args["AGENT"] = agent
+			for _, a := range []struct{ flag, name, value string }{{"base", "BASE", base}, {"tools", "TOOLS", tools}, {"snapshot", "SNAPSHOT", snapshot}} {
+				if cmd.Flags().Changed(a.flag) {
+					o.Args[a.name] = a.value
+				}
+			}
+			return e.buildImage(cmd, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&agent, "agent", "none", "`agent` CLI to install: claude, codex, gemini, opencode or none")
+	f.StringVarP(&o.Tag, "tag", "t", "longshore-agent:latest", "`name` of the image")
+	f.StringVar(&base, "base", "debian:bookworm-slim", "`image` of a Debian to build on")
+	f.StringVar(&tools, "tools", "", "Debian `packages` to install instead of the usual ones, separated by spaces")
+	f.StringVar(&snapshot, "snapshot", "", "`time` whose packages to install, such as 20261101T000000Z; default: now")
+	f.StringVar(&o.Runner, "agentrunner", "", "`file` of agentrunner; default: the one beside longshore")
+	f.StringVar(&o.CA, "ca", "", "`file` of certificates to trust while the agent is fetched, where a proxy needs it")
+	f.StringVar(&o.Network, "network", "", "`network` of the build; default: the engine's")
+	f.BoolVar(&o.NoCache, "no-cache", false, "use nothing of earlier builds")
+	f.BoolVar(&o.Pull, "pull", false, "ask for a newer base")
+	return cmd
+}
+
+// findRunner looks for agentrunner beside this program unless one is named.
+func findRunner(path *string) error {
+	if *path != "" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	*path = filepath.Join(filepath.Dir(self), "agentrunner")
+	if _, err := os.Stat(*path); err != nil {
+		return hinted(err, "build it with: CGO_ENABLED=0 go build -o agentrunner ./agentrunner, and name it with --agentrunner")
+	}
+	return nil
+}
+
+func (e *env) buildImage(cmd *cobra.Command, o docker.BuildOptions) error {
+	engine, err := docker.Connect(cmd.Context(), e.getenv)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	if !e.json {
+		o.Progress = func(line string) { e.say("%s", media.Printable(line)) }
+	}
+	id, err := engine.Build(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(map[string]string{"image": o.Tag, "id": id, "engine": engine.Facts().Host})
+	}
+	e.say("built %s", o.Tag)
+	return nil
+}

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/nanoclaw"
+)
+
+// importFlags are what import nanoclaw takes.
+type importFlags struct {
+	to, allowlist string
+	apply, force  bool
+}
+
+func newImport(e *env) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "nanoclaw DIR",
+		Short: "make a longshore.yaml of a NanoClaw v1 installation; prints it unless --apply is given",
+		Long: `nanoclaw reads the registered groups of the NanoClaw v1 installation at DIR,
+its mount allowlist and its .env, and shows the longshore.yaml that serves them
+where they are. It changes nothing in DIR; --apply writes the one file that
+--to names.`,
+		Args: exactly("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return e.importNanoClaw(cmd, args[0], f) },
+	}
+	cmd.Flags().BoolVar(&f.apply, "apply", false, "write the configuration")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file if it is there")
+	cmd.Flags().StringVar(&f.to, "to", "longshore.yaml", "the configuration `file` to write")
+	cmd.Flags().StringVar(&f.allowlist, "allowlist", "", "the mount allowlist `file` (default ~/.config/nanoclaw/mount-allowlist.json)")
+	return family("import", "take over the groups of another bridge", cmd)
+}
+
+// imported is what --json prints.
+type imported struct {
+	*nanoclaw.Plan
+	To      string `json:"to"`
+	Written bool   `json:"written"`
+}
+
+func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) error {
+	found, err := nanoclaw.Read(cmd.Context(), dir, nanoclaw.Options{Allowlist: f.allowlist, Getenv: e.getenv, Platforms: e.platforms})
+	if errors.Is(err, nanoclaw.ErrNoGroups) {
+		return hinted(err, "name the directory from which NanoClaw v1 is started; v2 keeps its groups elsewhere and cannot be imported")
+	}
+	if err != nil {
+		return err
+	}
+	if err := outside(found.Dir, f.to); err != nil {
+		return err
+	}
+	plan, err := found.Plan(f.to)
+	if err != nil {
+		return err
+	}
+	if f.apply {
+		if err := writeConfig(f.to, []byte(plan.Text), f.force); err != nil {
+			return err
+		}
+	}
+	if e.json {
+		return e.printJSON(imported{Plan: plan, To: f.to, Written: f.apply})
+	}
+	return e.sayImport(plan, f)
+}
+
+// outside refuses to write into what is imported: v1's main group may see it
+// there, and the promise is that nothing in it changes.
+func outside(dir, file string) error {
+	parent, err := filepath.Abs(filepath.Dir(file))
+	if err == nil {
+		parent, err = filepath.EvalSymlinks(parent)
+	}
+	if err != nil {
+		return fmt.Errorf("find where to write: %w", err)
+	}
+	rel, err := filepath.Rel(dir, parent)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return nil
+	}
+	return usage(fmt.Sprintf("%s lies in the directory that is imported", file), "run the command elsewhere, or name a file outside with --to")
+}
+
+func (e *env) sayImport(plan *nanoclaw.Plan, f importFlags) error {
+	e.say("from  %s", filepath.Join(plan.Dir, plan.Source))
+	if f.apply {
+		e.say("to    %s (written)", f.to)
+	} else {
+		e.say("to    %s (not written; --apply writes it)", f.to)
+	}
+	e.say("")
+	t := e.table("FOLDER", "CHAT", "NAME", "TRIGGER", "MAIN", "MOUNTS")
+	for _, g := range plan.Groups {
+		main := ""
+		if g.Main {
+			main = "yes"
+		}
+		var mounts []string
+		for _, m := range g.Mounts {
+			mounts = append(mounts, m.Name)
+		}
+		t.row(g.Folder, g.Chat, g.Name, g.Trigger, main, strings.Join(mounts, " "))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if len(plan.LeftOut) > 0 {
+		e.say("\nleft out")
+	}
+	for _, l := range plan.LeftOut {
+		e.say("  %s: %s", l.What, l.Why)
+	}
+	e.say("\nwhat changes")
+	for _, note := range plan.Notes {
+		e.say("  %s", note)
+	}
+	if f.apply {
+		e.say("\nnext:")
+		e.say("  1. stop NanoClaw v1")
+		e.say("  2. longshore --config %s doctor", f.to)
+		e.say("  3. longshore --config %s serve", f.to)
+		return nil
+	}
+	e.say("\n--- %s", f.to)
+	for line := range strings.Lines(plan.Text) {
+		e.say("%s", strings.TrimRight(line, "\n"))
+	}
+	return nil
+}

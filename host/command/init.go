@@ -1,0 +1,70 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/config"
+)
+
+func newInit(e *env) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "write a commented longshore.yaml to start from",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			if err := writeConfig(e.config, config.Example(), force); err != nil {
+				return err
+			}
+			if e.json {
+				return e.printJSON(map[string]string{"wrote": e.config})
+			}
+			with := "" // the file, where the commands would not find it by themselves
+			if e.config != defaultConfig {
+				with = " -c " + e.config
+			}
+			e.say("wrote %s", e.config)
+			e.say("")
+			e.say("next:")
+			e.say("  1. edit it: one entry under groups: for each chat")
+			e.say("  2. longshore%s config validate", with)
+			e.say("  3. longshore%s doctor", with)
+			e.say("  4. longshore%s serve", with)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite the file if it is there")
+	return cmd
+}
+
+// writeConfig writes the file with mode 0600, since secrets may come to stand
+// in it.
+func writeConfig(path string, text []byte, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if _, err := f.Write(text); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}

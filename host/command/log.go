@@ -1,0 +1,46 @@
+package command
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// newLog is the host's log, as longshore.yaml wants it: text for people on a
+// terminal, JSON for whatever collects it otherwise.
+func newLog(w io.Writer, o config.Log) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	text := o.Format == "text" || (o.Format != "json" && isTerminal(w))
+	if !text {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: printableAttr}))
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{
+		Level: level, TimeFormat: "15:04:05.000", NoColor: !isTerminal(w), ReplaceAttr: printableAttr,
+	}))
+}
+
+// printableAttr keeps foreign text in log fields from moving a cursor or
+// turning the direction of writing.
+func printableAttr(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(media.Printable(v))
+	case error:
+		a.Value = slog.StringValue(media.Printable(v.Error()))
+	}
+	return a
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,221 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mdp/qrterminal/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+)
+
+func newPair(e *env) *cobra.Command {
+	cmd := family("pair", "link a channel to an account")
+	for _, platform := range e.platforms {
+		if platform.Account == nil {
+			continue
+		}
+		p := &pairing{env: e, platform: platform}
+		one := &cobra.Command{
+			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Pair, Long: platform.Account.About + aboutNames,
+			Args: atMost("channel"),
+			RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args) },
+		}
+		if platform.Account.Type != "" {
+			one.Flags().StringVar(&p.phone, "phone", "", "the account's `number` with its country code, for a code to type instead of a QR code")
+		}
+		one.Flags().BoolVar(&p.noPage, "no-page", false, "show the QR code in the terminal only")
+		cmd.AddCommand(one)
+	}
+	return cmd
+}
+
+func newUnpair(e *env) *cobra.Command {
+	cmd := family("unpair", "unlink a channel from its account")
+	for _, platform := range e.platforms {
+		if platform.Account == nil {
+			continue
+		}
+		cmd.AddCommand(&cobra.Command{
+			Use: platform.Key + " [CHANNEL]", Short: platform.Account.Unpair,
+			Args: atMost("channel"),
+			RunE: func(cmd *cobra.Command, args []string) error { return e.unpair(cmd.Context(), platform, args) },
+		})
+	}
+	return cmd
+}
+
+// pairing is one run of "pair".
+type pairing struct {
+	*env
+	platform channel.Platform
+	phone    string
+	noPage   bool
+	page     *pairPage
+}
+
+func (p *pairing) run(ctx context.Context, names []string) error {
+	cfg, err := p.load()
+	if err != nil {
+		return err
+	}
+	one, err := p.account(cfg, p.platform, names)
+	if err != nil {
+		return err
+	}
+	c, err := p.unopened(cfg, one)
+	if err != nil {
+		return err
+	}
+	account := p.platform.Account
+	if p.phone == "" && !p.noPage {
+		if p.page, err = openPairPage(); err != nil {
+			return err
+		}
+		defer p.page.close()
+		p.say("%s: here or at %s", account.Scan, p.page.url)
+	}
+	who, err := account.Link(ctx, c, channel.Pairing{
+		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode,
+	})
+	if _, linked := errors.AsType[*channel.LinkedError](err); linked {
+		return hinted(err, "unlink it first: longshore unpair "+words(one))
+	}
+	if err != nil {
+		return err
+	}
+	if p.page != nil {
+		p.page.done()
+	}
+	p.say("linked to %s", who)
+	p.say("next: longshore groups list --channel %s", c.Name())
+	return nil
+}
+
+// aboutNames says how one of several accounts is meant.
+const aboutNames = `
+
+Where longshore.yaml has several accounts of the platform, the channel's name
+says which is meant.`
+
+// account is the configured channel of a platform that is meant: the one that
+// is named, or the only one.
+func (e *env) account(cfg *config.Config, platform channel.Platform, names []string) (config.Channel, error) {
+	var could []string
+	for _, one := range cfg.Channels {
+		if one.Platform.Key == platform.Key {
+			could = append(could, one.Name)
+		}
+	}
+	name := platform.Key
+	switch {
+	case len(names) > 0:
+		name = names[0]
+	case len(could) == 1:
+		name = could[0]
+	case len(could) > 1:
+		return config.Channel{}, usage("several channels are accounts of "+platform.Key, "name one of them: "+strings.Join(could, ", "))
+	}
+	if !slices.Contains(could, name) {
+		return config.Channel{}, hinted(errors.New("the configuration has no channel "+name), "write "+name+": below channels: in "+e.config)
+	}
+	one, _ := cfg.Channels.Named(name)
+	return one, nil
+}
+
+// words are those that name a channel behind "pair" and "unpair".
+func words(c config.Channel) string {
+	if c.Name == c.Platform.Key {
+		return c.Name
+	}
+	return c.Platform.Key + " " + c.Name
+}
+
+// unopened makes a channel of a platform with accounts, to ask it something.
+func (e *env) unopened(cfg *config.Config, c config.Channel) (channel.Channel, error) {
+	return c.Platform.New(serve.SetupOf(cfg, c, newLog(e.stderr, config.Log{Level: "warn"})))
+}
+
+// showCode prints the code that is typed into the phone.
+func (p *pairing) showCode(code string) {
+	p.say("%s:", p.platform.Account.Type)
+	p.say("")
+	p.say("    %s", code)
+	p.say("")
+}
+
+// showQR draws the code where the terminal has room for it.
+func (p *pairing) showQR(code string, valid time.Duration) {
+	if p.page != nil {
+		p.page.show(code, valid)
+	}
+	drawing, width, height := drawQR(code)
+	columns, rows := p.screen()
+	if width > columns || height > rows {
+		p.say("the code takes %d by %d characters, and this terminal has %d by %d: %s", width, height, columns, rows, p.otherwise())
+		return
+	}
+	fmt.Fprint(p.stdout, drawing)
+	p.say("it counts for %s; the next one follows by itself", valid.Round(time.Second))
+}
+
+func (p *pairing) otherwise() string {
+	if p.page != nil {
+		return "open the page, or give --phone"
+	}
+	return "make it larger, or give --phone"
+}
+
+// screen is the terminal's size. What is no terminal takes everything.
+func (p *pairing) screen() (columns, rows int) {
+	if f, ok := p.stdout.(*os.File); ok {
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns, rows
+		}
+	}
+	return 1 << 16, 1 << 16
+}
+
+// drawQR draws a code in half blocks, and says how large the drawing is.
+func drawQR(code string) (drawing string, width, height int) {
+	var b bytes.Buffer
+	qrterminal.GenerateWithConfig(code, qrterminal.Config{
+		Level: qrterminal.L, Writer: io.Writer(&b), HalfBlocks: true, QuietZone: 1,
+		BlackChar: qrterminal.BLACK_BLACK, WhiteChar: qrterminal.WHITE_WHITE,
+		BlackWhiteChar: qrterminal.BLACK_WHITE, WhiteBlackChar: qrterminal.WHITE_BLACK,
+	})
+	drawing = b.String()
+	for line := range strings.Lines(drawing) {
+		height++
+		width = max(width, len([]rune(strings.TrimRight(line, "\n"))))
+	}
+	return drawing, width, height
+}
+
+func (e *env) unpair(ctx context.Context, platform channel.Platform, names []string) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	one, err := e.account(cfg, platform, names)
+	if err != nil {
+		return err
+	}
+	if err := e.withAccounts(ctx, cfg, func(c operator.Control) error { return c.Unpair(ctx, one.Name) }); err != nil {
+		return ofControl(err)
+	}
+	e.say("unlinked; deliveries to its chats are held until an account is linked again")
+	return nil
+}

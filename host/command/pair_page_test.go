@@ -1,0 +1,45 @@
+package command
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// The page was cut off in the middle of the answer that said "linked", and told
+// the operator that the command had ended.
+func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
+	p, err := openPairPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.paired, p.asked = true, time.Now() // the account is linked, a browser has the page open
+	inner := p.srv.Handler
+	p.srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		inner.ServeHTTP(w, r)
+		for { // the answer leaves when this returns: not before the page is closing
+			c, err := net.Dial("tcp", r.Host)
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	})
+	var code struct{ Paired bool }
+	heard := make(chan error, 1)
+	go func() {
+		resp, err := http.Get(p.url + "code")
+		if err == nil {
+			defer resp.Body.Close()
+			err = json.NewDecoder(resp.Body).Decode(&code)
+		}
+		heard <- err
+	}()
+	p.done()
+	p.close()
+	if err := <-heard; err != nil || !code.Paired {
+		t.Fatalf("the page heard %+v, %v", code, err)
+	}
+}

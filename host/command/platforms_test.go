@@ -1,0 +1,15 @@
+package command
+
+import (
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+)
+
+// platforms are those of the program.
+func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}) }
+
+// platformsOver are those of the program, with WhatsApp reached over net.
+func platformsOver(net whatsapp.Net) []channel.Platform {
+	return []channel.Platform{web.Platform(), whatsapp.Platform(net)}
+}

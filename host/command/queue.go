@@ -1,0 +1,227 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newQueue(e *env) *cobra.Command {
+	f := &operator.Filter{}
+	list := newList(e, "list the deliveries that are open", f, e.listQueue)
+	list.Flags().BoolVarP(&f.All, "all", "a", false, "settled deliveries too")
+	return family("queue", "look at what is accepted and not sent yet, and act on it",
+		list, newShow(e, "one delivery with its parts"),
+		newAct(e, "retry", "queue a failed delivery again", "queued again", operator.Control.Retry),
+		newAct(e, "drop", "give a delivery up; what was not sent yet is not sent", "dropped", operator.Control.Drop))
+}
+
+func newErrors(e *env) *cobra.Command {
+	list := newList(e, "list failed deliveries and the requests in the errors folder", &operator.Filter{Failed: true}, e.listErrors)
+	return family("errors", "look at what was refused or failed, and act on it",
+		list, newShow(e, "one error with all that is known of it"),
+		newAct(e, "retry", "queue a failed delivery again, or put a request back into its queue", "queued again", operator.Control.Retry),
+		newAct(e, "drop", "take a failed delivery off the list, or remove a request for good", "dropped", operator.Control.Drop))
+}
+
+// newList is a command that lists what matches f; print is for people.
+func newList(e *env, short string, f *operator.Filter, print func([]operator.Item) error) *cobra.Command {
+	list := &cobra.Command{
+		Use:   "list",
+		Short: short,
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Group != "" {
+				c, err := e.load()
+				if err != nil {
+					return err
+				}
+				g, err := findGroup(c, f.Group)
+				if err != nil {
+					return err
+				}
+				f.Group = g.Folder
+			}
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				items, err := c.List(cmd.Context(), *f)
+				switch {
+				case err != nil:
+					return ofControl(err)
+				case e.json:
+					return e.printJSON(items)
+				}
+				return print(items)
+			})
+		},
+	}
+	list.Flags().StringVarP(&f.Group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	list.Flags().IntVarP(&f.Limit, "limit", "n", 0, "the newest `N` only (1000)")
+	return list
+}
+
+func newShow(e *env, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "show " + short,
+		Args:  exactly("id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				item, err := c.Show(cmd.Context(), args[0])
+				if err != nil {
+					return ofControl(err)
+				}
+				if e.json {
+					return e.printJSON(item)
+				}
+				return e.printItem(item)
+			})
+		},
+	}
+}
+
+// newAct is a command that does one thing to each of the items it is given.
+func newAct(e *env, verb, short, done string, act func(operator.Control, context.Context, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " ID…",
+		Short: short,
+		Args:  atLeastOne,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				for _, id := range ids {
+					if err := act(c, cmd.Context(), id); err != nil {
+						return ofControl(err)
+					}
+					if !e.json {
+						e.say("%s: %s", id, done)
+					}
+				}
+				if e.json {
+					return e.printJSON(map[string][]string{verb: ids})
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func atLeastOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("no id given", "the first column of \"longshore "+cmd.Parent().Name()+" list\" has them")
+	}
+	return nil
+}
+
+func (e *env) listQueue(items []operator.Item) error {
+	if len(items) == 0 {
+		e.say("nothing is waiting")
+		return nil
+	}
+	t := e.table("ID", "GROUP", "CHAT", "STATE", "FILES", "SIZE", "TRIES", "SINCE", "LAST TRY MET")
+	for _, i := range items {
+		t.row(shortID(i), i.Group, i.Chat, i.State, strconv.Itoa(i.Files), media.Size(i.Bytes), strconv.Itoa(i.Attempts), ago(i.Created), media.Cut(i.Message, 60))
+	}
+	return t.flush()
+}
+
+func (e *env) listErrors(items []operator.Item) error {
+	if len(items) == 0 {
+		e.say("no errors")
+		return nil
+	}
+	t := e.table("ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE")
+	for _, i := range items {
+		t.row(shortID(i), string(i.Kind), i.Group, i.State, i.Code, ago(i.Created))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	e.say("")
+	for _, i := range items {
+		e.say("%s: %s", shortID(i), i.Message)
+		if i.Hint != "" {
+			e.say("  to do: %s", i.Hint)
+		}
+	}
+	return nil
+}
+
+// printItem prints all that is known of an item.
+func (e *env) printItem(i operator.Item) error {
+	t := e.table()
+	t.row("id", i.ID)
+	t.row("what", string(i.Kind))
+	t.row("group", i.Group)
+	t.row("request", i.Request)
+	if i.Kind == operator.Delivery {
+		t.row("chat", i.Chat+" by "+i.Channel)
+	}
+	t.row("state", i.State)
+	t.row("since", clockText(i.Created))
+	t.row("attempts", strconv.Itoa(i.Attempts))
+	if i.Next != nil {
+		t.row("next try", clockText(*i.Next))
+	}
+	if i.Code != "" {
+		t.row("code", i.Code)
+		t.row("message", i.Message)
+		t.row("to do", i.Hint)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	for n, p := range i.Parts {
+		if err := e.printPart(n, p); err != nil {
+			return err
+		}
+	}
+	if i.Raw != "" {
+		e.say("")
+		e.say("the request:")
+		for line := range strings.Lines(i.Raw) {
+			e.say("  %s", strings.TrimRight(line, "\r\n"))
+		}
+	}
+	return nil
+}
+
+func (e *env) printPart(n int, p operator.Part) error {
+	e.say("")
+	t := e.table()
+	t.row("part "+strconv.Itoa(n+1), p.Kind)
+	if p.Name != "" {
+		t.row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
+		t.row("  sha256", p.SHA256)
+	}
+	if p.Text != "" {
+		t.row("  text", media.Cut(p.Text, 200))
+	}
+	t.row("  state", p.State)
+	t.row("  message id", p.MessageID)
+	if p.PlatformID != "" {
+		t.row("  platform's id", p.PlatformID)
+	}
+	if p.Sent > 0 {
+		t.row("  on its way", media.Size(p.Sent)+" of "+media.Size(p.Bytes))
+	}
+	if p.Code != "" {
+		t.row("  code", p.Code)
+		t.row("  message", p.Message)
+		t.row("  to do", p.Hint)
+	}
+	return t.flush()
+}
+
+// shortID is what suffices to name an item: the beginning of a delivery's key,
+// or a request's whole name.
+func shortID(i operator.Item) string {
+	if i.Kind == operator.Delivery && len(i.ID) > 12 {
+		return i.ID[:12]
+	}
+	return i.ID
+}

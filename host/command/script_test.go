@@ -1,0 +1,102 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+	"github.com/longshore-bridge/longshore/internal/confine"
+)
+
+// TestMain lets the scripts run longshore as a process of its own, and the kill
+// tests a host that they can kill.
+func TestMain(m *testing.M) {
+	confine.Child()
+	if spec := os.Getenv(killableEnv); spec != "" {
+		mainKillable(spec)
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
+		os.Exit(Main("", allPlatforms(), os.Args[1:]))
+	}
+	if addr := os.Getenv(whatsappEnv); addr != "" {
+		os.Exit(mainOnLoopback(addr))
+	}
+	if os.Getenv(serveEnv) != "" {
+		os.Exit(Main("", allPlatforms(), os.Args[1:]))
+	}
+	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", allPlatforms(), os.Args[1:])) }})
+}
+
+// withEngine stops the container engine of the tests after them.
+type withEngine struct{ m *testing.M }
+
+func (w withEngine) Run() int { return containertest.Main(w.m) }
+
+// TestScripts runs the transcripts in testdata/script: each command as its
+// users see it. Two commands are added to testscript's own: "json" fails unless
+// stdout is one JSON value, and "await" waits for a host on a state directory.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", "/nonexistent")
+			env.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": isJSON, "await": awaitHost},
+	})
+}
+
+func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: json")
+	}
+	dec := json.NewDecoder(bytes.NewBufferString(ts.ReadFile("stdout")))
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		ts.Fatalf("stdout is no JSON: %v", err)
+	}
+	if dec.More() {
+		ts.Fatalf("stdout holds more than one JSON value")
+	}
+}
+
+func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await STATE")
+	}
+	client := operator.NewClient(ts.MkAbs(args[0]))
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status, err := client.Status(context.Background())
+		if err == nil && status.Running && ready(status) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("no host on %s: %v, %+v", args[0], err, status)
+		}
+	}
+}
+
+func ready(s operator.Status) bool {
+	for _, c := range s.Channels {
+		if !c.Connected {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,128 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+func newSend(e *env) *cobra.Command {
+	var call operator.Send
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "send FILE --group FOLDER",
+		Short: "send a file to a group's chat, or explain why it would not go",
+		Long: `Sends FILE to the chat of a group. A FILE that begins with /workspace/ is the
+path that the group's assistant would give, and is found through the group's
+mounts; any other is a file of your own.
+
+With --dry-run nothing is sent: each decision is explained, the one that would
+refuse the file last.`,
+		Args: exactly("file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.load()
+			if err != nil {
+				return err
+			}
+			group, err := findGroup(c, call.Group)
+			if err != nil {
+				return err
+			}
+			call.Group = group.Folder
+			if call.Path = args[0]; !mounts.InContainer(call.Path) {
+				if call.Path, err = filepath.Abs(call.Path); err != nil {
+					return fmt.Errorf("find %s: %w", args[0], err)
+				}
+				if _, err := os.Stat(call.Path); err != nil {
+					return hinted(err, "check the path; one in the assistant's container begins with /workspace/")
+				}
+			}
+			if dryRun {
+				return e.explain(cmd.Context(), c, group, call)
+			}
+			return e.send(cmd.Context(), call)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&call.Group, "group", "g", "", "the group's `folder`, name or chat")
+	f.StringVar(&call.Name, "name", "", "the file's `name` in the chat")
+	f.StringVar(&call.Caption, "caption", "", "`text` that goes with it")
+	f.StringVar(&call.As, "as", "", "`form`: auto, document, voice, gif, sticker")
+	f.BoolVar(&dryRun, "dry-run", false, "explain each decision and send nothing")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"auto", "document", "voice", "gif", "sticker"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// findGroup finds a group by its folder, its chat or its name.
+func findGroup(c *config.Config, wanted string) (groups.Group, error) {
+	if wanted == "" {
+		return groups.Group{}, usage("no group given", "--group takes one of "+folders(c))
+	}
+	for _, g := range c.Groups {
+		if g.Folder == wanted || string(g.Chat) == wanted || g.Name == wanted {
+			return g, nil
+		}
+	}
+	return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), "--group takes one of "+folders(c))
+}
+
+func folders(c *config.Config) string {
+	var names []string
+	for _, g := range c.Groups {
+		names = append(names, g.Folder)
+	}
+	return strings.Join(names, ", ")
+}
+
+// send has the running host accept the file, or keeps it in the outbox until
+// one runs. It does not wait for the platform: "longshore queue show" tells.
+func (e *env) send(ctx context.Context, call operator.Send) error {
+	return e.withControl(ctx, func(c operator.Control) error {
+		_, online := c.(*operator.Client)
+		item, err := c.Send(ctx, call)
+		if err != nil {
+			return e.tellRefusal(err)
+		}
+		if e.json {
+			return e.printJSON(item)
+		}
+		if online {
+			e.say("%s: accepted for %s", shortID(item), item.Chat)
+		} else {
+			e.say("%s: kept for %s; goes out when the host runs", shortID(item), item.Chat)
+		}
+		return nil
+	})
+}
+
+// tellRefusal prints a refusal for programs where they asked for that.
+func (e *env) tellRefusal(err error) error {
+	if r := bridge.AsRefusal(err); e.json && r != nil {
+		answer := refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
+		if err := e.printJSON(map[string]refusal.Error{"refused": answer}); err != nil {
+			return err
+		}
+	}
+	return refusedSend(err)
+}
+
+// refusedSend gives a refusal its own exit code.
+func refusedSend(err error) error {
+	r := bridge.AsRefusal(err)
+	if r == nil {
+		return err
+	}
+	return &exitError{code: exitRefused, err: fmt.Errorf("%s (%s)", r.Message, r.Code), hint: r.Hint}
+}

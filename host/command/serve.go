@@ -1,0 +1,62 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/serve"
+)
+
+func newServe(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "run the host until it is told to stop",
+		Long: `serve connects the configured channels, watches the groups' queues and runs
+their assistants. It ends on SIGINT or SIGTERM. A send that is cut off is made
+again at the next start, under the same id; what was accepted goes on then, too.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, problems, err := e.servable()
+			if err != nil {
+				return err
+			}
+			if cfg != nil { // what else could not be read comes first
+				problems = append(problems, cfg.Unset...)
+			}
+			if len(problems) > 0 {
+				e.printProblems("", problems)
+				return tooManyProblems(e.config, len(problems))
+			}
+			return e.serve(cmd.Context(), cfg)
+		},
+	}
+}
+
+func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
+	// Asked first, or the second host would complain of a port in use.
+	health := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx)
+	if errors.Is(health, operator.ErrDenied) {
+		return hinted(health, asOwner)
+	}
+	if !errors.Is(health, operator.ErrNoHost) {
+		return hinted(operator.ErrRunning, "see what runs: longshore status")
+	}
+	log := newLog(e.stderr, cfg.Log)
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log})
+	if errors.Is(err, outbox.ErrLocked) {
+		return hinted(err, "see what runs: longshore status")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion(e.version).Version)
+	err = h.Run(ctx)
+	log.Info("stopped")
+	return err
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newStatus(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "say what the host is doing",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				s, err := c.Status(cmd.Context())
+				if err != nil {
+					return ofControl(err)
+				}
+				if e.json {
+					return e.printJSON(s)
+				}
+				return e.printStatus(s)
+			})
+		},
+	}
+}
+
+func (e *env) printStatus(s operator.Status) error {
+	if s.Running {
+		up := time.Since(s.Started).Round(time.Second)
+		e.say("the host runs as process %d since %s (%s), version %s", s.PID, clockText(s.Started), up.String(), s.Version)
+	} else {
+		e.say("no host is running")
+	}
+	e.say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
+	if err := e.printChannels(s); err != nil {
+		return err
+	}
+	e.say("")
+	t := e.table("GROUP", "NAME", "CHAT", "PENDING", "SIZE", "OLDEST", "NOT YET TAKEN")
+	for _, g := range s.Groups {
+		name := g.Name
+		if g.Main {
+			name += " (main)"
+		}
+		t.row(g.Folder, name, g.Chat, strconv.Itoa(g.Pending), media.Size(g.Bytes), ago(g.Oldest), strconv.Itoa(g.Waiting))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if len(s.Assistants) > 0 {
+		e.say("")
+		t := e.table("ASSISTANT OF", "STATE", "SINCE", "DETAIL")
+		for _, a := range s.Assistants {
+			t.row(a.Group, a.State, ago(a.Started), a.Detail)
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	return e.printFailures(s)
+}
+
+func (e *env) printChannels(s operator.Status) error {
+	if len(s.Channels) == 0 {
+		return nil
+	}
+	e.say("")
+	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
+	for _, c := range s.Channels {
+		connected := "no"
+		if c.Connected {
+			connected = "yes"
+		}
+		t.row(c.Name, connected, c.Detail)
+	}
+	return t.flush()
+}
+
+func (e *env) printFailures(s operator.Status) error {
+	if len(s.Failures) == 0 && s.Errors == 0 {
+		return nil
+	}
+	e.say("")
+	if s.Errors > 0 {
+		e.say("%s in the errors folder; see: longshore errors list", media.Count(s.Errors, "request"))
+	}
+	if len(s.Failures) == 0 {
+		return nil
+	}
+	t := e.table("FAILED LATELY", "GROUP", "CODE", "SINCE", "MESSAGE")
+	for _, f := range s.Failures {
+		t.row(shortID(f), f.Group, f.Code, ago(f.Created), media.Cut(f.Message, 60))
+	}
+	if err := t.flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

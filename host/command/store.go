@@ -1,0 +1,75 @@
+package command
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newStore(e *env) *cobra.Command {
+	return family("store", "look after the host's databases and what belongs to them",
+		&cobra.Command{
+			Use:   "set-aside NAME",
+			Short: "move a store out of the way, so that the host starts with an empty one",
+			Long: `Moves a store (outbox, or that of a channel) out of the way: its database and all
+that belongs to it go into a directory below aside in the state directory, and
+the next start begins with an empty store. Nothing is deleted, then or later.
+The host must not be running.`,
+			Args: exactly("name"),
+			RunE: func(cmd *cobra.Command, args []string) error { return e.setAside(cmd, args[0]) },
+		})
+}
+
+func (e *env) setAside(cmd *cobra.Command, name string) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	stores, names := storesCalled(cfg, name)
+	if len(stores) == 0 {
+		return usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
+	}
+	health := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(cmd.Context())
+	switch {
+	case errors.Is(health, operator.ErrDenied):
+		return hinted(health, asOwner)
+	case !errors.Is(health, operator.ErrNoHost):
+		return hinted(operator.ErrRunning, "stop the host first")
+	}
+	moved, err := store.SetAside(stores, time.Now())
+	switch {
+	case err != nil:
+		return err
+	case e.json:
+		return e.printJSON(map[string]any{"store": name, "directory": moved.Dir, "bytes": moved.Bytes})
+	case moved.Dir == "":
+		e.say("nothing was there of the store %s; the host starts with an empty one", name)
+		return nil
+	}
+	e.say("%s of the store %s are in %s now; the host starts with an empty one", media.Size(moved.Bytes), name, moved.Dir)
+	e.say("delete that directory when it is not needed any more")
+	return nil
+}
+
+// storesCalled finds the stores that commands call by that name, and all such
+// names.
+func storesCalled(cfg *config.Config, name string) (found []store.Spec, names []string) {
+	for _, s := range serve.StoresOf(cfg, false) {
+		if s.Called() == name {
+			found = append(found, s)
+		}
+		if !slices.Contains(names, s.Called()) {
+			names = append(names, s.Called())
+		}
+	}
+	return found, names
+}

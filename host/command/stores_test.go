@@ -1,0 +1,344 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// storesConfig has every kind of store. WhatsApp is never connected to: no
+// account is linked.
+const storesConfig = `
+limits: {free_disk: 1MiB}
+channels: {web: {listen: "127.0.0.1:0"}, whatsapp: {}}
+groups:
+  - {name: Family, folder: family, chat: "web:family", assistant: sample}
+assistants: {sample: {agent: sample}}
+`
+
+// newStores makes an installation with all its stores, and bytes in them.
+func newStores(t *testing.T) (file string, cfg *config.Config) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "longshore.yaml")
+	write(t, file, storesConfig)
+	cfg, err := config.Load(file, allPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := filepath.Join(t.TempDir(), "report.txt")
+	write(t, report, "All is well.")
+	if out, code := briefly(t, "-c", file, "send", report, "--group", "family"); code != exitOK {
+		t.Fatalf("send: %s", out)
+	}
+	for _, s := range serve.StoresOf(cfg, true) {
+		lock, err := store.Lock(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := store.Open(t.Context(), s)
+		if err := errors.Join(err, lock.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(cfg.Layout().Channel("web"), "files", strings.Repeat("ab", 16)), "a member's photo")
+	return file, cfg
+}
+
+// briefly runs one command line. One that serves is stopped soon.
+func briefly(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	var b bytes.Buffer
+	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: &b, getenv: os.Getenv, platforms: allPlatforms()}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	code = e.run(ctx, args)
+	return b.String(), code
+}
+
+// bytesBelow are the contents of all files below a directory, by path; of
+// files that say who works at present, the names alone.
+func bytesBelow(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if d.Type()&os.ModeSocket != 0 {
+			data, err = nil, nil
+		}
+		all[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// spoilt is a state in which a store must not be opened.
+type spoilt struct {
+	name  string
+	spoil func(t *testing.T, path string) // path is the database's
+	words string                          // of serve and of doctor
+}
+
+func spoiltStates() []spoilt {
+	sql := func(statement string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			t.Helper()
+			db, err := sql.Open("sqlite", path)
+			if err == nil {
+				_, err = db.Exec(statement)
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return []spoilt{
+		{"missing", func(t *testing.T, path string) { must(t, os.Remove(path)) }, "is missing"},
+		{"moved aside", func(t *testing.T, path string) { must(t, os.Rename(path, path+".old")) }, "is missing"},
+		{"empty", func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) }, "is empty"},
+		{"cut off", func(t *testing.T, path string) { must(t, os.Truncate(path, 6000)) }, "is damaged"},
+		{"damaged", func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Repeat([]byte("no"), 9000), 0o600)) }, "is damaged"},
+		{"a directory", func(t *testing.T, path string) { must(t, os.Remove(path), os.Mkdir(path, 0o700)) }, "is not a file"},
+		{"newer", sql("PRAGMA user_version = 99; CREATE TABLE IF NOT EXISTS whatsmeow_version (version INTEGER, compat INTEGER); INSERT INTO whatsmeow_version VALUES (99, 99)"), "newer longshore"},
+		{"of another installation", sql("UPDATE longshore_store SET installation = '00112233445566778899aabbccddeeff'"), "another installation"},
+		{"of another store", sql("UPDATE longshore_store SET name = 'diary'"), "diary"},
+		{"with a bad marker", func(t *testing.T, path string) {
+			must(t, os.WriteFile(strings.TrimSuffix(path, ".db")+".marker", []byte("?"), 0o600))
+		}, "marker"},
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDoctorFindsEachStateInWhichServeDoesNotStart: it found five of fourteen,
+// and serve started in some of the others, and deleted what it did not know.
+func TestDoctorFindsEachStateInWhichServeDoesNotStart(t *testing.T) {
+	for _, tt := range spoiltStates() {
+		for n := range 4 {
+			config, cfg := newStores(t)
+			s := serve.StoresOf(cfg, true)[n]
+			t.Run(s.Name+" "+tt.name, func(t *testing.T) {
+				tt.spoil(t, filepath.Join(s.Dir, s.File))
+				before := bytesBelow(t, cfg.State)
+				out, code := briefly(t, "-c", config, "doctor")
+				if code != exitFailed || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
+					t.Errorf("doctor ends with %d:\n%s", code, out)
+				}
+				out, code = briefly(t, "-c", config, "serve")
+				if code == exitOK || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
+					t.Errorf("serve ends with %d:\n%s", code, out)
+				}
+				for path, was := range before {
+					if now, err := os.ReadFile(path); err != nil || string(now) != was {
+						t.Errorf("%s was changed: %v", path, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestCommandsThatOnlyLookChangeNothing: status, queue list and errors list
+// opened the outbox as a host does, made what was missing, and swept.
+func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
+	states := append(spoiltStates(), spoilt{name: "whole", spoil: func(*testing.T, string) {}})
+	for _, tt := range states {
+		t.Run(tt.name, func(t *testing.T) {
+			config, cfg := newStores(t)
+			tt.spoil(t, filepath.Join(cfg.Layout().Outbox(), "outbox.db"))
+			before := bytesBelow(t, cfg.State)
+			for _, args := range [][]string{{"status"}, {"queue", "list"}, {"queue", "show", "0123"}, {"errors", "list"}, {"doctor"}, {"groups", "list"}} {
+				out, code := briefly(t, append([]string{"-c", config}, args...)...)
+				if args[0] != "doctor" && args[0] != "groups" && args[1:] != nil && (code == exitOK) != (tt.words == "") && args[len(args)-1] != "0123" {
+					t.Errorf("%v ends with %d: %s", args, code, out)
+				}
+				if tt.words != "" && args[0] == "errors" && !strings.Contains(out, tt.words) {
+					t.Errorf("%v says %s", args, out)
+				}
+				if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+					t.Fatalf("%v changed something:\n%s", args, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAStoreThatIsSetAsideIsKeptAndTheHostStarts goes the way that every
+// remedy names.
+func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
+	config, cfg := newStores(t)
+	kept := bytesBelow(t, cfg.Layout().Channel("web"))
+	for path := range kept {
+		if strings.HasSuffix(path, "lock") {
+			delete(kept, path)
+		}
+	}
+	must(t, os.Truncate(filepath.Join(cfg.Layout().Channel("web"), "web.db"), 0))
+	kept[filepath.Join(cfg.Layout().Channel("web"), "web.db")] = ""
+	out, code := briefly(t, "-c", config, "store", "set-aside", "web")
+	if code != exitOK {
+		t.Fatalf("set-aside: %s", out)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(cfg.Layout().Aside(), "*-web"))
+	if len(dirs) != 1 {
+		t.Fatalf("aside: %q", dirs)
+	}
+	got := map[string]string{}
+	for path, data := range bytesBelow(t, dirs[0]) {
+		got[strings.Replace(path, dirs[0], cfg.Layout().Channel("web"), 1)] = data
+	}
+	if diff := cmp.Diff(kept, got); diff != "" {
+		t.Error(diff)
+	}
+	if out, code := briefly(t, "-c", config, "serve"); code != exitOK {
+		t.Errorf("serve ends with %d: %s", code, out)
+	}
+	if diff := cmp.Diff(len(got), len(bytesBelow(t, dirs[0]))); diff != "" {
+		t.Errorf("the start took of it: %s", diff)
+	}
+	if out, code := briefly(t, "-c", config, "store", "set-aside", "diary"); code != exitUsage {
+		t.Errorf("ends with %d: %s", code, out)
+	}
+}
+
+// TestAnInstallationWithoutMarkersIsTakenIn opens one as the last release left it.
+func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
+	config, cfg := newStores(t)
+	must(t, os.RemoveAll(cfg.Layout().Installation()))
+	for _, s := range serve.StoresOf(cfg, true) {
+		path := filepath.Join(s.Dir, s.File)
+		db, err := sql.Open("sqlite", path)
+		if err == nil {
+			_, err = db.Exec("DROP TABLE longshore_store")
+		}
+		must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
+	}
+	before := bytesBelow(t, cfg.State)
+	for _, args := range [][]string{{"doctor"}, {"queue", "list"}} {
+		if out, code := briefly(t, append([]string{"-c", config}, args...)...); code != exitOK || args[0] == "queue" && !strings.Contains(out, "queued") {
+			t.Errorf("%v ends with %d: %s", args, code, out)
+		}
+	}
+	if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+		t.Errorf("looking changed something:\n%s", diff)
+	}
+	if out, code := briefly(t, "-c", config, "serve"); code != exitOK {
+		t.Errorf("serve ends with %d: %s", code, out)
+	}
+	for _, s := range serve.StoresOf(cfg, true) {
+		if s.Name != "whatsapp-messages" { // opened once an account is linked
+			if _, err := os.Stat(filepath.Join(s.Dir, s.Name+".marker")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if out, _ := briefly(t, "-c", config, "queue", "list", "--all"); !strings.Contains(out, "web:family") {
+		t.Errorf("what was accepted before is gone: %s", out)
+	}
+}
+
+// TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor, without a control
+// socket that answers.
+func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
+	config, cfg := newStores(t)
+	for _, s := range serve.StoresOf(cfg, true) {
+		if s.Called() == "whatsapp" {
+			continue // the channel waits for it
+		}
+		lock, err := store.Lock(s)
+		must(t, err)
+		for _, args := range []string{"doctor", "serve"} {
+			out, code := briefly(t, "-c", config, args)
+			if code == exitOK || !strings.Contains(out, "uses the store "+s.Name) && !strings.Contains(out, "holds the "+s.Name) {
+				t.Errorf("%s held: %s ends with %d: %s", s.Name, args, code, out)
+			}
+		}
+		must(t, lock.Close())
+	}
+}
+
+// TestDoctorFindsWhatStandsInTheWayOfServe: a file where a directory must be,
+// a directory where a file must be, an address that is taken.
+func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
+	replace := func(name string) func(*testing.T, *config.Config) {
+		return func(t *testing.T, cfg *config.Config) {
+			path := filepath.Join(cfg.State, name)
+			fi, err := os.Stat(path)
+			must(t, os.RemoveAll(path))
+			if err == nil && !fi.IsDir() {
+				must(t, os.Mkdir(path, 0o700))
+				return
+			}
+			must(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600))
+		}
+	}
+	obstacles := map[string]func(*testing.T, *config.Config){
+		"no files of the page": func(t *testing.T, cfg *config.Config) { must(t, os.RemoveAll(filepath.Join(cfg.State, "web/files"))) },
+		"a full seen file": func(t *testing.T, cfg *config.Config) {
+			must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
+		},
+	}
+	for _, name := range []string{
+		"groups", "groups/family", "groups/global", "ipc", "ipc/family", "ipc/family/messages", "ipc/errors", "inbound", "inbound/family",
+		"outbox", "outbox/files", "outbox/lock", "web", "web/files", "web/lock", "store", "store/whatsapp.lock", "installation", "installation/id", "logs", "longshore.sock",
+	} {
+		obstacles[name] = replace(name)
+	}
+	for name, place := range obstacles {
+		t.Run(name, func(t *testing.T) {
+			config, cfg := newStores(t)
+			place(t, cfg)
+			before := bytesBelow(t, cfg.State)
+			if out, code := briefly(t, "-c", config, "doctor"); code != exitFailed || !strings.Contains(out, "to do: ") {
+				t.Errorf("doctor ends with %d:\n%s", code, out)
+			}
+			if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+				t.Errorf("the doctor changed something:\n%s", diff)
+			}
+			if out, code := briefly(t, "-c", config, "serve"); code == exitOK {
+				t.Errorf("serve starts:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestDoctorFindsAMetricsAddressThatIsTaken: serve ended with it.
+func TestDoctorFindsAMetricsAddressThatIsTaken(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer ln.Close()
+	config, _ := newStores(t)
+	write(t, config, storesConfig+fmt.Sprintf("metrics: {listen: %q}\n", ln.Addr()))
+	for _, name := range []string{"doctor", "serve"} {
+		if out, code := briefly(t, "-c", config, name); code == exitOK || !strings.Contains(out, "address already in use") {
+			t.Errorf("%s ends with %d:\n%s", name, code, out)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package command
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/serve"
+)
+
+// TestNoHostRunsWithoutItsSecrets opens a host whose token was not found, by
+// whatever way: its page would be open.
+func TestNoHostRunsWithoutItsSecrets(t *testing.T) {
+	const text = `channels: {web: {listen: "127.0.0.1:0", token: "${CHAT_TOKEN}"}}`
+	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(text), func(string) string { return "" }, allPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := serve.New(context.Background(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		t.Fatal("a host opened", h.Close())
+	}
+	if !strings.Contains(err.Error(), "the environment has no CHAT_TOKEN") {
+		t.Errorf("it says %v", err)
+	}
+}

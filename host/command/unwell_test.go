@@ -1,0 +1,115 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// health asks a host as a monitor does.
+func health(h *serve.Host) (status int, words string) {
+	w := httptest.NewRecorder()
+	h.Desk(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	var answer struct{ Message string }
+	_ = json.Unmarshal(w.Body.Bytes(), &answer) // empty words then
+	return w.Code, answer.Message
+}
+
+// queued waits until a request's result says that it waits, and why.
+func (s *site) queued(folder, id, code string) ipc.Result {
+	s.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); ; {
+		r, err := s.client(folder).Status(id)
+		if err == nil && r.Status == ipc.Queued && r.Code == code {
+			return r
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			s.Fatalf("the result never says %s: %+v, %v", code, r, err)
+		}
+	}
+}
+
+// TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits: health had a bound of
+// its own for the disk, missed an outbox that cannot be written, and a request
+// that waited for that had no reason.
+func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
+	tests := []struct {
+		name, limits string
+		spoil, mend  func(dir string) error
+		code         string
+	}{
+		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full"},
+		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "files"), filepath.Join(dir, "old")) },
+			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "files")) }, "not_recorded"},
+		{"database moved", "{free_disk: 0}", func(dir string) error {
+			return os.Rename(filepath.Join(dir, "outbox.db"), filepath.Join(dir, "old.db"))
+		},
+			func(dir string) error {
+				return os.Rename(filepath.Join(dir, "old.db"), filepath.Join(dir, "outbox.db"))
+			}, "not_recorded"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, t.TempDir(), 1, tt.limits)
+			h, _ := s.start(nil, memory.New(memory.Options{Online: true}))
+			if tt.spoil != nil {
+				if status, words := health(h); status != http.StatusOK {
+					t.Errorf("before: %d, %s", status, words)
+				}
+				must(t, tt.spoil(s.cfg.Layout().Outbox()))
+			}
+			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
+				t.Errorf("health: %d, %q", status, words)
+			}
+			must(t, os.WriteFile(filepath.Join(s.cfg.Layout().Workspace("g0"), "a.txt"), []byte("a"), 0o644))
+			s.place("g0", "a.json", `{"type":"file","filePath":"/workspace/group/a.txt"}`)
+			if r := s.queued("g0", "a", tt.code); r.Message == "" || strings.Contains(r.Message, s.dir) {
+				t.Errorf("the result says %q", r.Message)
+			}
+			if tt.mend == nil {
+				return
+			}
+			must(t, tt.mend(s.cfg.Layout().Outbox()))
+			if r := s.result("g0", "a"); r.Status != ipc.Sent {
+				t.Errorf("once it is mended: %+v", r)
+			}
+			if status, words := health(h); status != http.StatusOK {
+				t.Errorf("once it is mended: %d, %s", status, words)
+			}
+		})
+	}
+}
+
+// TestFreeDiskZeroTurnsItOff: it became 1 GiB.
+func TestFreeDiskZeroTurnsItOff(t *testing.T) {
+	for limit, code := range map[string]string{"0": "", "1GiB": "disk_full"} {
+		s := newSite(t, t.TempDir(), 1, fmt.Sprintf("{free_disk: %s}", limit))
+		h := s.open(nil, memory.New(memory.Options{}))
+		var st unix.Statfs_t
+		must(t, unix.Statfs(s.dir, &st))
+		free := int64(st.Bavail) * int64(st.Bsize)
+		err := h.Outbox.Room("g0", outbox.Load{}, outbox.Load{Parts: 1, Bytes: max(0, free-512<<20)})
+		full, ok := err.(*outbox.FullError)
+		if ok != (code != "") || ok && full.Code != code {
+			t.Errorf("free_disk %s: %v", limit, err)
+		}
+		must(t, h.Close())
+	}
+}

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/agentrunner/cli"
+)
+
+// versionInfo is what "longshore version" says.
+type versionInfo struct {
+	Version  string            `json:"version"`
+	Revision string            `json:"revision,omitempty"`
+	Modified bool              `json:"modified,omitempty"` // built from a tree with changes
+	Time     string            `json:"time,omitempty"`     // of the revision
+	Go       string            `json:"go"`
+	Platform string            `json:"platform"`
+	Modules  map[string]string `json:"modules"`
+}
+
+// notable are the modules whose version decides how a platform or a format is
+// spoken.
+func notable() []string {
+	return []string{
+		"github.com/fsnotify/fsnotify",
+		"github.com/gabriel-vasile/mimetype",
+		"github.com/mark3labs/mcp-go",
+		"github.com/slack-go/slack",
+		"go.mau.fi/whatsmeow",
+		"modernc.org/sqlite",
+	}
+}
+
+// readVersion collects what the linker and the go command left in the binary.
+func readVersion(version string) versionInfo {
+	info := versionInfo{
+		Version: cli.Version(version), Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: map[string]string{},
+	}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			info.Revision = s.Value
+		case "vcs.time":
+			info.Time = s.Value
+		case "vcs.modified":
+			info.Modified = s.Value == "true"
+		}
+	}
+	for _, m := range build.Deps {
+		if slices.Contains(notable(), m.Path) {
+			info.Modules[m.Path] = m.Version
+		}
+	}
+	return info
+}
+
+func newVersion(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "print the version of longshore and of what it is built with",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			info := readVersion(e.version)
+			if e.json {
+				return e.printJSON(info)
+			}
+			e.say("longshore %s", info.Version)
+			t := e.table()
+			if info.Revision != "" {
+				note := ""
+				if info.Modified {
+					note = " with changes"
+				}
+				t.row("revision", info.Revision+note)
+				t.row("of", info.Time)
+			}
+			t.row("go", info.Go)
+			t.row("platform", info.Platform)
+			for _, path := range notable() {
+				if v, ok := info.Modules[path]; ok {
+					t.row(path, v)
+				}
+			}
+			return t.flush()
+		},
+	}
+}

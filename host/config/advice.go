@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// advice warns of what works and is seldom meant.
+func (c *checker) advice() {
+	if c.cfg.MediaTools == "unconfined" {
+		c.warn("media_tools", "ffmpeg, ffprobe, pdfinfo and pdftoppm read members' and assistants' files with the host's own rights",
+			"leave the key out, unless doctor then reports that a program cannot run without rights here")
+	}
+	for name, a := range c.cfg.Assistants {
+		key := "assistants." + name
+		if a.Runtime == "process" {
+			c.unboxed(key)
+		} else if a.Network == "host" {
+			c.warn(key+".network", "the assistants share all that listens on this machine, the chat page included",
+				"take bridge, none, or a network that you made, unless this is a test")
+		}
+		c.openWords(key+".command", a.Command)
+	}
+	for i, g := range c.cfg.Groups {
+		c.sharedMounts(i)
+		if g.Main && c.cfg.Assistants[g.Assistant].Runtime == "docker" {
+			c.uncovered()
+		}
+	}
+}
+
+// uncovered warns of a project whose .env a container finds under another
+// spelling: what is mounted over a file covers the one name only.
+func (c *checker) uncovered() {
+	env, err := os.Lstat(filepath.Join(c.cfg.Project, ".env"))
+	other, otherErr := os.Lstat(filepath.Join(c.cfg.Project, ".ENV"))
+	if err == nil && otherErr == nil && os.SameFile(env, other) {
+		c.warn("project", "its file system does not tell upper from lower case, so that main's container can read .env as .ENV; it cannot be sent by either name",
+			"move .env out of the project directory, or set project: to another one")
+	}
+}
+
+func (c *checker) warn(key, message, hint string) {
+	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(c.places[key], key, message, hint))
+}
+
+// unset notes a value that this process does not have: a problem for what uses
+// it, a warning for everything else.
+func (c *checker) unset(key, name string) {
+	c.cfg.Unset = append(c.cfg.Unset, c.problem(c.places[key], key, "the environment has no "+name, "set it where the host is started, or read the value from a file"))
+	c.warn(key, name+" is not set here; the service's own environment may have it", "if the service does not start either, set it where the host is started, or read the value from a file")
+}
+
+// unboxed warns of an assistant that is meant to have a container and has none.
+func (c *checker) unboxed(key string) {
+	for _, of := range []string{"image", "network", "memory", "cpus", "pids"} {
+		if c.has(key + "." + of) {
+			c.warn(key+"."+of, "this is a container's, and without runtime: docker there is none: the assistant has the host's own rights",
+				"add runtime: docker, or leave the key out")
+			return
+		}
+	}
+}
+
+// secretFlag is an option that hands over a secret.
+var secretFlag = regexp.MustCompile(`(?i)^--?([a-z0-9]+[_-])*(api-?)?(key|token|secret|password)(=.+)?$`)
+
+// openWords warns of secrets among the words of a command, which all programs
+// of a machine may read.
+func (c *checker) openWords(key string, command []string) {
+	for i, word := range command {
+		if envReference.MatchString(word) {
+			c.warn(key, "a command goes as it stands: "+word+" is not looked up", "name the variable below env:, where the program finds it")
+			return
+		}
+		follows := i+1 < len(command) && !strings.HasPrefix(command[i+1], "-")
+		if secretFlag.MatchString(word) && (strings.Contains(word, "=") || follows) {
+			c.warn(key, "this looks like a secret on a command line, which others on this machine and whoever may ask the engine can read",
+				"hand it over below env: or env_from_file:")
+			return
+		}
+	}
+}
+
+// sharedMounts warns of a group's mounts in which another one may write: what
+// that one's assistant puts there this one's reads, and sends.
+func (c *checker) sharedMounts(i int) {
+	for j, e := range c.cfg.Groups[i].Mounts {
+		for k, other := range c.cfg.Groups {
+			for _, theirs := range other.Mounts {
+				if k != i && theirs.Write && overlap(theirs.Host, e.Host) {
+					c.warn(fmt.Sprintf("groups[%d].mounts[%d].host", i, j), fmt.Sprintf("the group %q may write there too, and so reaches this one's assistant", other.Folder),
+						"mount a directory that no other group may write to, where the two do not trust each other")
+				}
+			}
+		}
+	}
+}
+
+// overlap says whether one of two directories holds the other. One whose path
+// could not be resolved is told elsewhere.
+func overlap(a, b string) bool {
+	_, in := safefs.Below(a, b)
+	_, over := safefs.Below(b, a)
+	return a != "" && b != "" && (in || over)
+}

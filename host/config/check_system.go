@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// systemDirs are the machine's own: with what lies there, a container would
+// rule it, whatever the rights on a file. Below removableDir some systems mount
+// what people plug in.
+var systemDirs = []string{"/proc", "/sys", "/dev", "/run"}
+
+const removableDir = "/run/media"
+
+// engineData is where container engines keep their containers.
+var engineData = []string{"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
+
+// ofTheSystem says whether dir, free of links, is one that no group is given.
+func ofTheSystem(dir string) bool {
+	if _, removable := safefs.Below(removableDir, dir); removable && dir != removableDir {
+		return false
+	}
+	return slices.ContainsFunc(systemDirs, func(system string) bool { return holds(dir, system) || holds(system, dir) })
+}
+
+// telling warns of a mount with what somebody else than the group keeps there:
+// secrets, as a rule.
+func (c *checker) telling(key, dir string) {
+	const hint = "mount a directory that holds what the group needs and nothing else"
+	home := filepath.Clean(c.env("HOME"))
+	_, overRoot := safefs.Below(dir, "/root")
+	_, overHome := safefs.Below(dir, home)
+	switch {
+	case overlap(dir, "/etc"):
+		c.warn(key, fmt.Sprintf("%q holds this machine's configuration, with its secrets", dir), hint)
+	case overRoot || overHome && filepath.IsAbs(home):
+		c.warn(key, fmt.Sprintf("%q holds a whole home directory, with its keys", dir), hint)
+	default:
+		for _, data := range engineData {
+			if overlap(dir, data) {
+				c.warn(key, fmt.Sprintf("%q holds what a container engine keeps of all containers", dir), hint)
+				return
+			}
+		}
+	}
+}

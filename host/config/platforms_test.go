@@ -1,0 +1,22 @@
+package config_test
+
+import (
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+	"github.com/longshore-bridge/longshore/host/config"
+)
+
+// platforms are those of the program.
+func platforms() []channel.Platform {
+	return []channel.Platform{web.Platform(), whatsapp.Platform(whatsapp.Net{})}
+}
+
+// webOf are the settings of the page; nil where it is off.
+func webOf(cfg *config.Config) *web.Settings {
+	page, ok := cfg.Channels.Named("web")
+	if !ok {
+		return nil
+	}
+	return page.Settings.(*web.Settings)
+}

@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// configured looks at the channels' settings and at what they need.
+func (d Doctor) configured(ctx context.Context, h hosting) (all []Finding) {
+	for _, check := range d.Channels {
+		all = append(all, check(ctx, h.running)...)
+	}
+	return all
+}
+
+// channels asks a running host what its channels say of themselves: what keeps
+// one from its platform, and what to do about it.
+func (d Doctor) channels(ctx context.Context, h hosting) []Finding {
+	if !h.running {
+		return nil
+	}
+	status, err := operator.NewClient(operator.ControlDir(d.Layout)).Status(ctx)
+	if err != nil {
+		return found("channels", Warning, "the host does not say how its channels are: "+err.Error(), "see: longshore status")
+	}
+	var all []Finding
+	for _, c := range status.Channels {
+		if c.Connected {
+			all = append(all, fine("channels", c.Name+" is connected")...)
+			continue
+		}
+		detail := c.Detail
+		if detail == "" {
+			detail = "its deliveries wait"
+		}
+		all = append(all, found("channels", Warning, fmt.Sprintf("%s is not connected: %s", c.Name, detail), "see: longshore status, docs/operations.md")...)
+	}
+	return all
+}

@@ -1,0 +1,145 @@
+// Package doctor looks for what is wrong with an installation and says what to
+// do about it. It only reads: files are opened for reading, and a database with
+// an unfinished log is copied out of the state directory first.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// What the doctor says, in the words that channels use too.
+type (
+	Severity = channel.Severity
+	Finding  = channel.Finding
+)
+
+// The severities, from least to most.
+const (
+	Fine    = channel.Fine
+	Note    = channel.Note
+	Warning = channel.Warning
+	Fault   = channel.Fault
+)
+
+// Doctor looks at an installation and says what is wrong with it. It only
+// reads: files are opened for reading, and a database with an unfinished log is
+// copied out of the state directory first.
+type Doctor struct {
+	Layout   groups.Layout
+	Groups   []groups.Group // as configured
+	Stores   []store.Spec   // those that serve opens
+	Metrics  string         // the address of the metrics; empty: they have none of their own
+	FreeDisk int64          // bytes of the disk that the outbox leaves free; 0: none
+	Channels []Check        // of the configured channels
+
+	// Commands are the programs that assistants are started with, by the
+	// name of the assistant. Container is the path of the container engine's
+	// socket, empty where no assistant runs in a container.
+	Commands  map[string]string
+	Container string
+
+	Proc     string                       // where procfs is mounted; empty: /proc
+	LookPath func(string) (string, error) // nil: exec.LookPath
+	Now      func() time.Time             // nil: time.Now
+}
+
+// Check looks at one channel; running says whether a host runs.
+type Check func(ctx context.Context, running bool) []Finding
+
+// Examine runs every check. It ends early, with what it has, when ctx is done.
+func (d Doctor) Examine(ctx context.Context) []Finding {
+	if d.Proc == "" {
+		d.Proc = "/proc"
+	}
+	if d.LookPath == nil {
+		d.LookPath = exec.LookPath
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	health := operator.NewClient(operator.ControlDir(d.Layout)).Health(ctx)
+	if errors.Is(health, operator.ErrDenied) { // nothing else could be seen either, and much would look wrong
+		return found("user", Fault, health.Error(), "run the doctor as the user that the host runs as, or as root")
+	}
+	host := hostState(health)
+	checks := []func(context.Context, hosting) []Finding{
+		d.host, d.state, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
+	}
+	var all []Finding
+	for _, check := range checks {
+		if ctx.Err() != nil {
+			break
+		}
+		all = append(all, check(ctx, host)...)
+	}
+	return all
+}
+
+// Worst is the highest severity among findings; Fine where there are none.
+func Worst(findings []Finding) Severity {
+	order := []Severity{Fine, Note, Warning, Fault}
+	worst := Fine
+	for _, f := range findings {
+		if slices.Index(order, f.Severity) > slices.Index(order, worst) {
+			worst = f.Severity
+		}
+	}
+	return worst
+}
+
+func fine(check, message string) []Finding {
+	return []Finding{{Check: check, Severity: Fine, Message: message}}
+}
+
+func found(check string, s Severity, message, remedy string) []Finding {
+	return []Finding{{Check: check, Severity: s, Message: message, Remedy: remedy}}
+}
+
+// realDir describes a directory that must be one itself, not a link to one: a
+// link would lead the host out of its state.
+func realDir(path string) (fs.FileInfo, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.IsDir() {
+		return nil, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrInvalid}
+	}
+	return fi, nil
+}
+
+// rel shortens a path below the state directory for a message.
+func (d Doctor) rel(path string) string {
+	if r, err := filepath.Rel(d.Layout.State, path); err == nil && filepath.IsLocal(r) {
+		return r
+	}
+	return path
+}
+
+// CheckConfigFile looks at the file itself: whoever can write it decides who
+// sends what, and which directories containers see.
+func CheckConfigFile(path string) []Finding {
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return found("config", Fault, err.Error(), "run the doctor as the user that the host runs as")
+	case fi.Mode().Perm()&0o022 != 0:
+		return found("config", Fault, "others may write to the configuration (mode "+modeText(fi)+")", "chmod go-w "+path)
+	}
+	return fine("config", "the configuration is valid, and only its owner may change it")
+}
+
+func modeText(fi fs.FileInfo) string { return strconv.FormatUint(uint64(fi.Mode().Perm()), 8) }

@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+)
+
+// WithHome adds the group's home directory, if it has one, to what its
+// container mounts.
+func WithHome(l groups.Layout, folder string, table []mounts.Mount) []mounts.Mount {
+	home := filepath.Join(l.Homes(), folder)
+	if _, err := os.Lstat(home); err != nil || l.V1 {
+		return table
+	}
+	return append(slices.Clone(table), mounts.Mount{Container: docker.Home, Host: home})
+}
+
+// examineEngine looks at what the containers of a configuration need: the
+// engine, the images, and directories that they can use. It returns the path
+// of the engine's socket, if it has one.
+func examineEngine(ctx context.Context, c *config.Config, getenv func(string) string) (socket string, findings []Finding) {
+	boxed := c.InContainers()
+	if len(boxed) == 0 {
+		return "", nil
+	}
+	engine, err := docker.Connect(ctx, getenv)
+	if err != nil {
+		hint := ""
+		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
+			hint = none.Hint()
+		}
+		return "", []Finding{{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: hint}}
+	}
+	defer engine.Close()
+	facts := engine.Facts()
+	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers: " + facts.Name})
+	if len(facts.Lacks) > 0 {
+		findings = append(findings, Finding{
+			Check: "engine", Severity: Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
+			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
+		})
+	}
+	findings = append(findings, Images(ctx, engine, c)...)
+	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
+}
+
+// Images looks for the image of each assistant that runs in a container.
+func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findings []Finding) {
+	seen := map[string]bool{}
+	for _, g := range c.InContainers() {
+		a := c.Assistants[g.Assistant]
+		if seen[a.Image] {
+			continue
+		}
+		seen[a.Image] = true
+		if err := engine.CheckImage(ctx, a.Image); err != nil {
+			findings = append(findings, Finding{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: "build it: " + buildCommand(c, a)})
+		}
+	}
+	return findings
+}
+
+// buildCommand is how an operator makes the image of an assistant.
+func buildCommand(c *config.Config, a config.Assistant) string {
+	if c.Layout().V1 {
+		return "container/build.sh in NanoClaw's directory"
+	}
+	command := "longshore image build --tag " + a.Image
+	if a.Agent != "sample" && a.Agent != "command" { // which bring no CLI
+		command += " --agent " + a.Agent
+	}
+	return command
+}
+
+// examineMounts wants directories that the groups' containers can use.
+func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
+	for _, g := range boxed {
+		m, err := mounts.New(c.Layout(), g)
+		if err == nil {
+			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, m.Mounts())))
+		}
+		for _, one := range each(err) {
+			findings = append(findings, Finding{
+				Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: %v", g.Folder, one), Remedy: "do what it says, and start the host again",
+			})
+		}
+	}
+	return findings
+}
+
+// there leaves out what a host makes when it starts: directories of the state
+// directory that are not there yet.
+func there(state string, table []mounts.Mount) []mounts.Mount {
+	return slices.DeleteFunc(slices.Clone(table), func(m mounts.Mount) bool {
+		_, err := os.Lstat(m.Host)
+		return errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(m.Host, state+string(filepath.Separator))
+	})
+}
+
+// each is what an error is joined of.
+func each(err error) []error {
+	var joined interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &joined):
+		return joined.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,48 @@
+package doctor_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// running is a host that says how it is and does nothing else.
+type running struct{ operator.Control }
+
+func (running) Status(context.Context) (operator.Status, error) {
+	return operator.Status{Running: true, PID: 7, State: "/state"}, nil
+}
+
+func healthy() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"ok":true}`)
+	})
+}
+
+// serve runs a host's control server until the test ends.
+func serve(t *testing.T, s *operator.Server) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	for {
+		if _, err := operator.NewClient(s.Dir).Status(ctx); err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

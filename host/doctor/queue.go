@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// queues looks at the directories that containers write into: an assistant
+// that swapped one for a link would have the host read or write elsewhere.
+func (d Doctor) queues(context.Context, hosting) []Finding {
+	root := d.Layout.IPCDir()
+	if _, err := realDir(root); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return found("queue", Fault, "ipc in the state directory is not a directory itself", "stop the host, find out who replaced it, and make it again")
+	}
+	var all []Finding
+	for _, g := range d.Groups {
+		all = append(all, d.queue(g)...)
+		if fi, err := os.Lstat(d.Layout.Workspace(g.Folder)); err == nil && !fi.IsDir() {
+			all = append(all, found("queue", Fault, fmt.Sprintf("the workspace of group %s is not a directory itself", g.Folder), "stop the host, find out who replaced it, and make it again")...)
+		}
+	}
+	all = append(all, d.strangers(root)...)
+	if len(all) == 0 {
+		return fine("queue", "the groups' queues are real directories, with the owners they need")
+	}
+	return all
+}
+
+func (d Doctor) queue(g groups.Group) []Finding {
+	var all []Finding
+	for _, name := range []string{"", ipc.MessagesDir, ipc.FilesDir, ipc.ResultsDir, ipc.InputDir, ipc.ContextDir} {
+		path := d.Layout.IPC(g.Folder, name)
+		fi, err := realDir(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // made when the host starts
+		case err != nil:
+			all = append(all, found("queue", Fault, d.rel(path)+" is not a directory itself", "stop the host, remove it, look at what the group's assistant was told, and start the host")...)
+		case name == "" && d.Layout.V1: // v1's agents make directories of their own in it
+			all = append(all, d.agents(path, fi)...)
+		case name == "" || name == ipc.ResultsDir || name == ipc.ContextDir:
+			all = append(all, d.hosts(path, fi)...)
+		default:
+			all = append(all, d.agents(path, fi)...)
+		}
+	}
+	return all
+}
+
+// hosts wants a directory in which only the host can make, rename and remove.
+func (d Doctor) hosts(path string, fi fs.FileInfo) []Finding {
+	if mode := fi.Mode(); mode.Perm()&0o002 != 0 && mode&fs.ModeSticky == 0 {
+		return found("queue", Fault, fmt.Sprintf("anybody may replace what the host writes in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+path)
+	}
+	host, _ := d.owner()
+	if uid, ok := safefs.UID(fi); ok && uid != host {
+		return found("queue", Warning, fmt.Sprintf("%s belongs to user %d, not to the host's user %d", d.rel(path), uid, host), fmt.Sprintf("chown %d %s", host, path))
+	}
+	return nil
+}
+
+// agents wants a directory that the assistant's user can write.
+func (d Doctor) agents(path string, fi fs.FileInfo) []Finding {
+	host, _ := d.owner()
+	uid, ok := safefs.UID(fi)
+	if !ok || d.Container == "" || fi.Mode().Perm()&0o002 != 0 || uid == agentUser(host) {
+		return nil
+	}
+	return found("queue", Fault, fmt.Sprintf("%s belongs to user %d: the container's user %d cannot write there", d.rel(path), uid, agentUser(host)),
+		fmt.Sprintf("chown %d %s", agentUser(host), path))
+}
+
+// strangers names directories that belong to no configured group: the host
+// does not serve them, and whoever writes there waits for ever.
+func (d Doctor) strangers(root string) []Finding {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return found("queue", Fault, err.Error(), "run the doctor as the user that the host runs as")
+	}
+	var names []string
+	for _, e := range entries {
+		known := slices.ContainsFunc(d.Groups, func(g groups.Group) bool { return g.Folder == e.Name() })
+		if e.Name() != ipc.ErrorsDir && !known {
+			names = append(names, fmt.Sprintf("%q", e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return found("queue", Note, "in ipc and of no configured group: "+strings.Join(names, ", "), "add the group to longshore.yaml, or remove the directory")
+}
+
+// quarantine counts what lies in the errors folder.
+func (d Doctor) quarantine(context.Context, hosting) []Finding {
+	n, err := operator.CountJSON(d.Layout.Errors(), operator.ReasonSuffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return found("errors", Fault, "the errors folder cannot be read: "+err.Error(), "run the doctor as the user that the host runs as")
+	case n > 0:
+		return found("errors", Note, fmt.Sprintf("refused requests in the errors folder: %d", n), "see: longshore errors list")
+	}
+	return fine("errors", "the errors folder is empty")
+}
+
+// mounts looks whether the directories that groups were given are there.
+func (d Doctor) mounts(context.Context, hosting) []Finding {
+	var all []Finding
+	for _, g := range d.Groups {
+		for _, m := range g.Mounts {
+			if fi, err := os.Stat(m.Host); err != nil || !fi.IsDir() {
+				all = append(all, found("mounts", Warning, fmt.Sprintf("%s, which group %s sees at /workspace/extra/%s, is no directory", m.Host, g.Folder, m.Name),
+					"make it, or mount the disk it is on, or take it out of longshore.yaml")...)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Free space above what the outbox leaves free, below which the doctor speaks
+// up, in bytes, and free inodes.
+const (
+	lowSpace  = 1 << 30
+	lowInodes = 10_000
+)
+
+// hosting is whether a host runs on the state directory.
+type hosting struct {
+	running bool
+	err     error // what a running host says is wrong with it
+}
+
+func hostState(err error) hosting {
+	if errors.Is(err, operator.ErrNoHost) {
+		return hosting{}
+	}
+	return hosting{running: true, err: err}
+}
+
+func (d Doctor) host(_ context.Context, h hosting) []Finding {
+	switch {
+	case !h.running:
+		return found("host", Note, "no host is running on this state directory", "start it with: longshore serve")
+	case h.err != nil:
+		return found("host", Fault, "the host runs and is not well: "+h.err.Error(), "see: longshore status")
+	}
+	return fine("host", "the host runs and says it is well")
+}
+
+// state looks at the state directory and what of it must be the host's own.
+func (d Doctor) state(context.Context, hosting) []Finding {
+	fi, err := realDir(d.Layout.State)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found("state", Note, "the state directory does not exist yet", "longshore serve makes it")
+	case errors.Is(err, fs.ErrInvalid):
+		return found("state", Fault, "the state directory is not a directory itself", "put the real path into longshore.yaml, not a link to it")
+	case err != nil:
+		return found("state", Fault, err.Error(), "run the doctor as the user that the host runs as")
+	}
+	var all []Finding
+	if !safefs.Mine(fi) && os.Geteuid() != 0 {
+		all = append(all, found("state", Fault, "the state directory belongs to another user", "run longshore as its owner, or change the owner with chown -R")...)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		all = append(all, found("state", Fault, fmt.Sprintf("others may write to the state directory (mode %04o)", fi.Mode().Perm()), "chmod go-w "+d.Layout.State)...)
+	}
+	for _, path := range []string{d.Layout.Groups(), d.Layout.Global(), d.Layout.IPCDir()} {
+		if _, err := realDir(path); errors.Is(err, fs.ErrInvalid) {
+			all = append(all, found("state", Fault, d.rel(path)+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and move it away")...)
+		}
+	}
+	if err := operator.CheckSocket(operator.ControlDir(d.Layout)); err != nil {
+		all = append(all, found("state", Fault, err.Error(), "find out who made it, and move it away")...)
+	}
+	for _, path := range []string{d.Layout.Outbox(), d.Layout.Store(), d.Layout.Errors(), d.Layout.Logs()} {
+		all = append(all, d.private(path)...)
+	}
+	if len(all) == 0 {
+		return fine("state", "the state directory is ours, and closed to others where it has to be")
+	}
+	return all
+}
+
+// private wants a directory that only its owner may enter.
+func (d Doctor) private(path string) []Finding {
+	name := d.rel(path)
+	fi, err := realDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrInvalid):
+		return found("state", Fault, name+" in the state directory is not a directory itself", "stop the host, find out who replaced it, and restore it from a backup")
+	case err != nil:
+		return found("state", Fault, err.Error(), "run the doctor as the user that the host runs as")
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return found("state", Fault, fmt.Sprintf("%s is open to other users (mode %04o)", name, fi.Mode().Perm()), "chmod 0700 "+path)
+	}
+	return nil
+}
+
+// disk looks at the room that is left and at the kind of file system.
+func (d Doctor) disk(context.Context, hosting) []Finding {
+	fsys, err := safefs.VolumeOf(d.Layout.State)
+	if err != nil {
+		return found("disk", Warning, "the file system cannot be asked: "+err.Error(), "")
+	}
+	var all []Finding
+	left := media.Size(int64(fsys.Free)) + " free"
+	switch {
+	case d.FreeDisk > 0 && int64(fsys.Free) < d.FreeDisk:
+		all = append(all, found("disk", Fault, left+", and limits.free_disk is "+media.Size(d.FreeDisk)+": nothing new is accepted", "make room on the file system of the state directory")...)
+	case int64(fsys.Free) < d.FreeDisk+lowSpace:
+		all = append(all, found("disk", Warning, left, "make room on the file system of the state directory")...)
+	}
+	if fsys.Inodes > 0 && fsys.InodesFree < lowInodes {
+		all = append(all, found("disk", Warning, fmt.Sprintf("%d inodes free", fsys.InodesFree), "remove small files on the file system of the state directory")...)
+	}
+	switch {
+	case fsys.Network:
+		all = append(all, found("disk", Warning, "the state directory lies on "+fsys.Name+": no inotify events come from other machines, and SQLite's locks may not hold",
+			"move the state directory to a local disk")...)
+	case fsys.Volatile:
+		all = append(all, found("disk", Warning, "the state directory lies on "+fsys.Name+" and is lost when the machine restarts", "move the state directory to a disk")...)
+	}
+	if len(all) == 0 {
+		return fine("disk", left+" on "+fsys.Name)
+	}
+	return all
+}

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+const (
+	// fewInstances leaves too little between what a user's programs hold and
+	// the kernel's limit on inotify instances per user.
+	fewInstances = 8
+
+	// watchesPerGroup is what the queue's watcher needs for one group, with
+	// room for directories that are made again.
+	watchesPerGroup = 4
+
+	// containerUID is the unprivileged user of our agent image and of
+	// NanoClaw v1's.
+	containerUID = 1000
+)
+
+// inotify looks at the kernel's limits. Without inotify the host polls, so
+// none of this is more than a warning.
+func (d Doctor) inotify(context.Context, hosting) []Finding {
+	instances, ok1 := d.number("sys/fs/inotify/max_user_instances")
+	watches, ok2 := d.number("sys/fs/inotify/max_user_watches")
+	if !ok1 || !ok2 {
+		return found("inotify", Note, "the limits of inotify are not known here; the host polls where it cannot watch", "")
+	}
+	var all []Finding
+	if used := d.instancesUsed(); instances-used < fewInstances {
+		all = append(all, found("inotify", Warning, fmt.Sprintf("%d of the %d inotify instances of this user are in use; without one the host polls", used, instances),
+			"sysctl fs.inotify.max_user_instances=512, and find out who holds them")...)
+	}
+	if need := watchesPerGroup * (len(d.Groups) + 1); watches < need {
+		all = append(all, found("inotify", Warning, fmt.Sprintf("%d inotify watches are allowed, the groups need about %d", watches, need),
+			"sysctl fs.inotify.max_user_watches=65536")...)
+	}
+	if len(all) == 0 {
+		return fine("inotify", fmt.Sprintf("%d instances and %d watches are allowed", instances, watches))
+	}
+	return all
+}
+
+func (d Doctor) number(name string) (int, bool) {
+	data, err := os.ReadFile(filepath.Join(d.Proc, name))
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return n, err == nil
+}
+
+// instancesUsed counts the inotify descriptors of this user's processes.
+func (d Doctor) instancesUsed() int {
+	procs, _ := filepath.Glob(filepath.Join(d.Proc, "[0-9]*"))
+	n := 0
+	for _, proc := range procs {
+		if fi, err := os.Stat(proc); err != nil || !safefs.Mine(fi) {
+			continue
+		}
+		fds, _ := os.ReadDir(filepath.Join(proc, "fd"))
+		for _, fd := range fds {
+			if target, _ := os.Readlink(filepath.Join(proc, "fd", fd.Name())); target == "anon_inode:inotify" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// clock looks for a time that cannot be right: requests, receipts and TLS
+// certificates are judged by it.
+func (d Doctor) clock(context.Context, hosting) []Finding {
+	if d.Now().Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		return found("clock", Fault, "the clock says "+d.Now().UTC().Format(time.DateOnly), "set the clock, and keep it by NTP: platforms refuse a host whose clock is far off")
+	}
+	if synced, known := clockSynchronized(); known && !synced {
+		return found("clock", Note, "the kernel does not call the clock synchronized", "run an NTP client such as systemd-timesyncd or chrony")
+	}
+	return fine("clock", "the clock is plausible")
+}
+
+// user compares whoever runs the doctor with the host's user, to whom the state
+// directory belongs.
+func (d Doctor) user(context.Context, hosting) []Finding {
+	host, ok := d.owner()
+	if !ok {
+		return nil
+	}
+	if self := os.Geteuid(); self == 0 && host != 0 {
+		return found("user", Note, fmt.Sprintf("this is root, and the state directory belongs to user %d", host),
+			fmt.Sprintf("run longshore as that user, with sudo -u '#%d': what root makes there, the host cannot change", host))
+	}
+	if host == 0 && d.Container != "" {
+		return found("user", Note, fmt.Sprintf("the host runs as root, assistants as user %d", agentUser(host)),
+			"a user of its own, a member of the container engine's group, is enough for the host")
+	}
+	return fine("user", "the state directory belongs to whoever runs this")
+}
+
+// owner is the user whom the state directory belongs to.
+func (d Doctor) owner() (uid int, ok bool) {
+	fi, err := os.Stat(d.Layout.State)
+	if err != nil {
+		return 0, false
+	}
+	return safefs.UID(fi)
+}
+
+// agentUser is the user that the assistants of a host's user run as in their
+// containers, as groups.AgentUser says of the process that asks it.
+func agentUser(host int) int {
+	if host != 0 {
+		return host
+	}
+	return containerUID
+}
+
+// metrics looks at the address of the metrics.
+func (d Doctor) metrics(ctx context.Context, h hosting) []Finding {
+	if d.Metrics == "" || h.running {
+		return nil
+	}
+	if taken := channel.AddressTaken(ctx, d.Metrics); taken != nil {
+		return found("metrics", Fault, "the metrics' address cannot be had: "+taken.Error(), "choose another address in metrics.listen, or stop who has this one")
+	}
+	return fine("metrics", "the metrics' address is free")
+}
+
+// assistants looks for the programs that assistants are started with.
+func (d Doctor) assistants(context.Context, hosting) []Finding {
+	var all []Finding
+	for _, name := range slices.Sorted(maps.Keys(d.Commands)) {
+		command := d.Commands[name]
+		if _, err := d.LookPath(command); err != nil {
+			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q is not there", command, name),
+				"install it, or put its full path into longshore.yaml: a service has another PATH than a shell")...)
+		}
+	}
+	if d.Container != "" {
+		if conn, err := net.DialTimeout("unix", d.Container, time.Second); err != nil {
+			all = append(all, found("assistant", Fault, "the container engine does not answer: "+err.Error(), "start it, and make the host's user a member of its group")...)
+		} else {
+			_ = conn.Close()
+		}
+	}
+	if len(all) == 0 && len(d.Commands) > 0 {
+		return fine("assistant", "every assistant's command is there")
+	}
+	return all
+}

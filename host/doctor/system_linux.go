@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// clockSynchronized asks adjtimex(2), which changes nothing when no mode is
+// given. The second result is false where the kernel does not tell.
+func clockSynchronized() (synced, known bool) {
+	var t unix.Timex
+	state, err := unix.Adjtimex(&t)
+	if err != nil {
+		return false, false
+	}
+	return state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0, true
+}
+
+// lockHolder finds who holds a flock(2) on a file, in the kernel's table of
+// locks, proc_locks(5). It is 0 where nobody does or nobody visible does.
+func lockHolder(proc, path string) int {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	table, err := os.ReadFile(proc + "/locks")
+	if err != nil {
+		return 0
+	}
+	// The device in the table is the file system's own, which stat hides on
+	// btrfs and overlayfs: the inode alone is compared.
+	inode := ":" + strconv.FormatUint(st.Ino, 10)
+	for line := range strings.Lines(string(table)) {
+		f := strings.Fields(line)
+		if len(f) >= 6 && f[3] == "WRITE" && strings.HasSuffix(f[5], inode) {
+			pid, _ := strconv.Atoi(f[4])
+			return pid
+		}
+	}
+	return 0
+}

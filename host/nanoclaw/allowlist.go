@@ -1,0 +1,91 @@
+package nanoclaw
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// allowlist is v1's mount-allowlist.json.
+type allowlist struct {
+	AllowedRoots []struct {
+		Path           string `json:"path"`
+		AllowReadWrite bool   `json:"allowReadWrite"`
+	} `json:"allowedRoots"`
+	BlockedPatterns []string `json:"blockedPatterns"`
+	NonMainReadOnly bool     `json:"nonMainReadOnly"`
+}
+
+func decodeAllowlist(b []byte) (*allowlist, error) {
+	var a allowlist
+	if err := json.Unmarshal(b, &a); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// containerConfig is what v1 keeps for a group's container.
+type containerConfig struct {
+	AdditionalMounts []additionalMount `json:"additionalMounts"`
+	Timeout          json.Number       `json:"timeout"`
+}
+
+type additionalMount struct {
+	HostPath      string `json:"hostPath"`
+	ContainerPath string `json:"containerPath"`
+	ReadOnly      *bool  `json:"readonly"` // nil: true
+}
+
+// mount decides on one of a group's mounts as v1 does; why is empty where v1
+// would mount it. What v1 blocks by a part of a name, it blocks here too.
+func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
+	if f.allow == nil {
+		return Mount{}, "v1 has no mount allowlist, so it mounts nothing further"
+	}
+	name := m.ContainerPath
+	if name == "" {
+		name = filepath.Base(m.HostPath)
+	}
+	if strings.Contains(name, "/") || path.Clean(name) != name {
+		return Mount{}, fmt.Sprintf("%q is no single name below /workspace/extra", name)
+	}
+	real, err := filepath.EvalSymlinks(f.expand(m.HostPath))
+	if err != nil {
+		return Mount{}, "it does not exist"
+	}
+	for _, pattern := range f.allow.BlockedPatterns {
+		if pattern != "" && strings.Contains(real, pattern) {
+			return Mount{}, fmt.Sprintf("the allowlist blocks %q", pattern)
+		}
+	}
+	allowed, writable := false, false
+	for _, root := range f.allow.AllowedRoots {
+		if dir, err := filepath.EvalSymlinks(f.expand(root.Path)); err == nil && inside(dir, real) {
+			allowed, writable = true, writable || root.AllowReadWrite
+		}
+	}
+	if !allowed {
+		return Mount{}, "no root of the allowlist is above it"
+	}
+	wanted := m.ReadOnly != nil && !*m.ReadOnly
+	return Mount{Name: name, Host: real, Write: wanted && writable && (main || !f.allow.NonMainReadOnly)}, ""
+}
+
+// expand is v1's reading of a path: ~ is the home directory.
+func (f *Found) expand(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') && f.env("HOME") != "" {
+		return filepath.Join(f.env("HOME"), rest)
+	}
+	if !filepath.IsAbs(p) {
+		return filepath.Join(f.Dir, p)
+	}
+	return filepath.Clean(p)
+}
+
+func inside(dir, p string) bool {
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator))
+}

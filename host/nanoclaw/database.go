@@ -1,0 +1,159 @@
+package nanoclaw
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	databaseFile = "store/messages.db"
+
+	// maxRows is how many groups are read; a configuration of so many is near
+	// its own limit.
+	maxRows = 1000
+
+	// readTime bounds what a database made to be slow can take.
+	readTime = 30 * time.Second
+)
+
+// readDatabase reads the registry from the database and says whether there is
+// one in it.
+func (f *Found) readDatabase(ctx context.Context) (found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	tmp, err := os.MkdirTemp("", "longshore-import-")
+	if err != nil {
+		return false, fmt.Errorf("copy database: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	path, err := copyDatabase(filepath.Join(f.Dir, databaseFile), tmp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("copy database: %w", err)
+	}
+	// The schema is foreign too: it may not call what has effects.
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=trusted_schema(0)"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return false, fmt.Errorf("open database: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if found, err = f.readTables(ctx, db); err != nil {
+		return false, fmt.Errorf("read %s: %w", databaseFile, err)
+	}
+	return found, nil
+}
+
+// copyDatabase copies the database with what SQLite has not yet written into
+// it. Opened in its place, SQLite would make or take away the files beside it.
+func copyDatabase(from, dir string) (string, error) {
+	path := filepath.Join(dir, "messages.db")
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		err := copyFile(from+suffix, path+suffix)
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+func copyFile(from, to string) error {
+	src, err := openPlain(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+func (f *Found) readTables(ctx context.Context, db *sql.DB) (found bool, err error) {
+	columns, err := columnsOf(ctx, db, "registered_groups")
+	if err != nil || len(columns) == 0 {
+		return false, err
+	}
+	f.Source = databaseFile
+	if f.Rows, err = readRows(ctx, db, columns); err != nil {
+		return false, err
+	}
+	if len(f.Rows) > maxRows {
+		f.Rows = f.Rows[:maxRows]
+		f.note("there are more than %d groups; the others were not read", maxRows)
+	}
+	tasks, err := columnsOf(ctx, db, "scheduled_tasks")
+	if err == nil && slices.Contains(tasks, "status") {
+		err = db.QueryRowContext(ctx, `SELECT count(*) FROM scheduled_tasks WHERE status = 'active'`).Scan(&f.Tasks)
+	}
+	return true, err
+}
+
+// columnsOf lists the columns of a table, and nothing where there is none of
+// that name: a view could be made to run for ever.
+func columnsOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, `SELECT c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name = ?`, table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var columns []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		columns = append(columns, name)
+	}
+	return columns, rows.Err()
+}
+
+// readRows reads the registry of either age: requires_trigger and is_main came
+// later. Before is_main the main group was the one with the folder main.
+func readRows(ctx context.Context, db *sql.DB, columns []string) ([]Row, error) {
+	needs, main := "1", "folder = 'main'"
+	if slices.Contains(columns, "requires_trigger") {
+		needs = "coalesce(requires_trigger, 1) <> 0"
+	}
+	if slices.Contains(columns, "is_main") {
+		main = "coalesce(is_main, 0) <> 0"
+	}
+	rows, err := db.QueryContext(ctx, fmt.Sprintf(`
+		SELECT %s, %s, %s, %s, %s, %s, %s FROM registered_groups ORDER BY added_at, jid LIMIT %d`,
+		text("jid", 1<<10), text("name", 4<<10), text("folder", 1<<10), text("trigger_pattern", 1<<10), text("container_config", 64<<10),
+		needs, main, maxRows+1))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Row
+	for rows.Next() {
+		var r Row
+		if err := rows.Scan(&r.Chat, &r.Name, &r.Folder, &r.Trigger, &r.Config, &r.NeedsTrigger, &r.Main); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// text is a column's value as text, whatever SQLite holds there, cut where it
+// is far longer than anything that would be accepted.
+func text(column string, most int) string {
+	return fmt.Sprintf("substr(CAST(coalesce(%s, '') AS TEXT), 1, %d)", column, most)
+}

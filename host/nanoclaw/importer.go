@@ -1,0 +1,189 @@
+// Package nanoclaw reads the root of a NanoClaw v1 installation and writes the
+// longshore.yaml that serves it.
+//
+//	store/messages.db              registered_groups, of either age of its schema
+//	data/registered_groups.json    the same in installations older than that
+//	.env                           the knobs that have a counterpart
+//	~/.config/nanoclaw/mount-allowlist.json   what further mounts are allowed
+//
+// [Read] takes in what is there, [Found.Plan] decides what becomes of it. A
+// plan is made by parsing the configuration that it stands for: what
+// [groups.Parse] would refuse is left out and said, so what is written is valid.
+//
+// Rows are foreign text: v1's main group may write in its own database. The
+// package changes nothing in the directory, not even SQLite's side files; it
+// reads a copy of the database. It does not import messages, sessions of the
+// channels or scheduled tasks, and writes no file.
+package nanoclaw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// ErrNoGroups says that a directory holds neither form of the registry.
+var ErrNoGroups = errors.New("there is neither store/messages.db with registered groups nor data/registered_groups.json")
+
+// Options say where to look beside the directory itself.
+type Options struct {
+	Allowlist string              // the mount allowlist; empty: where v1 has it
+	Getenv    func(string) string // HOME; nil: os.Getenv
+	Platforms []channel.Platform  // that the configuration may name
+}
+
+// Found is what an installation holds.
+type Found struct {
+	Dir    string // absolute, free of links
+	Source string // what the groups were read from, below Dir
+	Rows   []Row
+	Knobs  map[string]string // of .env
+	Tasks  int               // scheduled ones that are active
+	Notes  []string          // what was noticed on the way
+
+	allow *allowlist // nil: v1 has none, and mounts nothing further
+	env   func(string) string
+	known []channel.Platform
+}
+
+// Row is one registered group as v1 has it; nothing in it is checked.
+type Row struct {
+	Chat, Name, Folder, Trigger string
+	Config                      string // JSON of containerConfig; may be empty
+	NeedsTrigger, Main          bool
+}
+
+// Read takes in the installation at dir. The error is permanent but for those
+// of the file system, and ErrNoGroups where dir is no such installation.
+func Read(ctx context.Context, dir string, o Options) (*Found, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find NanoClaw v1: %w", err)
+	}
+	f := &Found{Dir: dir, env: o.Getenv, known: o.Platforms}
+	if err := f.readGroups(ctx); err != nil {
+		return nil, err
+	}
+	if f.Knobs, err = readKnobs(filepath.Join(dir, ".env")); err != nil {
+		return nil, err
+	}
+	return f, f.readAllowlist(o.Allowlist)
+}
+
+// readGroups prefers the database, as v1 does since it has one.
+func (f *Found) readGroups(ctx context.Context) error {
+	found, err := f.readDatabase(ctx)
+	if found || err != nil {
+		return err
+	}
+	text, err := readSmall(filepath.Join(f.Dir, registryFile), maxRegistry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", f.Dir, ErrNoGroups)
+	}
+	if err == nil {
+		f.Source = registryFile
+		f.Rows, err = decodeRegistry(text)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", registryFile, err)
+	}
+	return nil
+}
+
+func (f *Found) readAllowlist(path string) error {
+	given := path != ""
+	dir := filepath.Join(f.env("HOME"), ".config", "nanoclaw")
+	if !given {
+		path = filepath.Join(dir, "mount-allowlist.json")
+	}
+	text, err := readSmall(path, maxRegistry)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !given:
+	case err != nil:
+		return fmt.Errorf("read mount allowlist: %w", err)
+	default:
+		if f.allow, err = decodeAllowlist(text); err != nil {
+			return fmt.Errorf("read mount allowlist: %w", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "sender-allowlist.json")); err == nil {
+		f.note("the sender allowlist has no counterpart: every member of a group's chat is heard")
+	}
+	return nil
+}
+
+func (f *Found) note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// readSmall reads a plain file of at most most bytes. It waits for no pipe's
+// other end.
+func readSmall(path string, most int64) ([]byte, error) {
+	file, err := openPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return b, err
+}
+
+func openPlain(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file", path)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// maxKnobs is the largest .env, in bytes.
+const maxKnobs = 64 << 10
+
+// readKnobs reads KEY=value lines.
+func readKnobs(path string) (map[string]string, error) {
+	text, err := readSmall(path, maxKnobs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read .env: %w", err)
+	}
+	knobs := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if !ok || strings.HasPrefix(key, "#") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		knobs[strings.TrimSpace(key)] = value
+	}
+	return knobs, nil
+}

@@ -1,0 +1,204 @@
+package nanoclaw
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// What v1 does where .env says nothing.
+const (
+	v1Name  = "Andy"
+	v1Image = "nanoclaw-agent:latest"
+)
+
+var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`)
+
+func (p *Plan) called() string { return cmp.Or(p.name, v1Name) }
+
+// knobs takes over what has a counterpart.
+func (p *Plan) knobs(f *Found) {
+	p.name = strings.TrimSpace(f.Knobs["ASSISTANT_NAME"])
+	p.image = cmp.Or(f.Knobs["CONTAINER_IMAGE"], v1Image)
+	if !imageForm.MatchString(p.image) {
+		p.leave(fmt.Sprintf("CONTAINER_IMAGE=%q", media.Cut(p.image, 80)), "it is no name of an image")
+		p.image = v1Image
+	}
+	p.turn = p.duration(f, "CONTAINER_TIMEOUT")
+	p.idle = p.duration(f, "IDLE_TIMEOUT")
+	if v := f.Knobs["MAX_CONCURRENT_CONTAINERS"]; v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > 1000 {
+			p.leave(fmt.Sprintf("MAX_CONCURRENT_CONTAINERS=%q", media.Cut(v, 80)), "it is no count from 1 to 1000")
+		} else {
+			p.assistants = n
+		}
+	}
+	for _, knob := range []struct{ key, why string }{
+		{"CONTAINER_MAX_OUTPUT_SIZE", "this host bounds an assistant's output by itself"},
+		{"ASSISTANT_HAS_OWN_NUMBER", "answers carry no name in front"},
+		{"TZ", "set TZ where the host is started"},
+	} {
+		if f.Knobs[knob.key] != "" {
+			p.note("%s has no counterpart: %s", knob.key, knob.why)
+		}
+	}
+	if f.Knobs["ONECLI_URL"] != "" {
+		p.note("ONECLI_URL has no counterpart: the gateway that it names gave v1's containers their keys; set one in env: in the file")
+	}
+	for _, key := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"} {
+		if f.Knobs[key] != "" {
+			p.credentials = append(p.credentials, key)
+		}
+	}
+	if len(p.credentials) > 0 {
+		p.note("%s of .env are not copied: set them where the host is started and take the # from env: in the file", strings.Join(p.credentials, ", "))
+	}
+}
+
+// duration reads a knob in milliseconds; 0: the default.
+func (p *Plan) duration(f *Found, key string) time.Duration {
+	v := f.Knobs[key]
+	if v == "" {
+		return 0
+	}
+	const week = 7 * 24 * time.Hour
+	ms, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || ms < 1000 || ms > week.Milliseconds() {
+		p.leave(fmt.Sprintf("%s=%q", key, media.Cut(v, 80)), "it is no time from a second to a week, in milliseconds")
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// policy takes over the allowlist.
+func (p *Plan) policy(f *Found) {
+	if f.allow == nil {
+		return
+	}
+	for _, root := range f.allow.AllowedRoots {
+		p.allow = append(p.allow, config.Allowed{Path: f.expand(root.Path), Write: root.AllowReadWrite})
+	}
+	for _, pattern := range f.allow.BlockedPatterns {
+		// v1 blocks a path when a part of it holds the pattern anywhere.
+		p.block = append(p.block, "*"+strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(pattern)+"*")
+	}
+}
+
+// render is the configuration. Every foreign text in it is a JSON string,
+// which is a YAML one.
+func (p *Plan) render() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Made of the NanoClaw v1 installation in the state directory.")
+	line("# Every key with its default: docs/configuration.md")
+	line("")
+	line("name: %s", quote(p.called()))
+	line("layout: v1")
+	line("state: %s", quote(p.Dir))
+	if p.project && slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Main }) {
+		line("project: %s", quote(p.Dir))
+	}
+	p.renderChannels(line)
+	p.renderAssistant(line)
+	if len(p.Groups) > 0 {
+		line("\ngroups:")
+	}
+	for _, g := range p.Groups {
+		renderGroup(line, g)
+	}
+	if len(p.allow)+len(p.block) > 0 {
+		line("\nmounts:")
+	}
+	if len(p.allow) > 0 {
+		line("  allow:")
+		for _, a := range p.allow {
+			line("    - path: %s\n      write: %t", quote(filepath.Clean(a.Path)), a.Write)
+		}
+	}
+	if len(p.block) > 0 {
+		line("  block:")
+		for _, pattern := range p.block {
+			line("    - %s", quote(pattern))
+		}
+	}
+	if p.assistants > 0 {
+		line("\nlimits:\n  assistants: %d", p.assistants)
+	}
+	return b.String()
+}
+
+// renderChannels turns on what the groups need, and the page at any rate.
+func (p *Plan) renderChannels(line func(string, ...any)) {
+	line("\nchannels:\n  web:\n    listen: 127.0.0.1:8420")
+	var done []string
+	for _, g := range p.Groups {
+		if c := groups.JID(g.Chat).Channel(); c != "web" && !slices.Contains(done, c) {
+			line("  %s:", c)
+			done = append(done, c)
+		}
+	}
+}
+
+func (p *Plan) renderAssistant(line func(string, ...any)) {
+	line("\nassistants:")
+	line("  nanoclaw:")
+	line("    runtime: docker")
+	line("    agent: claude")
+	line("    image: %s", quote(p.image))
+	if p.idle > 0 {
+		line("    idle_timeout: %dms", p.idle.Milliseconds())
+	}
+	if p.turn > 0 {
+		line("    turn_timeout: %dms", p.turn.Milliseconds())
+	}
+	credentials := p.credentials
+	if len(credentials) == 0 {
+		credentials = []string{"ANTHROPIC_API_KEY"}
+	}
+	line("    # Secrets come from the environment that the host is started in:")
+	line("    # env:")
+	for _, key := range credentials {
+		line("    #   %s: ${%s}", key, key)
+	}
+}
+
+func renderGroup(line func(string, ...any), g Group) {
+	line("  - name: %s", quote(cmp.Or(g.Name, g.Folder)))
+	line("    folder: %s", quote(g.Folder))
+	line("    chat: %s", quote(g.Chat))
+	line("    assistant: nanoclaw")
+	if g.Trigger != "" {
+		line("    trigger: %s", quote(g.Trigger))
+	}
+	if g.Main {
+		line("    main: true")
+	}
+	if len(g.Mounts) > 0 {
+		line("    mounts:")
+	}
+	for _, m := range g.Mounts {
+		line("      - name: %s\n        host: %s\n        write: %t", quote(m.Name), quote(m.Host), m.Write)
+	}
+}
+
+// quote is s as a JSON string.
+func quote(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return `""` // cannot be: a string always encodes
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

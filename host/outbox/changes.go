@@ -1,0 +1,242 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrEnded is Next's answer once Run has ended and every change has been
+// handed out.
+var ErrEnded = errors.New("the outbox has ended, and all its changes are handed out")
+
+// maxChanges is how many deliveries Next hands out at once.
+const maxChanges = 64
+
+// Changes are deliveries of one group that changed, in the order of their
+// first change. Nobody else is handed changes of the group until Done.
+type Changes struct {
+	Folder string
+	All    []Change
+	o      *Outbox
+}
+
+// Change is a delivery that changed, as it is recorded now.
+type Change struct {
+	Delivery
+	Past bool // Recall asked for it: an earlier process may have reported it
+}
+
+// Next waits for deliveries that changed durably and hands out those of one
+// group, groups in turns. While the bytes of a part are being sent, its
+// delivery changes about once a second. A delivery that changed several times
+// is handed out once, as it is recorded now.
+//
+// Several goroutines may call Next at once. ctx bounds the wait: what has
+// changed already is handed out even if ctx is done. Next returns ErrEnded once
+// Run has ended and nothing is left, so that a reader gets every change before
+// it stops. A new Run lets Next wait again.
+func (o *Outbox) Next(ctx context.Context) (*Changes, error) {
+	for {
+		o.mu.Lock()
+		c, unread := o.takeChanges()
+		ended := o.changes.ended
+		o.mu.Unlock()
+		if c != nil {
+			o.readChanges(c, unread)
+			return c, nil
+		}
+		if ended {
+			return nil, ErrEnded
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-o.changes.news:
+		}
+	}
+}
+
+// Done lets the group's further changes be handed out. Call it once.
+func (c *Changes) Done() {
+	c.o.mu.Lock()
+	defer c.o.mu.Unlock()
+	c.o.changes.release(c.Folder)
+}
+
+// Recall has Next hand out, as Past, every delivery that is open or changed
+// at or after since: a crash may have come between a record and its report.
+func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
+	rows, err := o.reader.db.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
+		UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
+	if err != nil {
+		return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var folder string
+		if err := rows.Scan(&id, &folder); err != nil {
+			return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))
+		}
+		o.mu.Lock()
+		o.changes.add(folder, id, true)
+		o.mu.Unlock()
+	}
+	return ofDatabase("recall deliveries", rows.Err())
+}
+
+// changed has Next hand out a delivery. Its change is durable. The caller
+// holds mu.
+func (o *Outbox) changed(it *item) {
+	o.changes.add(it.Folder, it.id, false)
+	// A settled delivery stays in memory until it is handed out, so that Next
+	// need not read it. If nobody calls Next, or not fast enough, it is read.
+	if !it.Open() && o.live[it.id] == it && len(o.live) > o.buffered+inMemory {
+		delete(o.live, it.id)
+	}
+}
+
+// takeChanges takes changes of the group whose turn it is, or returns nil. The
+// deliveries that are not in memory are still to be read: unread has their
+// ids, in their places. The caller holds mu.
+func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
+	folder, ids := o.changes.take()
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	c = &Changes{Folder: folder, All: make([]Change, len(ids)), o: o}
+	unread = make([]int64, len(ids))
+	for i, id := range ids {
+		c.All[i].Past = id.past
+		it := o.live[id.id]
+		if it == nil {
+			unread[i] = id.id
+			continue
+		}
+		c.All[i].Delivery = it.clone()
+		if !it.Open() {
+			delete(o.live, id.id)
+		}
+	}
+	return c, unread
+}
+
+// readChanges reads what takeChanges left to be read. A delivery that expired
+// since is left out. So is one that cannot be read; Recall finds it again at
+// the next start.
+func (o *Outbox) readChanges(c *Changes, unread []int64) {
+	all := c.All[:0]
+	for i, change := range c.All {
+		if unread[i] != 0 {
+			it, err := o.reader.byID(context.Background(), unread[i])
+			if err != nil {
+				if !errors.Is(err, ErrNotFound) {
+					o.opts.Log.Error("read a delivery that changed", "group", c.Folder, "error", err)
+				}
+				continue
+			}
+			change.Delivery = it.Delivery
+		}
+		all = append(all, change)
+	}
+	c.All = all
+}
+
+// reporting says whether Run works: while it does, Next waits for changes.
+func (o *Outbox) reporting(on bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changes.ended = !on
+	o.changes.signal()
+}
+
+// changeList is the deliveries that changed and were not handed out since. It
+// keeps their ids only: their state is looked up when they are handed out, so
+// that it is always the newest. Outbox.mu guards all of it.
+type changeList struct {
+	news   chan struct{} // of capacity one: there is something to take, or the end
+	groups map[string]*changedGroup
+	ready  []string // the folders of which something may be taken, in turns
+	ended  bool     // Run has ended
+}
+
+// changedGroup is what changed of one group.
+type changedGroup struct {
+	order []int64        // ids, by first change
+	past  map[int64]bool // the same ids; whether only Recall asked for it
+	busy  bool           // in ready, or handed out and not Done
+}
+
+// changeID names a delivery to be handed out.
+type changeID struct {
+	id   int64
+	past bool
+}
+
+func newChangeList() changeList {
+	return changeList{news: make(chan struct{}, 1), groups: map[string]*changedGroup{}}
+}
+
+func (l *changeList) add(folder string, id int64, past bool) {
+	g := l.groups[folder]
+	if g == nil {
+		g = &changedGroup{past: map[int64]bool{}}
+		l.groups[folder] = g
+	}
+	was, known := g.past[id]
+	if !known {
+		g.order = append(g.order, id)
+	}
+	g.past[id] = past && (was || !known)
+	if !g.busy {
+		l.enqueue(folder, g)
+	}
+}
+
+func (l *changeList) enqueue(folder string, g *changedGroup) {
+	g.busy = true
+	l.ready = append(l.ready, folder)
+	l.signal()
+}
+
+// take returns the first ids of the group whose turn it is.
+func (l *changeList) take() (folder string, ids []changeID) {
+	if len(l.ready) == 0 {
+		if l.ended {
+			l.signal() // the next reader ends too
+		}
+		return "", nil
+	}
+	folder, l.ready = l.ready[0], l.ready[1:]
+	if len(l.ready) > 0 {
+		l.signal()
+	}
+	g := l.groups[folder]
+	n := min(len(g.order), maxChanges)
+	for _, id := range g.order[:n] {
+		ids = append(ids, changeID{id, g.past[id]})
+		delete(g.past, id)
+	}
+	g.order = g.order[n:]
+	return folder, ids
+}
+
+// release ends a group's being handed out.
+func (l *changeList) release(folder string) {
+	g := l.groups[folder]
+	if len(g.order) > 0 {
+		l.enqueue(folder, g)
+		return
+	}
+	delete(l.groups, folder)
+}
+
+// signal wakes one reader, who wakes the next if there is more.
+func (l *changeList) signal() {
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,115 @@
+package outbox
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// TestACallerWhoGivesUpChangesNothing lets callers wait while somebody else
+// commits, ends the wait of one, and wants its change undone and the other's done.
+func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := openHere(t)
+		o.commit.token <- struct{}{} // somebody commits
+		ctx, cancel := context.WithCancel(t.Context())
+		gone, kept := make(chan error, 1), make(chan error, 1)
+		go func() { gone <- o.Put(ctx, []Delivery{delivery("1")}) }()
+		go func() { kept <- o.Put(t.Context(), []Delivery{delivery("2")}) }()
+		synctest.Wait()
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who gave up got %v", err)
+		}
+		<-o.commit.token
+		if err := <-kept; err != nil {
+			t.Errorf("the other got %v", err)
+		}
+		ds, err := o.List(t.Context(), Filter{})
+		if err != nil || len(ds) != 1 || ds[0].Key != delivery("2").Key {
+			t.Errorf("kept %v, %v", ds, err)
+		}
+	})
+}
+
+// TestMethodsObeyTheirContext: those that looked or changed something ignored
+// it, so that a caller who had left still cancelled a delivery.
+func TestMethodsObeyTheirContext(t *testing.T) {
+	o := openHere(t)
+	d := delivery("1")
+	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func() error{
+		"Retry":      func() error { return o.Retry(ctx, d.Key) },
+		"Cancel":     func() error { return o.Cancel(ctx, d.Key) },
+		"Dismiss":    func() error { return o.Dismiss(ctx, d.Key) },
+		"Report":     func() error { return o.Report(ctx, d.Chat, "id", channel.StateRead) },
+		"Get":        func() error { _, err := o.Get(ctx, d.Key); return err },
+		"Reader.Get": func() error { _, err := o.Reader().Get(ctx, d.Key); return err },
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if now, err := o.Get(t.Context(), d.Key); err != nil || now.Parts[0].State != Queued {
+		t.Errorf("it is %+v, %v", now, err)
+	}
+}
+
+// TestWhatIsBeingCancelledIsNotChosen: the operator comes between the
+// dispatcher's choice of a lane and the reading of its next delivery.
+func TestWhatIsBeingCancelledIsNotChosen(t *testing.T) {
+	o := openHere(t)
+	d := delivery("1")
+	if err := o.Put(t.Context(), []Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	it, err := o.reader.find(t.Context(), d.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := o.lane(laneKey{d.Channel, d.Chat}, d.Folder)
+	o.finished(ln) // it is on the disk only
+	delete(o.live, it.id)
+	ln.count, ln.loaded = 1, 0
+	a := &attempt{ln: ln}
+	ln.attempt, ln.state = a, running
+	heap.Push(&o.waits, ln)
+	if _, _, err := o.block(it); err != nil {
+		t.Fatal(err)
+	}
+	if o.choose(a) {
+		t.Errorf("%s was chosen", a.it.Key)
+	}
+	if diff := cmp.Diff(idle, ln.state); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func openHere(t *testing.T) *Outbox {
+	t.Helper()
+	o, err := Open(context.Background(), Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+func delivery(digit string) Delivery {
+	return Delivery{Key: "0000000000000000000000000000000" + digit, Folder: "family", Request: "q" + digit,
+		Channel: "fake", Chat: "fake:a", Parts: []Part{{Text: "x"}}}
+}

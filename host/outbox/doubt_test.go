@@ -1,0 +1,343 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// in is a delivery to the memory channel.
+func in(words ...string) outbox.Delivery {
+	d := text("mem:a", words...)
+	d.Channel = "memory"
+	return d
+}
+
+// shown are the texts that members of mem:a see.
+func shown(m *memory.Channel) []string {
+	var texts []string
+	for _, s := range m.Shown("mem:a") {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+func TestALostAnswerOfABlindChannelDoesNotWedgeItsChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true, Forgets: true})
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Blind{Channel: m}}})
+		m.Next(memory.AmbiguousAfter(), memory.AmbiguousBefore())
+		arrived, swallowed, next := in("arrived"), in("swallowed"), in("next")
+		put(t, o, arrived, swallowed, next)
+		start := time.Now()
+		run(t, o)
+		b.settled(t, arrived, swallowed, next)
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the chat went on after %v", took)
+		}
+		for _, d := range []outbox.Delivery{arrived, swallowed} {
+			if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || p.Code != "no_answer" || !strings.Contains(p.Message, "may or may not have arrived") || p.Hint == "" {
+				t.Errorf("%s: %s, %q, %q; %q", d.Request, p.State, p.Code, p.Message, p.Hint)
+			}
+		}
+		if p := b.of(next).Parts[0]; p.State != outbox.Sent {
+			t.Errorf("what waited behind: %+v", p)
+		}
+		if diff := cmp.Diff([]string{"arrived", "next"}, shown(m)); diff != "" {
+			t.Error(diff)
+		}
+		// An operator who has looked into the chat may send it once more.
+		if err := o.Retry(t.Context(), swallowed.Key); err != nil {
+			t.Fatal(err)
+		}
+		b.settled(t, swallowed)
+		if p := b.of(swallowed).Parts[0]; p.State != outbox.Sent {
+			t.Errorf("after the retry: %+v", p)
+		}
+		if diff := cmp.Diff([]string{"arrived", "next", "swallowed"}, shown(m)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestABlindChannelIsRetriedIfNothingWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true, Forgets: true})
+		b := newBook()
+		dir := t.TempDir()
+		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{memory.Blind{Channel: m}}}
+		o, err := outbox.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.o = o
+		m.Next(memory.Passing(), memory.Passing())
+		d := in("x")
+		put(t, o, d)
+		stop := run(t, o)
+		synctest.Wait()
+		stop()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o = b.open(t, opts)
+		run(t, o)
+		b.settled(t, d)
+		if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(m.Attempts()) != 3 {
+			t.Errorf("%s after %d attempts", p.State, len(m.Attempts()))
+		}
+	})
+}
+
+// The host dies while a part is on its way through a blind channel.
+func TestABlindChannelShowsNothingTwiceAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true, Forgets: true})
+		b := newBook()
+		opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{memory.Blind{Channel: m}}}
+		o, err := outbox.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.o = o
+		m.Next(memory.Fault{Shown: true, Hang: true})
+		cut, next := in("cut"), in("next")
+		put(t, o, cut, next)
+		stop := run(t, o)
+		synctest.Wait()
+		stop()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o = b.open(t, opts)
+		run(t, o)
+		b.settled(t, cut, next)
+		if p := b.of(cut).Parts[0]; p.State != outbox.Uncertain || b.of(next).Parts[0].State != outbox.Sent {
+			t.Errorf("settled as %+v", p)
+		}
+		if diff := cmp.Diff([]string{"cut", "next"}, shown(m)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestAKeyHelpsForItsTimeOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true})
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Blind{Channel: m, Keyed: 5 * time.Minute}}})
+		m.Next(memory.AmbiguousAfter(), memory.Passing())
+		within := in("within")
+		put(t, o, within)
+		run(t, o)
+		b.settled(t, within)
+		if p := b.of(within).Parts[0]; p.State != outbox.Sent || len(m.Attempts()) != 3 {
+			t.Errorf("%s after %d attempts", p.State, len(m.Attempts()))
+		}
+		m.Next(memory.AmbiguousAfter())
+		for range 50 {
+			m.Next(memory.Passing())
+		}
+		start := time.Now()
+		beyond := in("beyond")
+		put(t, o, beyond)
+		b.settled(t, beyond)
+		if p, took := b.of(beyond).Parts[0], time.Since(start); p.State != outbox.Uncertain || took < 5*time.Minute || took > 15*time.Minute {
+			t.Errorf("%s after %v", p.State, took)
+		}
+	})
+}
+
+func TestAPermanentAnswerToTheQuestionEndsTheDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := &channel.Error{Class: channel.Permanent, Code: "no_history", Message: "the platform has no history"}
+		f := sayer("fake", lost)
+		ch := &asking{f, func(channel.Message) (*channel.Receipt, error) { return nil, never }}
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+		d, next := text("fake:a", "x"), text("fake:a", "next")
+		put(t, o, d, next)
+		start := time.Now()
+		run(t, o)
+		b.settled(t, d, next)
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("the chat went on after %v", took)
+		}
+		if p := b.of(d).Parts[0]; p.State != outbox.Uncertain || !strings.Contains(p.Message, "may or may not have arrived") {
+			t.Errorf("settled as %+v", p)
+		}
+		if p := b.of(next).Parts[0]; p.State != outbox.Sent {
+			t.Errorf("what waited behind: %+v", p)
+		}
+	})
+}
+
+// A channel's own code is a word for people. It once was the bit that says
+// whether a part may have been shown.
+func TestACodeOfTheChannelIsNoDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unanswered := &channel.Error{Class: channel.Passing, Code: "no_answer", Message: "the platform's door is closed"}
+		refused := &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "nobody lives there"}
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{sayer("fake", unanswered, refused)}})
+		d := text("fake:a", "x")
+		put(t, o, d)
+		run(t, o)
+		b.settled(t, d)
+		if p := b.of(d).Parts[0]; p.State != outbox.Failed {
+			t.Errorf("what was never sent is %s", p.State)
+		}
+	})
+}
+
+//go:embed testdata/schema-1.sql
+var schema1 string
+
+// TestAnOutboxOfVersion1KeepsItsDoubts opens what the program before wrote,
+// first only to look.
+func TestAnOutboxOfVersion1KeepsItsDoubts(t *testing.T) {
+	dir := t.TempDir()
+	parts := []struct {
+		name, state, code string
+		begun             int
+		want              outbox.State // once the channel has refused it
+	}{
+		{"never begun", "queued", "", 0, outbox.Failed},
+		{"refused for a while", "queued", "send_failed", 0, outbox.Failed},
+		{"no answer", "queued", "no_answer", 1, outbox.Uncertain},
+		{"being sent", "sending", "", 1, outbox.Uncertain},
+		{"ended as uncertain", "uncertain", "deadline", 1, outbox.Uncertain},
+	}
+	db := sqlite(t, dir)
+	execute(t, db, "PRAGMA journal_mode = WAL; "+schema1+" PRAGMA user_version = 1;")
+	var ds []outbox.Delivery
+	for i, p := range parts {
+		d := text(groups.JID(fmt.Sprint("fake:", i)), p.name)
+		open := 1
+		if p.state == "uncertain" {
+			open = 0
+		}
+		execute(t, db, `INSERT INTO delivery (id, key, turn, folder, request, channel, chat, created, held, changed, open, bad)
+			VALUES (?, ?, ?, ?, ?, 'fake', ?, ?, 0, ?, ?, ?)`, i+1, d.Key, i+1, d.Folder, d.Request, string(d.Chat),
+			time.Now().UnixNano(), time.Now().UnixNano(), open, 1-open)
+		execute(t, db, `INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, begun, code)
+			VALUES (?, 0, ?, ?, '', '', 0, '', ?, ?, ?)`, i+1, fmt.Sprintf("%032d", i), p.name, p.state, p.begun, p.code)
+		ds = append(ds, d)
+	}
+	r, err := outbox.OpenReader(t.Context(), outbox.Store(dir, store.Home{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := r.List(t.Context(), outbox.Filter{})
+	if err != nil || len(seen) != len(parts) || seen[0].Parts[0].State != outbox.Uncertain {
+		t.Errorf("a look shows %+v, %v", seen, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if v := version(t, db); v != 1 {
+		t.Errorf("a look made version %d of it", v)
+	}
+
+	b := newBook()
+	ch := &fake{name: "fake", send: func(context.Context, channel.Message) (channel.Receipt, error) {
+		return channel.Receipt{}, permanent
+	}}
+	o := b.open(t, outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
+	if v := version(t, db); v != 2 {
+		t.Errorf("opened as version %d", v)
+	}
+	if err := o.Retry(t.Context(), ds[len(ds)-1].Key); err != nil {
+		t.Fatal(err)
+	}
+	run(t, o)
+	b.settled(t, ds...)
+	for i, p := range parts {
+		if got := b.of(ds[i]).Parts[0].State; got != p.want {
+			t.Errorf("%s: %s, want %s", p.name, got, p.want)
+		}
+	}
+}
+
+func sqlite(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "outbox.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func execute(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func version(t *testing.T, db *sql.DB) (v int) {
+	t.Helper()
+	if err := db.QueryRow("PRAGMA user_version").Scan(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestTheClassOfAnErrorOfTheQuestionCounts: a channel that is held, or that
+// wants to be left alone, may say so when it is asked, too.
+func TestTheClassOfAnErrorOfTheQuestionCounts(t *testing.T) {
+	later := &channel.Error{Message: "slow down", RetryAfter: 77 * time.Second}
+	for name, tt := range map[string]struct {
+		err  error
+		wait time.Duration
+		held []string
+	}{
+		"held":          {held, 30 * time.Second, []string{"fake"}},
+		"retry after":   {later, 77 * time.Second, nil},
+		"nothing known": {passing, 2 * time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked []time.Time
+				ch := &asking{sayer("fake", lost), func(channel.Message) (*channel.Receipt, error) {
+					asked = append(asked, time.Now())
+					if len(asked) == 1 {
+						return nil, tt.err
+					}
+					return &channel.Receipt{ID: "there"}, nil
+				}}
+				b := newBook()
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Backoff: outbox.Backoff{Jitter: -1}})
+				d := text("fake:a", "x")
+				put(t, o, d)
+				run(t, o)
+				time.Sleep(1500 * time.Millisecond) // sent, and asked once
+				synctest.Wait()
+				s, err := o.Stats(t.Context())
+				if diff := cmp.Diff(tt.held, s.Held); diff != "" || err != nil || len(asked) != 1 {
+					t.Errorf("%v, asked %d times: %s", err, len(asked), diff)
+				}
+				b.settled(t, d)
+				if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(asked) != 2 || asked[1].Sub(asked[0]) != tt.wait {
+					t.Errorf("%s, asked at %v", p.State, asked)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,388 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// outcome is what came of an attempt.
+type outcome struct {
+	*attempt
+	part  Part // as it is to be recorded
+	hold  bool // the whole channel waits
+	stop  bool // the host stops: nothing is known, nothing is recorded
+	ended bool // recorded as the part's end: no operator cancelled it meanwhile
+}
+
+// acknowledged is the platform's word that it has the part.
+func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
+	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
+	p := a.part
+	p.State, p.Receipt = Sent, r
+	if p.Receipt.Time.IsZero() {
+		p.Receipt.Time = time.Now()
+	}
+	p.Code, p.Message, p.Hint = "", "", ""
+	p.Next, p.Doubt = time.Time{}, time.Time{}
+	return outcome{attempt: a, part: p}
+}
+
+// failed ends a part that the channel will never take. It is uncertain if an
+// earlier attempt may have been shown.
+func failed(a *attempt, err error) outcome {
+	p := a.part
+	p.State, p.Next = Failed, time.Time{}
+	if !p.Doubt.IsZero() {
+		p.State = Uncertain
+	}
+	p.Code, p.Message, p.Hint = words(err)
+	return outcome{attempt: a, part: p}
+}
+
+// unknown ends a part that may have been shown if nobody will ever know. Doubt
+// is cleared: an operator's Retry has nothing to wait for.
+func (o *Outbox) unknown(a *attempt, err error) outcome {
+	o.log(a).Warn("nobody can say whether a message arrived", "error", err)
+	p := a.part
+	p.State, p.Next, p.Doubt = Uncertain, time.Time{}, time.Time{}
+	what := "the message"
+	if p.File != nil {
+		what = "the file"
+	}
+	p.Code = codeAmbiguous
+	p.Message = "the answer of the platform was lost and nobody can ask for it: " + what + " may or may not have arrived"
+	p.Hint = "look into the chat, or ask a member, before you send it again"
+	return outcome{attempt: a, part: p}
+}
+
+// expired ends a part whose time is over.
+func (o *Outbox) expired(a *attempt) outcome {
+	p := a.part
+	met := ""
+	if p.Message != "" {
+		met = "; the last attempt met: " + p.Message
+	}
+	p.State, p.Next, p.Code = Failed, time.Time{}, codeDeadline
+	p.Message = fmt.Sprintf("it could not be sent within %v%s", o.opts.MaxAge, met)
+	p.Hint = "ask the operator whether the channel works, then call again"
+	if !p.Doubt.IsZero() {
+		p.State = Uncertain
+		p.Message = "the platform never said whether it was shown"
+		p.Hint = "look into the chat before you send it again"
+	}
+	return outcome{attempt: a, part: p}
+}
+
+// later is an attempt that brought nothing yet. Doubt remembers, over further
+// attempts and over a crash, that an earlier one may have been shown.
+func (o *Outbox) later(a *attempt, err error) outcome {
+	o.log(a).Info("a send waits", "attempts", a.part.Attempts, "error", err)
+	p := &a.part
+	p.State = Queued
+	p.Code, p.Message, p.Hint = words(err)
+	wait := o.opts.Backoff.after(p.Attempts)
+	if channel.ClassOf(err) == channel.Held {
+		p.Attempts = max(0, p.Attempts-1)
+		return outcome{attempt: a, part: *p, hold: true}
+	}
+	now := time.Now()
+	if !now.Before(a.due) {
+		return o.expired(a)
+	}
+	var e *channel.Error
+	if errors.As(err, &e) {
+		wait = max(wait, e.RetryAfter)
+	}
+	p.Next = now.Add(wait)
+	if p.Next.After(a.due) {
+		p.Next = a.due
+	}
+	return outcome{attempt: a, part: *p}
+}
+
+func (o *Outbox) log(a *attempt) *slog.Logger {
+	return o.opts.Log.With("group", a.it.Folder, "request", a.it.Request, "chat", a.it.Chat, "channel", a.it.Channel)
+}
+
+// ambiguous makes an error of unknown outcome.
+func ambiguous(err error) error {
+	return &channel.Error{Class: channel.Ambiguous, Code: codeAmbiguous,
+		Message: "the platform did not say whether it took the message", Err: err}
+}
+
+// words are what the agent may read of an error: a channel's own words, or
+// none of its details, which may name what is the host's alone.
+func words(err error) (code, message, hint string) {
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Message == "" {
+		return codeFailed, "the channel could not send it", ""
+	}
+	code = codeFailed
+	if e.Class == channel.Ambiguous {
+		code = codeAmbiguous
+	}
+	return cmp.Or(e.Code, code), e.Message, e.Hint
+}
+
+// conclude hands an outcome to the recorder and moves the lane on; the caller
+// holds mu.
+func (o *Outbox) conclude(out outcome) {
+	ln, it, pos := out.ln, out.it, out.pos
+	it.Parts[pos].State, it.Parts[pos].Sent = Queued, 0
+	if out.stop {
+		ln.recovered++
+		return
+	}
+	ln.recovered = max(0, ln.recovered-1)
+	ln.unrecorded++
+	o.outcomes = append(o.outcomes, out)
+	signal(o.toRecord)
+	if out.part.State.open() {
+		it.Parts[pos] = out.part // what the next attempt has to know
+		return
+	}
+	it.pos++
+	it.skip()
+	if it.pos == len(it.Parts) {
+		o.finished(ln)
+	}
+}
+
+// recordOutcomes records outcomes, many in one commit, until stop is closed
+// and none is left. While the disk takes nothing they are kept and tried again;
+// at the end they are tried once more, and what then is not recorded is sent
+// again, or asked about, after the next start.
+func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
+	for tries, stopping := 0, false; ; {
+		o.mu.Lock()
+		batch := slices.Clone(o.outcomes)
+		o.mu.Unlock()
+		if len(batch) == 0 {
+			if stopping {
+				return
+			}
+			select {
+			case <-stop:
+				stopping = true // and look once more: there are no attempts now
+			case <-o.toRecord:
+			}
+			continue
+		}
+		err := o.record(batch)
+		if err == nil {
+			tries = 0
+			o.poke()
+			continue
+		}
+		tries++
+		o.opts.Log.Error("record outcomes", "error", err)
+		select {
+		case <-stop:
+			return
+		case <-time.After(min(o.opts.Backoff.after(tries), 10*time.Second)):
+		}
+	}
+}
+
+// record makes the first outcomes durable, has Next hand out their deliveries,
+// and deletes the bytes that are not needed any more.
+func (o *Outbox) record(batch []outcome) error {
+	err := o.commit.do(context.Background(), func(t *tx) error {
+		o.prepareOutcomes(batch)
+		now := time.Now()
+		for i := range batch {
+			out := &batch[i]
+			var err error
+			if out.ended, err = update(t, out.it.id, out.pos, &out.part, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() { o.recorded(batch) })
+	if err != nil {
+		return err
+	}
+	var spent []string
+	over := map[string]bool{}
+	for _, out := range batch {
+		if !out.ended {
+			continue
+		}
+		o.opts.Trace(out.it.Folder, out.it.Request, "settled")
+		switch name := out.attempt.part.blob(); {
+		case name == "":
+		case out.part.blob() == "":
+			spent = append(spent, name)
+		default:
+			over[out.it.Folder] = true
+		}
+	}
+	o.removeBlobs(spent...)
+	for folder := range over {
+		o.evict(folder)
+	}
+	return nil
+}
+
+// prepareOutcomes adds what may have happened since the attempts ended: the
+// next attempt may have begun and marked the part, and a member's device may
+// have been quicker than the platform. It runs in the commit.
+func (o *Outbox) prepareOutcomes(batch []outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range batch {
+		out := &batch[i]
+		switch {
+		case out.part.State.open():
+			out.part.Doubt = out.it.Parts[out.pos].Doubt
+		case out.part.State == Sent:
+			out.part = out.part.withoutBlob()
+			out.part.State = o.early.state(out.it.Chat, out.part.Receipt.ID)
+		}
+	}
+}
+
+// recorded brings memory in line with what was just recorded. It runs in the
+// commit.
+func (o *Outbox) recorded(batch []outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range batch {
+		out := &batch[i]
+		if out.ended {
+			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.size()})
+			out.it.Parts[out.pos] = out.part
+			o.count(&out.part)
+			o.early.forget(out.it.Chat, out.part.Receipt.ID)
+			if out.part.blob() != "" {
+				o.use(out.it.Folder, usage{retained: out.part.size()})
+			}
+		}
+		out.ln.unrecorded--
+		if out.ln.state == idle {
+			o.schedule(out.ln)
+		}
+		o.changed(out.it)
+	}
+	o.outcomes = slices.Delete(o.outcomes, 0, len(batch))
+}
+
+func (o *Outbox) count(p *Part) {
+	switch p.State {
+	case Failed:
+		o.counters.failed.Add(1)
+	case Uncertain:
+		o.counters.uncertain.Add(1)
+	default:
+		o.counters.sent.Add(1)
+	}
+}
+
+// earlyReceipts keeps what devices report of messages whose sending is not
+// recorded yet. The commit guards it.
+type earlyReceipts struct {
+	states map[earlyKey]State
+	order  []earlyKey
+}
+
+type earlyKey struct {
+	chat groups.JID
+	id   string
+}
+
+const maxEarly = 256
+
+func (e *earlyReceipts) put(chat groups.JID, id string, s State) {
+	k := earlyKey{chat, id}
+	if e.states == nil {
+		e.states = map[earlyKey]State{}
+	}
+	if _, ok := e.states[k]; !ok {
+		e.order = append(e.order, k)
+		if len(e.order) > maxEarly {
+			delete(e.states, e.order[0])
+			e.order = e.order[1:]
+		}
+	}
+	if e.states[k] != Read {
+		e.states[k] = s
+	}
+}
+
+// state is what a message that was just sent counts as.
+func (e *earlyReceipts) state(chat groups.JID, id string) State {
+	return cmp.Or(e.states[earlyKey{chat, id}], Sent)
+}
+
+func (e *earlyReceipts) forget(chat groups.JID, id string) {
+	delete(e.states, earlyKey{chat, id})
+}
+
+// Report refines what became of a message that a channel sent: a member's
+// device has it, or a member has seen it. It never goes back, and ids that the
+// outbox does not know are no error: members' devices report everything.
+func (o *Outbox) Report(ctx context.Context, chat groups.JID, id string, s channel.State) error {
+	state := Delivered
+	if s == channel.StateRead {
+		state = Read
+	}
+	if id == "" {
+		return nil
+	}
+	var found refined
+	return o.commit.do(ctx, func(t *tx) error {
+		var err error
+		found, err = refine(t, chat, id, state)
+		return err
+	}, func() {
+		switch {
+		case !found.known:
+			o.early.put(chat, id, state)
+		case found.changed:
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if it := o.live[found.delivery]; it != nil {
+				it.Parts[found.position].State = state
+			}
+			o.changes.add(found.folder, found.delivery, false)
+		}
+	})
+}
+
+// refined is the part that a receipt is of.
+type refined struct {
+	known    bool // there is one
+	changed  bool // the receipt says more than its record did
+	delivery int64
+	folder   string
+	position int
+}
+
+// refine writes the new state of a part.
+func refine(t *tx, chat groups.JID, id string, state State) (r refined, err error) {
+	rows, err := t.query(`SELECT p.delivery, d.folder, p.position, p.state FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.receipt = ? AND p.receipt <> '' AND d.chat = ?`, id, string(chat))
+	var was State
+	if err := each(rows, err, func() error {
+		r.known = true
+		return rows.Scan(&r.delivery, &r.folder, &r.position, &was)
+	}); err != nil {
+		return r, ofDatabase("look for a message", err)
+	}
+	if r.changed = was == Sent || was == Delivered && state == Read; !r.changed {
+		return r, nil
+	}
+	_, err = t.exec(`UPDATE part SET state = ? WHERE delivery = ? AND position = ?`, string(state), r.delivery, r.position)
+	if err == nil {
+		_, err = t.exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(time.Now()), r.delivery)
+	}
+	return r, ofDatabase("record a receipt", err)
+}

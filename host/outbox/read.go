@@ -1,0 +1,284 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// Reader reads an outbox's records. It needs no lock: a command may read the
+// outbox while a host works with it.
+type Reader struct {
+	db     *store.View
+	one    *sql.Stmt
+	chat   *sql.Stmt
+	byName *sql.Stmt
+}
+
+// OpenReader opens the records of an outbox, and changes nothing. It is nil,
+// without an error, if there is no outbox yet.
+func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
+	db, err := store.Look(ctx, s)
+	if err != nil || db == nil {
+		return nil, err
+	}
+	r := &Reader{db: db}
+	var version int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
+	}
+	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName} {
+		if version == 1 { // a look changes nothing: the host's next start does
+			query = strings.Replace(query, "p.doubt", "p.begun", 1)
+		}
+		if *stmt, err = db.Prepare(query); err != nil {
+			return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
+		}
+	}
+	return r, nil
+}
+
+// Close ends the reading.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName} {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	return errors.Join(append(errs, r.db.Close())...)
+}
+
+// Which deliveries a Filter asks for.
+const (
+	FilterOpen   = "open"   // a part is still open
+	FilterFailed = "failed" // a part failed or is uncertain
+	FilterAll    = "all"
+)
+
+// Filter says which deliveries to list. The zero value lists the newest 100.
+type Filter struct {
+	Folder string // empty: all groups
+	State  string // FilterOpen, FilterFailed, FilterAll; empty is FilterAll
+	Limit  int    // at most 1000; 100
+	Before string // the key of the last one seen, for the next page
+}
+
+// List returns deliveries, the newest first.
+func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
+	query := strings.Builder{}
+	query.WriteString(`SELECT id FROM delivery WHERE true`)
+	var args []any
+	if f.Folder != "" {
+		query.WriteString(` AND folder = ?`)
+		args = append(args, f.Folder)
+	}
+	switch f.State {
+	case FilterOpen:
+		query.WriteString(` AND open > 0`)
+	case FilterFailed:
+		query.WriteString(` AND bad > 0`)
+	case FilterAll, "":
+	default:
+		return nil, fmt.Errorf("list deliveries: there is no filter %q, only open, failed, all", f.State)
+	}
+	if f.Before != "" {
+		query.WriteString(` AND id < (SELECT id FROM delivery WHERE key = ?)`)
+		args = append(args, f.Before)
+	}
+	query.WriteString(` ORDER BY id DESC LIMIT ?`)
+	args = append(args, min(cmp.Or(max(f.Limit, 0), 100), 1000))
+	ids, err := scanIDs(r.db.QueryContext(ctx, query.String(), args...))
+	if err != nil {
+		return nil, err
+	}
+	ds := make([]Delivery, 0, len(ids))
+	for _, id := range ids {
+		switch it, err := r.byID(ctx, id); {
+		case errors.Is(err, ErrNotFound): // it was expired since
+		case err != nil:
+			return nil, err
+		default:
+			ds = append(ds, it.Delivery)
+		}
+	}
+	return ds, nil
+}
+
+// Get returns the delivery of that request id, the newest where several groups
+// used it, or the one whose key begins with name. Errors: ErrNotFound,
+// ErrAmbiguous.
+func (r *Reader) Get(ctx context.Context, name string) (Delivery, error) {
+	it, err := r.find(ctx, name)
+	if err != nil {
+		return Delivery{}, err
+	}
+	return it.Delivery, nil
+}
+
+const idsByName = `SELECT id FROM (SELECT id FROM delivery WHERE request = ?1 AND request <> '' ORDER BY id DESC LIMIT 1)
+	UNION ALL SELECT id FROM (SELECT id FROM delivery WHERE key >= ?2 AND key < ?2 || 'g' LIMIT 2)`
+
+func (r *Reader) find(ctx context.Context, name string) (*item, error) {
+	prefix := name
+	if len(name) < 4 || strings.Trim(name, "0123456789abcdef") != "" {
+		prefix = "z" // no key
+	}
+	ids, err := scanIDs(r.byName.QueryContext(ctx, name, prefix))
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.Compact(ids)
+	switch len(ids) {
+	case 0:
+		return nil, ErrNotFound
+	case 1:
+		return r.byID(ctx, ids[0])
+	}
+	return nil, ErrAmbiguous
+}
+
+func (r *Reader) byID(ctx context.Context, id int64) (*item, error) {
+	items, err := scanItems(r.one.QueryContext(ctx, id))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(items) == 0:
+		return nil, ErrNotFound
+	}
+	return items[0], nil
+}
+
+func (r *Reader) ofChat(key laneKey, after int64, n int) ([]*item, error) {
+	return scanItems(r.chat.Query(key.channel, string(key.chat), after, n))
+}
+
+// Known says which of the keys have a record already: of requests that are
+// seen again after a crash, and need no more than to be unlinked.
+func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	args := make([]any, len(keys))
+	for i, key := range keys {
+		args[i] = key
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(keys)), ",")
+	rows, err := r.db.QueryContext(ctx, `SELECT key FROM delivery WHERE key IN (`+marks+`)`, args...)
+	err = each(rows, err, func() error {
+		var key string
+		err := rows.Scan(&key)
+		known[key] = true
+		return err
+	})
+	return known, ofDatabase("look for deliveries", err)
+}
+
+// AcceptedSince says whether anything from the group was accepted at or after
+// the time.
+func (r *Reader) AcceptedSince(ctx context.Context, folder string, since time.Time) (bool, error) {
+	var found bool
+	err := r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery
+		WHERE folder = ? AND created >= ?)`, folder, nano(since)).Scan(&found)
+	return found, ofDatabase("look for deliveries", err)
+}
+
+// List returns deliveries, the newest first, with what is under way now.
+func (o *Outbox) List(ctx context.Context, f Filter) ([]Delivery, error) {
+	ds, err := o.reader.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := make(map[string]*item, len(o.live))
+	for _, it := range o.live {
+		now[it.Key] = it
+	}
+	for i := range ds {
+		if it := now[ds[i].Key]; it != nil {
+			ds[i] = it.clone()
+		}
+	}
+	return ds, nil
+}
+
+// Get returns one delivery, by request id or by the first letters of its key,
+// with what is under way now. Errors: ErrNotFound, ErrAmbiguous.
+func (o *Outbox) Get(ctx context.Context, name string) (Delivery, error) {
+	it, err := o.reader.find(ctx, name)
+	if err != nil {
+		return Delivery{}, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if live := o.live[it.id]; live != nil {
+		it = live
+	}
+	return it.clone(), nil
+}
+
+// Reader reads the same records; it is closed with the outbox.
+func (o *Outbox) Reader() *Reader { return o.reader }
+
+// Stats is what an operator's page and the metrics show.
+type Stats struct {
+	Pending    int       // open parts
+	Bytes      int64     // of their files
+	Retained   int64     // bytes kept of failed parts
+	Chats      int       // with something open
+	InFlight   int       // sends under way
+	Stalled    int       // of them, those that make no progress
+	Unrecorded int       // outcomes that wait for the disk
+	Oldest     time.Time // when the oldest open delivery was accepted; zero: none
+	Held       []string  // channels that wait for an operator
+
+	// Since Open.
+	Attempts, Sent, Failed, Uncertain int64
+}
+
+// Stats counts. It reads the records of open deliveries only.
+func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
+	s := Stats{
+		Attempts: o.counters.attempts.Load(), Sent: o.counters.sent.Load(),
+		Failed: o.counters.failed.Load(), Uncertain: o.counters.uncertain.Load(),
+	}
+	o.mu.Lock()
+	s.Unrecorded = len(o.outcomes)
+	for _, u := range o.usage {
+		s.Pending += u.parts
+		s.Bytes += u.bytes
+		s.Retained += u.retained
+	}
+	for _, l := range o.lines {
+		if !l.hold.since.IsZero() {
+			s.Held = append(s.Held, l.name)
+		}
+	}
+	for _, ln := range o.lanes {
+		if ln.count > 0 {
+			s.Chats++
+		}
+		if ln.attempt != nil {
+			s.InFlight++
+			if ln.attempt.stalled {
+				s.Stalled++
+			}
+		}
+	}
+	o.mu.Unlock()
+	slices.Sort(s.Held)
+	var oldest int64
+	err := o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0)
+		FROM delivery INDEXED BY delivery_open WHERE open > 0`).Scan(&oldest)
+	s.Oldest = fromNano(oldest)
+	return s, ofDatabase("count deliveries", err)
+}

@@ -1,0 +1,156 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// accepts says whether a file can be accepted, by accepting one.
+func accepts(o *outbox.Outbox) error {
+	if err := o.Room("family", outbox.Load{}, outbox.Load{Parts: 1, Bytes: 4096}); err != nil {
+		return err
+	}
+	b, err := o.Copy(context.Background(), strings.NewReader(strings.Repeat("x", 4096)), 4096)
+	if err != nil {
+		return err
+	}
+	d := text("fake:a", "x")
+	d.Parts[0].File = &outbox.File{Blob: b.Name, SHA256: b.SHA256}
+	d.Parts[0].File.Size = b.Size
+	return o.Put(context.Background(), []outbox.Delivery{d})
+}
+
+// TestTheCheckSaysWhetherADeliveryCanBeAccepted: health had a bound of its own
+// for the disk, and did not see an outbox that cannot be written.
+func TestTheCheckSaysWhetherADeliveryCanBeAccepted(t *testing.T) {
+	nothing := func(*testing.T, string) {}
+	tests := []struct {
+		name  string
+		free  int64
+		spoil func(t *testing.T, dir string)
+		words string // empty: it can
+	}{
+		{"all is well", 1, nothing, ""},
+		{"free_disk is turned off", 0, nothing, ""},
+		{"less than free_disk is free", 1 << 60, nothing, "limits.free_disk is"},
+		{"no directory for files", 0, func(t *testing.T, dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, "files")); err != nil {
+				t.Fatal(err)
+			}
+		}, "keep a file"},
+		{"the database was removed", 0, func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "outbox.db")); err != nil {
+				t.Fatal(err)
+			}
+		}, "moved or replaced"},
+		{"the database was replaced", 0, func(t *testing.T, dir string) {
+			path := filepath.Join(dir, "outbox.db")
+			data, err := os.ReadFile(path)
+			if err := errors.Join(err, os.Rename(path, path+".old"), os.WriteFile(path, data, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, "moved or replaced"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := open(t, outbox.Options{FreeDisk: tt.free})
+			tt.spoil(t, o.Dir())
+			for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {
+				if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(details(err), tt.words) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+func details(err error) string {
+	var full *outbox.FullError
+	if errors.As(err, &full) && full.Cause != nil {
+		return full.Cause.Error()
+	}
+	return err.Error()
+}
+
+// TestADiskThatRunsFullIsSaidSo, by acceptance and by the check, with free_disk
+// turned off: SQLite's word for it is "database or disk is full (13)".
+func TestADiskThatRunsFullIsSaidSo(t *testing.T) {
+	mount := t.TempDir()
+	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=2m"); err != nil {
+		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("cannot mount a small file system:", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(mount, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox")})
+	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	ballast := fill(t, mount, 0)
+	for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {
+		var full *outbox.FullError
+		if !errors.As(err, &full) || full.Code != "disk_full" || !strings.Contains(details(err), "the disk is full") && !strings.Contains(details(err), "no space") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
+}
+
+func TestACheckDoesNotWaitLongerThanItsCaller(t *testing.T) {
+	o := open(t, outbox.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = o.Check(ctx) // may be done before it is looked at
+	if err := o.Check(t.Context()); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// TestFilesOfNoDeliveryAreMovedAsideAtAStart: they were deleted, also where it
+// was the record that was lost.
+func TestFilesOfNoDeliveryAreMovedAsideAtAStart(t *testing.T) {
+	dir := t.TempDir()
+	o, err := outbox.Open(t.Context(), outbox.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := o.Copy(t.Context(), strings.NewReader("orphan"), 6)
+	if err := errors.Join(err, o.Close(), os.WriteFile(filepath.Join(dir, "files", "note to self"), []byte("mine"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	o = open(t, outbox.Options{Dir: dir})
+	if left := blobs(t, o); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+	got := map[string]string{}
+	found, _ := filepath.Glob(filepath.Join(dir, "aside", "*-outbox-swept", "*"))
+	for _, path := range found {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[filepath.Base(path)] = string(data)
+	}
+	if diff := cmp.Diff(map[string]string{b.Name: "orphan", "note to self": "mine"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

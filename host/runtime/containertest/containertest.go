@@ -1,0 +1,104 @@
+// Package containertest gives tests a container engine and images to run in
+// it, on a machine that need not have more than Debian's docker.io and
+// debootstrap.
+//
+// An engine that answers at the usual places is used as it is. Where none
+// does, the first test of a process that asks starts one of its own, which
+// [Main] stops again. Everything that takes long lies in a cache, which one
+// process uses at a time:
+//
+//	$LONGSHORE_TEST_CACHE or <user cache>/longshore-test/
+//	  lock          held by the process whose engine runs
+//	  base.tar      a Debian by debootstrap
+//	  engine/       the engine's data: the images of earlier runs
+//	  dockerd.pid   the engine of the process that holds the lock
+//	  podman…       the same for Podman, which tests have by [OnPodman]
+//	  private…      the same for the engine of one test, see [Private]
+//
+// A test that cannot have an engine is skipped, or fails when
+// LONGSHORE_TEST_ALL is set.
+package containertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+)
+
+// Network is what a container's network must be for it to reach the test's
+// servers on loopback. The engine that tests start has no bridge.
+const Network = "host"
+
+// world is what the tests of one process share.
+type world struct {
+	once   sync.Once
+	err    error
+	engine *docker.Engine
+	host   string
+	own    *daemon // nil: somebody else's engine
+
+	images sync.Mutex // one build at a time
+}
+
+var shared world //nolint:gochecknoglobals // as long-lived as the test process
+
+// Main runs a package's tests and then stops the engine, if one was started:
+//
+//	func TestMain(m *testing.M) { os.Exit(containertest.Main(m)) }
+func Main(m *testing.M) int {
+	code := m.Run()
+	if shared.engine != nil {
+		shared.engine.Close()
+	}
+	if shared.own != nil {
+		shared.own.stop()
+	}
+	return code
+}
+
+// Engine returns a connection to the engine and where it listens, as
+// DOCKER_HOST has it. The connection is the process's.
+func Engine(t testing.TB) (*docker.Engine, string) {
+	t.Helper()
+	shared.once.Do(func() { shared.err = shared.find() })
+	if shared.err != nil {
+		unavailable(t, shared.err)
+	}
+	return shared.engine, shared.host
+}
+
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+		t.Fatalf("no container engine for this test: %v", err)
+	}
+	t.Skipf("no container engine for this test: %v", err)
+}
+
+func (w *world) find() (err error) {
+	var none *docker.NoEngineError
+	if !podmanWanted() {
+		w.engine, err = connect(nil)
+	}
+	if podmanWanted() || errors.As(err, &none) {
+		if w.own, err = startDaemon(); err != nil { // it waits for the engine of another test process
+			return err
+		}
+		w.engine, err = connect(w.own.getenv)
+	}
+	if err == nil {
+		w.host = w.engine.Facts().Host
+	}
+	return err
+}
+
+func connect(getenv func(string) string) (*docker.Engine, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return docker.Connect(ctx, getenv)
+}

@@ -1,0 +1,171 @@
+package containertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
+)
+
+// baseName is the Debian that images for tests are built from.
+const baseName = "longshore-test/base:bookworm"
+
+// buildTime bounds a base or an image.
+const buildTime = 10 * time.Minute
+
+// Base returns the name of an image with a small Debian in it.
+func Base(t testing.TB) string {
+	t.Helper()
+	Engine(t)
+	shared.images.Lock()
+	defer shared.images.Unlock()
+	if err := shared.base(); err != nil {
+		unavailable(t, fmt.Errorf("make a base image: %w", err))
+	}
+	return baseName
+}
+
+// AgentImage returns the name of an image with this tree's agentrunner and the
+// agent's CLI: claude, codex, gemini, opencode, or none. It has no document
+// tools.
+func AgentImage(t testing.TB, agent string) string {
+	t.Helper()
+	return image(t, agent, map[string]string{"AGENT": agent, "TOOLS": ""})
+}
+
+// FullImage returns the name of an image with the document tools that
+// operators get, and without an agent's CLI. The first build fetches some
+// hundred megabytes.
+func FullImage(t testing.TB) string {
+	t.Helper()
+	return image(t, "full", map[string]string{"AGENT": "none"})
+}
+
+func image(t testing.TB, name string, args map[string]string) string {
+	t.Helper()
+	args["BASE"] = Base(t)
+	shared.images.Lock()
+	defer shared.images.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), buildTime)
+	defer cancel()
+	runner := Runner(t)
+	tag := "longshore-test/" + name + ":" + digest(runner)
+	var said []string
+	_, err := shared.engine.Build(ctx, docker.BuildOptions{
+		Tag: tag, Runner: runner, CA: trusted(), Network: Network, Args: args,
+		Progress: func(line string) { said = append(said, line) },
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(said[max(0, len(said)-30):], "\n"))
+	}
+	return tag
+}
+
+// Runner builds this tree's agentrunner for the engine's machine and returns
+// its path.
+func Runner(t testing.TB) string {
+	t.Helper()
+	engine, _ := Engine(t)
+	path := filepath.Join(t.TempDir(), "agentrunner")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid=", "-buildvcs=false", "-o", path,
+		"github.com/longshore-bridge/longshore/agentrunner")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+engine.Facts().Arch)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build agentrunner: %v\n%s", err, said)
+	}
+	return path
+}
+
+// digest tells one state of the sources from another.
+func digest(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "latest"
+	}
+	sum := sha256.Sum256(append(data, docker.Dockerfile()...))
+	return hex.EncodeToString(sum[:6])
+}
+
+// trusted is this machine's own list of certificates: what it trusts to fetch
+// packages with, the build may too.
+func trusted() string {
+	const list = "/etc/ssl/certs/ca-certificates.crt"
+	if _, err := os.Stat(list); err != nil {
+		return ""
+	}
+	return list
+}
+
+// base imports the Debian unless the engine has it.
+func (w *world) base() error { return importBase(context.Background(), w.host) }
+
+func importBase(ctx context.Context, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, buildTime)
+	defer cancel()
+	api, err := client.New(client.WithHost(host))
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	if _, err := api.ImageInspect(ctx, baseName); err == nil {
+		return nil
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(cache, "base.tar")
+	if _, err := os.Stat(file); err != nil {
+		if err := debootstrap(ctx, cache, file); err != nil {
+			return err
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	said, err := api.ImageImport(ctx, client.ImageImportSource{Source: f, SourceName: "-"}, baseName, client.ImageImportOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, said)
+	return errors.Join(err, said.Close())
+}
+
+// debootstrap packs a small Debian into file.
+func debootstrap(ctx context.Context, cache, file string) error {
+	path, err := exec.LookPath("debootstrap")
+	if err != nil {
+		return errors.New("there is no debootstrap; install it")
+	}
+	root, err := os.MkdirTemp(cache, "debian")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(root)
+	for _, args := range [][]string{
+		{path, "--variant=minbase", "bookworm", root},
+		{"sh", "-c", "rm -rf var/cache/apt/archives/*.deb var/lib/apt/lists/*"},
+		{"tar", "--numeric-owner", "-cf", file + ".tmp", "."},
+	} {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Dir = root
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", args[0], err, said[max(0, len(said)-2000):])
+		}
+	}
+	return os.Rename(file+".tmp", file)
+}

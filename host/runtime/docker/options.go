@@ -1,0 +1,167 @@
+package docker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/runtime"
+)
+
+// The labels of a container.
+const (
+	labelState = "longshore.state" // which state directory, as stateID
+	labelGroup = "longshore.group" // the group's folder
+)
+
+// maxFiles is how many files a process may have open.
+const maxFiles = 16384
+
+// stateID names a state directory where its path may not be told.
+func stateID(state string) string {
+	sum := sha256.Sum256([]byte(state))
+	return hex.EncodeToString(sum[:6])
+}
+
+// options are all that the engine gets to know of a container.
+func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, error) {
+	env, err := runtime.Environment(spec, map[string]string{"HOME": r.Home}, nil)
+	if err != nil {
+		return client.ContainerCreateOptions{}, err
+	}
+	binds, err := bindings(spec.Mounts)
+	if err != nil {
+		return client.ContainerCreateOptions{}, err
+	}
+	if r.Homes != "" {
+		home, err := r.keptHome(spec.Group.Folder)
+		if err != nil {
+			return client.ContainerCreateOptions{}, fmt.Errorf("make home directory: %w", err)
+		}
+		binds = append(binds, home)
+	}
+	id := stateID(r.State)
+	uid, gid := r.Engine.user()
+	return client.ContainerCreateOptions{
+		Name: "longshore-" + id + "-" + spec.Group.Folder,
+		Config: &container.Config{
+			Image: r.Image, Entrypoint: spec.Command, Env: env,
+			User: fmt.Sprintf("%d:%d", uid, gid), WorkingDir: mounts.Workspace + "/group", Hostname: "assistant",
+			Labels:    map[string]string{labelState: id, labelGroup: spec.Group.Folder},
+			OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		},
+		HostConfig: r.confine(binds),
+	}, nil
+}
+
+// confine is what keeps the container in.
+func (r Runtime) confine(binds []mount.Mount) *container.HostConfig {
+	init := true // a first process that collects the children that others leave
+	config := &container.HostConfig{
+		Mounts:         binds,
+		NetworkMode:    container.NetworkMode(r.Network),
+		ReadonlyRootfs: true,
+		CapDrop:        []string{"ALL"},
+		SecurityOpt:    []string{"no-new-privileges"},
+		IpcMode:        container.IPCModePrivate,
+		Init:           &init,
+		OomScoreAdj:    500, // rather an assistant than the host
+		LogConfig:      container.LogConfig{Type: "none"},
+		Tmpfs: map[string]string{
+			"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", r.Memory/2),
+		},
+		Resources: container.Resources{
+			Memory: r.Memory, MemorySwap: r.Memory, // the two together: no swap
+			NanoCPUs: int64(r.CPUs * 1e9), PidsLimit: &r.Pids,
+			Ulimits: []*container.Ulimit{{Name: "core"}, {Name: "nofile", Soft: maxFiles, Hard: maxFiles}},
+		},
+	}
+	if r.Homes == "" {
+		// The engine gives it the mode of the directory that the image has there,
+		// so the user must own it.
+		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,%s,size=%d", r.Engine.owner(), r.Memory/2)
+	}
+	if r.Engine.facts.Podman {
+		forPodman(config)
+	}
+	if r.Engine.userns { // or the group's directories would be another user's
+		config.UsernsMode = "host"
+	}
+	return config
+}
+
+// bindings are the mounts as the engine takes them, in the table's order.
+func bindings(table []mounts.Mount) ([]mount.Mount, error) {
+	var all []mount.Mount
+	for _, m := range table {
+		if m.Shadow {
+			if _, err := os.Lstat(m.Hides); os.IsNotExist(err) {
+				continue // the project is read-only, so there is nothing to mount on
+			}
+		}
+		if m.Shadow && m.Host == "" {
+			all = append(all, mount.Mount{
+				Type: mount.TypeTmpfs, Target: m.Container, ReadOnly: true,
+				TmpfsOptions: &mount.TmpfsOptions{SizeBytes: 4096, Mode: 0o555},
+			})
+			continue
+		}
+		if !m.Shadow {
+			if err := sameDirectory(m.Host); err != nil {
+				return nil, fmt.Errorf("mount %s: %w", m.Container, err)
+			}
+		}
+		all = append(all, mount.Mount{
+			Type: mount.TypeBind, Source: m.Host, Target: m.Container, ReadOnly: m.ReadOnly,
+			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+		})
+	}
+	return all, nil
+}
+
+// keptHome makes the group's home directory unless it is there, and mounts it.
+func (r Runtime) keptHome(folder string) (mount.Mount, error) {
+	dir := filepath.Join(r.Homes, folder)
+	if err := os.MkdirAll(r.Homes, 0o755); err != nil {
+		return mount.Mount{}, err
+	}
+	err := os.Mkdir(dir, 0o700)
+	if err == nil {
+		uid, gid := r.Engine.onHost(os.Geteuid(), os.Getegid())
+		err = os.Lchown(dir, uid, gid)
+	} else if os.IsExist(err) {
+		if err = sameDirectory(dir); err == nil {
+			err = r.Engine.Access([]mounts.Mount{{Container: r.Home, Host: dir}})
+		}
+	}
+	return mount.Mount{
+		Type: mount.TypeBind, Source: dir, Target: r.Home,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+	}, err
+}
+
+// sameDirectory refuses a path that leads elsewhere than its name says: the
+// engine would follow a link that was planted since the configuration was read.
+func sameDirectory(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case real != filepath.Clean(path):
+		return fmt.Errorf("%s leads to %s by a link that was not there when the host started", path, real)
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", path)
+	}
+	return nil
+}

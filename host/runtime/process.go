@@ -1,0 +1,301 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Process is the runtime that starts an assistant as a child process of the
+// host, in a process group of its own, in the group's workspace. Its zero value
+// is usable.
+//
+// The child sees the real directories and has the host's rights: it is kept
+// from the host's environment, not from the host's files. When a session ends,
+// whatever its process group left is killed, and on Linux also what moved to
+// another group or session but still carries the session's mark in its
+// environment; a program that does away with the mark escapes. When the host
+// itself is killed, Linux kills the child with it; what the child had started
+// is killed when the same group's next session starts.
+type Process struct {
+	Command []string      // the default command; empty: this executable with "agentrunner run"
+	Path    string        // the child's PATH; empty: the host's
+	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
+	Log     *slog.Logger  // nil: discard
+}
+
+var _ Runtime = Process{}
+
+// Start starts the child. The error may hold host paths: it is the operator's.
+func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := p.withDefaults(spec)
+	if err != nil {
+		return nil, err
+	}
+	s := &process{
+		Life: NewLife(), id: uuid.NewString(), grace: p.Grace, log: p.Log.With("group", spec.Group.Folder),
+	}
+	if spec.IPC != "" {
+		killMarked(markPrefix, envIPC+"="+spec.IPC)
+	}
+	if err := s.prepare(p, spec); err != nil {
+		s.closeFiles()
+		return nil, err
+	}
+	started := make(chan error, 1)
+	go s.run(started)
+	if err := <-started; err != nil {
+		<-s.Done()
+		return nil, fmt.Errorf("start %s: %w", p.Command[0], err)
+	}
+	return s, nil
+}
+
+func (p Process) withDefaults(spec Spec) (Process, error) {
+	if len(spec.Command) > 0 {
+		p.Command = spec.Command
+	}
+	if len(p.Command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return p, fmt.Errorf("find own executable: %w", err)
+		}
+		p.Command = []string{self, "agentrunner", "run"}
+	}
+	if p.Path == "" {
+		p.Path = os.Getenv("PATH")
+	}
+	if p.Grace <= 0 {
+		p.Grace = 5 * time.Second
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	return p, nil
+}
+
+// process is one child. Its goroutine run owns the files and the child.
+type process struct {
+	*Life
+	id    string
+	cmd   *exec.Cmd
+	grace time.Duration
+	log   *slog.Logger
+
+	stdout, stderr, stdoutW, stderrW *os.File
+	stderrTo                         io.WriteCloser
+	temp                             string // removed at the end; may be empty
+
+	mu     sync.Mutex
+	reaped bool // the process id may belong to somebody else
+}
+
+func (s *process) prepare(p Process, spec Spec) (err error) {
+	env, err := environment(p.Path, s.id, spec)
+	if err != nil {
+		return err
+	}
+	if err := s.makeTemp(spec.Temp); err != nil {
+		return err
+	}
+	s.stderrTo = nopLog{}
+	if spec.LogDir != "" {
+		if s.stderrTo, err = OpenLog(spec.LogDir); err != nil {
+			return err
+		}
+	}
+	if s.stdout, s.stdoutW, err = os.Pipe(); err != nil {
+		return fmt.Errorf("make pipe: %w", err)
+	}
+	if s.stderr, s.stderrW, err = os.Pipe(); err != nil {
+		return fmt.Errorf("make pipe: %w", err)
+	}
+	s.cmd = exec.Command(p.Command[0], p.Command[1:]...)
+	s.cmd.Dir = spec.WorkDir
+	s.cmd.Env = env
+	s.cmd.Stdin = bytes.NewReader(spec.Input)
+	s.cmd.Stdout, s.cmd.Stderr = s.stdoutW, s.stderrW
+	s.cmd.SysProcAttr = childAttributes()
+	s.cmd.WaitDelay = 2 * time.Second // for a stray that keeps stdin open
+	return nil
+}
+
+// makeTemp makes the directory for temporary files, without what an earlier
+// session left there because it was killed.
+func (s *process) makeTemp(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := errors.Join(removeTemp(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return fmt.Errorf("make directory for temporary files: %w", err)
+	}
+	s.temp = dir
+	return nil
+}
+
+// removeTemp removes a directory and all below it, also directories in which
+// its owner may not write, as Go's module cache makes them.
+func removeTemp(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// run starts the child, waits for it and its pipes, and clears up. It keeps
+// its thread: the kernel kills the child when the thread that made it ends.
+func (s *process) run(started chan<- error) {
+	defer s.End()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer s.closeFiles()
+
+	keepDescriptors()
+	err := s.cmd.Start()
+	started <- err
+	if err != nil {
+		s.Verdict(err)
+		return
+	}
+	s.stdoutW.Close()
+	s.stderrW.Close()
+	parser, pace := &Parser{Emit: s.Emit}, NewPace(context.Background())
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		defer s.Silence()
+		copyPipe(parser, s.stdout, pace)
+		parser.Close()
+	})
+	readers.Go(func() { copyPipe(s.stderrTo, s.stderr, pace) })
+
+	err = reap(s.cmd, s.killAll)
+	// Nobody writes any more: what the pipes still hold is the rest.
+	pace.End()
+	now := time.Now()
+	s.stdout.SetReadDeadline(now)
+	s.stderr.SetReadDeadline(now)
+	readers.Wait()
+	s.finish(err, parser.Broken)
+}
+
+func (s *process) finish(err error, broken int) {
+	if broken > 0 {
+		s.log.Warn("assistant wrote broken outputs", "count", broken)
+	}
+	err = s.Verdict(err)
+	if l, ok := s.stderrTo.(*Log); ok {
+		l.Note("session ended: %v", err)
+	}
+}
+
+// killAll ends whatever is left of the session. The child itself has ended
+// but is not reaped, where the system allows that, so its id is still its own.
+func (s *process) killAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reaped = true
+	syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	killMarked(markPrefix + s.id)
+}
+
+func (s *process) signal(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reaped {
+		syscall.Kill(-s.cmd.Process.Pid, sig)
+	}
+}
+
+func (s *process) closeFiles() {
+	for _, f := range []*os.File{s.stdout, s.stderr, s.stdoutW, s.stderrW} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if s.stderrTo != nil {
+		s.stderrTo.Close()
+	}
+	if s.temp == "" {
+		return
+	}
+	if err := removeTemp(s.temp); err != nil {
+		s.log.Warn("the assistant's temporary files stay until its next start", "error", err)
+	}
+}
+
+// Stop implements Session.
+func (s *process) Stop(ctx context.Context) {
+	s.Stopping()
+	s.signal(syscall.SIGTERM)
+	grace := time.NewTimer(s.grace)
+	defer grace.Stop()
+	select {
+	case <-s.Done():
+		return
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	s.signal(syscall.SIGKILL)
+	s.Drop()
+	<-s.Done()
+}
+
+// afterExit bounds what is read once the writer has ended, and how long an
+// empty pipe that a stray keeps open is waited for.
+const (
+	afterExitBytes = 1 << 20 // the largest pipe an unprivileged process can have
+	afterExitWait  = 500 * time.Millisecond
+)
+
+// copyPipe copies at a pace until the pipe's end. A read deadline in the past
+// says that the writer has ended: then what the pipe holds is still copied.
+func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
+	buf := make([]byte, 32<<10)
+	exited, rest := false, afterExitBytes
+	for rest > 0 {
+		if exited {
+			pipe.SetReadDeadline(time.Now().Add(afterExitWait))
+		}
+		n, err := pipe.Read(buf)
+		to.Write(buf[:n])
+		if exited {
+			rest -= n
+		}
+		pace.Spend(n)
+		if err != nil {
+			if exited || !errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
+			exited = true
+		}
+	}
+}
+
+// nopLog drops stderr.
+type nopLog struct{}
+
+func (nopLog) Write(p []byte) (int, error) { return len(p), nil }
+func (nopLog) Close() error                { return nil }

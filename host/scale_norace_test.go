@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// backlog is how many requests a host has to drain.
-const backlog = 10_000

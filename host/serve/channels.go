@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
+)
+
+// SetupOf is what the host gives a channel of its configuration.
+func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
+	disk := &scratch{dir: cfg.State, keep: int64(cfg.Limits.FreeDisk)}
+	s := channel.Setup{
+		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
+		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
+		Reserve: disk.reserve, Room: disk.room,
+	}
+	for _, g := range cfg.Groups {
+		if c.Carries(g) {
+			s.Chats = append(s.Chats, channel.NamedChat{JID: g.Chat, Name: g.Name})
+		}
+	}
+	return s
+}
+
+// dirOf is the directory of a channel; no two have one.
+func dirOf(cfg *config.Config, c config.Channel) string {
+	if c.Name == c.Platform.Key && c.Platform.Dir != nil {
+		return c.Platform.Dir(cfg.Layout())
+	}
+	return cfg.Layout().Named(c.Name)
+}
+
+// configuredChannels makes the channels of longshore.yaml. With an error it
+// returns those that are open, for Close.
+func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
+	var all []channel.Channel
+	for _, c := range cfg.Channels {
+		made, err := c.Platform.New(SetupOf(cfg, c, opts.Log))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, made)
+	}
+	return all, nil
+}
+
+// Checks are the doctor's checks of the configured channels.
+func Checks(cfg *config.Config) (all []doctor.Check) {
+	for _, c := range cfg.Channels {
+		if c.Platform.Examine == nil {
+			continue
+		}
+		setup := SetupOf(cfg, c, slog.New(slog.DiscardHandler))
+		all = append(all, func(ctx context.Context, running bool) []doctor.Finding {
+			return c.Platform.Examine(ctx, setup, running)
+		})
+	}
+	return all
+}

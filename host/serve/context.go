@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// contextEvery is how often the channels are asked whether they are connected.
+// Contexts are written at start and when that changes.
+const contextEvery = 2 * time.Second
+
+// tellContexts keeps each group's context.json true until ctx is done.
+func (h *Host) tellContexts(ctx context.Context) error {
+	up := map[string]bool{} // by channel; missing: not told yet
+	tick := time.NewTicker(contextEvery)
+	defer tick.Stop()
+	for {
+		for _, c := range h.Channels {
+			now := connected(c)
+			if before, told := up[c.Name()]; told && before == now {
+				continue
+			}
+			up[c.Name()] = now
+			if now {
+				h.Outbox.Wake(c.Name()) // what failed while it was down need not wait out its pause
+			}
+			h.tellContextsOf(c)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// tellContextsOf writes the contexts of all groups on one channel.
+func (h *Host) tellContextsOf(c channel.Channel) {
+	for _, g := range h.Registry.All() {
+		if channel.For(h.Channels, g) != c {
+			continue
+		}
+		if err := h.spool.WriteContext(g.Folder, h.contextOf(g)); err != nil {
+			h.opts.Log.Error("write context", "group", g.Folder, "error", err)
+		}
+	}
+}
+
+// contextOf is what a group's tools may tell its agent.
+func (h *Host) contextOf(g groups.Group) ipc.Context {
+	c := ipc.Context{
+		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
+		Limits: map[string]int64{}, Captions: map[string]int{}, Host: h.opts.Version, Time: time.Now(),
+	}
+	if ch := channel.For(h.Channels, g); ch != nil {
+		c.Channel = ch.Name()
+		c.Connected = connected(ch)
+		limits := ch.Limits().Tighten(g.Limits)
+		c.Text, c.LargeAsDocument = limits.Text, limits.LargeAsDocument
+		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {
+			c.Limits[string(k)] = limits.Kinds[k].Bytes
+			c.Captions[string(k)] = limits.Kinds[k].Caption
+		}
+	}
+	if g.Main {
+		for _, other := range h.Registry.All() {
+			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: string(other.Chat), Name: other.Name})
+		}
+	}
+	for _, m := range h.mounts[g.Folder].Mounts() {
+		c.Mounts = append(c.Mounts, ipc.ContextMount{Path: m.Container, ReadOnly: m.ReadOnly, Shadow: m.Shadow})
+	}
+	return c
+}
+
+// connected is true of a channel that has no connection to speak of.
+func connected(c channel.Channel) bool {
+	s, ok := c.(channel.Status)
+	if !ok {
+		return true
+	}
+	up, _ := s.Connected()
+	return up
+}

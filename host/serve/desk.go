@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func DeskOptions(c *config.Config, version string) operator.DeskOptions {
+	return operator.DeskOptions{Layout: c.Layout(), Groups: c.Groups, Version: version}
+}
+
+// Desk is what the operator gets to see of h. running says that h runs, and
+// does not only lend its outbox to a command.
+func (h *Host) Desk(running bool) *operator.Desk {
+	o := DeskOptions(h.Config, h.opts.Version)
+	o.Outbox, o.Channels, o.Offer = h.Outbox, h.Channels, h.offer
+	o.Running, o.Started = running, h.started
+	if running {
+		o.Assistants = h.assistantsNow
+	}
+	return operator.NewDesk(o)
+}
+
+// offer accepts a file of the operator's for a group's chat: a container's
+// path as its assistant would, another as the operator's own.
+func (h *Host) offer(ctx context.Context, s operator.Send) (outbox.Delivery, error) {
+	open := bridge.OpenOwn
+	if mounts.InContainer(s.Path) {
+		open = h.Bridge.Mounted(s.Group)
+	}
+	return h.Bridge.Offer(ctx, s.Group, FileRequest(s), open)
+}
+
+// FileRequest is the request that an assistant would write.
+func FileRequest(s operator.Send) ipc.Request {
+	return ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, As: s.As}}}
+}
+
+// assistantsNow describes the assistants that have something to do.
+func (h *Host) assistantsNow() []operator.Assistant {
+	var all []operator.Assistant
+	for _, s := range h.assistants.Status() {
+		if s.State == "idle" && s.LastError == "" {
+			continue
+		}
+		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since}
+		switch {
+		case s.LastError != "":
+			a.Detail = fmt.Sprintf("%s broke in a row, the last with: %s", media.Count(s.Failures, "turn"), s.LastError)
+		case s.Kept > 0:
+			a.Detail = media.Count(s.Kept, "message") + " to hand over"
+		}
+		all = append(all, a)
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"context"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// offline stands for a channel while no host runs: it says what the channel
+// would take, and sends nothing.
+type offline struct {
+	config.Channel
+	limits media.Limits
+}
+
+var _ channel.Channel = offline{}
+
+// OfflineChannels are the configured channels, none of them connected.
+func OfflineChannels(c *config.Config) []channel.Channel {
+	var all []channel.Channel
+	for _, one := range c.Channels {
+		all = append(all, offline{one, one.Platform.Limits(one.Settings)})
+	}
+	return all
+}
+
+func (o offline) Name() string              { return o.Channel.Name }
+func (o offline) Owns(chat groups.JID) bool { return o.Platform.Form(chat) }
+func (o offline) Limits() media.Limits      { return o.limits }
+func (o offline) Connected() (bool, string) { return false, "no host is running" }
+
+func (o offline) Run(ctx context.Context, _ channel.Inbox) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (o offline) Send(context.Context, channel.Message) (channel.Receipt, error) {
+	return channel.Receipt{}, &channel.Error{Class: channel.Held, Code: "no_host", Message: "no host is running"}
+}

@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// scratch counts the temporary bytes that channels write beside the outbox,
+// such as ciphertext on its way, so that together they leave the disk the room
+// that the configuration wants.
+type scratch struct {
+	dir  string
+	keep int64 // bytes of the disk that stay free
+
+	mu       sync.Mutex
+	reserved int64
+}
+
+// reserve answers whether n bytes more may be written; release gives them back.
+func (s *scratch) reserve(n int64) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	disk, err := safefs.VolumeOf(s.dir)
+	if err == nil && int64(disk.Free)-s.reserved-n < s.keep {
+		return nil, fmt.Errorf("%s of temporary space are not to be had: %s of disk are free, %s of it promised, and %s stay free",
+			media.Size(n), media.Size(int64(disk.Free)), media.Size(s.reserved), media.Size(s.keep))
+	}
+	s.reserved += n
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reserved -= n
+	}), nil
+}
+
+// recordRoom is how many bytes of the disk messages leave to the host's own
+// records.
+const recordRoom = 64 << 20
+
+// room answers whether a member's message may be kept: messages are small, and
+// stay out of less of the disk than files.
+func (s *scratch) room() error {
+	disk, err := safefs.VolumeOf(s.dir)
+	if free := int64(disk.Free); err == nil && free < min(recordRoom, s.keep) {
+		return fmt.Errorf("only %s of disk are free", media.Size(free))
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+func TestTemporaryFilesLeaveTheDiskItsRoom(t *testing.T) {
+	dir := t.TempDir()
+	volume, err := safefs.VolumeOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := int64(volume.Free)
+	s := &scratch{dir: dir, keep: free / 2}
+	first, err := s.reserve(free / 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.reserve(free / 3); err == nil {
+		t.Error("two thirds were promised, and half is to stay")
+	}
+	first()
+	first() // a second time gives nothing back
+	second, err := s.reserve(free / 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.reserve(free / 3); err == nil {
+		t.Error("more was given back than was taken")
+	}
+	second()
+	if err := s.room(); err != nil {
+		t.Errorf("a message has no room: %v", err)
+	}
+}

@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/agentrunner/cli"
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+)
+
+// Unsupported is what the configuration may say and this host cannot do with
+// those channels. The problems name no file and no line.
+func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*config.Problem) {
+	bad := func(key, message, hint string) {
+		problems = append(problems, &config.Problem{Key: key, Message: message, Hint: hint})
+	}
+	for i, g := range cfg.Groups {
+		if channel.For(channels, g) == nil {
+			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), "add its channel below channels:")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Assistants)) {
+		if !slices.ContainsFunc(cfg.Groups, func(g groups.Group) bool { return g.Assistant == name }) {
+			continue
+		}
+		if a := cfg.Assistants[name]; !slices.Contains(cli.Agents(), a.Agent) {
+			bad("assistants."+name+".agent", fmt.Sprintf("this version does not drive %q itself", a.Agent), "use agent: command with its program, or one of "+strings.Join(cli.Agents(), ", "))
+		}
+	}
+	return problems
+}

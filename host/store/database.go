@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// connect opens the database with mode "rw" and the store's pragmas, or with
+// "ro" and none.
+func (s Spec) connect(mode string) (*sql.DB, error) {
+	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(5000)"}}
+	if mode == "rw" {
+		q["_pragma"] = s.Pragmas
+		if s.TxLock != "" {
+			q.Set("_txlock", s.TxLock)
+		}
+	}
+	return connect(s.path(), q)
+}
+
+func connect(path string, query url.Values) (*sql.DB, error) {
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+}
+
+// create makes the database under another name, whole, and then renames it. A
+// crash before leaves what the next call makes anew.
+func (s Spec) create(ctx context.Context, id string) error {
+	fresh := s.path() + ".new"
+	if err := errors.Join(makeDir(s.Dir), s.makeFiles()); err != nil {
+		return s.Explain("make", err)
+	}
+	// An empty log and its index are of nothing; they must not be taken for
+	// those of the new database.
+	for _, name := range []string{fresh, fresh + "-journal", s.path() + "-wal", s.path() + "-shm", s.path() + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s.Explain("make", err)
+		}
+	}
+	// Made here, so that others can read it at no time; SQLite gives the log
+	// the same mode.
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return s.Explain("make", err)
+	}
+	defer f.Close()
+	if err := s.fill(ctx, fresh, id); err != nil {
+		return s.Explain("make", err)
+	}
+	if err := errors.Join(f.Sync(), os.Rename(fresh, s.path()), safefs.SyncDir(s.Dir)); err != nil {
+		return s.Explain("make", err)
+	}
+	return nil
+}
+
+// makeFiles makes the directory for files.
+func (s Spec) makeFiles() error {
+	if s.Files == "" {
+		return nil
+	}
+	return makeDir(filepath.Join(s.Dir, s.Files))
+}
+
+func (s Spec) fill(ctx context.Context, path, id string) error {
+	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"synchronous(FULL)"}})
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+identitySQL(s.Name, id)+"COMMIT;")
+	if err == nil {
+		err = s.migrate(ctx, db)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// migrate makes the tables, or runs the steps that have not run yet.
+func (s Spec) migrate(ctx context.Context, db *sql.DB) error {
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	for version < s.version() {
+		step, to := s.Schema, s.version()
+		if version > 0 {
+			step, to = s.Steps[version-1], version+1
+		}
+		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\n;PRAGMA user_version = %d;\nCOMMIT;", step, to)
+		if _, err := db.ExecContext(ctx, script); err != nil {
+			return err
+		}
+		version = to
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// What is the matter with a store: see [Error.Kind].
+var (
+	ErrLocked     = errors.New("another process uses it")
+	ErrMissing    = errors.New("the database is missing")
+	ErrDamaged    = errors.New("the database is damaged")
+	ErrNewer      = errors.New("the database was written by a newer longshore")
+	ErrForeign    = errors.New("the database is another one")
+	ErrMarker     = errors.New("the marker cannot be used")
+	ErrUnreadable = errors.New("it cannot be read or written")
+	ErrFull       = errors.New("the disk is full")
+)
+
+// Error says why a store cannot be used, and what to do.
+type Error struct {
+	Kind    error  // one of the errors of this package
+	Store   string // its name
+	Message string // what is the matter
+	Remedy  string // what the operator does
+	Cause   error  // what the system said; may be nil
+}
+
+func (e *Error) Error() string { return e.Message + "; to do: " + e.Remedy }
+
+// Unwrap makes the kind and the cause known to errors.Is.
+func (e *Error) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Cause}
+}
+
+// setAsideWords is the remedy that needs no backup.
+func (s Spec) setAsideWords() string {
+	return fmt.Sprintf("stop the host and move what is left out of the way with `longshore store set-aside %s`: nothing is deleted, and the host starts with an empty one", s.Called())
+}
+
+// Called is the name that commands use for the store.
+func (s Spec) Called() string { return cmp.Or(s.With, s.Name) }
+
+func (s Spec) damaged(cause error) *Error {
+	return &Error{
+		Kind: ErrDamaged, Store: s.Name, Cause: cause,
+		Message: fmt.Sprintf("the %s's database, %s, is damaged and cannot be read (%v)", s.Name, s.path(), plain(cause)),
+		Remedy:  "restore it from a backup; or " + s.setAsideWords(),
+	}
+}
+
+func (s Spec) unreadable(cause error) *Error {
+	return &Error{
+		Kind: ErrUnreadable, Store: s.Name, Cause: cause,
+		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.path(), plain(cause)),
+		Remedy:  "run this as the user that the host runs as; see that the file, its directory and its disk can be read and written",
+	}
+}
+
+// Explain turns the system's word for what failed into an Error where it is
+// the store's fault.
+func (s Spec) Explain(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch err = Words(err); {
+	case errors.Is(err, ErrDamaged):
+		return s.damaged(err)
+	case errors.Is(err, ErrUnreadable):
+		return s.unreadable(err)
+	}
+	return fmt.Errorf("%s the %s: %w", op, s.Name, err)
+}
+
+// Words gives an error of SQLite, or of a full or closed disk, words that
+// people understand, and a kind. Any other error is returned as it is.
+func Words(err error) error {
+	var known *wordsError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	if kind, words := kindOf(err); kind != nil {
+		return &wordsError{kind, words, err}
+	}
+	return err
+}
+
+func kindOf(err error) (kind error, words string) {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return ErrDamaged, "the database is damaged"
+		case sqlite3.SQLITE_FULL:
+			return ErrFull, "the disk is full"
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH:
+			return ErrUnreadable, "the database cannot be opened for this"
+		case sqlite3.SQLITE_IOERR:
+			return ErrUnreadable, "the disk reports an error"
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return ErrLocked, "another process holds the database"
+		}
+		return nil, ""
+	}
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return ErrFull, "the disk is full"
+	case errors.Is(err, unix.EROFS):
+		return ErrUnreadable, "the disk is mounted read-only"
+	case errors.Is(err, unix.EIO):
+		return ErrUnreadable, "the disk reports an error"
+	case errors.Is(err, fs.ErrPermission):
+		return ErrUnreadable, "this user may not"
+	}
+	return nil, ""
+}
+
+// wordsError is an error in words; the system's own stand behind them.
+type wordsError struct {
+	kind  error
+	words string
+	cause error
+}
+
+func (e *wordsError) Error() string   { return fmt.Sprintf("%s (%v)", e.words, e.cause) }
+func (e *wordsError) Unwrap() []error { return []error{e.kind, e.cause} }
+
+// plain is an error for the inside of a sentence: without a path that stands
+// there already.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

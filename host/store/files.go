@@ -1,0 +1,56 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// replace writes a file as a whole, 0600, and is durable when it returns. It
+// makes the directory.
+func replace(path string, data []byte) error {
+	if err := makeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return safefs.WriteFile(path, data, 0o600)
+}
+
+// makeDir makes a directory that only the host enters, durably.
+func makeDir(dir string) error {
+	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return safefs.SyncDir(filepath.Dir(dir))
+}
+
+// Size is the bytes of a file, or of all files below a directory.
+func Size(path string) (n int64) {
+	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // counted as nothing
+		}
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
+			n += fi.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// move renames, and says in words when that crosses file systems.
+func move(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, unix.EXDEV) {
+		return fmt.Errorf("%s lies on another file system than %s: move it by hand", from, filepath.Dir(to))
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	lookers   = 5 * time.Second // how long a writer waits for those who only look
+	lockEvery = 10 * time.Millisecond
+)
+
+// Lock takes the lock that one process can hold, and makes its file and the
+// directory. It ends with the process, or when the file is closed. Those who
+// only look hold it for a moment, and are waited for. It returns an *Error of
+// kind ErrLocked while another process has the store.
+func Lock(s Spec) (*os.File, error) {
+	if err := s.places(); err != nil {
+		return nil, err
+	}
+	if err := makeDir(s.Dir); err != nil {
+		return nil, s.Explain("lock", err)
+	}
+	f, err := os.OpenFile(s.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, s.Explain("lock", err)
+	}
+	for deadline := time.Now().Add(lookers); ; {
+		err := flock(f, unix.LOCK_EX)
+		if err == nil {
+			return f, nil
+		}
+		// Whoever looks leaves room for another one who does.
+		if errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(deadline) && flock(f, unix.LOCK_SH) == nil {
+			time.Sleep(lockEvery)
+			continue
+		}
+		f.Close()
+		return nil, s.ofLock(err)
+	}
+}
+
+// lockToLook takes the lock with others who look. It is nil, without an error,
+// if no process has ever locked the store: then none uses it.
+func (s Spec) lockToLook() (*os.File, error) {
+	f, err := os.Open(s.lockPath())
+	if errors.Is(err, os.ErrNotExist) || s.Lock == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	if err := flock(f, unix.LOCK_SH); err != nil {
+		f.Close()
+		return nil, s.ofLock(err)
+	}
+	return f, nil
+}
+
+// InUse says whether a process has the store open for writing.
+func InUse(s Spec) bool {
+	lock, err := s.lockToLook()
+	if lock != nil {
+		lock.Close()
+	}
+	return errors.Is(err, ErrLocked)
+}
+
+func (s Spec) lockPath() string { return filepath.Join(s.Dir, s.Lock) }
+
+func (s Spec) ofLock(err error) error {
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return fmt.Errorf("lock the %s: %w", s.Name, err)
+	}
+	return &Error{
+		Kind: ErrLocked, Store: s.Name, Message: "another process uses the store " + s.Name,
+		Remedy: "stop it first, or ask it through its own commands",
+	}
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

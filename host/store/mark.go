@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// mark says whose a database is. A marker holds one as JSON, the database
+// itself one as a row.
+type mark struct {
+	Store        string `json:"store"`
+	Version      int    `json:"version"` // of the schema; in a database, user_version
+	Installation string `json:"installation"`
+}
+
+// idSize is the size of an installation's id, in bytes.
+const idSize = 16
+
+// maxMark is the largest marker that is read, in bytes.
+const maxMark = 4 << 10
+
+// identitySQL makes the table that holds a mark, and its row. "checked" is
+// written by [Probe].
+func identitySQL(name, id string) string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	return `CREATE TABLE longshore_store (name TEXT NOT NULL, installation TEXT NOT NULL, checked INTEGER NOT NULL DEFAULT 0);
+		INSERT INTO longshore_store (name, installation) VALUES (` + quote(name) + `, ` + quote(id) + `);`
+}
+
+// Probe is a statement that changes nothing that matters: if it can be
+// committed, so can a record. Its one argument is a time.
+const Probe = `UPDATE longshore_store SET checked = ?`
+
+// readIdentity is the database's mark; zero if it has none.
+func readIdentity(ctx context.Context, db *sql.DB) (m mark, err error) {
+	var there bool
+	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'longshore_store')`).Scan(&there)
+	if err != nil || !there {
+		return m, err
+	}
+	var name, id sql.NullString
+	err = db.QueryRowContext(ctx, `SELECT name, installation FROM longshore_store`).Scan(&name, &id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return mark{}, nil
+	case err == nil && (name.String == "" || !isID(id.String)):
+		return mark{}, errNoSense
+	}
+	return mark{Store: name.String, Installation: id.String}, err
+}
+
+// errNoSense is of a mark that nobody can have written.
+var errNoSense = errors.New("it does not say whose it is")
+
+// readMarker is the marker; zero if there is none.
+func (s Spec) readMarker() (m mark, err error) {
+	data, err := readSmall(s.markerPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err == nil && (m.Store == "" || !isID(m.Installation)) {
+		err = errors.New("it names no store and installation")
+	}
+	if err != nil {
+		return mark{}, &Error{
+			Kind: ErrMarker, Store: s.Name, Message: fmt.Sprintf("the marker of the %s, %s, cannot be used: %v", s.Name, s.markerPath(), plain(err)),
+			Remedy: "restore it from a backup; if the database beside it is the right one, remove the marker: it is written again", Cause: err,
+		}
+	}
+	return m, nil
+}
+
+// writeMarks writes the marker and the reference unless they are there. An
+// older program leaves a newer version in the marker only if it may open it.
+func (s Spec) writeMarks(found survey, id string) error {
+	want := mark{s.Name, max(s.version(), found.marker.Version), id}
+	if found.marker != want {
+		data, err := json.Marshal(want)
+		if err != nil {
+			return fmt.Errorf("mark the %s: %w", s.Name, err)
+		}
+		if err := replace(s.markerPath(), append(data, '\n')); err != nil {
+			return s.Explain("mark", err)
+		}
+	}
+	if s.Home.Installation == "" || found.reference {
+		return nil
+	}
+	return s.Explain("mark", replace(s.referencePath(), []byte(id+"\n")))
+}
+
+// read is the installation's id; empty if there is none yet.
+func (h Home) read() (string, error) {
+	if h.Installation == "" {
+		return "", nil
+	}
+	path := filepath.Join(h.Installation, "id")
+	data, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	id := strings.TrimSpace(string(data))
+	if err == nil && !isID(id) {
+		err = errors.New("it holds no id")
+	}
+	if err != nil {
+		return "", &Error{
+			Kind: ErrMarker, Store: "installation", Message: fmt.Sprintf("the installation's id, %s, cannot be used: %v", path, plain(err)),
+			Remedy: "restore it from a backup; if all stores are the right ones, remove it: it is written again from their markers", Cause: err,
+		}
+	}
+	return id, nil
+}
+
+// id is the installation's, made if there is none yet: what a store says that
+// is there already, or a new one. Two processes may come here at once.
+func (h Home) id(found survey) (string, error) {
+	id := found.home
+	for _, m := range []mark{found.marker, found.inside} {
+		if id == "" {
+			id = m.Installation
+		}
+	}
+	if id == "" {
+		var raw [idSize]byte
+		_, _ = rand.Read(raw[:]) // never fails
+		id = hex.EncodeToString(raw[:])
+	}
+	if h.Installation == "" || found.home != "" {
+		return id, nil
+	}
+	path := filepath.Join(h.Installation, "id")
+	err := makeDir(h.Installation)
+	if err == nil {
+		err = safefs.WriteNew(path, []byte(id+"\n"), 0o600) // another process may have been faster
+	}
+	if err != nil {
+		return "", fmt.Errorf("mark the installation: %w", Words(err))
+	}
+	return h.read()
+}
+
+// isID says whether s is 32 lower-case hex digits.
+func isID(s string) bool {
+	return len(s) == 2*idSize && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// readSmall reads a plain file that is small.
+func readSmall(path string) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > maxMark {
+		return nil, errors.New("it is not a small file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxMark))
+}

@@ -1,0 +1,265 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// survey is what lies on the disk of a store.
+type survey struct {
+	present   bool   // the database is there, and not empty
+	marker    mark   // zero: there is none
+	reference bool   // the installation knows the store
+	home      string // the installation's id; empty: there is none yet
+	inside    mark   // what the database says; zero: nothing
+}
+
+// survey looks at files alone. Its errors are *Error.
+func (s Spec) survey() (found survey, err error) {
+	if err := s.places(); err != nil {
+		return found, err
+	}
+	if found.marker, err = s.readMarker(); err != nil {
+		return found, err
+	}
+	if found.home, err = s.Home.read(); err != nil {
+		return found, err
+	}
+	if s.Home.Installation != "" {
+		_, err := os.Lstat(s.referencePath())
+		found.reference = err == nil
+	}
+	state, err := s.file()
+	if err != nil {
+		return found, err
+	}
+	found.present = state == ""
+	if found.present {
+		if err := s.filesThere(found); err != nil {
+			return found, err
+		}
+		return found, s.agree(found, found.marker, "its marker")
+	}
+	if rest := s.rest(found); rest != "" {
+		return found, &Error{
+			Kind: ErrMissing, Store: s.Name,
+			Message: fmt.Sprintf("the %s's database, %s, %s, and %s", s.Name, s.path(), state, rest),
+			Remedy:  "put the database back, or restore it from a backup; or " + s.setAsideWords(),
+		}
+	}
+	return found, nil
+}
+
+// places refuses what stands in the place of a directory or of the lock.
+func (s Spec) places() error {
+	for i, name := range []string{"", s.Files, s.Lock} {
+		if i > 0 && name == "" {
+			continue
+		}
+		path := filepath.Join(s.Dir, name)
+		fi, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return s.unreadable(err)
+		case i < 2 && !fi.IsDir():
+			return s.misplaced(path, "directory")
+		case i == 2 && !fi.Mode().IsRegular():
+			return s.misplaced(path, "file")
+		}
+	}
+	return nil
+}
+
+func (s Spec) misplaced(path, what string) error {
+	return &Error{
+		Kind: ErrDamaged, Store: s.Name, Message: fmt.Sprintf("%s, of the %s, is not a %s", path, s.Name, what),
+		Remedy: "find out who replaced it, and move it away; or restore the store from a backup",
+	}
+}
+
+// filesThere refuses a store whose directory of files was moved or is not
+// mounted: each record would lose its bytes. A first start that was killed may
+// have left a database alone: neither a marker nor a reference then.
+func (s Spec) filesThere(found survey) error {
+	path := filepath.Join(s.Dir, s.Files)
+	if _, err := os.Stat(path); s.Files == "" || found.marker == (mark{}) && !found.reference || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &Error{
+		Kind: ErrMissing, Store: s.Name, Message: fmt.Sprintf("the files of the %s, %s, are missing", s.Name, path),
+		Remedy: "put the directory back, mount its disk, or restore it from a backup; if its files are lost, make an empty one in its place",
+	}
+}
+
+// file says what is the matter with the database's file: "" if nothing is, "is
+// missing" or "is empty". One that is no plain file, or cannot be read, is an
+// error.
+func (s Spec) file() (string, error) {
+	fi, err := os.Stat(s.path())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is missing", nil
+	case err != nil:
+		return "", s.unreadable(err)
+	case !fi.Mode().IsRegular():
+		return "", &Error{
+			Kind: ErrDamaged, Store: s.Name, Message: fmt.Sprintf("the %s's database, %s, is not a file", s.Name, s.path()),
+			Remedy: "find out who replaced it, and restore it from a backup; or " + s.setAsideWords(),
+		}
+	case fi.Size() == 0:
+		return "is empty", nil
+	}
+	f, err := os.Open(s.path())
+	if err != nil {
+		return "", s.unreadable(err)
+	}
+	defer f.Close()
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(f, head); err != nil || string(head) != magic {
+		return "", s.damaged(errors.New("it does not begin as an SQLite database does"))
+	}
+	return "", nil
+}
+
+// magic is how a database begins: https://www.sqlite.org/fileformat.html
+const magic = "SQLite format 3\x00"
+
+// rest says what else is there of a store without a database; "" is nothing.
+func (s Spec) rest(found survey) string {
+	var all []string
+	for _, name := range append(s.besides("-wal", "-journal"), s.Rest...) {
+		if n := holds(filepath.Join(s.Dir, name)); n != "" {
+			all = append(all, name+n)
+		}
+	}
+	if found.marker != (mark{}) {
+		all = append(all, "its marker")
+	}
+	switch {
+	case len(all) > 0:
+		return "there is still something of the store: " + strings.Join(all, ", ")
+	case found.reference:
+		return "this installation has used the store before: its directory was moved, or its disk is not mounted"
+	}
+	return ""
+}
+
+// besides are the names of what lies beside the database: its logs, and the
+// directory of its files.
+func (s Spec) besides(suffixes ...string) (names []string) {
+	for _, suffix := range suffixes {
+		names = append(names, s.File+suffix)
+	}
+	if s.Files != "" {
+		names = append(names, s.Files)
+	}
+	return names
+}
+
+// manyFiles is how many entries of a directory are counted for words.
+const manyFiles = 100_000
+
+// holds describes a file that is not empty, or a directory that holds
+// anything; "" is neither.
+func holds(path string) string {
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return ""
+	case !fi.IsDir():
+		if fi.Size() == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" (%d bytes)", fi.Size())
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return " (cannot be read)"
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(manyFiles)
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d files)", len(names))
+}
+
+// inspectPlain inspects a database which the caller has locked. A crash in the
+// middle of a transaction may have left a rollback journal: SQLite then reads
+// the database only after it has put back what the journal holds, and for that
+// it must be able to write.
+func (s Spec) inspectPlain(ctx context.Context, found survey) (mark, error) {
+	mode := "ro"
+	if fi, err := os.Stat(s.path() + "-journal"); err == nil && fi.Size() > 0 {
+		mode = "rw"
+	}
+	db, err := connect(s.path(), url.Values{"mode": {mode}, "_pragma": {"busy_timeout(5000)"}})
+	if err != nil {
+		return mark{}, err
+	}
+	defer db.Close()
+	return s.inspect(ctx, db, found)
+}
+
+// inspect reads whose a database is and which version it has, and refuses what
+// this program must not open. Open and Examine both decide by it.
+func (s Spec) inspect(ctx context.Context, db *sql.DB, found survey) (mark, error) {
+	inside, err := readIdentity(ctx, db)
+	if errors.Is(err, errNoSense) {
+		return inside, s.damaged(err)
+	}
+	if err != nil {
+		return inside, s.Explain("read", err)
+	}
+	if err := s.agree(found, inside, "it"); err != nil {
+		return inside, err
+	}
+	var newer bool
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&inside.Version); err != nil {
+		return inside, s.Explain("read", err)
+	}
+	if s.Schema != "" {
+		newer = max(inside.Version, found.marker.Version) > s.version()
+	} else if s.Newer != nil {
+		if newer, err = s.Newer(ctx, db); err != nil {
+			return inside, s.Explain("read", err)
+		}
+	}
+	if newer {
+		return inside, &Error{
+			Kind: ErrNewer, Store: s.Name, Message: "the " + s.Name + " was written by a newer longshore",
+			Remedy: "use the newer program that wrote it; or restore a backup from before; or " + s.setAsideWords(),
+		}
+	}
+	return inside, nil
+}
+
+// agree refuses what another store or installation has written. who is what
+// says so.
+func (s Spec) agree(found survey, m mark, who string) error {
+	wrong := ""
+	switch {
+	case m.Store != "" && m.Store != s.Name:
+		wrong = fmt.Sprintf("%s is that of the store %q", who, m.Store)
+	case m.Installation == "":
+	case found.home != "" && m.Installation != found.home,
+		found.marker.Installation != "" && m.Installation != found.marker.Installation:
+		wrong = who + " is of another installation"
+	}
+	if wrong == "" {
+		return nil
+	}
+	return &Error{
+		Kind: ErrForeign, Store: s.Name, Message: fmt.Sprintf("the %s's database, %s, was replaced: %s", s.Name, s.path(), wrong),
+		Remedy: "put the right one back; a restored state directory needs its directory installation too; or " + s.setAsideWords(),
+	}
+}

@@ -1,0 +1,321 @@
+// Package browsertest drives a real headless Chromium for tests of pages, through
+// its DevTools protocol over a pipe. It fails the test it was given; nothing
+// but tests imports it.
+//
+// Where no chromium is installed the test is skipped, or failed where
+// LONGSHORE_TEST_ALL is set. Pictures go to the directory that
+// LONGSHORE_ARTIFACTS names, or to the test's own.
+package browsertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Browser is a headless Chromium: JSON messages go over a pipe, each ended by
+// a NUL.
+type Browser struct {
+	t       testing.TB
+	to      io.Writer
+	mu      sync.Mutex
+	next    int
+	replies map[int]chan reply
+	events  map[string]chan json.RawMessage // session + method
+}
+
+type reply struct {
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+// Tab is one page of it.
+type Tab struct {
+	*Browser
+	session string
+}
+
+// Start starts a browser that ends with the test, or skips the test where there
+// is none.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+			t.Fatal("chromium is not installed")
+		}
+		t.Skip("chromium is not installed")
+	}
+	toBrowser, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, fromBrowser, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
+	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	toBrowser.Close()
+	fromBrowser.Close()
+	c := &Browser{t: t, to: to, replies: map[int]chan reply{}, events: map[string]chan json.RawMessage{}}
+	read := make(chan struct{})
+	go func() { defer close(read); c.read(from) }()
+	t.Cleanup(func() {
+		// Asked to close it tidies its directory up; the pipe's end says when.
+		c.command("", "Browser.close", nil)
+		to.Close()
+		select {
+		case <-read:
+		case <-time.After(10 * time.Second):
+		}
+		cancel()
+		_ = cmd.Wait() // how it ended does not matter
+		from.Close()
+		<-read
+	})
+	return c
+}
+
+func (c *Browser) read(from io.Reader) {
+	in := bufio.NewReader(from)
+	for {
+		b, err := in.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID        int
+			Method    string
+			SessionID string
+			Params    json.RawMessage
+			reply
+		}
+		if json.Unmarshal(b[:len(b)-1], &m) != nil {
+			continue
+		}
+		c.mu.Lock()
+		if ch := c.replies[m.ID]; m.ID != 0 && ch != nil {
+			delete(c.replies, m.ID)
+			ch <- m.reply
+		}
+		if ch := c.events[m.SessionID+m.Method]; ch != nil {
+			select {
+			case ch <- m.Params:
+			default:
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// command starts a command; its reply comes on the channel.
+func (c *Browser) command(session, method string, params any) chan reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	ch := make(chan reply, 1)
+	c.replies[c.next] = ch
+	m := map[string]any{"id": c.next, "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	if session != "" {
+		m["sessionId"] = session
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = c.to.Write(append(b, 0)) // a browser that is gone does not answer either
+	return ch
+}
+
+// ask waits for a command's result.
+func (c *Browser) ask(session, method string, params any) (json.RawMessage, error) {
+	select {
+	case r := <-c.command(session, method, params):
+		if r.Error != nil {
+			return nil, fmt.Errorf("%s: %s", method, r.Error.Message)
+		}
+		return r.Result, nil
+	case <-time.After(30 * time.Second):
+		return nil, fmt.Errorf("%s: no answer", method)
+	}
+}
+
+func (c *Browser) call(session, method string, params, result any) {
+	c.t.Helper()
+	b, err := c.ask(session, method, params)
+	if err == nil && result != nil {
+		err = json.Unmarshal(b, result)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Screen is what the page is shown on.
+type Screen struct {
+	Width, Height int // pixels
+	Dark, Phone   bool
+}
+
+// Open shows a page and waits until its scripts have loaded.
+func (c *Browser) Open(url string, s Screen) *Tab {
+	c.t.Helper()
+	var target struct{ TargetID string }
+	c.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	c.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	p := &Tab{Browser: c, session: attached.SessionID}
+	p.Do("Page.enable", nil)
+	p.Do("Runtime.enable", nil)
+	p.Do("DOM.enable", nil)
+	p.Do("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.Width, "height": s.Height, "deviceScaleFactor": 1, "mobile": s.Phone})
+	scheme := "light"
+	if s.Dark {
+		scheme = "dark"
+	}
+	p.Do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	p.Do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	loaded := p.On("Page.loadEventFired")
+	p.Do("Page.navigate", map[string]any{"url": url})
+	select {
+	case <-loaded:
+	case <-time.After(30 * time.Second):
+		c.t.Fatal("the page did not load")
+	}
+	return p
+}
+
+// On returns the events of a method from now on; those that nobody takes in
+// time are dropped.
+func (p *Tab) On(method string) <-chan json.RawMessage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ch := make(chan json.RawMessage, 64)
+	p.events[p.session+method] = ch
+	return ch
+}
+
+// Do gives a DevTools command, and waits until it is done.
+func (p *Tab) Do(method string, params any) {
+	p.t.Helper()
+	p.call(p.session, method, params, nil)
+}
+
+// Eval returns a script's value; promises are awaited.
+func (p *Tab) Eval(script string, out any) {
+	p.t.Helper()
+	if err := p.evaluate(script, out); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// evaluate fails where the page goes away under the script.
+func (p *Tab) evaluate(script string, out any) error {
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	reply, err := p.ask(p.session, "Runtime.evaluate", map[string]any{"expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(reply, &r); err != nil {
+		return fmt.Errorf("%s: %w", script, err)
+	}
+	if r.ExceptionDetails != nil {
+		return fmt.Errorf("%s: %s %s", script, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(r.Result.Value, out)
+}
+
+// Wait blocks until the expression is true, looking once a frame.
+func (p *Tab) Wait(expression string) {
+	p.t.Helper()
+	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
+		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression)
+	var ok bool
+	for range 4 { // the page may go to another one meanwhile, and that on to a third
+		if p.evaluate(script, &ok) == nil {
+			break
+		}
+	}
+	if !ok {
+		var body string
+		p.Eval("document.body.innerText", &body)
+		p.Shot("failure.png")
+		p.t.Fatalf("the page never came to %s; it says:\n%s", expression, body)
+	}
+}
+
+// Write types text into the element with the focus.
+func (p *Tab) Write(text string) {
+	p.t.Helper()
+	p.Do("Input.insertText", map[string]any{"text": text})
+}
+
+// Enter presses the key.
+func (p *Tab) Enter() {
+	p.t.Helper()
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		p.Do("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
+	}
+}
+
+// Choose puts files into the page's file field.
+func (p *Tab) Choose(paths ...string) {
+	p.t.Helper()
+	var doc struct{ Root struct{ NodeID int } }
+	p.call(p.session, "DOM.getDocument", nil, &doc)
+	var field struct{ NodeID int }
+	p.call(p.session, "DOM.querySelector", map[string]any{"nodeId": doc.Root.NodeID, "selector": "#files"}, &field)
+	p.Do("DOM.setFileInputFiles", map[string]any{"files": paths, "nodeId": field.NodeID})
+}
+
+// Shot keeps a picture of the page, a PNG, among the test's artifacts.
+func (p *Tab) Shot(name string) []byte {
+	p.t.Helper()
+	var out struct{ Data string }
+	p.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &out)
+	b, err := base64.StdEncoding.DecodeString(out.Data)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	dir := os.Getenv("LONGSHORE_ARTIFACTS")
+	if dir == "" {
+		dir = p.t.ArtifactDir()
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,99 @@
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// exitUnconfined is the hidden process's status if it could not become the
+// program.
+const exitUnconfined = 126
+
+// Child becomes the confined program if Run started this process for that, and
+// then does not return. Main functions call it first.
+func Child() {
+	if len(os.Args) == 3 && os.Args[1] == probeArg {
+		os.Exit(probeInside(os.Args[2]))
+	}
+	if len(os.Args) != 3 || os.Args[1] != Arg {
+		return
+	}
+	err := become(os.Args[2])
+	fmt.Fprintln(os.Stderr, "confine:", err)
+	os.Exit(exitUnconfined)
+}
+
+// become takes this thread's rights away and executes the program on it; the
+// kernel ends the other threads with that.
+func become(text string) error {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return fmt.Errorf("read what to become: %w", err)
+	}
+	if os.Getuid() == 0 || os.Geteuid() == 0 {
+		return errors.New("this is still root")
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("gain no privileges: %w", err)
+	}
+	if err := restrictFiles(s.Program); err != nil {
+		return err
+	}
+	if err := restrictCalls(); err != nil {
+		return err
+	}
+	return s.exec()
+}
+
+// limit is a resource and its bound.
+type limit struct {
+	resource int
+	most     uint64
+}
+
+func (s spec) limits() []limit {
+	all := []limit{
+		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+		{unix.RLIMIT_CPU, uint64(s.Limits.CPU)}, {unix.RLIMIT_NOFILE, uint64(s.Limits.Files)},
+	}
+	if s.Threads {
+		all = append(all, limit{unix.RLIMIT_NPROC, uint64(s.Limits.Threads)})
+	}
+	return append(all, limit{unix.RLIMIT_AS, uint64(s.Limits.Memory)})
+}
+
+// exec sets the limits and becomes the program. From the first limit on, this
+// process may lack the memory and the threads that Go's scheduler wants: no
+// call between them wakes it.
+func (s spec) exec() error {
+	path, err := syscall.BytePtrFromString(s.Program)
+	if err != nil {
+		return fmt.Errorf("name the program: %w", err)
+	}
+	argv, err := syscall.SlicePtrFromStrings(append([]string{s.Program}, s.Args...))
+	if err != nil {
+		return fmt.Errorf("name the program's arguments: %w", err)
+	}
+	envv, err := syscall.SlicePtrFromStrings(os.Environ())
+	if err != nil {
+		return fmt.Errorf("name the program's environment: %w", err)
+	}
+	for _, l := range s.limits() {
+		bound := unix.Rlimit{Cur: l.most, Max: l.most}
+		if _, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, uintptr(l.resource), uintptr(unsafe.Pointer(&bound)), 0, 0, 0); errno != 0 {
+			return fmt.Errorf("set limit %d: %w", l.resource, errno)
+		}
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envv[0])))
+	return fmt.Errorf("execute %q: %w", s.Program, errno)
+}

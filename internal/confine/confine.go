@@ -1,0 +1,198 @@
+// Package confine runs a program of the machine, such as ffmpeg, on a file that
+// somebody else made. A file can take a parser over; the program therefore gets
+// nothing that a parser does not need.
+//
+// The host starts its own binary again with a hidden first argument. That
+// process takes its own rights away, layer by layer, and then becomes the
+// program:
+//
+//	user        a host that runs as root starts the process as a user and group
+//	            that nobody else has, with no further groups
+//	privileges  none can be gained (no_new_privs)
+//	files       Landlock: read the libraries, the fonts, the program and the
+//	            input; write nothing
+//	calls       seccomp: no socket, no further process, nothing that changes a
+//	            file's rights or times, no signal to another process, no
+//	            namespace, trace or kernel extension
+//	limits      memory, processor time, open files, threads; no byte to a file
+//	network     an empty network namespace and an IPC namespace
+//
+// All layers are required but the last: many systems allow no namespaces, and
+// without sockets nothing can be reached either. If a required layer cannot be
+// had, the program does not run. The environment is empty but for PATH and
+// LC_ALL, and the three standard descriptors are the only ones.
+package confine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Mode is how programs are run, in the words of longshore.yaml.
+type Mode string
+
+const (
+	Off        Mode = "off"        // not at all
+	Confined   Mode = "confined"   // with every required layer, or not at all
+	Unconfined Mode = "unconfined" // with the host's own rights
+)
+
+// Arg is the first argument that makes this binary a confined program. Main
+// functions call Child before anything else.
+const Arg = "__confined"
+
+// ErrOff is the error of a Runner that runs nothing.
+var ErrOff = errors.New("programs of the machine are turned off")
+
+// Runner runs programs. The zero Runner runs none.
+type Runner struct {
+	Mode Mode
+
+	// Temp makes an empty file without a name for that many bytes, which its
+	// caller closes. A host that runs as root copies the input there: the
+	// program's user could not open the host's own file. If Temp is nil, such
+	// a file is made in the system's temporary directory.
+	Temp func(bytes int64) (*os.File, error)
+
+	noNamespaces bool // for tests: as on a system that allows none
+}
+
+// Limits are what one program may use. A zero is the default.
+type Limits struct {
+	Memory  int64 // bytes of address space; 1 GiB
+	CPU     int   // seconds of all its threads together; 5
+	Files   int   // open at once; 64
+	Threads int   // of the program's user, if that user has no other processes; 128
+}
+
+// Command is a program and the file that it reads.
+type Command struct {
+	Program string        // a name to be found in PATH, or an absolute path
+	Args    []string      // without the program's name
+	Input   *os.File      // at /dev/stdin, read from its beginning; may be nil. Run does not close Input
+	Time    time.Duration // until the program is killed; 5 s if 0
+	Output  int           // the most bytes of standard output; 64 KiB if 0
+	Limits  Limits
+}
+
+// Report is what a confined program finds.
+type Report struct {
+	User     int  // whom the program runs as
+	Landlock int  // the version of the kernel's interface
+	Network  bool // an empty network namespace: no address but its own
+}
+
+const (
+	defaultTime   = 5 * time.Second
+	defaultOutput = 64 << 10
+	maxErrors     = 2 << 10 // bytes of standard error that an error of Run holds
+)
+
+// Run returns what the program writes to standard output. It returns an error
+// if the program cannot be confined, ends with another status than 0, or
+// exceeds its time or its output; the program and its process group are dead
+// by then. The text of the error holds foreign bytes, quoted.
+func (r Runner) Run(ctx context.Context, c Command) ([]byte, error) {
+	if r.Mode != Confined && r.Mode != Unconfined {
+		return nil, ErrOff
+	}
+	if len(os.Args) > 1 && os.Args[1] == Arg {
+		return nil, errors.New("run a program: this process is to be one itself, and its main function does not call confine.Child")
+	}
+	c.defaults()
+	path, err := exec.LookPath(c.Program)
+	if err != nil {
+		return nil, fmt.Errorf("find program: %w", err)
+	}
+	c.Program = path
+	ctx, cancel := context.WithTimeout(ctx, c.Time)
+	defer cancel()
+	out, errs := &capped{left: c.Output, full: cancel}, &capped{left: maxErrors, full: func() {}}
+	build := func(cmd *exec.Cmd) *exec.Cmd {
+		cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = out, errs, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+		cmd.Cancel, cmd.WaitDelay = func() error { return killGroup(cmd) }, time.Second
+		return cmd
+	}
+	err = r.start(ctx, c, build)
+	switch {
+	case out.over:
+		return nil, fmt.Errorf("run %s: more than %d bytes of output", c.Program, c.Output)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("run %s: %w", c.Program, ctx.Err())
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w: %q", c.Program, err, bytes.TrimSpace(errs.data))
+	}
+	return out.data, nil
+}
+
+func (c *Command) defaults() {
+	if c.Time == 0 {
+		c.Time = defaultTime
+	}
+	if c.Output == 0 {
+		c.Output = defaultOutput
+	}
+	l := &c.Limits
+	if l.Memory == 0 {
+		l.Memory = 1 << 30
+	}
+	if l.CPU == 0 {
+		l.CPU = 5
+	}
+	if l.Files == 0 {
+		l.Files = 64
+	}
+	if l.Threads == 0 {
+		l.Threads = 128
+	}
+}
+
+// start runs the program to its end.
+func (r Runner) start(ctx context.Context, c Command, build func(*exec.Cmd) *exec.Cmd) error {
+	if r.Mode == Unconfined {
+		cmd := build(exec.CommandContext(ctx, c.Program, c.Args...))
+		cmd.SysProcAttr = groupOfItsOwn()
+		if err := rewind(cmd, c.Input); err != nil {
+			return err
+		}
+		return cmd.Run()
+	}
+	return r.confined(ctx, c, build)
+}
+
+// rewind makes input the program's standard input, read from the beginning.
+func rewind(cmd *exec.Cmd, input *os.File) error {
+	if input == nil {
+		return nil // os/exec takes /dev/null
+	}
+	if _, err := input.Seek(0, 0); err != nil {
+		return fmt.Errorf("read input: %w", err)
+	}
+	cmd.Stdin = input
+	return nil
+}
+
+// capped keeps so many bytes. Once there are more, it calls full and takes no
+// further one.
+type capped struct {
+	data []byte
+	left int
+	over bool
+	full func()
+}
+
+func (b *capped) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.data, b.left = append(b.data, p[:n]...), b.left-n
+	if n < len(p) {
+		b.over = true
+		b.full()
+		return n, errors.New("too much output")
+	}
+	return n, nil
+}

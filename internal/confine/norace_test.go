@@ -1,0 +1,8 @@
+//go:build !race
+
+package confine
+
+const (
+	raceDetector = false
+	testMemory   = 0 // the default
+)

@@ -1,0 +1,19 @@
+package confine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// mapped says whether the lines of /proc/self/uid_map give this process an id:
+// each holds the first id inside, the first id outside, and how many there are
+// (user_namespaces(7)).
+func mapped(lines string, id int) bool {
+	for line := range strings.Lines(lines) {
+		var inside, outside, count int
+		if n, _ := fmt.Sscan(line, &inside, &outside, &count); n == 3 && id >= inside && id-inside < count {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+package fstest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Caseless mounts a new file system that does not tell upper from lower case:
+// NTFS by lowntfs-3g.
+func Caseless(t *testing.T) string {
+	t.Helper()
+	dir := Mkdir(t, t.TempDir(), "caseless")
+	image := filepath.Join(filepath.Dir(dir), "image")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 8<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"mkntfs", "--quick", "--force", "--quiet", image},
+		{"lowntfs-3g", "-o", "ignore_case", image, dir}, // returns when it is mounted
+	} {
+		cmd := exec.Command(command[0], command[1:]...)
+		if path, err := exec.LookPath("/usr/sbin/" + command[0]); err == nil { // which not every user has in PATH
+			cmd.Path, cmd.Err = path, nil
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			Lacking(t, "a file system without upper and lower case, by "+command[0]+": "+err.Error()+": "+strings.TrimSpace(string(out)))
+		}
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	Write(t, "x", dir, "probe")
+	if _, err := os.Stat(filepath.Join(dir, "PROBE")); err != nil {
+		Lacking(t, "a file system without upper and lower case")
+	}
+	return dir
+}

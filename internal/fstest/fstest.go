@@ -1,0 +1,57 @@
+// Package fstest makes directories, files and file systems for tests.
+package fstest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// RealTemp is a temporary directory whose path is free of links.
+func RealTemp(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Mkdir makes a directory with those above it, and returns its path.
+func Mkdir(t testing.TB, parts ...string) string {
+	t.Helper()
+	dir := filepath.Join(parts...)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Write makes a file with its own content and returns its path.
+func Write(t testing.TB, content string, parts ...string) string {
+	t.Helper()
+	path := filepath.Join(parts...)
+	Mkdir(t, filepath.Dir(path))
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Symlink makes a link to target.
+func Symlink(t testing.TB, target string, parts ...string) {
+	t.Helper()
+	if err := os.Symlink(target, filepath.Join(parts...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Lacking skips a test for want of something on this machine; where all tests
+// are asked for, that is a failure.
+func Lacking(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+		t.Fatalf("this machine lacks %s", what)
+	}
+	t.Skipf("this machine lacks %s", what)
+}

@@ -1,0 +1,67 @@
+package safefs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile makes data the content of the file at path, with exactly that mode,
+// whether there was one or not. A reader finds the old content or the new one,
+// whole, and a power loss after the return keeps the new one. While it is
+// written the file has a name that begins with "." and ends with ".tmp"; a
+// crash may leave such a file. The directory must be one in which nobody else
+// can exchange names.
+func WriteFile(path string, data []byte, mode fs.FileMode) error {
+	tmp, err := writeTemp(path, data, mode)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// WriteNew is WriteFile for a file that is written once: one that is there
+// stays as it is, which is no error.
+func WriteNew(path string, data []byte, mode fs.FileMode) error {
+	tmp, err := writeTemp(path, data, mode)
+	if err != nil {
+		return err
+	}
+	err = os.Link(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return errors.Join(err, os.Remove(tmp), SyncDir(filepath.Dir(path)))
+}
+
+// writeTemp writes a new file beside path and syncs it.
+func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode) // whatever the umask
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

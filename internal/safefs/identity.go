@@ -1,0 +1,26 @@
+package safefs
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// Identity tells one file from another while neither is deleted.
+type Identity struct{ dev, ino uint64 }
+
+func IdentityOf(path string) (Identity, bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Identity{}, false
+	}
+	return Identify(info)
+}
+
+func Identify(info fs.FileInfo) (Identity, bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return Identity{}, false
+	}
+	return Identity{uint64(stat.Dev), stat.Ino}, true //nolint:unconvert // narrower elsewhere
+}

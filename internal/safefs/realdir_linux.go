@@ -1,0 +1,33 @@
+package safefs
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// LookFlags open a file for looking at it only: that has no effect on a pipe
+// or device, and asks for no right on the file itself.
+const LookFlags = unix.O_PATH
+
+// openRealDir has the kernel refuse links. Before Linux 5.6 there is no
+// openat2, and some sandboxes refuse it.
+func openRealDir(path string) (*os.File, error) {
+	how := unix.OpenHow{
+		Flags:   LookFlags | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+			return walkRealDir(path)
+		}
+		return nil, err
+	}
+}
