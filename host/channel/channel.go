@@ -31,7 +31,9 @@ type Channel interface {
 
 	// Run keeps the channel connected until ctx is done, which is no error,
 	// or until the platform ends it for good. What members write goes to in.
-	// All goroutines of the channel have ended when Run returns.
+	// What the channel needs, such as files, addresses and goroutines, Run opens
+	// and has closed when it returns. It is called once; another call is an
+	// error.
 	Run(ctx context.Context, in Inbox) error
 
 	// Send sends m and returns once the platform has acknowledged it. An
@@ -71,10 +73,11 @@ type Receipt struct {
 	Note string    // what the sender should know: "sent as a document: …"; may be empty
 }
 
-// Inbox takes what members write and what their devices report. Both methods
-// return when it is kept, and may be called from several goroutines.
+// Inbox takes what members write and do, and what their devices report. Both
+// methods return when it is kept, and may be called from several goroutines.
 type Inbox interface {
-	// Receive takes a member's message. An error means it was not kept.
+	// Receive takes what came in. An error means that it was not kept: the channel
+	// gives it again, also after a crash. What was kept is not given again.
 	Receive(ctx context.Context, m Inbound) error
 	// Report refines what became of a message that was sent: its platform id,
 	// and "delivered" or "read".
@@ -90,62 +93,6 @@ const (
 	StateRead      State = "read"
 )
 
-// Inbound is a member's message.
-type Inbound struct {
-	ID     string // the platform's, unique in its chat
-	Chat   groups.JID
-	From   string // the member's name, as CleanName leaves it; not an identity
-	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty where nobody vouches
-	Text   string
-	Time   time.Time
-	Files  []Attachment
-	Quote  *Quote // what it answers; may be nil
-	Direct bool   // speaks to the assistant without its trigger word: a mention, a reply to it
-}
-
-// Attachment is a file that a member sent.
-type Attachment struct {
-	media.Info
-
-	// Ref names the file to its channel, which is a Fetcher then: the bytes
-	// lie with the platform and are fetched after Receive, also by a later
-	// host. Empty: the bytes are here, and Receive takes them.
-	Ref string
-
-	// Open returns the bytes. Reading may fail when a platform has dropped
-	// them meanwhile. The caller closes it before Receive returns.
-	Open func(ctx context.Context) (io.ReadCloser, error)
-}
-
-// Fetcher is implemented by a channel whose members' files lie with the
-// platform until they are fetched.
-type Fetcher interface {
-	// Fetch brings a file's bytes to this host and opens them; reading them
-	// does not wait for the platform any more. It takes as long as the size
-	// allows and no longer. A Permanent *Error says that nobody will ever have
-	// the file; a Held one, that the platform was not asked. Other errors pass.
-	Fetch(ctx context.Context, f FileRef) (io.ReadCloser, error)
-}
-
-// FileRef is one file of a member.
-type FileRef struct {
-	Chat    groups.JID
-	Ref     string // of its Attachment
-	Patient bool   // bytes that come slowly are waited for; otherwise they soon end the attempt
-}
-
-// Quote is the message that another one answers. From, Sender and Text are of
-// the message itself, as the channel knows it from its own record. Where that
-// does not have it, the quote is what the answer's writer says it was.
-type Quote struct {
-	ID         string
-	From       string
-	Sender     string // as Inbound.Sender; may be empty
-	Text       string
-	Own        bool // the assistant's, by the channel's own record
-	Unverified bool // by the word of who quotes alone; never with Sender or Own
-}
-
 // Asker is implemented by a channel that cannot rule out a second copy when
 // a Message.ID is sent again, but can be asked whether it is there already.
 type Asker interface {
@@ -153,6 +100,17 @@ type Asker interface {
 	// Receipt and no error, that it is not; an error, that nobody knows: not
 	// yet, or never if the error is Permanent.
 	Sent(ctx context.Context, m Message) (*Receipt, error)
+}
+
+// Opener is implemented by a channel that takes what another program may have,
+// such as an address.
+type Opener interface {
+	// Open takes it before Run, so that whoever starts the host reads at once why
+	// that is not possible. Run opens by itself what is not open.
+	Open(ctx context.Context) error
+	// Close frees what Open took. It is for a channel that is not run: Run frees
+	// everything by itself.
+	Close() error
 }
 
 // Status is implemented by a channel that has a connection to speak of.

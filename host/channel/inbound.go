@@ -1,0 +1,128 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Kind is what a member did.
+type Kind string
+
+// The kinds. The zero Kind is a message.
+const (
+	KindMessage    Kind = ""           // wrote: Text, Files, Quote, Direct
+	KindEdit       Kind = "edit"       // changed the message Target: Text is the new text
+	KindDeletion   Kind = "deletion"   // deleted the message Target for everybody
+	KindReaction   Kind = "reaction"   // reacted to Target: Emoji
+	KindVote       Kind = "vote"       // voted in the poll Target: Choices
+	KindLocation   Kind = "location"   // showed a place: Location, the same in words in Text; Quote and Direct as of a message
+	KindMembership Kind = "membership" // Joined and Left; the sender is who added or removed them, if the platform says so
+)
+
+// Role is what a member may do in a chat.
+type Role string
+
+// The roles.
+const (
+	RoleUnknown Role = ""
+	RoleMember  Role = "member"
+	RoleAdmin   Role = "admin"
+)
+
+// Inbound is what a member wrote or did in a chat. A channel keeps it durable
+// from the moment at which the platform forgets it until the Inbox has kept it,
+// and gives it once, also after a crash. Of what is neither a message nor a
+// location it may keep the latest few hundred and lose older ones, so that a
+// flood of reactions is cheap. Everything in it is foreign, and bounded by the
+// channel.
+type Inbound struct {
+	Kind   Kind
+	ID     string // the platform's, of this and not of Target; one sender uses it once in a chat
+	Chat   groups.JID
+	Thread string // the platform's id of the thread in the chat; empty: none
+	From   string // the member's name, as CleanName leaves it; not an identity
+	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty where nobody vouches
+	Role   Role   // of the sender, as far as the channel knows it without asking
+	Time   time.Time
+
+	// Target is the platform's id of the message that is edited, deleted, reacted
+	// to or voted on. It is the sender's word: there may be no such message, and
+	// it may be another member's.
+	Target string
+
+	Text   string
+	Files  []Attachment
+	Quote  *Quote // what it answers; may be nil
+	Direct bool   // speaks to the assistant without its trigger word: a mention, a reply to it
+
+	Emoji        string   // as CleanName leaves it; empty: the reaction is taken back
+	Choices      []string // all that the sender chooses from now on; none: the vote is taken back
+	Location     *Location
+	Joined, Left []Person
+}
+
+// Location is a place on earth.
+type Location struct {
+	Latitude, Longitude float64 // degrees
+	Name                string  // with its address, one line; may be empty
+}
+
+// String is the location in words, for Inbound.Text.
+func (l Location) String() string {
+	return strings.TrimSpace(fmt.Sprintf("Location: %.6f, %.6f %s", l.Latitude, l.Longitude, l.Name))
+}
+
+// Person is a member that is not the sender.
+type Person struct {
+	Name   string // as Inbound.From
+	Sender string // as Inbound.Sender
+}
+
+// Attachment is a file that a member sent. Its bytes stay with the channel, a
+// Fetcher, which is asked for them after Receive, also by a later host.
+type Attachment struct {
+	media.Info
+	Ref string // names the file to its channel
+
+	// Open is of channels that still bring the bytes along. It goes.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Fetcher is implemented by every channel that has files of members.
+type Fetcher interface {
+	// Fetch brings a file's bytes to this host and opens them; reading them
+	// does not wait for the platform any more. It takes as long as the size
+	// allows and no longer. A Permanent *Error says that nobody will ever have
+	// the file; a Held one, that the platform was not asked. Other errors pass.
+	Fetch(ctx context.Context, f FileRef) (io.ReadCloser, error)
+}
+
+// FileRef is one file of a member.
+type FileRef struct {
+	Chat    groups.JID
+	Ref     string // of its Attachment
+	Patient bool   // bytes that come slowly are waited for; otherwise they soon end the attempt
+}
+
+// Unfetchable is a file that nobody will ever have: why, in words for the agent.
+func Unfetchable(why string) error {
+	return &Error{Class: Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
+}
+
+// Quote is the message that another one answers. From, Sender and Text are of
+// the message itself, as the channel knows it from its own record. Where that
+// does not have it, the quote is what the answer's writer says it was.
+type Quote struct {
+	ID         string
+	From       string
+	Sender     string // as Inbound.Sender; may be empty
+	Text       string
+	Own        bool // the assistant's, by the channel's own record
+	Unverified bool // by the word of who quotes alone; never with Sender or Own
+}
