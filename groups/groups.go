@@ -1,8 +1,9 @@
 // Package groups says who may send where, and which directories they see.
 //
 // A [Group] binds one folder of the state directory to one chat. The
-// [Registry] turns the claim of a source folder into a [JID], which is the only
-// way to get one: code that holds a JID holds a decision that was made here.
+// [Registry] turns the claim of a source folder into an [Address], which is the
+// only way to get one: code that holds an Address holds a decision that was made
+// here.
 // Package mounts does the same for files.
 //
 // A [Layout] knows where everything lies:
@@ -28,7 +29,7 @@ type Group struct {
 	Name      string     `yaml:"name"`      // what operators and members read
 	Folder    string     `yaml:"folder"`    // its directory's name under groups/ and ipc/; its identity
 	Chat      JID        `yaml:"chat"`      // the chat it owns
-	Channel   string     `yaml:"channel"`   // the channel that carries it, by its name; empty: the one whose chats have that form
+	Channel   string     `yaml:"channel"`   // the channel that carries it, by its name; Load fills it in
 	Main      bool       `yaml:"main"`      // may send to every registered chat and sees the project root
 	Trigger   string     `yaml:"trigger"`   // the word that calls the assistant; empty: every message does
 	Assistant string     `yaml:"assistant"` // the name of an entry under assistants:; empty: none
@@ -36,6 +37,9 @@ type Group struct {
 	Limits    KindLimits `yaml:"limits"`    // bytes per media kind, tighter than the channel's; Load adds those of limits.files; may be nil
 	Rate      Rate       `yaml:"rate"`      // sends; Load fills in what limits: says where it is zero
 }
+
+// Address is the group's chat.
+func (g Group) Address() Address { return Address{g.Channel, g.Chat} }
 
 // Extra is a further directory that a group's container sees at
 // /workspace/extra/<Name>.
@@ -60,5 +64,6 @@ const (
 	CodeBadJID         = "bad_jid"          // no form of a chat that any channel has
 	CodeChatNotAllowed = "chat_not_allowed" // not the group's own chat
 	CodeChatUnknown    = "chat_unknown"     // main named a chat that no group owns
+	CodeChatAmbiguous  = "chat_ambiguous"   // several channels carry the JID that main named
 	CodeGroupUnknown   = "group_unknown"    // the source directory belongs to no group
 )

@@ -15,6 +15,16 @@ import (
 // foreign text.
 type JID string
 
+// Address is a chat on one of the host's channels. A platform may have several
+// accounts, each of them a channel, so that a JID alone does not name a chat.
+type Address struct {
+	Channel string // its name in longshore.yaml
+	JID     JID
+}
+
+// String is the address as main may write it: "web-team/web:family".
+func (a Address) String() string { return a.Channel + "/" + string(a.JID) }
+
 // MaxJID is the longest chat name, in bytes.
 const MaxJID = 256
 

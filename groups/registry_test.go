@@ -76,9 +76,9 @@ func TestParseJID(t *testing.T) {
 func newRegistry(t *testing.T) *groups.Registry {
 	t.Helper()
 	r, err := groups.NewRegistry([]groups.Group{
-		{Name: "Family", Folder: "family", Chat: "web:family"},
-		{Name: "Team", Folder: "team", Chat: "120363000000000000@g.us"},
-		{Name: "Me", Folder: "main", Chat: "web:me", Main: true},
+		{Name: "Family", Folder: "family", Chat: "web:family", Channel: "web"},
+		{Name: "Team", Folder: "team", Chat: "120363000000000000@g.us", Channel: "whatsapp"},
+		{Name: "Me", Folder: "main", Chat: "web:me", Channel: "web", Main: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +111,59 @@ func TestAuthorizeOwnChatOnlyMainAny(t *testing.T) {
 		{"", "web:family", "", groups.CodeGroupUnknown},
 	} {
 		got, err := r.Authorize(tt.folder, tt.claimed)
-		if got != tt.want || code(err) != tt.code {
-			t.Errorf("Authorize(%q, %q) = %q, %v; want %q, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
+		if got.JID != tt.want || code(err) != tt.code {
+			t.Errorf("Authorize(%q, %q) = %v, %v; want %q, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
 		}
+	}
+}
+
+// TestAChatIsAJIDOnAChannel: two accounts of one platform may know a chat by
+// the same JID. Nobody's message goes to the chat of the other account.
+func TestAChatIsAJIDOnAChannel(t *testing.T) {
+	r, err := groups.NewRegistry([]groups.Group{
+		{Folder: "home", Chat: "web:family", Channel: "web"},
+		{Folder: "work", Chat: "web:family", Channel: "web-work"},
+		{Folder: "team", Chat: "web:team", Channel: "web-work"},
+		{Folder: "ops", Chat: "web:ops", Channel: "web", Main: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, work := groups.Address{Channel: "web", JID: "web:family"}, groups.Address{Channel: "web-work", JID: "web:family"}
+	for _, tt := range []struct {
+		folder, claimed string
+		want            groups.Address
+		code            string
+	}{
+		{"home", "", home, ""},
+		{"work", "", work, ""},
+		{"home", "web:family", home, ""},
+		{"work", "web:family", work, ""},
+		{"work", "web-work/web:family", work, ""},
+		{"work", "web/web:family", groups.Address{}, groups.CodeChatNotAllowed},
+		{"home", "web-work/web:family", groups.Address{}, groups.CodeChatNotAllowed},
+		{"ops", "web:family", groups.Address{}, groups.CodeChatAmbiguous},
+		{"ops", "web/web:family", home, ""},
+		{"ops", "web-work/web:family", work, ""},
+		{"ops", "web:team", groups.Address{Channel: "web-work", JID: "web:team"}, ""},
+		{"ops", "web/web:team", groups.Address{}, groups.CodeChatUnknown},
+		{"ops", "/web:family", groups.Address{}, groups.CodeBadJID},
+		{"ops", "web/", groups.Address{}, groups.CodeBadJID},
+		{"ops", "web/web/web:family", groups.Address{}, groups.CodeBadJID},
+	} {
+		got, err := r.Authorize(tt.folder, tt.claimed)
+		if got != tt.want || code(err) != tt.code {
+			t.Errorf("Authorize(%q, %q) = %v, %v; want %v, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
+		}
+	}
+	// What chat_info shows main is what main may write.
+	for _, g := range r.All() {
+		if got, err := r.Authorize("ops", r.NameOf(g)); got != g.Address() {
+			t.Errorf("main names the chat of %s %q and reaches %v, %v", g.Folder, r.NameOf(g), got, err)
+		}
+	}
+	if g, _ := r.ByAddress(work); g.Folder != "work" {
+		t.Errorf("%v belongs to %q", work, g.Folder)
 	}
 }
 
@@ -136,9 +186,9 @@ func TestRegistryFindsGroups(t *testing.T) {
 		if !ok || byFolder.Name != g.Name {
 			t.Errorf("ByFolder(%q) = %v, %v", g.Folder, byFolder, ok)
 		}
-		byChat, ok := r.ByChat(g.Chat)
-		if !ok || byChat.Name != g.Name {
-			t.Errorf("ByChat(%q) = %v, %v", g.Chat, byChat, ok)
+		byAddress, ok := r.ByAddress(g.Address())
+		if !ok || byAddress.Name != g.Name {
+			t.Errorf("ByAddress(%v) = %v, %v", g.Address(), byAddress, ok)
 		}
 	}
 	if diff := cmp.Diff([]string{"family", "team", "main"}, folders); diff != "" {
@@ -147,8 +197,8 @@ func TestRegistryFindsGroups(t *testing.T) {
 	if _, ok := r.ByFolder("nobody"); ok {
 		t.Error("ByFolder finds nobody")
 	}
-	if _, ok := r.ByChat("web:nobody"); ok {
-		t.Error("ByChat finds nobody")
+	if _, ok := r.ByAddress(groups.Address{Channel: "web", JID: "web:nobody"}); ok {
+		t.Error("ByAddress finds nobody")
 	}
 	r.All()[0].Folder = "changed"
 	if _, ok := r.ByFolder("family"); !ok || r.All()[0].Folder != "family" {
