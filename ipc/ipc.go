@@ -58,7 +58,7 @@ const (
 // claim of the container.
 type Request struct {
 	Type    Type
-	Chat    string // chatJid; empty means the group's own chat
+	Chat    string // chatJid, or "channel/chatJid"; empty means the group's own chat
 	Folder  string // groupFolder; where present it must be the source's own
 	Text    string // of a message; a file request has none, its text is the first file's caption
 	ReplyTo string // the platform's id of the message that is answered
@@ -171,8 +171,9 @@ type Context struct {
 
 // ChatInfo is a chat that the main group may send to.
 type ChatInfo struct {
-	Chat string `json:"chatJid"`
-	Name string `json:"name"`
+	Chat    string `json:"chatJid"` // as a request names it: a JID, or "channel/JID" if several channels carry that JID
+	Name    string `json:"name"`
+	Channel string `json:"channel,omitempty"`
 }
 
 // ContextMount is a directory that container and host both see.

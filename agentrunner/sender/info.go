@@ -132,6 +132,9 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 		b.WriteString(" Chats that may be named:")
 		for _, c := range i.Chats {
 			fmt.Fprintf(&b, " %s (%s)", c.Chat, c.Name)
+			if c.Channel != "" { // an older host does not say
+				fmt.Fprintf(&b, " on %s", c.Channel)
+			}
 		}
 		b.WriteString(".")
 	}

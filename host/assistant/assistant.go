@@ -63,9 +63,9 @@ type Options struct {
 	// default.
 	Plan func(g groups.Group) (Plan, error)
 
-	// Say takes a text for a chat and returns once it is durable. The same key
-	// again, also after a restart, must not say it twice.
-	Say func(ctx context.Context, folder string, chat groups.JID, text, key string) error
+	// Say takes a text for a group's chat and returns once it is durable. The
+	// same key again, also after a restart, must not say it twice.
+	Say func(ctx context.Context, folder, text, key string) error
 
 	// Room says why no further answer of the group's may be kept now, which
 	// passes. An answer waits for it; the host's own words do not. Nil: there
@@ -76,15 +76,16 @@ type Options struct {
 	// package sent was accepted at or after the time.
 	SentSince func(folder string, since time.Time) bool
 
-	// Fetch brings a member's file that lies with the platform. Nil: there are none.
-	Fetch func(ctx context.Context, f channel.FileRef) (io.ReadCloser, error)
+	// Fetch brings a member's file that lies with the platform of a channel.
+	// Nil: there are none.
+	Fetch func(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
 
 	// Reserve, if not nil, says whether so many bytes more may be written to
 	// the disk of the workspaces; release gives them back.
 	Reserve func(bytes int64) (release func(), err error)
 
 	// Typing shows or hides that somebody is writing. May be nil.
-	Typing func(ctx context.Context, chat groups.JID, on bool)
+	Typing func(ctx context.Context, chat groups.Address, on bool)
 
 	AtOnce      int           // assistants that run at the same time; 0: 5
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
@@ -132,7 +133,7 @@ func (o Options) withDefaults() Options {
 		o.Room = func(string) error { return nil }
 	}
 	if o.Typing == nil {
-		o.Typing = func(context.Context, groups.JID, bool) {}
+		o.Typing = func(context.Context, groups.Address, bool) {}
 	}
 	return o
 }

@@ -209,7 +209,7 @@ func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (e
 			case <-ctx.Done():
 			}
 		}
-		if err = m.o.Say(last, c.group.Folder, c.group.Chat, text, key); err == nil {
+		if err = m.o.Say(last, c.group.Folder, text, key); err == nil {
 			return nil
 		}
 	}

@@ -194,7 +194,7 @@ func (m *Manager) hopeless(w *want, err error) bool {
 // bring fetches the bytes, and then copies them into the inbox. Nothing is
 // locked before they are on this host.
 func (m *Manager) bring(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
-	from, err := m.o.Fetch(ctx, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
+	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
 	if err != nil {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, err)
 	}

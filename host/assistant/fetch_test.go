@@ -27,7 +27,7 @@ type platform struct {
 	give  func(ctx context.Context, f channel.FileRef, attempt int) (string, error)
 }
 
-func (p *platform) fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+func (p *platform) fetch(ctx context.Context, _ string, f channel.FileRef) (io.ReadCloser, error) {
 	p.mu.Lock()
 	ref := f.Ref
 	if f.Patient {
@@ -77,7 +77,7 @@ func fetching(t *testing.T, p *platform, gs ...groups.Group) *world {
 // brings is a member's message with a file that lies with the platform.
 func (w *world) brings(folder, id, text, ref string) {
 	w.t.Helper()
-	check(w.t, w.m.Receive(context.Background(), channel.Inbound{
+	check(w.t, w.m.Receive(context.Background(), folder, channel.Inbound{
 		ID: id, Chat: groups.JID("web:" + folder), From: "Ann", Text: text, Time: time.Now(),
 		Files: []channel.Attachment{{Info: media.Info{Name: ref + ".txt", Kind: media.Document, MIME: "text/plain", Size: 5}, Ref: ref}},
 	}))
@@ -302,7 +302,7 @@ func TestANoticeDoesNotWaitForAFile(t *testing.T) {
 	w := newWorld(t, nil)
 	opened, release, received := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		received <- w.m.Receive(context.Background(), channel.Inbound{ID: "1", Chat: "web:family", Text: "take this", Files: []channel.Attachment{{
+		received <- w.m.Receive(context.Background(), "family", channel.Inbound{ID: "1", Chat: "web:family", Text: "take this", Files: []channel.Attachment{{
 			Info: media.Info{Name: "slow.txt"},
 			Open: func(context.Context) (io.ReadCloser, error) {
 				close(opened)

@@ -20,7 +20,7 @@ import (
 // size by the member's word.
 func (w *world) sends(id, name, body string, claimed int64) {
 	w.t.Helper()
-	check(w.t, w.m.Receive(context.Background(), channel.Inbound{
+	check(w.t, w.m.Receive(context.Background(), "family", channel.Inbound{
 		ID: id, Chat: groups.JID("web:family"), From: "Ann", Text: "take this", Files: []channel.Attachment{{
 			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: claimed},
 			Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },

@@ -10,17 +10,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Receive keeps a member's message and sees to it that the group's assistant
-// gets it. Files whose bytes are here are kept with it; those that lie with
+// Receive keeps a message that a member wrote in the chat of the group with that
+// folder, and sees to it that the group's assistant gets it. Files whose bytes are here are kept with it; those that lie with
 // the platform are fetched afterwards. It returns when the message is on disk; an error
-// means that it is not and the channel may bring it again. A message of a chat
+// means that it is not and the channel may bring it again. A message for a group
 // that has no assistant, and one that came before, are ignored.
-func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
-	g, ok := m.o.Groups.ByChat(in.Chat)
-	if !ok || m.byGroup[g.Folder] == nil {
+func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
+	c := m.byGroup[folder]
+	if c == nil {
 		return nil
 	}
-	c := m.byGroup[g.Folder]
 	id := in.ID
 	if id == "" { // nothing to know it again by
 		id = uuid.NewString()
@@ -34,7 +33,7 @@ func (m *Manager) Receive(ctx context.Context, in channel.Inbound) error {
 		quote.Sender = c.store.senderID(quote.Sender)
 		r.Quote = &quote
 	}
-	if in.Direct || calls(g.Trigger, in.Text) {
+	if in.Direct || calls(c.group.Trigger, in.Text) {
 		r.Kind = callKind
 	}
 	if r.Time.IsZero() {

@@ -18,7 +18,7 @@ func TestTwoOfOneNameAreToldApart(t *testing.T) {
 		const ann, other = "4915550000001@s.whatsapp.net", "4915550000002@s.whatsapp.net"
 		w := newWorld(t, nil, group("family"), group("work"))
 		receive := func(w *world, folder, id, sender string, quote *channel.Quote, direct bool) {
-			check(t, w.m.Receive(t.Context(), channel.Inbound{
+			check(t, w.m.Receive(t.Context(), folder, channel.Inbound{
 				ID: id, Chat: groups.JID("web:" + folder), From: "Ann", Sender: sender, Text: "hello", Quote: quote, Direct: direct,
 			}))
 		}

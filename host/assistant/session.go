@@ -134,7 +134,7 @@ func (s *session) input(plan Plan, prompt string) ([]byte, error) {
 // returns how it did.
 func (s *session) converse(ctx context.Context) error {
 	defer s.helpers.Wait()
-	s.typing = newTypist(s.m.o.Typing, s.c.group.Chat)
+	s.typing = newTypist(s.m.o.Typing, s.c.group.Address())
 	s.helpers.Go(func() { s.typing.run(ctx) })
 	defer s.typing.end()
 	s.timer = time.NewTimer(s.turnTime)

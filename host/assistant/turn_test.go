@@ -147,7 +147,7 @@ func TestMessagesWithoutTheTriggerAreContext(t *testing.T) {
 		if got := a.reads(); len(got) != 0 {
 			t.Errorf("chatter was handed over: %q", got)
 		}
-		check(t, w.m.Receive(t.Context(), channel.Inbound{ID: "21", Chat: g.Chat, From: "Bob", Text: "and you?", Direct: true}))
+		check(t, w.m.Receive(t.Context(), g.Folder, channel.Inbound{ID: "21", Chat: g.Chat, From: "Bob", Text: "and you?", Direct: true}))
 		synctest.Wait()
 		got := a.reads()
 		if len(got) != 1 {
@@ -210,7 +210,7 @@ func TestFilesAreNamedInThePrompt(t *testing.T) {
 				Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil },
 			}
 		}
-		check(t, w.m.Receive(t.Context(), channel.Inbound{ID: "1", Chat: "web:family", From: "Ann", Files: []channel.Attachment{
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "1", Chat: "web:family", From: "Ann", Files: []channel.Attachment{
 			file("../a.txt", "short"), file("b.txt", "much too long"),
 		}}))
 		a := w.runtime.next()

@@ -14,12 +14,12 @@ const typingRefresh = 4 * time.Second
 // typist shows in a chat that somebody is writing. It has a goroutine of its
 // own, because a platform may be slow to show it.
 type typist struct {
-	display func(ctx context.Context, chat groups.JID, on bool)
-	chat    groups.JID
+	display func(ctx context.Context, chat groups.Address, on bool)
+	chat    groups.Address
 	want    chan bool // the latest wish
 }
 
-func newTypist(show func(context.Context, groups.JID, bool), chat groups.JID) *typist {
+func newTypist(show func(context.Context, groups.Address, bool), chat groups.Address) *typist {
 	return &typist{display: show, chat: chat, want: make(chan bool, 1)}
 }
 

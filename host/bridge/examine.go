@@ -47,7 +47,7 @@ func (b *Bridge) Examine(folder string, r ipc.Request, open Opener) (Finding, er
 // destination is a chat that the source may send to, with what its channel takes.
 type destination struct {
 	chat    groups.JID
-	channel channel.Channel
+	channel channel.Channel // that carries it
 	limits  media.Limits
 }
 
@@ -66,13 +66,12 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 		return destination{}, err
 	}
 	source, _ := b.Registry.ByFolder(folder) // the registry knows it: it has authorized it
-	owner, _ := b.Registry.ByChat(chat)
-	if c := channel.For(b.Channels, owner); c != nil {
-		return destination{chat: chat, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
+	if c := channel.Named(b.Channels, chat.Channel); c != nil {
+		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
 	}
 	return destination{}, &ipc.Refusal{
 		Code:    "channel_unsupported",
-		Message: fmt.Sprintf("no channel of this host carries %q", string(chat)),
+		Message: fmt.Sprintf("no channel of this host carries %q", string(chat.JID)),
 		Hint:    "ask the operator to configure the chat's channel",
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -31,8 +30,8 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 
 // Say sends the host's own words, or the assistant's answer, to the group's
 // chat. The same key said twice appears once.
-func (b *Bridge) Say(ctx context.Context, folder string, chat groups.JID, text, key string) error {
-	dst, err := b.authorize(folder, ipc.Request{Chat: string(chat)})
+func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
+	dst, err := b.authorize(folder, ipc.Request{})
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func TestAReceiptDoesNotReportAFailureAgain(t *testing.T) {
 		synctest.Wait()
 		sent, err := s.outbox.Get(t.Context(), "both")
 		check(t, err)
-		s.outbox.Report(t.Context(), d.Chat, sent.Parts[0].Receipt.ID, channel.StateRead)
+		s.outbox.Report(t.Context(), d.Address(), sent.Parts[0].Receipt.ID, channel.StateRead)
 		synctest.Wait()
 		stop()
 		if len(a.words) != 1 {

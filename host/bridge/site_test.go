@@ -36,9 +36,9 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	state := t.TempDir()
 	project := t.TempDir()
 	all := []groups.Group{
-		{Name: "Family", Folder: "family", Chat: "mem:family"},
-		{Name: "Work", Folder: "work", Chat: "mem:work"},
-		{Name: "Ops", Folder: "ops", Chat: "mem:ops", Main: true},
+		{Name: "Family", Folder: "family", Chat: "mem:family", Channel: "memory"},
+		{Name: "Work", Folder: "work", Chat: "mem:work", Channel: "memory"},
+		{Name: "Ops", Folder: "ops", Chat: "mem:ops", Channel: "memory", Main: true},
 		{Name: "Far", Folder: "far", Chat: "tg:77"},
 	}
 	s := &site{t: t, layout: groups.Layout{State: state, Project: project}}

@@ -53,12 +53,12 @@ func mainKillable(spec string) {
 	}
 	h, err := serve.New(ctx, cfg, serve.Options{
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), Trace: k.trace(cfg),
-		Channels: func(*config.Config, serve.Options) ([]channel.Channel, error) {
+		Channels: func(cfg *config.Config, o serve.Options) ([]channel.Channel, error) {
 			c := &remote{k: k, at: k.trace(cfg)}
 			if k.Asker && k.Mutant != "no query" {
-				return []channel.Channel{remoteAsker{c}}, nil
+				return substitutes(remoteAsker{c})(cfg, o)
 			}
-			return []channel.Channel{c}, nil
+			return substitutes(c)(cfg, o)
 		},
 	})
 	if err != nil {

@@ -30,9 +30,7 @@ func startMemory(t *testing.T, yaml string, m *memory.Channel) *serve.Host {
 	}
 	h, err := serve.New(t.Context(), cfg, serve.Options{
 		Log: slog.New(slog.DiscardHandler),
-		Channels: func(*config.Config, serve.Options) ([]channel.Channel, error) {
-			return []channel.Channel{m}, nil
-		},
+		Channels: substitutes(m),
 	})
 	if err != nil {
 		t.Fatal(err)

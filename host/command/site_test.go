@@ -62,12 +62,27 @@ func (s *site) open(trace func(folder, request, step string), channels ...channe
 	s.Helper()
 	h, err := serve.New(context.Background(), s.cfg, serve.Options{
 		Log: newLog(errorsOf{s}, config.Log{Level: "error", Format: "text"}), Trace: trace,
-		Channels: func(*config.Config, serve.Options) ([]channel.Channel, error) { return channels, nil },
+		Channels: substitutes(channels...),
 	})
 	if err != nil {
 		s.Fatal(err)
 	}
 	return h
+}
+
+// substitutes has a host run with channels of a test: each carries the chats of
+// its form, whatever longshore.yaml says.
+func substitutes(channels ...channel.Channel) func(*config.Config, serve.Options) ([]channel.Channel, error) {
+	return func(cfg *config.Config, _ serve.Options) ([]channel.Channel, error) {
+		for i := range cfg.Groups {
+			for _, c := range channels {
+				if g := &cfg.Groups[i]; c.Owns(g.Chat) {
+					g.Channel = c.Name()
+				}
+			}
+		}
+		return channels, nil
+	}
 }
 
 // errorsOf shows the host's log with the test's.

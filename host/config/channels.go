@@ -29,7 +29,7 @@ type Channels []Channel
 
 // Carries says whether the channel carries a group's chat.
 func (c Channel) Carries(g groups.Group) bool {
-	return g.Channel == c.Name || g.Channel == "" && c.Platform.Form(g.Chat)
+	return g.Channel == c.Name
 }
 
 // Named finds the channel of that name.
@@ -189,8 +189,8 @@ func (c *checker) channelName(name string) {
 	}
 }
 
-// carrier checks which channel carries a group's chat, and names it where that
-// is not the one called after its platform.
+// carrier checks which channel carries a group's chat, and names it in the
+// group. None is named if no configured channel has chats of that form.
 func (c *checker) carrier(key string, g *groups.Group) {
 	if g.Channel != "" {
 		one, ok := c.cfg.Channels.Named(g.Channel)
@@ -209,7 +209,7 @@ func (c *checker) carrier(key string, g *groups.Group) {
 	}
 	if len(could) > 1 {
 		c.bad(key+".channel", "more than one channel could carry "+string(g.Chat), "add channel: with one of "+strings.Join(could.names(), ", "))
-	} else if len(could) == 1 && could[0].Name != could[0].Platform.Key {
+	} else if len(could) == 1 {
 		g.Channel = could[0].Name
 	}
 }

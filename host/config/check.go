@@ -183,7 +183,7 @@ func (c *checker) kinds(key string, limits groups.KindLimits) {
 
 // groups checks each group by itself and against those before it.
 func (c *checker) groups() {
-	folders, chats := make(map[string]int), make(map[groups.JID]int)
+	folders, chats := make(map[string]int), make(map[groups.Address]int)
 	main := -1
 	for i := range c.cfg.Groups {
 		g, key := &c.cfg.Groups[i], fmt.Sprintf("groups[%d]", i)
@@ -202,11 +202,13 @@ func (c *checker) groups() {
 		} else if _, err := groups.ParseJID(string(g.Chat)); err != nil {
 			c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", media.Cut(string(g.Chat), groups.MaxJID)),
 				"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890")
-		} else if first, taken := chats[g.Chat]; taken {
-			c.taken(key, "chat", string(g.Chat), first, "give each group a chat of its own")
 		} else {
-			chats[g.Chat] = i
 			c.carrier(key, g)
+			if first, taken := chats[g.Address()]; taken {
+				c.taken(key, "chat", string(g.Chat), first, "give each group a chat of its own")
+			} else {
+				chats[g.Address()] = i
+			}
 		}
 		if g.Main && main >= 0 {
 			c.taken(key, "main", "the main group", main, "set main: true on one group only")

@@ -134,7 +134,7 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 		t.Fatal(err)
 	}
 	want := []groups.Group{
-		{Name: "007", Folder: "007", Chat: "web:a", Main: true, Trigger: "@Bee", Assistant: "one",
+		{Name: "007", Folder: "007", Chat: "web:a", Channel: "web", Main: true, Trigger: "@Bee", Assistant: "one",
 			Limits: groups.KindLimits{"audio": 1e6, "image": 10e6, "video": 30}, Rate: groups.Rate{PerMinute: 20, Burst: 3}},
 		{Name: "Two", Folder: "two", Chat: "1@g.us", Rate: groups.Rate{PerMinute: 20, Burst: 10}, Limits: groups.KindLimits{"audio": 1e6},
 			Mounts: []groups.Extra{{Name: "pub", Host: filepath.Join(real, "share"), Write: true}}},

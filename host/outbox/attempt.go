@@ -63,7 +63,7 @@ func (o *Outbox) choose(a *attempt) bool {
 	defer o.mu.Unlock()
 	ln := a.ln
 	if err := o.load(ln); err != nil {
-		o.opts.Log.Error("read the outbox", "chat", ln.key.chat, "channel", ln.key.channel, "error", err)
+		o.opts.Log.Error("read the outbox", "chat", ln.key.JID, "channel", ln.key.Channel, "error", err)
 		o.leave(a)
 		o.wait(ln, time.Now().Add(o.opts.Backoff.Initial), true)
 		return false

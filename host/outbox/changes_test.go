@@ -92,7 +92,7 @@ func TestChangesComeNewestInTheOrderOfTheirFirstChange(t *testing.T) {
 // report is the receipt of a delivery's last part.
 func report(t *testing.T, o *outbox.Outbox, d outbox.Change, s channel.State) {
 	t.Helper()
-	if err := o.Report(t.Context(), d.Chat, d.Parts[len(d.Parts)-1].Receipt.ID, s); err != nil {
+	if err := o.Report(t.Context(), d.Address(), d.Parts[len(d.Parts)-1].Receipt.ID, s); err != nil {
 		t.Error(err)
 	}
 }

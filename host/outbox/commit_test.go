@@ -52,7 +52,7 @@ func TestMethodsObeyTheirContext(t *testing.T) {
 		"Retry":      func() error { return o.Retry(ctx, d.Key) },
 		"Cancel":     func() error { return o.Cancel(ctx, d.Key) },
 		"Dismiss":    func() error { return o.Dismiss(ctx, d.Key) },
-		"Report":     func() error { return o.Report(ctx, d.Chat, "id", channel.StateRead) },
+		"Report":     func() error { return o.Report(ctx, d.Address(), "id", channel.StateRead) },
 		"Get":        func() error { _, err := o.Get(ctx, d.Key); return err },
 		"Reader.Get": func() error { _, err := o.Reader().Get(ctx, d.Key); return err },
 	} {
@@ -77,7 +77,7 @@ func TestWhatIsBeingCancelledIsNotChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := o.lane(laneKey{d.Channel, d.Chat}, d.Folder)
+	ln := o.lane(d.Address(), d.Folder)
 	o.finished(ln) // it is on the disk only
 	delete(o.live, it.id)
 	ln.count, ln.loaded = 1, 0

@@ -47,11 +47,6 @@ type backlog struct {
 	lanes  []*lane
 }
 
-type laneKey struct {
-	channel string
-	chat    groups.JID
-}
-
 type laneState int
 
 const (
@@ -64,7 +59,7 @@ const (
 // lane is a chat's place in the outbox while something of the chat is open. It
 // has a goroutine only while a part of it is on its way. mu guards all of it.
 type lane struct {
-	key        laneKey
+	key        groups.Address
 	line       *line
 	folder     string  // of the next delivery, as far as known
 	heads      []*item // the next deliveries, as far as read
@@ -83,10 +78,10 @@ type lane struct {
 	attempt *attempt
 }
 
-func (o *Outbox) lane(key laneKey, folder string) *lane {
+func (o *Outbox) lane(key groups.Address, folder string) *lane {
 	ln := o.lanes[key]
 	if ln == nil {
-		ln = &lane{key: key, line: o.line(key.channel), folder: folder}
+		ln = &lane{key: key, line: o.line(key.Channel), folder: folder}
 		o.lanes[key] = ln
 	}
 	return ln
@@ -100,7 +95,7 @@ func (o *Outbox) accept(it *item) {
 			o.use(it.Folder, usage{parts: 1, bytes: p.size()})
 		}
 	}
-	ln := o.lane(laneKey{it.Channel, it.Chat}, it.Folder)
+	ln := o.lane(it.Address(), it.Folder)
 	all := len(ln.heads) == ln.count // nothing of the chat is on disk only
 	ln.count++
 	if all && it.seq > ln.loaded && len(ln.heads) < readAhead && o.buffered < inMemory {
@@ -253,7 +248,7 @@ func (o *Outbox) Wake(channelName string) {
 	o.mu.Lock()
 	now := time.Now()
 	for _, ln := range o.waits {
-		if ln.key.channel == channelName && ln.state == waiting && ln.backoff {
+		if ln.key.Channel == channelName && ln.state == waiting && ln.backoff {
 			ln.at = now
 			if len(ln.heads) > 0 {
 				it := ln.heads[0]

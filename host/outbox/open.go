@@ -60,7 +60,7 @@ type Outbox struct {
 	mu       sync.Mutex
 	usage    map[string]usage // by group
 	lines    map[string]*line
-	lanes    map[laneKey]*lane
+	lanes    map[groups.Address]*lane
 	live     map[int64]*item // deliveries in memory: in a lane, or not handed out by Next yet
 	waits    waitHeap
 	buffered int       // deliveries in the lanes' memory
@@ -90,7 +90,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		toRecord: make(chan struct{}, 1),
 		usage:    map[string]usage{},
 		lines:    map[string]*line{},
-		lanes:    map[laneKey]*lane{},
+		lanes:    map[groups.Address]*lane{},
 		live:     map[int64]*item{},
 		changes:  newChangeList(),
 	}
@@ -289,7 +289,7 @@ func (o *Outbox) recoverLanes(ctx context.Context) error {
 			return err
 		}
 		o.seq = max(o.seq, seq)
-		ln := o.lane(laneKey{name, groups.JID(chat)}, folder)
+		ln := o.lane(groups.Address{Channel: name, JID: groups.JID(chat)}, folder)
 		ln.count, ln.recovered = count, pipeline
 		o.schedule(ln)
 		return nil

@@ -114,7 +114,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 func (o *Outbox) block(it *item) (*lane, int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	ln := o.lane(laneKey{it.Channel, it.Chat}, it.Folder)
+	ln := o.lane(it.Address(), it.Folder)
 	from := 0
 	if live := o.live[it.id]; live != nil {
 		if ln.state == running && len(ln.heads) > 0 && ln.heads[0] == live {

@@ -63,7 +63,7 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 		ch := &fake{name: "fake"}
 		ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 			if m.Text == "quick" { // the device is quicker than the platform
-				if err := o.Report(context.Background(), m.Chat, "r-quick", channel.StateDelivered); err != nil {
+				if err := o.Report(context.Background(), groups.Address{Channel: "fake", JID: m.Chat}, "r-quick", channel.StateDelivered); err != nil {
 					t.Error(err)
 				}
 			}
@@ -76,7 +76,7 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 		b.settled(t, slow, quick)
 		report := func(chat groups.JID, id string, s channel.State, want outbox.State) {
 			t.Helper()
-			if err := o.Report(context.Background(), chat, id, s); err != nil {
+			if err := o.Report(context.Background(), groups.Address{Channel: "fake", JID: chat}, id, s); err != nil {
 				t.Error(err)
 			}
 			if p := b.of(slow).Parts[0]; p.State != want {

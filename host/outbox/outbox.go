@@ -95,6 +95,9 @@ type Delivery struct {
 	Parts   []Part    // sent in order
 }
 
+// Address is the chat that the delivery goes to.
+func (d *Delivery) Address() groups.Address { return groups.Address{Channel: d.Channel, JID: d.Chat} }
+
 // Open says whether a part is still open.
 func (d *Delivery) Open() bool {
 	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() })

@@ -245,7 +245,7 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 			out.part.Doubt = out.it.Parts[out.pos].Doubt
 		case out.part.State == Sent:
 			out.part = out.part.withoutBlob()
-			out.part.State = o.early.state(out.it.Chat, out.part.Receipt.ID)
+			out.part.State = o.early.state(out.it.Address(), out.part.Receipt.ID)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (o *Outbox) recorded(batch []outcome) {
 			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.size()})
 			out.it.Parts[out.pos] = out.part
 			o.count(&out.part)
-			o.early.forget(out.it.Chat, out.part.Receipt.ID)
+			o.early.forget(out.it.Address(), out.part.Receipt.ID)
 			if out.part.blob() != "" {
 				o.use(out.it.Folder, usage{retained: out.part.size()})
 			}
@@ -294,13 +294,13 @@ type earlyReceipts struct {
 }
 
 type earlyKey struct {
-	chat groups.JID
-	id   string
+	chat groups.Address
+	id   string // the platform's
 }
 
 const maxEarly = 256
 
-func (e *earlyReceipts) put(chat groups.JID, id string, s State) {
+func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
 	k := earlyKey{chat, id}
 	if e.states == nil {
 		e.states = map[earlyKey]State{}
@@ -318,18 +318,18 @@ func (e *earlyReceipts) put(chat groups.JID, id string, s State) {
 }
 
 // state is what a message that was just sent counts as.
-func (e *earlyReceipts) state(chat groups.JID, id string) State {
+func (e *earlyReceipts) state(chat groups.Address, id string) State {
 	return cmp.Or(e.states[earlyKey{chat, id}], Sent)
 }
 
-func (e *earlyReceipts) forget(chat groups.JID, id string) {
+func (e *earlyReceipts) forget(chat groups.Address, id string) {
 	delete(e.states, earlyKey{chat, id})
 }
 
 // Report refines what became of a message that a channel sent: a member's
 // device has it, or a member has seen it. It never goes back, and ids that the
 // outbox does not know are no error: members' devices report everything.
-func (o *Outbox) Report(ctx context.Context, chat groups.JID, id string, s channel.State) error {
+func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s channel.State) error {
 	state := Delivered
 	if s == channel.StateRead {
 		state = Read
@@ -367,9 +367,9 @@ type refined struct {
 }
 
 // refine writes the new state of a part.
-func refine(t *tx, chat groups.JID, id string, state State) (r refined, err error) {
+func refine(t *tx, chat groups.Address, id string, state State) (r refined, err error) {
 	rows, err := t.query(`SELECT p.delivery, d.folder, p.position, p.state FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.receipt = ? AND p.receipt <> '' AND d.chat = ?`, id, string(chat))
+		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
 	var was State
 	if err := each(rows, err, func() error {
 		r.known = true

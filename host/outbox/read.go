@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -156,8 +157,8 @@ func (r *Reader) byID(ctx context.Context, id int64) (*item, error) {
 	return items[0], nil
 }
 
-func (r *Reader) ofChat(key laneKey, after int64, n int) ([]*item, error) {
-	return scanItems(r.chat.Query(key.channel, string(key.chat), after, n))
+func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error) {
+	return scanItems(r.chat.Query(key.Channel, string(key.JID), after, n))
 }
 
 // Known says which of the keys have a record already: of requests that are

@@ -42,7 +42,7 @@ func (h *Host) tellContexts(ctx context.Context) error {
 // tellContextsOf writes the contexts of all groups on one channel.
 func (h *Host) tellContextsOf(c channel.Channel) {
 	for _, g := range h.Registry.All() {
-		if channel.For(h.Channels, g) != c {
+		if g.Channel != c.Name() {
 			continue
 		}
 		if err := h.spool.WriteContext(g.Folder, h.contextOf(g)); err != nil {
@@ -57,7 +57,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
 		Limits: map[string]int64{}, Captions: map[string]int{}, Host: h.opts.Version, Time: time.Now(),
 	}
-	if ch := channel.For(h.Channels, g); ch != nil {
+	if ch := channel.Named(h.Channels, g.Channel); ch != nil {
 		c.Channel = ch.Name()
 		c.Connected = connected(ch)
 		limits := ch.Limits().Tighten(g.Limits)
@@ -69,7 +69,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 	}
 	if g.Main {
 		for _, other := range h.Registry.All() {
-			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: string(other.Chat), Name: other.Name})
+			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: h.Registry.NameOf(other), Name: other.Name, Channel: other.Channel})
 		}
 	}
 	for _, m := range h.mounts[g.Folder].Mounts() {

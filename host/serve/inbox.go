@@ -10,9 +10,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
-// inbox hands on what comes in from the channels: members' messages to the
-// assistants, receipts to the outbox.
+// inbox hands on what comes in from one channel: members' messages to the
+// assistants, receipts to the outbox. It knows the channel's name, so that no
+// channel speaks for another.
 type inbox struct {
+	channel    string
 	groups     *groups.Registry
 	assistants *assistant.Manager
 	outbox     *outbox.Outbox
@@ -24,14 +26,17 @@ var _ channel.Inbox = inbox{}
 
 // Receive implements channel.Inbox.
 func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
-	g, _ := i.groups.ByChat(m.Chat)
+	g, ok := i.groups.ByAddress(groups.Address{Channel: i.channel, JID: m.Chat})
+	if !ok {
+		return nil // a chat without a group
+	}
 	i.trace(g.Folder, "", "received")
-	return i.assistants.Receive(ctx, m)
+	return i.assistants.Receive(ctx, g.Folder, m)
 }
 
 // Report implements channel.Inbox.
 func (i inbox) Report(ctx context.Context, chat groups.JID, id string, state channel.State) {
-	if err := i.outbox.Report(ctx, chat, id, state); err != nil {
-		i.log.Error("record receipt", "chat", string(chat), "error", err)
+	if err := i.outbox.Report(ctx, groups.Address{Channel: i.channel, JID: chat}, id, state); err != nil {
+		i.log.Error("record receipt", "channel", i.channel, "chat", string(chat), "error", err)
 	}
 }

@@ -34,8 +34,8 @@ func (h *Host) assistantOptions() assistant.Options {
 		Say:       h.Bridge.Say,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
-		Fetch:     carriers{h.Channels, h.Registry}.fetch,
-		Typing:    carriers{h.Channels, h.Registry}.typing,
+		Fetch:     carriers(h.Channels).fetch,
+		Typing:    carriers(h.Channels).typing,
 		Reserve:   (&scratch{dir: h.Config.State, keep: int64(h.Config.Limits.FreeDisk)}).reserve,
 		MaxInbox:  int64(h.Config.Limits.Inbox),
 	}

@@ -83,9 +83,6 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if unset := h.Config.Unset; len(unset) > 0 && !h.opts.Idle {
 		return unset[0] // without its token, the page would be open to everybody
 	}
-	if h.Registry, err = groups.NewRegistry(h.Config.Groups); err != nil {
-		return err
-	}
 	if !h.opts.Idle {
 		if err := checkStores(ctx, h.Config); err != nil {
 			return err
@@ -108,6 +105,9 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if h.Channels, err = h.opts.Channels(h.Config, h.opts); err != nil {
 		return err
 	}
+	if h.Registry, err = groups.NewRegistry(h.Config.Groups); err != nil {
+		return err
+	}
 	if problems := Unsupported(h.Config, h.Channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
@@ -128,8 +128,8 @@ func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
 	h.tellSnapshots()
 	g, ctx := errgroup.WithContext(ctx)
-	in := inbox{groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace}
 	for _, c := range h.Channels {
+		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace}
 		g.Go(func() error {
 			if err := c.Run(ctx, in); err != nil {
 				h.opts.Log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)

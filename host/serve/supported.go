@@ -19,7 +19,7 @@ func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*co
 		problems = append(problems, &config.Problem{Key: key, Message: message, Hint: hint})
 	}
 	for i, g := range cfg.Groups {
-		if channel.For(channels, g) == nil {
+		if channel.Named(channels, g.Channel) == nil {
 			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), "add its channel below channels:")
 		}
 	}

@@ -1,0 +1,11 @@
+package channel
+
+// Named finds the channel of that name; nil if there is none.
+func Named(channels []Channel, name string) Channel {
+	for _, c := range channels {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
