@@ -29,7 +29,7 @@ func startMemory(t *testing.T, yaml string, m *memory.Channel) *serve.Host {
 		t.Fatal(err)
 	}
 	h, err := serve.New(t.Context(), cfg, serve.Options{
-		Log: slog.New(slog.DiscardHandler),
+		Log:      slog.New(slog.DiscardHandler),
 		Channels: substitutes(m),
 	})
 	if err != nil {
