@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
@@ -17,18 +20,75 @@ const MiB = 1 << 20
 
 // Limit is what a channel takes of one kind.
 type Limit struct {
-	Bytes   int64 // largest file; 0: the kind is not taken
-	Caption int   // characters of text that may go with the file; 0: the text goes as a message of its own
+	Bytes   int64    // largest file; 0: the kind is not taken
+	Caption int      // units of text that may go with the file; 0: the text goes as a message of its own
+	MIME    []string // the types that the platform shows as this kind; empty: all. Documents have any type
+
+	// Album: files of kinds with the same word here may share a message, up to
+	// Limits.Files; empty: each file is a message of its own.
+	Album string
 }
 
 // Limits is what a channel takes.
 type Limits struct {
 	Kinds map[Kind]Limit
-	Text  int // characters in one text message; longer text is split
+	Text  int  // units in one text message; longer text is split
+	Unit  Unit // of Text and Caption
+
+	Files int   // files in one message; 0 is 1
+	Bytes int64 // of all files of one message; 0: no more than each file's
+
+	Threads bool // a message may go to a thread of the chat
 
 	// LargeAsDocument says that a picture or video that is too large for its
 	// kind goes as a document, if it is not too large for that.
 	LargeAsDocument bool
+}
+
+// Unit is what a platform counts the length of a text in.
+type Unit int
+
+// The units. The zero Unit is Characters.
+const (
+	Characters Unit = iota // Unicode code points
+	UTF16                  // 16-bit units: most characters are one, emoji two
+	Bytes                  // of UTF-8
+)
+
+// String is what a limit counts, for people.
+func (u Unit) String() string {
+	switch u {
+	case UTF16:
+		return "characters (an emoji counts as two)"
+	case Bytes:
+		return "bytes"
+	}
+	return "characters"
+}
+
+// Of is how many units a character takes.
+func (u Unit) Of(r rune) int {
+	switch u {
+	case UTF16:
+		return max(1, utf16.RuneLen(r))
+	case Bytes:
+		return max(1, utf8.RuneLen(r))
+	}
+	return 1
+}
+
+// Len is how many units a text takes.
+func (u Unit) Len(text string) (n int) {
+	switch u {
+	case UTF16:
+		for _, r := range text {
+			n += u.Of(r)
+		}
+		return n
+	case Bytes:
+		return len(text)
+	}
+	return utf8.RuneCountInString(text)
 }
 
 // DefaultLimits returns the limits of a channel that knows no better. They are
@@ -37,12 +97,12 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Kinds: map[Kind]Limit{
-			Image:    {Bytes: 16 * MiB, Caption: 1024},
-			Video:    {Bytes: 64 * MiB, Caption: 1024},
+			Image:    {Bytes: 16 * MiB, Caption: 1024, Album: "files"},
+			Video:    {Bytes: 64 * MiB, Caption: 1024, Album: "files"},
 			Audio:    {Bytes: 16 * MiB},
 			Voice:    {Bytes: 16 * MiB},
 			Sticker:  {Bytes: MiB / 2},
-			Document: {Bytes: 100 * MiB, Caption: 1024},
+			Document: {Bytes: 100 * MiB, Caption: 1024, Album: "files"},
 		},
 		Text: 4096,
 	}
@@ -81,18 +141,51 @@ func (l Limits) Check(channel string, i Info) error {
 	}
 }
 
-// Fit is Check for a file whose kind may still change: where LargeAsDocument is
-// set, a picture or video that is too large comes back as a document, with a
-// Note that says why. The error is Check's.
+// Fit is Check for a file whose kind may still change, and decides it for good:
+// a file of a type that the platform does not show as its kind comes back as a
+// document, as does, if LargeAsDocument is set, a picture or video that is too
+// large. The Note says why. A voice note that can only be played goes as audio.
+// The error is Check's.
 func (l Limits) Fit(channel string, i Info) (Info, error) {
+	switch {
+	case l.shows(i.Kind, i.MIME):
+	case i.Kind == Voice && l.shows(Audio, i.MIME):
+		i.Kind = Audio
+	default:
+		i = i.asDocument(channel + " does not show " + i.MIME + " in the chat")
+	}
 	err := l.Check(channel, i)
 	var large *LimitError
 	if !l.LargeAsDocument || !errors.As(err, &large) || !large.AsDocument || i.Kind != Image && i.Kind != Video {
 		return i, err
 	}
-	i.Note = strings.TrimPrefix(i.Note+"; "+large.Error()+", so it goes as a document", "; ")
+	return i.asDocument(large.Error()), nil
+}
+
+// shows says whether the platform shows a type as that kind. A kind that is not
+// taken at all is for Check to refuse.
+func (l Limits) shows(k Kind, mime string) bool {
+	limit := l.Kinds[k]
+	return k == Document || limit.Bytes <= 0 || len(limit.MIME) == 0 || slices.Contains(limit.MIME, mime)
+}
+
+// asDocument is the file as a document, with a reason more in its Note.
+func (i Info) asDocument(why string) Info {
+	i.Note = strings.TrimPrefix(i.Note+"; "+why+", so it goes as a document", "; ")
 	i.Kind, i.Loop = Document, false
-	return i, nil
+	return i
+}
+
+// MayShare says whether a file may go in one message with those before it,
+// which may share one already.
+func (l Limits) MayShare(before []Info, i Info) bool {
+	album, size := l.Kinds[i.Kind].Album, i.Size
+	for _, b := range before {
+		if size += b.Size; l.Kinds[b.Kind].Album != album {
+			return false
+		}
+	}
+	return album != "" && len(before) < l.Files && (l.Bytes <= 0 || size <= l.Bytes)
 }
 
 // LimitError is a file that a channel does not take in its kind.

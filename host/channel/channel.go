@@ -29,6 +29,10 @@ type Channel interface {
 	// the channel runs.
 	Limits() media.Limits
 
+	// Repeat is what the platform does with a Message.ID that it has had
+	// before. It does not change while the channel runs.
+	Repeat() Repeat
+
 	// Run keeps the channel connected until ctx is done, which is no error,
 	// or until the platform ends it for good. What members write goes to in.
 	// What the channel needs, such as files, addresses and goroutines, Run opens
@@ -38,26 +42,38 @@ type Channel interface {
 
 	// Send sends m and returns once the platform has acknowledged it. An
 	// error passes unless it is an *Error that says otherwise; one that comes
-	// after the deadline of ctx, and a panic, count as Ambiguous. Sending the
-	// same Message.ID twice must not show twice. A channel that cannot
-	// promise this implements Asker, or Repeater, which says for how long it
-	// can. Send does not keep m after it returns.
+	// after the deadline of ctx, and a panic, count as Ambiguous. For as long as
+	// Repeat says, sending the same Message.ID again shows nothing new. Send does
+	// not keep m after it returns.
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
-// Message is one thing that appears in a chat: a text, or a file with its
-// caption.
+// Message is one thing that appears in a chat: a text, or files with a text.
 type Message struct {
 	ID      string // made before the first attempt, the same on every retry; 32 lower-case hex digits
 	Chat    groups.JID
-	Text    string // the text, or the caption of File
-	File    *File  // nil for a text
+	Thread  string // the platform's id of the thread; empty: the chat itself. Never set if Limits.Threads is false
+	Text    string // the text, or what stands with Files
+	Files   []File // none for a text; at most Limits.Files
 	ReplyTo string // the platform's id of the message that is answered; may be empty
 
-	// Progress, where not nil, is told the bytes sent so far. It returns at
-	// once and may be called from any goroutine until Send returns.
+	// State is what an earlier attempt at this message saved last; nil at the
+	// first. A platform that takes several steps for a message goes on with it
+	// after the last step that was made.
+	State []byte
+
+	// Save keeps State for later attempts, also those of a later host: it is
+	// durable when Save returns nil. It takes at most MaxState bytes, and may be
+	// called until Send returns, by one goroutine at a time. Nil: nothing is kept.
+	Save func(ctx context.Context, state []byte) error
+
+	// Progress, where not nil, is told the bytes of all files sent so far. It
+	// returns at once and may be called from any goroutine until Send returns.
 	Progress func(sent int64)
 }
+
+// MaxState is how many bytes Message.Save takes.
+const MaxState = 4 << 10
 
 // File is the outbox's own copy of what was accepted; nothing can change it.
 type File struct {
@@ -70,7 +86,12 @@ type File struct {
 type Receipt struct {
 	ID   string    // the platform's id of the message
 	Time time.Time // as the platform says, or when it answered
-	Note string    // what the sender should know: "sent as a document: …"; may be empty
+	Note string    // what the sender should know: "it went to the chat itself: …"; may be empty
+
+	// Pending: the platform has the message and does not show it yet. The
+	// message is never sent again. It counts as sent once the Finder gives a
+	// Receipt that is not Pending, or Inbox.Report says what became of ID.
+	Pending bool
 }
 
 // Inbox takes what members write and do, and what their devices report. Both
@@ -79,27 +100,27 @@ type Inbox interface {
 	// Receive takes what came in. An error means that it was not kept: the channel
 	// gives it again, also after a crash. What was kept is not given again.
 	Receive(ctx context.Context, m Inbound) error
-	// Report refines what became of a message that was sent: its platform id,
-	// and "delivered" or "read".
+	// Report refines what became of a message that was sent, by its platform id.
 	Report(ctx context.Context, chat groups.JID, id string, state State)
 }
 
-// State is what a member's device reports of a message.
+// State is what became of a message that was sent.
 type State string
 
 // The states that refine a receipt.
 const (
+	StateSent      State = "sent" // the platform shows what was Pending
 	StateDelivered State = "delivered"
 	StateRead      State = "read"
 )
 
-// Asker is implemented by a channel that cannot rule out a second copy when
-// a Message.ID is sent again, but can be asked whether it is there already.
-type Asker interface {
-	// Sent looks for the message. A Receipt means it is in the chat; a nil
-	// Receipt and no error, that it is not; an error, that nobody knows: not
-	// yet, or never if the error is Permanent.
-	Sent(ctx context.Context, m Message) (*Receipt, error)
+// Finder is implemented by a channel that can look up afterwards what it sent.
+// A channel whose platform knows a Message.ID for ever need not.
+type Finder interface {
+	// Find looks for a message by its ID. A Receipt means the platform has it; a
+	// nil Receipt and no error, that it does not; an error, that nobody knows:
+	// not yet, or never if the error is Permanent.
+	Find(ctx context.Context, m Message) (*Receipt, error)
 }
 
 // Opener is implemented by a channel that takes what another program may have,

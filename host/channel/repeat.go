@@ -16,29 +16,10 @@ type Repeat struct {
 // given age.
 func (r Repeat) Knows(age time.Duration) bool { return r.Keyed == Forever || age < r.Keyed }
 
-// Repeater is implemented by a channel whose platform does not know a
-// Message.ID for ever.
-type Repeater interface {
-	// Repeat does not change while the channel runs.
-	Repeat() Repeat
-}
-
-// RepeatOf is a channel's Repeat. Without a Repeater it is Forever, or 0 for an
-// Asker.
-func RepeatOf(c Channel) Repeat {
-	if r, ok := c.(Repeater); ok {
-		return r.Repeat()
-	}
-	if _, asks := c.(Asker); asks {
-		return Repeat{}
-	}
-	return Repeat{Keyed: Forever}
-}
-
-// Blind says that a channel has neither a key nor an Asker: if the answer to a
+// Blind says that a channel has neither a key nor a Finder: if the answer to a
 // Send is lost, nobody can say whether the message is in the chat, and a second
-// Send may show it twice.
+// Send may show it twice. So the message is uncertain at once.
 func Blind(c Channel) bool {
-	_, asks := c.(Asker)
-	return !asks && !RepeatOf(c).Knows(0)
+	_, finds := c.(Finder)
+	return !finds && !c.Repeat().Knows(0)
 }

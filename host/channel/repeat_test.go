@@ -16,12 +16,12 @@ func TestAChannelIsBlindIfNeitherKeyNorQuestionHelps(t *testing.T) {
 		blind   bool
 	}{
 		"knows ids for ever":  {m, channel.Forever, false},
-		"can be asked":        {memory.Asking{Channel: m}, 0, false},
+		"can be asked":        {memory.Finding{Channel: m}, 0, false},
 		"knows ids for a day": {memory.Blind{Channel: m, Keyed: 24 * time.Hour}, 24 * time.Hour, false},
 		"knows no ids":        {memory.Blind{Channel: m}, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := channel.RepeatOf(c.channel)
+			r := c.channel.Repeat()
 			if r.Keyed != c.keyed || channel.Blind(c.channel) != c.blind {
 				t.Errorf("keyed for %v, blind %t", r.Keyed, channel.Blind(c.channel))
 			}

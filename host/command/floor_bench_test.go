@@ -39,6 +39,7 @@ func newSink(calls int) *sink { return &sink{called: make(chan arrival, calls)} 
 func (s *sink) Name() string              { return "mem" }
 func (s *sink) Owns(chat groups.JID) bool { return chat.Channel() == "mem" }
 func (s *sink) Limits() media.Limits      { return media.DefaultLimits() }
+func (s *sink) Repeat() channel.Repeat    { return channel.Repeat{Keyed: channel.Forever} }
 
 func (s *sink) Run(ctx context.Context, _ channel.Inbox) error {
 	<-ctx.Done()

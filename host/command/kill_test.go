@@ -101,7 +101,7 @@ func (s *crashSite) drop(folder string, r ipc.Request, parts ...[]byte) {
 // host starts a host process.
 func (s *crashSite) host(k killable) *exec.Cmd {
 	s.t.Helper()
-	k.Config, k.Platform, k.Asker = s.config(), s.url, !s.platform.dedupe
+	k.Config, k.Platform, k.Finds = s.config(), s.url, !s.platform.dedupe
 	spec, err := json.Marshal(k)
 	if err != nil {
 		s.t.Fatal(err)

@@ -33,7 +33,7 @@ type killable struct {
 	Platform string // URL
 	Step     string // the process kills itself when it gets there; empty: never
 	Nth      int    // for the n-th time, from 1
-	Asker    bool   // the platform shows an id as often as it is sent, but can be asked
+	Finds    bool   // the platform shows an id as often as it is sent, but can be asked
 	Mutant   string // a fault that the test must notice: "early unlink", "new id", "no query"
 }
 
@@ -55,8 +55,8 @@ func mainKillable(spec string) {
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), Trace: k.trace(cfg),
 		Channels: func(cfg *config.Config, o serve.Options) ([]channel.Channel, error) {
 			c := &remote{k: k, at: k.trace(cfg)}
-			if k.Asker && k.Mutant != "no query" {
-				return substitutes(remoteAsker{c})(cfg, o)
+			if k.Finds && k.Mutant != "no query" {
+				return substitutes(remoteFinder{c})(cfg, o)
 			}
 			return substitutes(c)(cfg, o)
 		},
@@ -99,6 +99,8 @@ func (r *remote) Owns(chat groups.JID) bool { return chat.Channel() == "mem" }
 
 func (r *remote) Limits() media.Limits { return media.DefaultLimits() }
 
+func (r *remote) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
+
 func (r *remote) Run(ctx context.Context, _ channel.Inbox) error {
 	<-ctx.Done()
 	return nil
@@ -110,8 +112,8 @@ func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 		id = rand.Text()
 	}
 	body := io.Reader(strings.NewReader(m.Text))
-	if m.File != nil {
-		f, err := m.File.Open()
+	if len(m.Files) > 0 {
+		f, err := m.Files[0].Open()
 		if err != nil {
 			return channel.Receipt{}, err
 		}
@@ -131,10 +133,12 @@ func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	return channel.Receipt{ID: id, Time: time.Now()}, nil
 }
 
-// remoteAsker can ask whether a message is there.
-type remoteAsker struct{ *remote }
+// remoteFinder can ask whether a message is there.
+type remoteFinder struct{ *remote }
 
-func (r remoteAsker) Sent(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+func (r remoteFinder) Repeat() channel.Repeat { return channel.Repeat{} }
+
+func (r remoteFinder) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.k.Platform+"/"+string(m.Chat)+"/"+m.ID, nil)
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func newPlatforms() platforms {
 
 func (p platforms) channels() []channel.Channel {
 	return []channel.Channel{
-		memory.Asking{Channel: p["asks"]},
+		memory.Finding{Channel: p["asks"]},
 		memory.Blind{Channel: p["fresh"], Keyed: 24 * time.Hour},
 		memory.Blind{Channel: p["stale"], Keyed: time.Minute},
 		memory.Blind{Channel: p["blind"]},

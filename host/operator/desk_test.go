@@ -30,6 +30,7 @@ type platform struct{ fails atomic.Pointer[channel.Error] }
 func (p *platform) Name() string              { return "mem" }
 func (p *platform) Owns(chat groups.JID) bool { return chat.Channel() == "mem" }
 func (p *platform) Limits() media.Limits      { return media.Limits{} }
+func (p *platform) Repeat() channel.Repeat    { return channel.Repeat{Keyed: channel.Forever} }
 func (p *platform) Connected() (bool, string) { return p.fails.Load() == nil, "as told" }
 
 func (p *platform) Run(ctx context.Context, _ channel.Inbox) error {

@@ -106,7 +106,7 @@ func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
 	}
 	// What the process before sent without living to record it has no mark on a
 	// channel that knows ids for ever: it gets its attempt whatever its age.
-	marks := channel.RepeatOf(ch).Keyed != channel.Forever
+	marks := ch.Repeat().Keyed != channel.Forever
 	start := time.Now()
 	if !start.Before(a.due) && (marks || !a.recovered) {
 		return o.expired(a)
@@ -136,14 +136,14 @@ func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
 // false if the part may be sent: the platform does not have it, or shows the
 // same id once.
 func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (out outcome, ended bool) {
-	asker, asks := ch.(channel.Asker)
-	if !asks {
+	finder, finds := ch.(channel.Finder)
+	if !finds {
 		if lostTrack(ch, a.part) {
 			return o.unknown(a, nil), true
 		}
 		return out, false
 	}
-	receipt, err := o.ask(ctx, asker, a)
+	receipt, err := o.find(ctx, finder, a)
 	switch {
 	case err == nil && receipt == nil:
 		a.part.Doubt, a.part.Code = time.Time{}, ""
@@ -162,8 +162,8 @@ func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (o
 // lostTrack says that a part is in doubt and nobody can be asked about it any
 // more: another Send may show it twice.
 func lostTrack(ch channel.Channel, p Part) bool {
-	_, asks := ch.(channel.Asker)
-	return !asks && !p.Doubt.IsZero() && !channel.RepeatOf(ch).Knows(time.Since(p.Doubt))
+	_, finds := ch.(channel.Finder)
+	return !finds && !p.Doubt.IsZero() && !ch.Repeat().Knows(time.Since(p.Doubt))
 }
 
 // begin counts the attempt. With mark, begin first records that the platform may
@@ -216,8 +216,8 @@ func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r ch
 	return r, err
 }
 
-// ask asks the channel whether it sent the part: nil, nil if it did not.
-func (o *Outbox) ask(ctx context.Context, asker channel.Asker, a *attempt) (r *channel.Receipt, err error) {
+// find asks the channel whether it sent the part: nil, nil if it did not.
+func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r *channel.Receipt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.opts.SendTimeout)
 	defer cancel()
 	defer func() {
@@ -226,7 +226,7 @@ func (o *Outbox) ask(ctx context.Context, asker channel.Asker, a *attempt) (r *c
 			r, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return asker.Sent(ctx, o.message(a))
+	return finder.Find(ctx, o.message(a))
 }
 
 func (o *Outbox) message(a *attempt) channel.Message {
@@ -234,7 +234,7 @@ func (o *Outbox) message(a *attempt) channel.Message {
 	m := channel.Message{ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Progress: a.sent.Store}
 	if p.File != nil {
 		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(p.File.Blob) }
-		m.File = &channel.File{Info: p.File.Info, SHA256: p.File.SHA256, Open: open}
+		m.Files = []channel.File{{Info: p.File.Info, SHA256: p.File.SHA256, Open: open}}
 	}
 	return m
 }

@@ -167,7 +167,7 @@ func TestAPermanentAnswerToTheQuestionEndsTheDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := &channel.Error{Class: channel.Permanent, Code: "no_history", Message: "the platform has no history"}
 		f := sayer("fake", lost)
-		ch := &asking{f, func(channel.Message) (*channel.Receipt, error) { return nil, never }}
+		ch := &finding{f, func(channel.Message) (*channel.Receipt, error) { return nil, never }}
 		b := newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
 		d, next := text("fake:a", "x"), text("fake:a", "next")
@@ -315,7 +315,7 @@ func TestTheClassOfAnErrorOfTheQuestionCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked []time.Time
-				ch := &asking{sayer("fake", lost), func(channel.Message) (*channel.Receipt, error) {
+				ch := &finding{sayer("fake", lost), func(channel.Message) (*channel.Receipt, error) {
 					asked = append(asked, time.Now())
 					if len(asked) == 1 {
 						return nil, tt.err

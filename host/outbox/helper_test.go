@@ -35,6 +35,7 @@ type seen struct {
 func (f *fake) Name() string                                   { return f.name }
 func (f *fake) Owns(chat groups.JID) bool                      { return strings.HasPrefix(string(chat), f.name+":") }
 func (f *fake) Limits() media.Limits                           { return media.Limits{} }
+func (f *fake) Repeat() channel.Repeat                         { return channel.Repeat{Keyed: channel.Forever} }
 func (f *fake) Run(ctx context.Context, _ channel.Inbox) error { <-ctx.Done(); return nil }
 
 func (f *fake) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
@@ -64,13 +65,15 @@ func (f *fake) calls() []seen {
 	return append([]seen(nil), f.seen...)
 }
 
-// asking is a fake that can be asked.
-type asking struct {
+// finding is a fake that can look up what it sent.
+type finding struct {
 	*fake
 	sent func(m channel.Message) (*channel.Receipt, error)
 }
 
-func (a *asking) Sent(_ context.Context, m channel.Message) (*channel.Receipt, error) {
+func (a *finding) Repeat() channel.Repeat { return channel.Repeat{} }
+
+func (a *finding) Find(_ context.Context, m channel.Message) (*channel.Receipt, error) {
 	return a.sent(m)
 }
 
@@ -222,7 +225,7 @@ func put(t testing.TB, o *outbox.Outbox, ds ...outbox.Delivery) {
 }
 
 // read reads all that a channel was given of a file.
-func read(f *channel.File) (string, error) {
+func read(f channel.File) (string, error) {
 	r, err := f.Open()
 	if err != nil {
 		return "", err

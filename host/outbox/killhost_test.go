@@ -51,8 +51,8 @@ func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 		m.ID = rand.Text()
 	}
 	var body io.Reader
-	if m.File != nil {
-		f, err := m.File.Open()
+	if len(m.Files) > 0 {
+		f, err := m.Files[0].Open()
 		if err != nil {
 			return channel.Receipt{}, err
 		}
@@ -67,10 +67,12 @@ func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	return channel.Receipt{ID: m.ID}, nil
 }
 
-// remoteAsker is the same for a platform that can be asked.
-type remoteAsker struct{ *remote }
+// remoteFinder is the same for a platform that can be asked.
+type remoteFinder struct{ *remote }
 
-func (r remoteAsker) Sent(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+func (r remoteFinder) Repeat() channel.Repeat { return channel.Repeat{} }
+
+func (r remoteFinder) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	status, err := get(ctx, http.MethodGet, r.url+"/sent", url.Values{"id": {m.ID}}, nil)
 	if err != nil || status == http.StatusNotFound {
 		return nil, err
@@ -89,7 +91,7 @@ func host() error {
 	r := &remote{fake: fake{name: "fake"}, url: os.Getenv("OUTBOX_TEST_URL"), kill: k, newID: mutant == "new id per attempt"}
 	var ch channel.Channel = r
 	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
-		ch = remoteAsker{r}
+		ch = remoteFinder{r}
 	}
 	o, err := outbox.Open(context.Background(), outbox.Options{
 		Dir: filepath.Join(dir, "outbox"), Channels: []channel.Channel{ch},

@@ -38,8 +38,8 @@
 // groups while the chat's next parts already go out. For a channel that
 // promises less the part is durably marked as in doubt before each attempt, and
 // a clear answer takes the mark away. A part in doubt is resolved before it is
-// sent again: a [channel.Asker] is asked, a [channel.Repeater] has the same id
-// again as long as the platform knows it. If neither helps, the part ends as
+// sent again: a [channel.Finder] is asked; a platform with keys has the same id
+// again as long as it knows the id. If neither helps, the part ends as
 // uncertain.
 //
 // The package does not decide who may send what, and it never opens a

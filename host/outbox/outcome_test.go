@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name     string
 		errs     []error
-		ask      func(n int) (*channel.Receipt, error) // nil: no Asker
+		ask      func(n int) (*channel.Receipt, error) // nil: no Finder
 		state    outbox.State
 		code     string
 		attempts int // 0: any
@@ -100,7 +100,7 @@ func TestOutcomes(t *testing.T) {
 				f := sayer("fake", tt.errs...)
 				var ch channel.Channel = f
 				if tt.ask != nil {
-					ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
+					ch = &finding{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
 				}
 				b := newBook()
 				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, MaxAge: time.Hour})

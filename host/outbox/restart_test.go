@@ -45,7 +45,7 @@ func TestCutOffSendIsTakenUpAgain(t *testing.T) {
 				}
 				var ch channel.Channel = f
 				if tt.asks {
-					ch = &asking{f, func(m channel.Message) (*channel.Receipt, error) {
+					ch = &finding{f, func(m channel.Message) (*channel.Receipt, error) {
 						if tt.there {
 							return &channel.Receipt{ID: m.ID}, nil
 						}
@@ -99,7 +99,7 @@ func TestPlatformThatForgetsIsAsked(t *testing.T) {
 				return memory.Fault{}
 			}})
 		b := newBook()
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Asking{Channel: m}}})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.Finding{Channel: m}}})
 		var ds []outbox.Delivery
 		var want []string
 		for i := range 20 {

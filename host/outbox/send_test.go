@@ -22,7 +22,7 @@ func TestDeliverySentWithItsFile(t *testing.T) {
 	ch := &fake{name: "fake"}
 	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		var err error
-		got, err = read(m.File)
+		got, err = read(m.Files[0])
 		return channel.Receipt{ID: "platform-7"}, err
 	}
 	b := newBook()
@@ -75,7 +75,7 @@ func orderProperty(t *testing.T, asks bool) {
 	}
 	var ch channel.Channel = f
 	if asks {
-		ch = &asking{f, func(channel.Message) (*channel.Receipt, error) { return nil, nil }}
+		ch = &finding{f, func(channel.Message) (*channel.Receipt, error) { return nil, nil }}
 	}
 	b := newBook()
 	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, MaxAge: 1000 * time.Hour})

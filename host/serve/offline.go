@@ -30,6 +30,7 @@ func OfflineChannels(c *config.Config) []channel.Channel {
 func (o offline) Name() string              { return o.Channel.Name }
 func (o offline) Owns(chat groups.JID) bool { return o.Platform.Form(chat) }
 func (o offline) Limits() media.Limits      { return o.limits }
+func (o offline) Repeat() channel.Repeat    { return channel.Repeat{} }
 func (o offline) Connected() (bool, string) { return false, "no host is running" }
 
 func (o offline) Run(ctx context.Context, _ channel.Inbox) error {

@@ -100,14 +100,14 @@ func (j *joined) send(m channel.Message) channel.Receipt {
 	return r
 }
 
-// again does what a host does that does not know what became of m: it asks
+// again does what a host does that does not know what became of m: it looks
 // where it can, and sends the same once more.
 func (j *joined) again(m channel.Message) channel.Receipt {
 	j.t.Helper()
-	if a, ok := j.Channel.(channel.Asker); ok {
-		r, err := a.Sent(j.ctx, m)
+	if f, ok := j.Channel.(channel.Finder); ok {
+		r, err := f.Find(j.ctx, m)
 		if err != nil {
-			j.t.Fatalf("Sent: %v", err)
+			j.t.Fatalf("Find: %v", err)
 		}
 		if r != nil {
 			return *r

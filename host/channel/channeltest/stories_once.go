@@ -19,9 +19,9 @@ func sameIDShowsOnce(t testing.TB, h Harness) {
 	}
 	text := memory.Text(newID(), h.Chat, "once")
 	file := memory.File(newID(), h.Chat, "once.bin", noise(5000))
-	if a, ok := j.Channel.(channel.Asker); ok {
-		if r, err := a.Sent(j.ctx, text); r != nil || err != nil {
-			t.Errorf("Sent before Send: %v, %v; want neither", r, err)
+	if f, ok := j.Channel.(channel.Finder); ok {
+		if r, err := f.Find(j.ctx, text); r != nil || err != nil {
+			t.Errorf("Find before Send: %v, %v; want neither", r, err)
 		}
 	}
 	first, firstFile := j.send(text), j.send(file)
@@ -31,7 +31,7 @@ func sameIDShowsOnce(t testing.TB, h Harness) {
 	}
 	end := j.send(memory.Text(newID(), h.Chat, "end"))
 	want(t, h.Received(t, h.Chat, 3),
-		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file)}, Seen{ID: end.ID, Text: "end"})
 }
 
 func sameIDAtOnce(t testing.TB, h Harness) {
@@ -39,8 +39,8 @@ func sameIDAtOnce(t testing.TB, h Harness) {
 	if channel.Blind(j.Channel) {
 		return
 	}
-	if _, ok := j.Channel.(channel.Asker); ok {
-		return // promises it only to a caller who asks first
+	if _, ok := j.Channel.(channel.Finder); ok {
+		return // promises it only to a caller who looks first
 	}
 	file := memory.File(newID(), h.Chat, "once.bin", noise(200_000))
 	var wg sync.WaitGroup
@@ -59,7 +59,7 @@ func sameIDAtOnce(t testing.TB, h Harness) {
 		j.same(receipts[0], r)
 	}
 	end := j.send(memory.Text(newID(), h.Chat, "end"))
-	want(t, h.Received(t, h.Chat, 2), Seen{ID: receipts[0].ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+	want(t, h.Received(t, h.Chat, 2), Seen{ID: receipts[0].ID, File: seenAs(file)}, Seen{ID: end.ID, Text: "end"})
 }
 
 func sameIDAfterRestart(t testing.TB, h Harness) {
@@ -76,7 +76,7 @@ func sameIDAfterRestart(t testing.TB, h Harness) {
 	j.same(firstFile, j.again(file))
 	end := j.send(memory.Text(newID(), h.Chat, "end"))
 	want(t, h.Received(t, h.Chat, 3),
-		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file.File)}, Seen{ID: end.ID, Text: "end"})
+		Seen{ID: first.ID, Text: "once"}, Seen{ID: firstFile.ID, File: seenAs(file)}, Seen{ID: end.ID, Text: "end"})
 }
 
 func (j *joined) same(first, again channel.Receipt) {

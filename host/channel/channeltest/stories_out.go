@@ -61,7 +61,7 @@ func fileArrives(t testing.TB, h Harness) {
 		m.Text = "the report & its <caption>"
 	}
 	var open atomic.Int64
-	m.File.Open = counted(data, &open, nil)
+	m.Files[0].Open = counted(data, &open, nil)
 	p := &progress{}
 	m.Progress = p.told
 	r := j.send(m)
@@ -69,10 +69,12 @@ func fileArrives(t testing.TB, h Harness) {
 	if n := open.Load(); n != 0 {
 		t.Errorf("%d readers of the file are still open after Send", n)
 	}
-	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, Text: m.Text, File: seenAs(m.File)})
+	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, Text: m.Text, File: seenAs(m)})
 }
 
-func seenAs(f *channel.File) *SeenFile {
+// seenAs is a message's first file as members see it.
+func seenAs(m channel.Message) *SeenFile {
+	f := m.Files[0]
 	return &SeenFile{Name: f.Name, MIME: f.MIME, Size: f.Size, SHA256: f.SHA256}
 }
 
@@ -149,12 +151,7 @@ func chatsAtOnce(t testing.TB, h Harness) {
 // want compares what members see with all that they should see.
 func want(t testing.TB, got []Seen, want ...Seen) {
 	t.Helper()
-	same := slices.EqualFunc(got, want, func(a, b Seen) bool {
-		fileA, fileB := a.File, b.File
-		a.File, b.File = nil, nil
-		return a == b && (fileA == nil) == (fileB == nil) && (fileA == nil || *fileA == *fileB)
-	})
-	if !same {
+	if !slices.EqualFunc(got, want, Seen.Equal) {
 		t.Errorf("members see\n\t%v\nwant\n\t%v", got, want)
 	}
 }

@@ -32,25 +32,23 @@ func unreadableFile(t testing.TB, h Harness) {
 	j := join(t, h)
 	data := noise(400_000)
 	m := memory.File(newID(), h.Chat, "late.bin", data)
-	good := m.File
+	good := m.Files[0].Open
 	var open atomic.Int64
-	breaks := *good
-	breaks.Open = counted(data, &open, func(off int64) error {
+	m.Files[0].Open = counted(data, &open, func(off int64) error {
 		if off >= 200_000 {
 			return errors.New("the disk broke")
 		}
 		return nil
 	})
-	m.File = &breaks
 	if _, err := j.Send(j.ctx, m); err == nil || channel.ClassOf(err) == channel.Permanent {
 		t.Errorf("Send of a file that breaks off: %v, want an error that is not permanent", err)
 	}
 	if n := open.Load(); n != 0 {
 		t.Errorf("%d readers of the file are still open after Send", n)
 	}
-	m.File = good
+	m.Files[0].Open = good
 	r := j.again(m)
-	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, File: seenAs(good)})
+	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, File: seenAs(m)})
 }
 
 // cancelled sends with a context that is done already, and with one that ends
@@ -66,7 +64,7 @@ func cancelled(t testing.TB, h Harness) {
 	data := noise(4 << 20)
 	m := memory.File(newID(), h.Chat, "never.bin", data)
 	var open atomic.Int64
-	m.File.Open = counted(data, &open, func(off int64) error {
+	m.Files[0].Open = counted(data, &open, func(off int64) error {
 		if off >= 1<<20 {
 			cancel()
 		}

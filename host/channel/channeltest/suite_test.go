@@ -62,7 +62,7 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 // connected says whether a memory channel is.
 func connected(m *memory.Channel) func() bool {
 	return func() bool {
-		up, _ := memory.Full{Asking: memory.Asking{Channel: m}}.Connected()
+		up, _ := memory.Full{Finding: memory.Finding{Channel: m}}.Connected()
 		return up
 	}
 }
@@ -93,7 +93,7 @@ func TestMemoryKeepsEveryPromise(t *testing.T) {
 }
 
 func TestMemoryThatCanBeAskedKeepsEveryPromise(t *testing.T) {
-	h := memoryHarness(memory.Options{Forgets: true}, func(m *memory.Channel) channel.Channel { return memory.Full{Asking: memory.Asking{Channel: m}} })
+	h := memoryHarness(memory.Options{Forgets: true}, func(m *memory.Channel) channel.Channel { return memory.Full{Finding: memory.Finding{Channel: m}} })
 	h.Ready = nil // by channel.Status
 	Run(t, h)
 }
@@ -157,20 +157,20 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			m.Text = strings.ReplaceAll(m.Text, "&", "&amp;")
 		})},
 		{name: "changes bytes", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
-			if m.File != nil {
-				m.File = memory.File("", "", m.File.Name, []byte("other")).File
+			if len(m.Files) > 0 {
+				m.Files = memory.File("", "", m.Files[0].Name, []byte("other")).Files
 			}
 		})},
 		{name: "drops the caption", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) {
-			if m.File != nil {
+			if len(m.Files) > 0 {
 				m.Text = ""
 			}
 		})},
 		{name: "tells no progress", caught: "a file arrives byte for byte", wrap: altered(func(m *channel.Message) { m.Progress = nil })},
 		{name: "leaves the file open", caught: "a file arrives byte for byte", wrap: func(m *memory.Channel) channel.Channel {
 			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
-				if msg.File != nil {
-					if _, err := msg.File.Open(); err != nil {
+				if len(msg.Files) > 0 {
+					if _, err := msg.Files[0].Open(); err != nil {
 						return channel.Receipt{}, err
 					}
 				}
@@ -178,10 +178,10 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			}}
 		}},
 		{name: "loses names", caught: "names survive", wrap: altered(func(m *channel.Message) {
-			if m.File != nil {
-				f := *m.File
+			if len(m.Files) > 0 {
+				f := m.Files[0]
 				f.Name = "file.bin"
-				m.File = &f
+				m.Files = []channel.File{f}
 			}
 		})},
 		{name: "loses what is answered", caught: "an answer points at its question", wrap: altered(func(m *channel.Message) { m.ReplyTo = "" })},
@@ -193,7 +193,7 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		{name: "shows half a file", caught: "a file that cannot be read shows nothing", wrap: func(m *memory.Channel) channel.Channel {
 			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
 				r, err := m.Send(ctx, msg)
-				if err != nil && msg.File != nil {
+				if err != nil && len(msg.Files) > 0 {
 					m.Show(msg.Chat, Seen{File: &SeenFile{Name: "half"}})
 				}
 				return r, err

@@ -26,17 +26,17 @@ type Options struct {
 	Limits  media.Limits // media.DefaultLimits when zero
 	Chats   []groups.JID // that exist; nil: every chat with the prefix
 	Online  bool         // Send works without Run
-	Forgets bool         // shows the same Message.ID again: a platform that knows no keys. Use it with Asking or Blind
+	Forgets bool         // shows the same Message.ID again: a platform that knows no keys. Use it with Finding or Blind
 
 	// Script decides how a Send goes; attempt counts from 1 for each
 	// Message.ID. Faults told with Next come first. May be nil.
 	Script func(m channel.Message, attempt int) Fault
-	// Unsure makes Asking.Sent fail. May be nil.
+	// Unsure makes Finding.Find fail. May be nil.
 	Unsure func(m channel.Message) error
 }
 
 // Channel is a channel whose platform is a map. It implements channel.Channel
-// and nothing else; [Asking], [Blind] and [Full] add the optional interfaces.
+// and nothing else; [Finding], [Blind] and [Full] add the optional interfaces.
 type Channel struct {
 	opts Options
 	p    *platform
@@ -81,6 +81,9 @@ func (m *Channel) Owns(chat groups.JID) bool {
 
 // Limits implements channel.Channel.
 func (m *Channel) Limits() media.Limits { return m.opts.Limits }
+
+// Repeat implements channel.Channel.
+func (m *Channel) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
 
 // Run implements channel.Channel. It returns early with the error given to End.
 func (m *Channel) Run(ctx context.Context, in channel.Inbox) error {
@@ -221,13 +224,16 @@ func (m *Channel) Wait(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// Asking is a Channel that can be asked what it has shown.
-type Asking struct{ *Channel }
+// Finding is a Channel that knows no keys, but finds what it has shown.
+type Finding struct{ *Channel }
 
-var _ channel.Asker = Asking{}
+var _ channel.Finder = Finding{}
 
-// Sent implements channel.Asker.
-func (a Asking) Sent(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+// Repeat implements channel.Channel.
+func (a Finding) Repeat() channel.Repeat { return channel.Repeat{} }
+
+// Find implements channel.Finder.
+func (a Finding) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -242,7 +248,7 @@ func (a Asking) Sent(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	return a.p.receipt(m.ID), nil
 }
 
-// Blind is a Channel that cannot be asked, and whose platform knows a
+// Blind is a Channel that cannot look up what it sent, and whose platform knows a
 // Message.ID for the time of Keyed only. The zero Keyed is a platform that
 // knows no ids.
 type Blind struct {
@@ -250,13 +256,11 @@ type Blind struct {
 	Keyed time.Duration
 }
 
-var _ channel.Repeater = Blind{}
-
-// Repeat implements channel.Repeater.
+// Repeat implements channel.Channel.
 func (b Blind) Repeat() channel.Repeat { return channel.Repeat{Keyed: b.Keyed} }
 
-// Full is a Channel with every optional interface but Repeater.
-type Full struct{ Asking }
+// Full is a Channel with every optional interface.
+type Full struct{ Finding }
 
 var (
 	_ channel.Status = Full{}

@@ -115,7 +115,7 @@ func TestSlowSendsAreCancelled(t *testing.T) {
 }
 
 func TestMemoryIsOfflineUntilItReconnects(t *testing.T) {
-	full := memory.Full{Asking: memory.Asking{Channel: memory.New(memory.Options{Online: true})}}
+	full := memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{Online: true})}}
 	full.Next(memory.Fault{Offline: true})
 	for range 2 {
 		if _, err := full.Send(t.Context(), memory.Text(id, chat, "hi")); err == nil {
@@ -125,7 +125,7 @@ func TestMemoryIsOfflineUntilItReconnects(t *testing.T) {
 	if ok, detail := full.Connected(); ok || detail == "" {
 		t.Errorf("connected %t %q", ok, detail)
 	}
-	if _, err := full.Sent(t.Context(), memory.Text(id, chat, "hi")); err == nil {
+	if _, err := full.Find(t.Context(), memory.Text(id, chat, "hi")); err == nil {
 		t.Error("an offline channel knows what it sent")
 	}
 	full.Reconnect()
@@ -139,22 +139,22 @@ func TestMemoryIsOfflineUntilItReconnects(t *testing.T) {
 
 func TestAskingMemory(t *testing.T) {
 	var unsure error
-	m := memory.Asking{Channel: memory.New(memory.Options{
+	m := memory.Finding{Channel: memory.New(memory.Options{
 		Online: true, Forgets: true, Unsure: func(channel.Message) error { return unsure },
 	})}
 	msg := memory.Text(id, chat, "hi")
-	if r, err := m.Sent(t.Context(), msg); r != nil || err != nil {
+	if r, err := m.Find(t.Context(), msg); r != nil || err != nil {
 		t.Errorf("before: %v %v", r, err)
 	}
 	m.Next(memory.AmbiguousAfter())
 	if _, err := m.Send(t.Context(), msg); err == nil {
 		t.Error("no error")
 	}
-	if r, err := m.Sent(t.Context(), msg); err != nil || r == nil || r.ID != m.Shown(chat)[0].ID {
+	if r, err := m.Find(t.Context(), msg); err != nil || r == nil || r.ID != m.Shown(chat)[0].ID {
 		t.Errorf("after: %v %v", r, err)
 	}
 	unsure = errors.New("history is not available")
-	if r, err := m.Sent(t.Context(), msg); r != nil || !errors.Is(err, unsure) {
+	if r, err := m.Find(t.Context(), msg); r != nil || !errors.Is(err, unsure) {
 		t.Errorf("unsure: %v %v", r, err)
 	}
 	if _, err := m.Send(t.Context(), msg); err != nil || len(m.Shown(chat)) != 2 {
@@ -188,7 +188,7 @@ func (nothing) Receive(context.Context, channel.Inbound) error            { retu
 func (nothing) Report(context.Context, groups.JID, string, channel.State) {}
 
 func TestFullMemoryCountsTyping(t *testing.T) {
-	full := memory.Full{Asking: memory.Asking{Channel: memory.New(memory.Options{})}}
+	full := memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{})}}
 	full.Typing(t.Context(), chat, true)
 	full.Typing(t.Context(), chat, false)
 	if on, elsewhere := full.Typists(chat), full.Typists("mem:work"); on != 1 || elsewhere != 0 {

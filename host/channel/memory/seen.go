@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -19,6 +20,7 @@ type Seen struct {
 	Text    string // the text, or the file's caption
 	ReplyTo string // the platform's id of the message that is answered
 	File    *SeenFile
+	More    []SeenFile // the files after the first
 }
 
 // SeenFile is what a member has downloaded.
@@ -29,11 +31,24 @@ type SeenFile struct {
 	SHA256 string // lower-case hex
 }
 
+// Equal says whether both are the same message with the same files.
+func (s Seen) Equal(t Seen) bool {
+	return s.ID == t.ID && s.Text == t.Text && s.ReplyTo == t.ReplyTo && slices.Equal(s.Files(), t.Files())
+}
+
+// Files are all files of the message.
+func (s Seen) Files() []SeenFile {
+	if s.File == nil {
+		return nil
+	}
+	return append([]SeenFile{*s.File}, s.More...)
+}
+
 func (s Seen) String() string {
 	if s.File == nil {
 		return fmt.Sprintf("%s %.40q re %q", s.ID, s.Text, s.ReplyTo)
 	}
-	return fmt.Sprintf("%s %.40q re %q with %+v", s.ID, s.Text, s.ReplyTo, *s.File)
+	return fmt.Sprintf("%s %.40q re %q with %+v", s.ID, s.Text, s.ReplyTo, s.Files())
 }
 
 // Attach makes an attachment that reads data.
@@ -50,11 +65,11 @@ func Text(id string, chat groups.JID, text string) channel.Message {
 // File makes a document that reads data.
 func File(id string, chat groups.JID, name string, data []byte) channel.Message {
 	sum := sha256.Sum256(data)
-	return channel.Message{ID: id, Chat: chat, File: &channel.File{
+	return channel.Message{ID: id, Chat: chat, Files: []channel.File{{
 		Info:   media.Info{Name: name, Kind: media.Document, MIME: media.MIMEByName(name), Size: int64(len(data))},
 		SHA256: hex.EncodeToString(sum[:]),
 		Open:   func() (io.ReadSeekCloser, error) { return closer{bytes.NewReader(data)}, nil },
-	}}
+	}}}
 }
 
 // closer reads from memory as from a file: with Close, and without the WriteTo

@@ -35,12 +35,12 @@ func (m *Channel) send(ctx context.Context, msg channel.Message, f Fault) (chann
 		return channel.Receipt{}, f.end(ctx)
 	}
 	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo}
-	if msg.File != nil {
-		file, err := download(ctx, msg, f.Break)
-		if err != nil {
-			return channel.Receipt{}, err
-		}
-		seen.File = file
+	files, err := download(ctx, msg, f.Break)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	if len(files) > 0 {
+		seen.File, seen.More = &files[0], files[1:]
 	}
 	r := m.p.show(msg.ID, msg.Chat, seen, m.opts.Forgets)
 	if f.Hang || f.Err != nil {
@@ -99,39 +99,56 @@ func (f Fault) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// download reads the file as a member's device would, and breaks off after
+// download reads the files as a member's device would, and breaks off after
 // limit bytes where limit is not 0.
-func download(ctx context.Context, m channel.Message, limit int64) (*SeenFile, error) {
-	r, err := m.File.Open()
-	if err != nil {
-		return nil, fmt.Errorf("open file: %w", err)
-	}
-	defer r.Close()
-	hash, size := sha256.New(), int64(0)
-	for {
-		if err := ctx.Err(); err != nil {
+func download(ctx context.Context, m channel.Message, limit int64) (files []SeenFile, err error) {
+	total := int64(0)
+	for i := range m.Files {
+		f := &m.Files[i]
+		hash := sha256.New()
+		n, err := fetch(ctx, f, hash, func(n int64) error {
+			total += n
+			if m.Progress != nil {
+				m.Progress(total)
+			}
+			if limit > 0 && total >= limit {
+				return &channel.Error{Code: "upload_broke", Message: "the connection broke in the middle of the file"}
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
-		step := int64(64 << 10)
-		if limit > 0 {
-			step = min(step, limit-size)
+		files = append(files, SeenFile{Name: f.Name, MIME: f.MIME, Size: n, SHA256: hex.EncodeToString(hash.Sum(nil))})
+	}
+	return files, nil
+}
+
+// fetch copies a file in small steps, and asks after each whether to go on.
+func fetch(ctx context.Context, f *channel.File, to io.Writer, step func(n int64) error) (size int64, err error) {
+	r, err := f.Open()
+	if err != nil {
+		return 0, fmt.Errorf("open file: %w", err)
+	}
+	defer r.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return size, err
 		}
-		n, err := io.CopyN(hash, r, step)
+		n, err := io.CopyN(to, r, 64<<10)
 		size += n
-		if n > 0 && m.Progress != nil {
-			m.Progress(size)
+		if n > 0 {
+			if err := step(n); err != nil {
+				return size, err
+			}
 		}
 		if err == io.EOF {
-			break
+			return size, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read file: %w", err)
-		}
-		if limit > 0 && size == limit {
-			return nil, &channel.Error{Code: "upload_broke", Message: "the connection broke in the middle of the file"}
+			return size, fmt.Errorf("read file: %w", err)
 		}
 	}
-	return &SeenFile{Name: m.File.Name, MIME: m.File.MIME, Size: size, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 
 func notConnected() error {

@@ -46,7 +46,7 @@ func benchmarkSend(b *testing.B, size int64) {
 		copyAndSync(b, path, filepath.Join(dir, "copy"))
 		floor += time.Since(start)
 		start = time.Now()
-		if _, err := w.Send(b.Context(), channel.Message{ID: newID(), Chat: "web:family", File: file}); err != nil {
+		if _, err := w.Send(b.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: file}); err != nil {
 			b.Fatal(err)
 		}
 		sent += time.Since(start)
@@ -57,7 +57,7 @@ func benchmarkSend(b *testing.B, size int64) {
 	b.ReportMetric(float64(memory())/(1<<20), "peak-MiB")
 }
 
-func source(b *testing.B, path string, size int64) *channel.File {
+func source(b *testing.B, path string, size int64) []channel.File {
 	b.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -68,11 +68,11 @@ func source(b *testing.B, path string, size int64) *channel.File {
 	if _, err := io.CopyN(io.MultiWriter(f, h), rand.Reader, size); err != nil {
 		b.Fatal(err)
 	}
-	return &channel.File{
+	return []channel.File{{
 		Info:   media.Info{Name: "source.bin", MIME: "application/octet-stream", Kind: media.Document, Size: size},
 		SHA256: hex.EncodeToString(h.Sum(nil)),
 		Open:   func() (io.ReadSeekCloser, error) { return os.Open(path) },
-	}
+	}}
 }
 
 func copyAndSync(b *testing.B, from, to string) {

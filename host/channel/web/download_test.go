@@ -38,7 +38,7 @@ func TestNothingInAFileCanRun(t *testing.T) {
 		{"a.ogg", "audio/ogg; codecs=opus", media.Voice, []byte("OggS"), true, "audio/ogg"},
 		{"x.bin", "\"><script>", media.Document, html, false, "\"><script>"},
 	} {
-		id := s.send(channel.Message{File: outgoing(c.name, c.mime, c.kind, c.body)}).ID
+		id := s.send(channel.Message{Files: outgoing(c.name, c.mime, c.kind, c.body)}).ID
 		ms := s.history("?limit=1")
 		if ms[0].ID != id || ms[0].File.Inline != c.inline {
 			t.Errorf("%s (%s): inline is %v", c.name, c.mime, ms[0].File.Inline)
@@ -96,7 +96,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 func TestFilesComeInParts(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	body := bytes.Repeat([]byte("0123456789"), 100_000)
-	s.send(channel.Message{File: outgoing("a.mp4", "video/mp4", media.Video, body)})
+	s.send(channel.Message{Files: outgoing("a.mp4", "video/mp4", media.Video, body)})
 	f := s.history("")[0].File
 	res, b := s.do("GET", f.URL, nil, "Range", "bytes=500005-500009")
 	if res.StatusCode != 206 || string(b) != "56789" || res.Header.Get("Content-Range") != "bytes 500005-500009/1000000" {

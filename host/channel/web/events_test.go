@@ -233,11 +233,11 @@ func TestAFilesArrivalIsShown(t *testing.T) {
 	l := s.listen("")
 	f := outgoing("big.bin", "application/octet-stream", media.Document, make([]byte, 3<<20))
 	r, w := io.Pipe()
-	open := f.Open
-	f.Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
+	open := f[0].Open
+	f[0].Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
 	sent := make(chan error, 1)
 	go func() {
-		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: f})
+		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: f})
 		sent <- err
 	}()
 	data := l.activity(func(_ bool, arriving int) bool { return arriving == 1 })

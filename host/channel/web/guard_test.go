@@ -117,7 +117,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 // fileURL is the address of a file in the chat.
 func (s *site) fileURL() string {
 	s.t.Helper()
-	id := s.send(channel.Message{File: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))}).ID
+	id := s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))}).ID
 	for _, m := range s.history("") {
 		if m.ID == id {
 			return m.File.URL

@@ -259,13 +259,13 @@ type reader struct{ *bytes.Reader }
 
 func (reader) Close() error { return nil }
 
-func outgoing(name, mime string, kind media.Kind, body []byte) *channel.File {
+func outgoing(name, mime string, kind media.Kind, body []byte) []channel.File {
 	sum := sha256.Sum256(body)
-	return &channel.File{
+	return []channel.File{{
 		Info:   media.Info{Name: name, MIME: mime, Kind: kind, Size: int64(len(body))},
 		SHA256: hex.EncodeToString(sum[:]),
 		Open:   func() (io.ReadSeekCloser, error) { return reader{bytes.NewReader(body)}, nil },
-	}
+	}}
 }
 
 func (s *site) send(m channel.Message) channel.Receipt {

@@ -25,7 +25,7 @@ func TestHistoryOutlivesTheHost(t *testing.T) {
 	s := start(t, opts)
 	asked := s.say("the report, please")
 	body := bytes.Repeat([]byte("ledger "), 50_000)
-	s.send(channel.Message{Text: "here", ReplyTo: asked.ID, File: outgoing("ledger.txt", "text/plain", media.Document, body)})
+	s.send(channel.Message{Text: "here", ReplyTo: asked.ID, Files: outgoing("ledger.txt", "text/plain", media.Document, body)})
 	before := s.history("")
 	s.stop()
 
@@ -48,12 +48,12 @@ func TestHistoryOutlivesTheHost(t *testing.T) {
 func TestTheSameIDShowsOnce(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	m := channel.Message{ID: newID(), Text: "once", File: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))}
+	m := channel.Message{ID: newID(), Text: "once", Files: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))}
 	m.Chat = "web:family"
 	first := s.send(m)
 
 	var group sync.WaitGroup
-	fresh := channel.Message{ID: newID(), Chat: "web:family", Text: "at the same time", File: outgoing("b.txt", "text/plain", media.Document, []byte("abc"))}
+	fresh := channel.Message{ID: newID(), Chat: "web:family", Text: "at the same time", Files: outgoing("b.txt", "text/plain", media.Document, []byte("abc"))}
 	for range 8 {
 		group.Go(func() {
 			if r, err := s.Send(t.Context(), m); err != nil || r != first {
@@ -97,7 +97,7 @@ func stored(t *testing.T, dir string) []string {
 func TestOrphansOfACrashAreSwept(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	s.send(channel.Message{File: outgoing("kept.txt", "text/plain", media.Document, []byte("kept"))})
+	s.send(channel.Message{Files: outgoing("kept.txt", "text/plain", media.Document, []byte("kept"))})
 	s.stop()
 	kept := stored(t, opts.Dir)
 	for _, name := range []string{newID() + ".part", newID()} {
@@ -117,7 +117,7 @@ func TestOrphansOfACrashAreSwept(t *testing.T) {
 func TestNothingIsReadableByOthers(t *testing.T) {
 	opts := options(filepath.Join(t.TempDir(), "web"))
 	s := start(t, opts)
-	s.send(channel.Message{File: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))})
+	s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, []byte("abc"))})
 	err := filepath.WalkDir(opts.Dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -137,20 +137,20 @@ func TestSendRefusesForGoodWhatCannotBe(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
 	changed := outgoing("a.txt", "text/plain", media.Document, []byte("abc"))
-	changed.SHA256 = outgoing("a.txt", "text/plain", media.Document, []byte("abd")).SHA256
+	changed[0].SHA256 = outgoing("a.txt", "text/plain", media.Document, []byte("abd"))[0].SHA256
 	longer := outgoing("a.txt", "text/plain", media.Document, []byte("abc"))
-	longer.Size = 2
+	longer[0].Size = 2
 	huge := outgoing("a.txt", "text/plain", media.Document, nil)
-	huge.Size = 1 << 40
+	huge[0].Size = 1 << 40
 	for name, c := range map[string]struct {
 		m    channel.Message
 		code string
 	}{
 		"unknown chat":     {channel.Message{Chat: "web:nobody", Text: "x"}, "unknown_chat"},
 		"another platform": {channel.Message{Chat: "slack:C1", Text: "x"}, "unknown_chat"},
-		"other bytes":      {channel.Message{Chat: "web:family", File: changed}, "content_changed"},
-		"more bytes":       {channel.Message{Chat: "web:family", File: longer}, "content_changed"},
-		"too large":        {channel.Message{Chat: "web:family", File: huge}, "file_too_large"},
+		"other bytes":      {channel.Message{Chat: "web:family", Files: changed}, "content_changed"},
+		"more bytes":       {channel.Message{Chat: "web:family", Files: longer}, "content_changed"},
+		"too large":        {channel.Message{Chat: "web:family", Files: huge}, "file_too_large"},
 		"too long":         {channel.Message{Chat: "web:family", Text: string(bytes.Repeat([]byte("x"), s.Limits().Text+1))}, "text_too_long"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestAFailingReaderPassesAndLeavesNothing(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
 	f := outgoing("a.txt", "text/plain", media.Document, []byte("abc"))
-	f.Open = func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk hiccups") }
-	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: f})
+	f[0].Open = func() (io.ReadSeekCloser, error) { return nil, errors.New("the disk hiccups") }
+	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: f})
 	if err == nil || channel.ClassOf(err) != channel.Passing {
 		t.Errorf("got %v, want an error that passes", err)
 	}

@@ -70,7 +70,7 @@ func (s *site) problem(wantStatus int, method, path string, body []byte) (code s
 func TestOldMessagesGoWithTheirFiles(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	old := channel.Message{ID: newID(), Chat: "web:family", Text: "old file", File: outgoing("old.txt", "text/plain", media.Document, []byte("abc"))}
+	old := channel.Message{ID: newID(), Chat: "web:family", Text: "old file", Files: outgoing("old.txt", "text/plain", media.Document, []byte("abc"))}
 	first := s.send(old)
 	post := []byte(`{"text":"old question","key":"0123456789"}`)
 	s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(post), "Content-Type", "application/json"))
@@ -78,7 +78,7 @@ func TestOldMessagesGoWithTheirFiles(t *testing.T) {
 	s.stop()
 	age(t, opts.Dir, 91*day)
 	s = start(t, opts) // nothing is deleted unless the operator says so
-	young := channel.Message{ID: newID(), Chat: "web:family", Text: "young", File: outgoing("young.txt", "text/plain", media.Document, []byte("def"))}
+	young := channel.Message{ID: newID(), Chat: "web:family", Text: "young", Files: outgoing("young.txt", "text/plain", media.Document, []byte("def"))}
 	s.send(young)
 	s.stop()
 
@@ -130,15 +130,15 @@ func TestOldMessagesGoWithTheirFiles(t *testing.T) {
 func TestTheOldestMakeRoom(t *testing.T) {
 	opts := options(t.TempDir())
 	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 3
-	file := func(n int) *channel.File {
+	file := func(n int) []channel.File {
 		return outgoing("a.bin", "application/octet-stream", media.Document, bytes.Repeat([]byte("x"), n))
 	}
 	s := start(t, opts)
-	s.send(channel.Message{Chat: "web:work", File: file(1000)})
-	first := s.send(channel.Message{Text: "1", File: file(1000)})
+	s.send(channel.Message{Chat: "web:work", Files: file(1000)})
+	first := s.send(channel.Message{Text: "1", Files: file(1000)})
 	s.send(channel.Message{Text: "2"})
 	for _, text := range []string{"3", "4", "5"} {
-		s.send(channel.Message{Text: text, File: file(1000)})
+		s.send(channel.Message{Text: text, Files: file(1000)})
 	}
 	s.until("4;5;")
 	page := s.listen("?after=" + first.ID)
@@ -150,7 +150,7 @@ func TestTheOldestMakeRoom(t *testing.T) {
 	if res, b := s.do("POST", "/api/chats/family/messages", body, "Content-Type", kind); res.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(b, []byte("too_large")) {
 		t.Errorf("a post larger than the history: %d %s", res.StatusCode, b)
 	}
-	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: file(2501)})
+	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: file(2501)})
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Code != "chat_full" || e.Class != channel.Permanent {
 		t.Errorf("a file larger than the history: %v", err)
@@ -159,7 +159,7 @@ func TestTheOldestMakeRoom(t *testing.T) {
 	s.stop()
 	age(t, opts.Dir, 3000*day)
 	s = start(t, opts)
-	s.send(channel.Message{Text: "6", File: file(1000)})
+	s.send(channel.Message{Text: "6", Files: file(1000)})
 	s.until("5;6;")
 	s.stop()
 	if n := len(stored(t, opts.Dir)); n != 3 {
@@ -245,7 +245,7 @@ func TestAFullChatWaitsForTheSweep(t *testing.T) {
 	}
 	defer w.Close()
 	for n := 1; ; n++ {
-		_, err := w.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: outgoing("a.bin", "application/octet-stream", media.Document, make([]byte, 1000))})
+		_, err := w.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: outgoing("a.bin", "application/octet-stream", media.Document, make([]byte, 1000))})
 		var e *channel.Error
 		if errors.As(err, &e) && e.Code == "chat_full" && e.Class == channel.Passing && n == 5 {
 			return
@@ -263,12 +263,12 @@ func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
 	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 1500, true, 1000, 1
 	s := start(t, opts)
 	body := make([]byte, 1000)
-	quick := channel.Message{ID: newID(), Chat: "web:family", Text: "twice", File: outgoing("a.bin", "application/octet-stream", media.Document, body)}
+	quick := channel.Message{ID: newID(), Chat: "web:family", Text: "twice", Files: outgoing("a.bin", "application/octet-stream", media.Document, body)}
 	slow := quick
-	slow.File = outgoing("a.bin", "application/octet-stream", media.Document, body)
+	slow.Files = outgoing("a.bin", "application/octet-stream", media.Document, body)
 	begun, proceed := make(chan struct{}), make(chan struct{})
-	open := slow.File.Open
-	slow.File.Open = func() (io.ReadSeekCloser, error) {
+	open := slow.Files[0].Open
+	slow.Files[0].Open = func() (io.ReadSeekCloser, error) {
 		close(begun)
 		<-proceed
 		return open()
@@ -280,7 +280,7 @@ func TestWhatWasDeletedMeanwhileIsNotShownAgain(t *testing.T) {
 	}()
 	<-begun
 	s.send(quick)
-	s.send(channel.Message{Text: "next", File: outgoing("b.bin", "application/octet-stream", media.Document, body)})
+	s.send(channel.Message{Text: "next", Files: outgoing("b.bin", "application/octet-stream", media.Document, body)})
 	s.until("next;")
 	close(proceed)
 	if err := <-ended; err != nil {

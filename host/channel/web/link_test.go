@@ -29,11 +29,11 @@ func TestAFileOfTheOutboxIsNotCopied(t *testing.T) {
 	s := start(t, opts)
 	var told int64
 	s.send(channel.Message{
-		File: &channel.File{
+		Files: []channel.File{{
 			Info:   media.Info{Name: "a.txt", MIME: "text/plain", Kind: media.Document, Size: b.Size},
 			SHA256: b.SHA256,
 			Open:   func() (io.ReadSeekCloser, error) { return outbox.Open(b.Name) },
-		},
+		}},
 		Progress: func(n int64) { told = n },
 	})
 	f := s.history("")[0].File

@@ -67,9 +67,9 @@ func answering(s *site, reply func(channel.Inbound) channel.Message) {
 func talk(s *site) {
 	s.say("Good morning! Can somebody send the numbers for the harbour project?")
 	s.send(channel.Message{Text: "Good morning, Ann. I have them here: **three** files, the chart first.\nThe script is `plot.py`, and the source is https://example.org/data?q=1."})
-	s.send(channel.Message{Text: "Arrivals per week", File: outgoing("arrivals.png", "image/png", media.Image, chart(s.t, 960, 540))})
-	s.send(channel.Message{File: outgoing("Quarterly report, harbour project, final version.pdf", "application/pdf", media.Document, bytes.Repeat([]byte("%PDF-1.7 "), 20000))})
-	s.send(channel.Message{File: outgoing("raw-data.csv", "text/csv", media.Document, []byte("week,ships\n1,12\n"))})
+	s.send(channel.Message{Text: "Arrivals per week", Files: outgoing("arrivals.png", "image/png", media.Image, chart(s.t, 960, 540))})
+	s.send(channel.Message{Files: outgoing("Quarterly report, harbour project, final version.pdf", "application/pdf", media.Document, bytes.Repeat([]byte("%PDF-1.7 "), 20000))})
+	s.send(channel.Message{Files: outgoing("raw-data.csv", "text/csv", media.Document, []byte("week,ships\n1,12\n"))})
 	s.upload(map[string]string{"text": "Thanks! Here is our side of it", "from": "Bob"}, attachment{"minutes.docx", bytes.Repeat([]byte("x"), 48213)})
 	m := s.say("Lovely.")
 	s.send(channel.Message{ReplyTo: m.ID, Text: "You are welcome. To draw it yourself:\n```sh\nuv run plot.py --weeks 12 --out arrivals.png\n```\nTell me if it should look _different_."})
@@ -169,10 +169,10 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 	p.Wait(`document.getElementById("state").textContent === "with Andy"`)
 	slow := outgoing("holiday-pictures.zip", "application/zip", media.Document, bytes.Repeat([]byte("zip"), 1<<20))
 	r, w := io.Pipe()
-	slow.Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
+	slow[0].Open = func() (io.ReadSeekCloser, error) { return &held{pipe: r}, nil }
 	sent := make(chan error, 1)
 	go func() {
-		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: slow, Text: "All of them"})
+		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: slow, Text: "All of them"})
 		sent <- err
 	}()
 	// Two parts with a look at the page between them: the second part's
@@ -194,7 +194,7 @@ func TestFilesOfTheAssistantArriveLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Wait(`!document.querySelector("#arriving .msg") && document.querySelector("#messages .card small").textContent === "3 MiB · Zip archive"`)
-	s.send(channel.Message{File: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360)), Text: "And the chart"})
+	s.send(channel.Message{Files: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360)), Text: "And the chart"})
 	p.Wait(`document.querySelector("#messages .shot img").naturalWidth === 640`)
 	p.Shot("arrived.png")
 	p.Eval(`document.querySelector("#messages .shot").click()`, nil)
@@ -212,7 +212,7 @@ func TestForeignWordsStayWords(t *testing.T) {
 	file := attachment{`"><img src=x onerror=pwned=1>.html`, []byte("<script>window.pwned=1</script>")}
 	first := s.posted(s.upload(map[string]string{"text": evil + " javascript:pwned=1 [x](javascript:pwned=1) https://a.example/\"onclick=pwned=1", "from": evil}, file))
 	s.send(channel.Message{Text: "```\n" + evil + "\n```\n**" + evil + "** `" + evil + "`", ReplyTo: first[0].ID})
-	s.send(channel.Message{Text: evil, File: outgoing("x.svg", "image/svg+xml", media.Document, []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>`))})
+	s.send(channel.Message{Text: evil, Files: outgoing("x.svg", "image/svg+xml", media.Document, []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="pwned=1"/>`))})
 	p := browsertest.Start(t).Open(s.at("/c/family"), desk)
 	p.Wait(`document.querySelectorAll("#messages .msg").length === 3`)
 	p.Wait(`document.querySelector("#messages .text").textContent.includes("<script>window.pwned=1</script>")`)

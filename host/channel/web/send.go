@@ -24,12 +24,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	if m.File == nil {
-		err = channel.CheckText(w.Name(), m.Text, w.opts.Limits)
-	} else {
-		err = channel.CheckFile(w.Name(), m.File.Info, w.opts.Limits)
-	}
-	if err != nil {
+	if err := channel.Check(w.Name(), m, w.opts.Limits); err != nil {
 		return channel.Receipt{}, err
 	}
 	if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
@@ -40,7 +35,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}
 	var files []*staged
-	if m.File != nil {
+	if len(m.Files) > 0 {
 		// Ended only when the message is there, so that pages show one or the
 		// other all the time.
 		defer w.hub.endArriving(r.name, m.ID)
@@ -50,7 +45,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		}
 		defer s.drop()
 		files = append(files, s)
-		msg.File = w.describe(s, m.File.Info)
+		msg.File = w.describe(s, m.Files[0].Info)
 	}
 	if err := w.appendAnswer(ctx, r, msg, files); err != nil {
 		return channel.Receipt{}, err
@@ -85,19 +80,20 @@ func (w *Web) roomOf(jid groups.JID) (*room, error) {
 
 // receiveBytes copies the file of m to the disk and tells the pages meanwhile.
 func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*staged, error) {
-	if err := w.outgoingSpace(r, m.File.Size); err != nil {
+	file := &m.Files[0]
+	if err := w.outgoingSpace(r, file.Size); err != nil {
 		return nil, err
 	}
-	src, err := m.File.Open()
+	src, err := file.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open accepted file: %w", err)
 	}
 	defer src.Close()
 
-	a := arrival{ID: m.ID, Name: m.File.Name, MIME: m.File.MIME, Size: m.File.Size}
+	a := arrival{ID: m.ID, Name: file.Name, MIME: file.MIME, Size: file.Size}
 	w.hub.setArriving(r.name, a)
 	told := time.Now()
-	s, err := w.blobs.stage(ctx, src, m.File.Size, func(n int64) {
+	s, err := w.blobs.stage(ctx, src, file.Size, func(n int64) {
 		if m.Progress != nil {
 			m.Progress(n)
 		}
@@ -109,9 +105,9 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*st
 	switch {
 	case err != nil && !errors.Is(err, blob.ErrTooLarge):
 		return nil, transfer.OrDiskFull(err, err)
-	case err != nil || s.Size != m.File.Size || s.SHA256 != m.File.SHA256:
+	case err != nil || s.Size != file.Size || s.SHA256 != file.SHA256:
 		s.drop()
-		return nil, transfer.Changed(m.File.Name, err)
+		return nil, transfer.Changed(file.Name, err)
 	}
 	return s, nil
 }

@@ -209,7 +209,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	stolen := make(chan string, 8)
 	thief := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
 	defer thief.Close()
-	s.send(channel.Message{Text: "for members only", File: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360))})
+	s.send(channel.Message{Text: "for members only", Files: outgoing("chart.png", "image/png", media.Image, chart(t, 640, 360))})
 	p := browsertest.Start(t).Open(s.at("/c/family?token="+token), phone)
 	p.Wait(`document.getElementById("state")?.textContent === "with Andy" && location.search === ""`)
 	p.Wait(`document.querySelector("#messages .text")?.textContent === "for members only"`)

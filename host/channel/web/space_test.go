@@ -18,7 +18,7 @@ func TestOneChatsFilesDoNotTakeTheDiskOfAll(t *testing.T) {
 	opts.Chats = append(opts.Chats, web.Chat{JID: "web:other"})
 	send := func(s *site, chat groups.JID) error {
 		f := outgoing("noise.bin", "application/octet-stream", media.Document, make([]byte, 1000))
-		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: chat, File: f})
+		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: chat, Files: f})
 		return err
 	}
 	refused := func(err error) {
@@ -51,7 +51,7 @@ func TestAnAssistantsFileWaitsForADiskThatIsAlmostFull(t *testing.T) {
 	opts.KeepFree = 1 << 60
 	s := start(t, opts)
 	f := outgoing("a.bin", "application/octet-stream", media.Document, []byte("x"))
-	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", File: f})
+	_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: f})
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Code != "disk_full" || e.Class != channel.Passing {
 		t.Errorf("got %v", err)

@@ -240,6 +240,10 @@ func (w *Web) Owns(chat groups.JID) bool {
 // Limits is what Send takes.
 func (w *Web) Limits() media.Limits { return w.opts.Limits }
 
+// Repeat is for ever: the history knows every id that it had, also of messages
+// that were deleted.
+func (w *Web) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
+
 // Connected says whether the page is being served, and where.
 func (w *Web) Connected() (ok bool, detail string) {
 	if !w.serving.Load() {

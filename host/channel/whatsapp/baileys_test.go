@@ -216,7 +216,7 @@ func TestBaileysWhoLosesItsSessionsGetsTheMessagesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatalf("in %s: %v", chat, err)
 			}
-			if m.File != nil && e.SHA256 != m.File.SHA256 || e.Text != m.Text {
+			if len(m.Files) > 0 && e.SHA256 != m.Files[0].SHA256 || e.Text != m.Text {
 				t.Errorf("in %s Baileys read %+v", chat, e)
 			}
 		}

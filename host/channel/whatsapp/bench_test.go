@@ -42,7 +42,7 @@ func BenchmarkSend(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run(name+"/channel", func(b *testing.B) {
-			b.SetBytes(m.File.Size)
+			b.SetBytes(m.Files[0].Size)
 			for b.Loop() {
 				m.ID = newID()
 				w.send(m)
@@ -51,9 +51,9 @@ func BenchmarkSend(b *testing.B) {
 		b.Run(name+"/library", func(b *testing.B) {
 			member := w.srv.NewMember(b, "4915550000077", "Bare")
 			w.srv.AddMember(waJID(family), "4915550000077")
-			b.SetBytes(m.File.Size)
+			b.SetBytes(m.Files[0].Size)
 			for b.Loop() {
-				src, err := m.File.Open()
+				src, err := m.Files[0].Open()
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -76,11 +76,11 @@ func BenchmarkToMember(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			b.SetBytes(m.File.Size)
+			b.SetBytes(m.Files[0].Size)
 			for n := 2; b.Loop(); n++ {
 				m.ID = newID()
 				w.send(m)
-				if got := w.fetch(w.seen(family, n)[n-1].Message); got.SHA256 != m.File.SHA256 {
+				if got := w.fetch(w.seen(family, n)[n-1].Message); got.SHA256 != m.Files[0].SHA256 {
 					b.Fatal("other bytes arrived")
 				}
 			}

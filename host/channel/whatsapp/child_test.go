@@ -80,10 +80,10 @@ func fileOnDisk(path string) (channel.Message, error) {
 	defer f.Close()
 	h := sha256.New()
 	n, err := io.Copy(h, f)
-	return channel.Message{Chat: family, File: &channel.File{
+	return channel.Message{Chat: family, Files: []channel.File{{
 		Info:   media.Info{Name: "large.bin", Kind: media.Document, MIME: "application/octet-stream", Size: n},
 		SHA256: hex.EncodeToString(h.Sum(nil)), Open: openPath(path),
-	}}, err
+	}}}, err
 }
 
 // child is that host as a process.

@@ -8,27 +8,25 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // voiceMIME is what makes the apps play Ogg Opus, as a voice note or not.
 const voiceMIME = "audio/ogg; codecs=opus"
 
-// mediaType is the set of keys under which a form is encrypted.
-func (f form) mediaType() whatsmeow.MediaType {
-	switch f {
-	case formImage, formSticker:
+// mediaType is the set of keys under which a kind is encrypted.
+func mediaType(k media.Kind) whatsmeow.MediaType {
+	switch k {
+	case media.Image, media.Sticker:
 		return whatsmeow.MediaImage
-	case formVideo, formGIF:
+	case media.Video:
 		return whatsmeow.MediaVideo
-	case formAudio, formVoice:
+	case media.Audio, media.Voice:
 		return whatsmeow.MediaAudio
 	}
 	return whatsmeow.MediaDocument
 }
-
-// takesCaption says whether a form has a place for text.
-func (f form) takesCaption() bool { return f != formAudio && f != formVoice && f != formSticker }
 
 // textMessage is a plain text, or one with what it answers.
 func textMessage(text string, info *waE2E.ContextInfo) *waE2E.Message {
@@ -41,7 +39,6 @@ func textMessage(text string, info *waE2E.ContextInfo) *waE2E.Message {
 // attachment is all that a file's message is made of.
 type attachment struct {
 	file    *channel.File
-	form    form
 	caption string
 	facts   probe.Facts
 	up      whatsmeow.UploadResponse
@@ -50,14 +47,14 @@ type attachment struct {
 }
 
 func (a attachment) message() *waE2E.Message {
-	switch a.form {
-	case formImage:
+	switch a.file.Kind {
+	case media.Image:
 		return &waE2E.Message{ImageMessage: a.image()}
-	case formVideo, formGIF:
+	case media.Video:
 		return &waE2E.Message{VideoMessage: a.video()}
-	case formAudio, formVoice:
+	case media.Audio, media.Voice:
 		return &waE2E.Message{AudioMessage: a.audio()}
-	case formSticker:
+	case media.Sticker:
 		return &waE2E.Message{StickerMessage: a.sticker()}
 	}
 	m := &waE2E.Message{DocumentMessage: a.document()}
@@ -84,7 +81,7 @@ func (a attachment) video() *waE2E.VideoMessage {
 		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.Width), Height: known(a.facts.Height),
 		Seconds: known(a.facts.Seconds), JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
 	}
-	if a.form == formGIF {
+	if a.file.Loop && a.file.MIME == "video/mp4" {
 		v.GifPlayback = proto.Bool(true)
 	}
 	return v
@@ -96,10 +93,10 @@ func (a attachment) audio() *waE2E.AudioMessage {
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
 		Mimetype: &a.file.MIME, Seconds: known(a.facts.Seconds), ContextInfo: a.info,
 	}
-	if a.form == formVoice || a.facts.Opus {
+	if a.file.Kind == media.Voice || a.facts.Opus {
 		m.Mimetype = proto.String(voiceMIME)
 	}
-	if a.form == formVoice {
+	if a.file.Kind == media.Voice {
 		m.PTT, m.Waveform = proto.Bool(true), a.facts.Waveform
 	}
 	return m

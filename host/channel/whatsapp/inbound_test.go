@@ -353,7 +353,7 @@ func TestADeviceThatCannotDecryptGetsTheMessageAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := w.seen(chat, 2)[1]
-		if e.Info.ID != r.ID || w.fetch(e.Message).SHA256 != m.File.SHA256 {
+		if e.Info.ID != r.ID || w.fetch(e.Message).SHA256 != m.Files[0].SHA256 {
 			t.Errorf("lid %t: Anna sees %s", lid, e.Info.ID)
 		}
 		for _, relayed := range w.srv.Relayed(waJID(chat)) {

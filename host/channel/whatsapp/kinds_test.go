@@ -135,7 +135,7 @@ func TestWhatIsTooLargeForItsKindGoesAsADocument(t *testing.T) {
 		o.Limits.Kinds[media.Document] = media.Limit{Bytes: 5000}
 	}).run()
 	r := w.send(file(family, media.Info{Name: "large.jpg", Kind: media.Image, MIME: "image/jpeg"}, jpegOf(t, 50, 50)))
-	if got := arrivedAs(w.seen(family, 1)[0].Message); got.form != "document" || got.name != "large.jpg" || !strings.Contains(r.Note, "sent as a document") {
+	if got := arrivedAs(w.seen(family, 1)[0].Message); got.form != "document" || got.name != "large.jpg" || !strings.Contains(r.Note, "goes as a document") {
 		t.Errorf("arrived as %+v with the note %q", got, r.Note)
 	}
 	_, err := w.ch.Send(soon(t), document(family, noise(5001)))
@@ -196,7 +196,7 @@ func TestAPDFShowsItsFirstPageWhereAToolCanDrawIt(t *testing.T) {
 	}
 	w := newWorld(t, func(o *whatsapp.Options) { o.Tools = confine.Confined }).run()
 	m := file(family, media.Info{Name: "a.pdf", Kind: media.Document, MIME: "application/pdf"}, data)
-	m.File.Open = openPath(path)
+	m.Files[0].Open = openPath(path)
 	w.send(m)
 	d := w.seen(family, 1)[0].Message.GetDocumentMessage()
 	c, err := jpeg.DecodeConfig(bytes.NewReader(d.GetJPEGThumbnail()))

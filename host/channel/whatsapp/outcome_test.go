@@ -192,7 +192,7 @@ func TestADirectMessageArrives(t *testing.T) {
 		var found bool
 		w.until("Anna sees it", func() bool {
 			for _, e := range w.anna.Messages() {
-				found = found || e.Info.ID == r.ID && w.fetch(e.Message).SHA256 == m.File.SHA256
+				found = found || e.Info.ID == r.ID && w.fetch(e.Message).SHA256 == m.Files[0].SHA256
 			}
 			return found
 		})
@@ -247,8 +247,8 @@ func TestWhateverHappensToAnUploadTheFileIsSeenOnce(t *testing.T) {
 				last.Store(0)
 			}
 			w.once(m) // also after 413: an operator may retry
-			if last.Load() != m.File.Size {
-				t.Errorf("progress ends at %d of %d", last.Load(), m.File.Size)
+			if last.Load() != m.Files[0].Size {
+				t.Errorf("progress ends at %d of %d", last.Load(), m.Files[0].Size)
 			}
 		})
 	}
@@ -327,7 +327,7 @@ func TestBytesThatAreNotThoseAcceptedAreNotShown(t *testing.T) {
 	w := newWorld(t).run()
 	for name, data := range map[string][]byte{"changed": noise(1000), "shorter": noise(900), "longer": noise(1100)} {
 		m := document(family, noise(1000))
-		m.File.Open = document(family, data).File.Open
+		m.Files[0].Open = document(family, data).Files[0].Open
 		if _, err := w.ch.Send(soon(t), m); err == nil || name != "longer" && channel.ClassOf(err) != channel.Permanent {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -11,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
-	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // reuseFor is how long an uploaded file is sent under its first upload. The
@@ -59,26 +60,29 @@ type outgoing struct {
 	channel.Message
 	id   string // WhatsApp's
 	to   types.JID
-	form form
+	file *channel.File // nil for a text
 	note string
 }
 
-// check refuses what WhatsApp would not take, and decides the form.
+// check refuses what WhatsApp would not take.
 func (w *WhatsApp) check(m *outgoing) error {
-	if m.File == nil {
-		return channel.CheckText(w.Name(), m.Text, w.opts.Limits)
-	}
-	m.form, m.note = formOf(m.File.Info, w.opts.Limits)
-	if m.form == formDocument {
-		info := m.File.Info
-		info.Kind = media.Document
-		if err := channel.CheckFile(w.Name(), info, w.opts.Limits); err != nil {
-			return err
+	if len(m.Files) == 1 {
+		// What a host before this one accepted may be of a kind in which the apps
+		// do not show it, or too large for the limits of today.
+		f := m.Files[0]
+		fit, err := w.opts.Limits.Fit(platform, f.Info)
+		if err == nil {
+			m.note = strings.TrimPrefix(strings.TrimPrefix(fit.Note, f.Note), "; ")
+			f.Info = fit
 		}
+		m.file, m.Files = &f, []channel.File{f}
 	}
-	if m.Text != "" && !m.form.takesCaption() {
+	if err := channel.Check(w.Name(), m.Message, w.opts.Limits); err != nil {
+		return err
+	}
+	if m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0 {
 		return &channel.Error{Class: channel.Permanent, Code: "caption_not_taken",
-			Message: "WhatsApp shows no text with " + string(m.File.Kind), Hint: "send the text as a message of its own"}
+			Message: "WhatsApp shows no text with " + string(m.file.Kind), Hint: "send the text as a message of its own"}
 	}
 	return nil
 }
@@ -107,8 +111,8 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 		if err != nil {
 			return channel.Receipt{}, err
 		}
-	} else if m.File != nil && m.Progress != nil {
-		m.Progress(m.File.Size) // uploaded already
+	} else if m.file != nil && m.Progress != nil {
+		m.Progress(m.file.Size) // uploaded already
 	}
 	return s.deliver(ctx, m, before)
 }
@@ -121,7 +125,7 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
 	}
 	message := textMessage(m.Text, info)
-	if m.File != nil {
+	if m.file != nil {
 		if message, err = s.attach(ctx, m, info); err != nil {
 			return nil, err
 		}
@@ -149,13 +153,23 @@ func secretOf(before *sentMessage) []byte {
 }
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
-	known := s.facts(ctx, m.File, m.form)
-	up, err := s.upload(ctx, m.Message, m.form.mediaType())
+	known := s.facts(ctx, m.file)
+	up, err := s.upload(ctx, m.file, m.Progress)
 	if err != nil {
 		return nil, err
 	}
-	a := attachment{file: m.File, form: m.form, caption: m.Text, facts: known, up: up, info: info, now: time.Now()}
+	a := attachment{file: m.file, caption: m.Text, facts: known, up: up, info: info, now: time.Now()}
 	return a.message(), nil
+}
+
+// facts reads what the members' apps show of a file before they have it.
+func (s *session) facts(ctx context.Context, f *channel.File) probe.Facts {
+	src, err := f.Open()
+	if err != nil {
+		return probe.Facts{} // the upload will meet it too, and say so
+	}
+	defer src.Close()
+	return s.probe.Read(ctx, src, f.Kind, f.MIME)
 }
 
 func joinNotes(a, b string) string {

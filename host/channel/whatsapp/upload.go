@@ -17,37 +17,37 @@ const overhead = 16 + 10
 
 // upload encrypts the file into one of its own, which has no name, and brings
 // it to WhatsApp's media server. Memory does not grow with the file.
-func (s *session) upload(ctx context.Context, m channel.Message, kind whatsmeow.MediaType) (whatsmeow.UploadResponse, error) {
+func (s *session) upload(ctx context.Context, f *channel.File, progress func(int64)) (whatsmeow.UploadResponse, error) {
 	none := whatsmeow.UploadResponse{}
-	ctx, cancel := context.WithTimeout(ctx, transfer.Patient.Total(m.File.Size))
+	ctx, cancel := context.WithTimeout(ctx, transfer.Patient.Total(f.Size))
 	defer cancel()
-	tmp, release, err := s.scratch.File(m.File.Size + overhead)
+	tmp, release, err := s.scratch.File(f.Size + overhead)
 	if err != nil {
 		return none, err
 	}
 	defer release()
 	defer tmp.Close()
-	src, err := m.File.Open()
+	src, err := f.Open()
 	if err != nil {
 		return none, fmt.Errorf("open accepted file: %w", err)
 	}
 	defer src.Close()
 
-	up := &upload{body: tmp, progress: transfer.NewProgress(m.Progress, m.File.Size), renew: s.renewAuth, hosts: s.mediaHosts}
+	up := &upload{body: tmp, progress: transfer.NewProgress(progress, f.Size), renew: s.renewAuth, hosts: s.mediaHosts}
 	defer up.progress.Stop()
 	// Through an interface that has no Close: net/http would close the file.
 	dst := struct {
 		io.ReadWriteSeeker
 		io.WriterAt
 	}{tmp, tmp}
-	res, err := s.client.UploadReader(context.WithValue(ctx, uploadKey{}, up), transfer.Bounded(ctx, src, m.File.Size), dst, kind)
+	res, err := s.client.UploadReader(context.WithValue(ctx, uploadKey{}, up), transfer.Bounded(ctx, src, f.Size), dst, mediaType(f.Kind))
 	if err != nil {
 		return none, transfer.OrDiskFull(uploadVerdict(err, up.refused), err)
 	}
-	if int64(res.FileLength) != m.File.Size || hex.EncodeToString(res.FileSHA256) != m.File.SHA256 {
-		return none, transfer.Changed(m.File.Name, nil)
+	if int64(res.FileLength) != f.Size || hex.EncodeToString(res.FileSHA256) != f.SHA256 {
+		return none, transfer.Changed(f.Name, nil)
 	}
-	up.progress.At(m.File.Size)
+	up.progress.At(f.Size)
 	return res, nil
 }
 

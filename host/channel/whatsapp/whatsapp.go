@@ -188,16 +188,16 @@ func mediaClient(opts Options) (*http.Client, error) {
 }
 
 // DefaultLimits are the sizes at which WhatsApp's own apps send a file in its
-// kind. The text and caption limits are those of its apps. The server names
-// none; documents of 2 GB are said to pass.
+// kind, and the types that they show or play. The text and caption limits are
+// those of its apps. The server names none; documents of 2 GB are said to pass.
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024},
-			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024},
-			media.Audio:    {Bytes: 16 * media.MiB},
-			media.Voice:    {Bytes: 16 * media.MiB},
-			media.Sticker:  {Bytes: media.MiB},
+			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}},
+			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}},
+			media.Voice:    {Bytes: 16 * media.MiB, MIME: []string{"audio/ogg"}},
+			media.Sticker:  {Bytes: media.MiB, MIME: []string{"image/webp"}},
 			media.Document: {Bytes: 100 * media.MiB, Caption: 1024},
 		},
 		Text:            65536,
@@ -219,6 +219,9 @@ func (w *WhatsApp) Owns(chat groups.JID) bool { return chat.Channel() == "whatsa
 
 // Limits is what Send takes.
 func (w *WhatsApp) Limits() media.Limits { return w.opts.Limits }
+
+// Repeat is for ever: members' apps show an id once.
+func (w *WhatsApp) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
 
 // Connected says whether WhatsApp would take a message now, and otherwise
 // what is the matter and what an operator does about it.

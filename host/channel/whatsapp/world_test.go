@@ -292,10 +292,10 @@ func (readSeekCloser) Close() error { return nil }
 
 func file(chat groups.JID, info media.Info, data []byte) channel.Message {
 	info.Size = int64(len(data))
-	return channel.Message{ID: newID(), Chat: chat, File: &channel.File{
+	return channel.Message{ID: newID(), Chat: chat, Files: []channel.File{{
 		Info: info, SHA256: sum(data),
 		Open: func() (io.ReadSeekCloser, error) { return readSeekCloser{bytes.NewReader(data)}, nil },
-	}}
+	}}}
 }
 
 func document(chat groups.JID, data []byte) channel.Message {
