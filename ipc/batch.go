@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// ErrStopped is returned by Next once Run has ended.
+// ErrStopped is returned by Next after Run has ended.
 var ErrStopped = errors.New("the spool has stopped")
 
-// Item is one request as it was read: nothing that the container does
-// afterwards changes it.
+// Item is one request with the bytes that were read from its file. Later changes to
+// the file do not change the Item.
 type Item struct {
-	Folder  string // the group it comes from, known by its directory alone
-	Name    string // of the file below messages/, or "files/…" for one that a fork wrote there
-	ID      string // the file's name without ".json"; a valid id, trusted for no more
+	Folder  string // the source group; it follows from the directory, not from the request
+	Name    string // file name below messages/, or "files/…" for a request that a fork wrote there
+	ID      string // the file name without ".json"; a valid id, and not trusted beyond that
 	Body    []byte
 	ModTime time.Time
 	Request Request
@@ -28,10 +28,10 @@ type Item struct {
 	decided bool // accepted, refused or deferred
 }
 
-// Batch is the next requests of one group, in the order of their names. Nobody
-// else is handed requests of the group until Done. Each item is accepted,
-// refused or deferred once; one that is not comes again, as if it were deferred
-// without a reason. The methods are for one goroutine.
+// Batch is the next requests of one group, in the order of their file names. Until
+// Done, no other batch of the group is handed out. The caller accepts, refuses or
+// defers each item once. Done defers the items that the caller did not decide. The
+// methods are for one goroutine.
 type Batch struct {
 	Folder string
 	Items  []*Item
@@ -39,13 +39,13 @@ type Batch struct {
 	spool   *Spool
 	group   *group
 	gone    []removal // to be unlinked
-	later   []string  // names that come again
+	later   []string  // names of requests that stay in the queue
 	through int       // items that were accepted or refused
 }
 
-// Next waits for requests and hands out the next batch of one group; groups
-// take turns. It may be called from several goroutines, and waits until Run
-// does. It returns an error once ctx is done or Run has ended.
+// Next blocks until a request waits, and returns the next batch of one group. Groups
+// are served in turn. Several goroutines may call Next, also before Run. The error
+// is ErrStopped after Run has ended, or the error of ctx.
 func (s *Spool) Next(ctx context.Context) (*Batch, error) {
 	for ctx.Err() == nil {
 		select {
@@ -60,21 +60,22 @@ func (s *Spool) Next(ctx context.Context) (*Batch, error) {
 			if len(b.Items) > 0 {
 				return b, nil
 			}
-			b.Done() // all of it was refused here, or withdrawn
+			b.Done() // every request was refused here or has been withdrawn
 		}
 	}
 	return nil, ctx.Err()
 }
 
-// Accept takes a request out of the queue: it is recorded durably elsewhere, or
-// needs no record. It will be unlinked.
+// Accept removes a request from the queue. Before the call, the caller has recorded
+// the request durably, unless the request needs no record. The spool unlinks the
+// file after Done.
 func (b *Batch) Accept(it *Item) {
 	it.decided = true
 	b.through++
 	b.remove(it)
 }
 
-// Refuse puts a request into the errors folder, with a refused result.
+// Refuse moves a request to the errors folder and writes a refused result.
 func (b *Batch) Refuse(it *Item, r *Refusal) {
 	it.decided = true
 	if b.reject(it, r) {
@@ -82,17 +83,17 @@ func (b *Batch) Refuse(it *Item, r *Refusal) {
 	}
 }
 
-// Defer leaves a request in the queue for now. Its result says queued, with
-// code and note, which may be empty. It comes again after [Spool.Wake], or at
-// the next rescan.
+// Defer leaves a request in the queue for now. Its result becomes queued, with code
+// and note, which may both be empty. The request is handed out again after
+// [Spool.Wake] or at the next rescan.
 func (b *Batch) Defer(it *Item, code, note string) {
 	it.decided = true
 	b.later = append(b.later, it.Name)
-	b.spool.await(b.group, it, code, note).leased = time.Time{} // it was read
+	b.spool.await(b.group, it, code, note).leased = time.Time{} // the file could be read, so no lease blocks it
 }
 
-// Withdrawn says whether the client has unlinked the request since it was
-// read. There is nothing more to be done for it then: accept it.
+// Withdrawn reports whether the client has unlinked the request since it was read.
+// The caller then accepts the request, as nothing more is to be done for it.
 func (b *Batch) Withdrawn(it *Item) bool {
 	p, file := placeOf(it.Name)
 	return b.group.dirs.in(p, func(dir *os.Root) error {
@@ -101,9 +102,9 @@ func (b *Batch) Withdrawn(it *Item) bool {
 	}) != nil
 }
 
-// Done ends the batch: what was accepted or refused is unlinked, and the group
-// has its next turn at the end of the line, or waits if something was deferred.
-// It is called once.
+// Done ends the batch: accepted and refused requests are unlinked. If a request was
+// deferred, the group waits for Wake or the next rescan; otherwise the group goes to
+// the end of the line. Done is called once.
 func (b *Batch) Done() {
 	s, g := b.spool, b.group
 	for _, it := range b.Items {
@@ -117,9 +118,9 @@ func (b *Batch) Done() {
 	if len(b.later) == 0 {
 		g.size = min(2*g.size, s.opts.Batch)
 	} else {
-		// They keep their place, and the next try is no larger than what went
-		// through: reading all of a backlog for each place that gets free would
-		// cost its square.
+		// Deferred requests keep their position. The next batch is no larger than
+		// the number that got through this time: reading the whole backlog for each
+		// free position would cost the square of its length.
 		slices.SortFunc(b.later, byID)
 		g.names = append(b.later, g.names...)
 		g.size = max(b.through, 1)
@@ -128,8 +129,8 @@ func (b *Batch) Done() {
 	s.batches.Done()
 }
 
-// batch reads the next requests of a group. Those that cannot be handed out
-// are refused or left here.
+// batch reads the next requests of a group. Requests that cannot be handed out are
+// refused here or left in the queue.
 func (s *Spool) batch(g *group) *Batch {
 	b := &Batch{Folder: g.folder, spool: s, group: g}
 	for _, name := range s.take(g) {
@@ -138,7 +139,7 @@ func (s *Spool) batch(g *group) *Batch {
 	return b
 }
 
-// read adds one request to the batch, or refuses it.
+// read reads one request and adds it to the batch, or refuses it.
 func (b *Batch) read(name string) {
 	s, g := b.spool, b.group
 	p, file := placeOf(name)
@@ -163,7 +164,7 @@ func (b *Batch) read(name string) {
 			return
 		}
 	case !ValidID(id):
-		refusal = refuse(CodeBadName, "the request's file name is not taken",
+		refusal = refuse(CodeBadName, "the request's file name is not valid",
 			"use letters, digits, dot, hyphen and underscore, at most 200 bytes, then .json")
 	default:
 		s.trace(g.folder, id, "read")
@@ -178,8 +179,8 @@ func (b *Batch) read(name string) {
 	b.Items = append(b.Items, it)
 }
 
-// await counts an attempt at a request that has to wait, and reports each new
-// reason to its client once.
+// await counts an attempt at a request that has to wait. It writes a queued result
+// for each new reason, so that the client sees each reason once.
 func (s *Spool) await(g *group, it *Item, code, note string) *waiting {
 	w, known := g.later[it.Name]
 	if !known {
@@ -201,8 +202,9 @@ func (s *Spool) await(g *group, it *Item, code, note string) *waiting {
 	return w
 }
 
-// reject puts a request into the errors folder. Where that cannot be done, it
-// stays in the queue: it must not vanish without a word.
+// reject moves a request to the errors folder. If that fails, the request stays in
+// the queue, so that no request vanishes without a trace. It reports whether the
+// request was moved.
 func (b *Batch) reject(it *Item, r *Refusal) bool {
 	s, g := b.spool, b.group
 	q := Quarantined{
@@ -213,7 +215,7 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 		q.Attempts, q.First = w.attempts+1, w.first.UTC()
 	}
 	if err := s.errors.add(q, strings.TrimPrefix(it.Name, FilesDir+"/"), it.Body); err != nil {
-		s.noise.say(slog.LevelError, "refused request cannot be moved to the errors folder, stays in the queue", g.folder, "request", q.Request, "error", err)
+		s.noise.say(slog.LevelError, "cannot move a refused request to the errors folder; it stays in the queue", g.folder, "request", q.Request, "error", err)
 		b.later = append(b.later, it.Name)
 		return false
 	}
@@ -228,7 +230,8 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 	return true
 }
 
-// remove has a request unlinked, and keeps it from being listed until it is.
+// remove marks a request for unlinking and hides it from listings until it is
+// unlinked.
 func (b *Batch) remove(it *Item) {
 	g := b.group
 	g.mu.Lock()
@@ -238,7 +241,7 @@ func (b *Batch) remove(it *Item) {
 	b.gone = append(b.gone, removal{g, it.Name, it.info})
 }
 
-// printable is a request's id as it may stand in a log or on a page.
+// printable returns a request's id in a form that is safe in a log and on a page.
 func printable(id string) string {
 	if ValidID(id) {
 		return id

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// check holds a request against the protocol's limits. Both ends ask it, so
-// that what Encode writes Decode takes.
+// check checks a request against the protocol's limits. Encode and Decode both call
+// it, so that Decode accepts everything that Encode writes.
 func (r *Request) check() *Refusal {
 	for _, f := range []struct {
 		key, value string
@@ -75,7 +75,7 @@ func (f *FileRef) check() *Refusal {
 
 func checkField(key, value string, most int) *Refusal {
 	if len(value) > most {
-		return refuse(CodeTooLong, fmt.Sprintf("%q has %d bytes; at most %d are taken", key, len(value), most),
+		return refuse(CodeTooLong, fmt.Sprintf("%q has %d bytes; the limit is %d", key, len(value), most),
 			"shorten it; a long text can go as a file")
 	}
 	return checkText(key, value)

@@ -18,14 +18,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// maxAnswer is the largest file of the host that the client reads, in bytes.
+// maxAnswer is the size, in bytes, up to which the client reads a file of the host.
+// Anything longer is cut off and then fails to parse.
 const maxAnswer = 1 << 20
 
-// Client is the container's end of the queue. It keeps no state and starts no
-// goroutine that outlives a call; its methods may be called at the same time.
+// Client is the container's end of the queue. It has no state, and no goroutine that
+// it starts outlives the call. Its methods may be called concurrently.
 type Client struct{ dir string }
 
-// NewClient returns the client of the queue directory, /workspace/ipc in a
+// NewClient returns a client for a queue directory, which is /workspace/ipc in a
 // container. It opens nothing.
 func NewClient(dir string) *Client { return &Client{dir: dir} }
 
@@ -33,17 +34,18 @@ func (c *Client) path(parts ...string) string {
 	return filepath.Join(append([]string{c.dir}, parts...)...)
 }
 
-// Drop queues a request and returns its id. When it returns the request is
-// durable; whether it is accepted says its result. Ids sort in the order of
-// the calls. The error is a *Refusal where the request breaks a limit of the
-// protocol, and passes otherwise: nothing was queued then.
-func (c *Client) Drop(ctx context.Context, r Request) (id string, err error) {
-	return c.DropAs(ctx, r, TypeFile)
+// Enqueue writes a request to the queue and returns its id. After the return the
+// request is durable; the request's result says whether the host accepted it. Ids
+// sort in the order of the calls. If the request breaks a limit of the protocol, the
+// error is a *Refusal and permanent. Every other error is temporary. After an error
+// nothing is in the queue.
+func (c *Client) Enqueue(ctx context.Context, r Request) (id string, err error) {
+	return c.EnqueueAs(ctx, r, TypeFile)
 }
 
-// DropAs is Drop for a fork of NanoClaw v1 that knows the request of a single
-// file by another type, such as "send_file". Decode takes that one too.
-func (c *Client) DropAs(ctx context.Context, r Request, file Type) (id string, err error) {
+// EnqueueAs is Enqueue for a fork of NanoClaw v1 that uses another type for a
+// request with one file, such as "send_file". Decode accepts that type too.
+func (c *Client) EnqueueAs(ctx context.Context, r Request, file Type) (id string, err error) {
 	b, err := encode(r, file)
 	if err != nil {
 		return "", err
@@ -57,16 +59,17 @@ func (c *Client) DropAs(ctx context.Context, r Request, file Type) (id string, e
 	}
 	id = u.String()
 	if err := safefs.WriteFile(c.path(MessagesDir, id+suffix), b, 0o644); err != nil {
-		// After a rename whose sync did not succeed, the caller is told that
-		// nothing was queued; then nothing must be.
+		// The rename may have succeeded and only the sync failed. An error promises
+		// that nothing is queued, so the file goes.
 		os.Remove(c.path(MessagesDir, id+suffix))
 		return "", fmt.Errorf("queue request: %w", err)
 	}
 	return id, nil
 }
 
-// Withdraw takes a request back. False means that the host has it already;
-// what became of it is in its result.
+// Withdraw removes a request from the queue and reports whether it did. False means
+// that the host has already taken the request; the request's result then says what
+// happened to it.
 func (c *Client) Withdraw(id string) (bool, error) {
 	if !ValidID(id) {
 		return false, unknown(id)
@@ -81,14 +84,15 @@ func (c *Client) Withdraw(id string) (bool, error) {
 	return true, safefs.SyncDir(c.path(MessagesDir))
 }
 
-// Status returns what is known of a request now. A request that waits is
-// Queued; so is any on a host that writes no results, with CodeNoReceipts. The
-// error is a *Refusal with CodeUnknown where neither side knows the id.
+// Status returns the current result of a request. A request that still waits is
+// Queued. On a host that writes no results, every request is Queued with
+// CodeNoReceipts. If neither the queue nor the results hold the id, the error is a
+// *Refusal with CodeUnknown.
 func (c *Client) Status(id string) (Result, error) {
 	if !ValidID(id) {
 		return Result{}, unknown(id)
 	}
-	waiting := c.waits(id) // asked first: a request leaves after its result came
+	waiting := c.waits(id) // checked before the result: the host writes a result first and unlinks the request after it
 	var r Result
 	err := c.readJSON(&r, ResultsDir, id+suffix)
 	switch {
@@ -101,7 +105,7 @@ func (c *Client) Status(id string) (Result, error) {
 	if _, err := os.Stat(c.path(ResultsDir)); errors.Is(err, fs.ErrNotExist) {
 		return Result{
 			ID: id, Status: Queued, Code: CodeNoReceipts,
-			Message: "the request was queued; this host gives no receipts, so nobody can say here whether it was sent",
+			Message: "the request was queued; this host gives no receipts, so whether it was sent is unknown",
 		}, nil
 	}
 	if waiting {
@@ -115,11 +119,11 @@ func (c *Client) waits(id string) bool {
 	return err == nil
 }
 
-// Stage copies bytes into the queue's own directory, for files that the host
-// could not open where they lie. The path is relative to the queue directory
-// ("files/<uuid>/report.pdf"); the bytes are durable when it returns. Unstage
-// removes them once the request that names them is settled; the host sweeps
-// after a day what stayed.
+// Stage copies bytes into the queue directory, for a file that the host cannot open
+// at its own path. The returned path is relative to the queue directory
+// ("files/<uuid>/report.pdf"). The copy is durable after the return. The caller
+// removes the copy with Unstage; the host deletes copies that are older than a day
+// when no request waits.
 func (c *Client) Stage(name string, r io.Reader) (path string, err error) {
 	u, err := uuid.NewV7()
 	if err != nil {
@@ -148,7 +152,7 @@ func (c *Client) stage(dir, path string, r io.Reader) error {
 	}
 	_, err = io.Copy(f, r)
 	if err == nil {
-		err = f.Chmod(0o644) // whatever the umask: the host may be another user
+		err = f.Chmod(0o644) // despite the umask: the host may run as another user
 	}
 	if err == nil {
 		err = f.Sync()
@@ -159,8 +163,7 @@ func (c *Client) stage(dir, path string, r io.Reader) error {
 	return errors.Join(safefs.SyncDir(dir), safefs.SyncDir(filepath.Dir(dir)))
 }
 
-// Unstage removes what Stage copied, for a request that was not queued or was
-// withdrawn.
+// Unstage removes a copy that Stage made.
 func (c *Client) Unstage(path string) error {
 	parts := strings.Split(path, "/")
 	if len(parts) != 3 || parts[0] != FilesDir || !ValidID(parts[1]) {
@@ -169,8 +172,8 @@ func (c *Client) Unstage(path string) error {
 	return os.RemoveAll(c.path(FilesDir, parts[1]))
 }
 
-// Context reads what the host tells of the group. The error is fs.ErrNotExist
-// on a host that tells nothing.
+// Context reads the host's description of the group. If the host writes none, the
+// error is fs.ErrNotExist.
 func (c *Client) Context() (Context, error) {
 	var x Context
 	if err := c.readJSON(&x, ContextDir, contextFile); err != nil {

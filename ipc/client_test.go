@@ -28,7 +28,7 @@ func TestDroppedNamesSortInTheOrderOfTheCalls(t *testing.T) {
 	_, c, dir := clientOf(t)
 	var ids []string
 	for range 200 {
-		id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+		id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,25 +47,25 @@ func TestDropLeavesNothingBehindWhenItCannot(t *testing.T) {
 	_, c, dir := clientOf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Drop(ctx, Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, context.Canceled) {
+	if _, err := c.Enqueue(ctx, Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	var refusal *Refusal
-	if _, err := c.Drop(t.Context(), Request{Type: TypeFile}); !errors.As(err, &refusal) {
+	if _, err := c.Enqueue(t.Context(), Request{Type: TypeFile}); !errors.As(err, &refusal) {
 		t.Error(err)
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, MessagesDir))
 	if err != nil || len(entries) > 0 {
 		t.Errorf("left %v, %v", entries, err)
 	}
-	if _, err := NewClient(t.TempDir()).Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := NewClient(t.TempDir()).Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a queue: %v", err)
 	}
 }
 
 func TestWaitTellsEveryStep(t *testing.T) {
 	s, c, _ := clientOf(t)
-	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestWaitTellsEveryStep(t *testing.T) {
 
 func TestWaitEndsWithTheLastStateSeen(t *testing.T) {
 	_, c, _ := clientOf(t)
-	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestHostWithoutReceiptsIsNotWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := NewClient(dir)
-	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestOldResultsAndStagedFilesArePruned(t *testing.T) {
 	if err := os.Chtimes(filepath.Dir(link), old, old); err != nil {
 		t.Fatal(err)
 	}
-	id, err := c.Drop(t.Context(), Request{Type: TypeFile, Files: []FileRef{{Path: "/workspace/ipc/" + staged}}})
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeFile, Files: []FileRef{{Path: "/workspace/ipc/" + staged}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,14 @@
 package ipc
 
-// The codes of this package's refusals. They are stable; docs/protocol.md
-// lists them with their remedies.
+// The codes of this package's refusals. They are stable; docs/protocol.md lists each
+// with its remedy.
 const (
 	CodeMalformed    = "malformed"         // not one JSON object of valid UTF-8
-	CodeTooLarge     = "request_too_large" // over MaxRequest
-	CodeDuplicateKey = "duplicate_key"     // a key, or a key and its other spelling, twice
+	CodeTooLarge     = "request_too_large" // larger than MaxRequest
+	CodeDuplicateKey = "duplicate_key"     // a key, or two spellings of one key, given twice
 	CodeUnknownKey   = "unknown_key"
 	CodeUnknownType  = "unknown_type"
-	CodeUnknownStyle = "unknown_style" // an "as" that does not exist
+	CodeUnknownStyle = "unknown_style" // an unknown value of "as"
 	CodeWrongValue   = "wrong_value"   // a number where text belongs, NUL in a text
 	CodeMissing      = "missing_field"
 	CodeConflict     = "conflicting_fields"
@@ -16,20 +16,20 @@ const (
 	CodeTooLong      = "field_too_long"
 	CodeBadName      = "bad_name"        // of the request's file
 	CodeNotFile      = "not_a_file"      // a FIFO, a link, a directory, a device
-	CodeHardLinked   = "hard_link"       // another name could still change it
-	CodeUnreadable   = "unreadable"      // the host may not read it
+	CodeHardLinked   = "hard_link"       // the file has another name, through which it could still change
+	CodeUnreadable   = "unreadable"      // the host has no permission to read it
 	CodeBusy         = "request_busy"    // a lease on the request's file keeps the host from opening it
-	CodeNoReceipts   = "no_receipts"     // of a Result of the client: the host writes none
+	CodeNoReceipts   = "no_receipts"     // only in a Client's Result: the host writes no results
 	CodeUnknown      = "unknown_request" // no such id in the queue or in the results
 )
 
-// Limits of a request's fields, in bytes unless named otherwise.
+// Limits of a request's fields, in bytes unless stated otherwise.
 const (
 	MaxFiles = 32       // files in one request
 	MaxPath  = 4096     // of a file's path
 	MaxText  = 60 << 10 // of a text or a caption
-	maxName  = 1024     // of a file's name to show
-	maxField = 512      // of everything else
+	maxName  = 1024     // of the name shown in the chat
+	maxField = 512      // of every other field
 )
 
 func refuse(code, message, hint string) *Refusal {

@@ -14,10 +14,10 @@ import (
 
 // Decode parses one request. Its error is a *Refusal and permanent.
 //
-// Each key is known, matches exactly and is given once, in one spelling. An
-// encoding/json that takes the last of two chatJid, takes CHATJID for it, or turns
-// bytes that are not UTF-8 into U+FFFD, has let a request say one thing to the
-// check and another to the sender elsewhere, so Decode refuses all of them.
+// Each key must be known, match exactly, and be given once, in one spelling.
+// Decoders that use the last of two chatJid keys, accept CHATJID for chatJid, or
+// replace invalid UTF-8 by U+FFFD, have elsewhere let a request say one thing to the
+// check and another to the sender. Decode refuses all of these.
 func Decode(b []byte) (Request, error) {
 	w, refusal := parse(b)
 	if refusal != nil {
@@ -33,7 +33,7 @@ func Decode(b []byte) (Request, error) {
 	return r, nil
 }
 
-// parse reads the one object that a request is. A lone surrogate becomes U+FFFD,
+// parse reads the single JSON object of a request. A lone surrogate becomes U+FFFD,
 // which checkText refuses.
 func parse(b []byte) (w written, refusal *Refusal) {
 	if len(b) > MaxRequest {
@@ -51,13 +51,13 @@ func parse(b []byte) (w written, refusal *Refusal) {
 	return w, nil
 }
 
-// asRefusal says what is wrong with the JSON.
+// asRefusal turns a JSON error into a Refusal that says what is wrong.
 func asRefusal(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
-		return refuse(CodeUnknownKey, "key "+quote(e.JSONPointer.LastToken())+" is not known", "keys are case-sensitive; leave out what the protocol does not name")
+		return refuse(CodeUnknownKey, "key "+quote(e.JSONPointer.LastToken())+" is not known", "keys are case-sensitive; leave out keys that the protocol does not define")
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
 		return duplicate(e.JSONPointer.LastToken())
@@ -68,13 +68,13 @@ func asRefusal(err error) *Refusal {
 	return refuse(CodeMalformed, "the request is not valid JSON", "write one JSON object per file")
 }
 
-// text is the value of a key that takes texts only.
+// text is the value of a key that must be a string.
 type text struct {
 	value string
 	given bool
 }
 
-// UnmarshalJSONFrom is called for every value, null too.
+// UnmarshalJSONFrom is called for every value, including null.
 func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -90,11 +90,11 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return checkText(d.StackPointer().LastToken(), t.value)
 }
 
-// scalar is the value of a key that takes a text or a number. True, false and null
-// are read over.
+// scalar is the value of a key that may be a string or a number. True, false and
+// null are ignored.
 type scalar string
 
-// UnmarshalJSONFrom is called for every value, null too.
+// UnmarshalJSONFrom is called for every value, including null.
 func (s *scalar) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch d.PeekKind() {
 	case jsontext.KindTrue, jsontext.KindFalse, jsontext.KindNull:
@@ -110,10 +110,10 @@ func (s *scalar) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// entries is a list of paths, or of objects that each name one.
+// entries is a list whose elements are paths or objects that describe a file.
 type entries []entry
 
-// UnmarshalJSONFrom is called for every value, null too.
+// UnmarshalJSONFrom is called for every value, including null.
 func (all *entries) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -137,7 +137,7 @@ func (all *entries) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		case jsontext.KindInvalid:
 			_, err = d.ReadToken()
 		default:
-			err = refuse(CodeWrongValue, `"files" holds something else than files`, "give each file as a path or an object")
+			err = refuse(CodeWrongValue, `"files" holds a value that is not a file`, "give each file as a path or an object")
 		}
 		if err != nil {
 			return err
@@ -148,12 +148,13 @@ func (all *entries) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// fit says whether every reader takes a text for the same one.
+// fit reports whether every reader reads a text in the same way: it has no NUL and
+// no undecodable character.
 func fit(s string) bool {
 	return strings.IndexByte(s, 0) < 0 && !strings.ContainsRune(s, utf8.RuneError)
 }
 
-// checkText refuses a text that is not fit.
+// checkText refuses a text that is not fit; see fit.
 func checkText(key, s string) *Refusal {
 	if fit(s) {
 		return nil
@@ -169,7 +170,7 @@ func duplicate(key string) *Refusal {
 }
 
 func tooLarge(size int64) *Refusal {
-	return refuse(CodeTooLarge, fmt.Sprintf("the request has %d bytes; at most %d are taken", size, MaxRequest),
+	return refuse(CodeTooLarge, fmt.Sprintf("the request has %d bytes; the limit is %d", size, MaxRequest),
 		"write a long text to a file and send the file")
 }
 
@@ -177,7 +178,7 @@ func tooManyFiles() *Refusal {
 	return refuse(CodeTooManyFiles, fmt.Sprintf("a request names at most %d files", MaxFiles), "send the rest in another request")
 }
 
-// quote makes foreign text fit for a log, a terminal and a page.
+// quote makes untrusted text safe for a log, a terminal and a page.
 func quote(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// place is one directory of a group that the spool works in.
+// place identifies one of a group's directories that the spool works in.
 type place int
 
 const (
@@ -26,7 +26,7 @@ func (p place) String() string {
 	return [...]string{MessagesDir, FilesDir, ResultsDir, ContextDir}[p]
 }
 
-// base is the queue directory itself, opened at its first use.
+// base is the queue directory itself. It is opened on first use.
 type base struct {
 	path string
 	mu   sync.Mutex
@@ -58,24 +58,24 @@ func (b *base) close() error {
 	return err
 }
 
-// dirs are the directories of one group, held open while in use.
+// dirs are the directories of one group. They stay open while in use.
 //
-// What is held open cannot be exchanged under us: every name is resolved below
-// it, without following links out of it. But the container may move it away
-// and put something else there (a link to another group's directory is what an
-// attacker would like to see opened), so verify compares from time to time, and
-// each opening insists on a real directory.
+// An open directory cannot be exchanged under us: names are resolved below it, and
+// links do not lead out of it. But the container may move the directory away and put
+// something else in its place, such as a link to another group's directory. So
+// verify compares each open directory with its name from time to time, and each
+// opening requires a real directory.
 type dirs struct {
 	base    *base
 	folder  string
-	restore func(folder string) error // nil: what has vanished stays away
+	restore func(folder string) error // nil: vanished directories are not created again
 	mu      sync.RWMutex              // held for reading while a directory is used
 	group   *os.Root
 	leaf    [places]*os.Root
 	used    atomic.Bool
 }
 
-// in calls fn with the directory, which stays open until fn returns.
+// in calls fn with the directory p. The directory stays open until fn returns.
 func (d *dirs) in(p place, fn func(*os.Root) error) error {
 	d.used.Store(true)
 	for {
@@ -102,8 +102,8 @@ func (d *dirs) open(p place) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := d.openLeaf(p)
-	if p >= inResults && d.restore != nil && errors.Is(err, fs.ErrNotExist) { // the host's own to write
-		d.closeAll() // what is held may be what was removed
+	if p >= inResults && d.restore != nil && errors.Is(err, fs.ErrNotExist) { // only the host writes to results and context
+		d.closeAll() // the open directories may be the removed ones
 		if err = d.restore(d.folder); err == nil {
 			err = d.openLeaf(p)
 		}
@@ -128,7 +128,7 @@ func (d *dirs) openLeaf(p place) error {
 	return err
 }
 
-// verify lets go of every directory that is no longer what its name leads to.
+// verify closes every open directory that its name no longer leads to.
 func (d *dirs) verify() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,8 +157,8 @@ func same(parent *os.Root, name string, held *os.Root) bool {
 	return err == nil && os.SameFile(now, then)
 }
 
-// trim closes what nobody has used since the last call, so that a quiet group
-// costs no descriptor.
+// trim closes the directories if nobody has used them since the last call, so that
+// an idle group uses no file descriptors.
 func (d *dirs) trim() {
 	if !d.used.Swap(false) {
 		d.close()

@@ -27,12 +27,12 @@ type wireFile struct {
 	As      string `json:"as,omitempty"`
 }
 
-// Encode writes a request as indented JSON that Decode takes back unchanged.
-// A message and a single file come out as NanoClaw v1 and its forks read
-// them. Its error is a *Refusal where the request breaks a limit.
+// Encode returns a request as indented JSON, which Decode reads back unchanged.
+// NanoClaw v1 and its forks can read a message and a request with one file. If the
+// request breaks a limit, the error is a *Refusal and permanent.
 func Encode(r Request) ([]byte, error) { return encode(r, TypeFile) }
 
-// encode is Encode with another word for the type of a single file.
+// encode is Encode with a choice of the type for a request with one file.
 func encode(r Request, file Type) ([]byte, error) {
 	if refusal := r.check(); refusal != nil {
 		return nil, refusal

@@ -11,16 +11,17 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// ErrNoEntry is returned where the errors folder has no entry of that name.
+// ErrNoEntry is returned if the errors folder has no entry of the given name.
 var ErrNoEntry = errors.New("no such entry in the errors folder")
 
-// ErrNoBody is returned by RetryError for a request whose bytes were not kept,
-// because it was too large or no plain file.
+// ErrNoBody is returned by RetryError if the entry cannot be queued again: its bytes
+// were not kept, because the request was too large or not a plain file, or its group
+// is not known.
 var ErrNoBody = errors.New("the request's bytes were not kept")
 
-// ListErrors returns what lies in the errors folder of the queue directory,
-// oldest first. It may be called while a host serves the queue, as may the
-// functions below.
+// ListErrors returns the entries of the errors folder of the queue directory, oldest
+// first. A missing folder has no entries. It and the functions below may be called
+// while a host serves the queue.
 func ListErrors(dir string) ([]Quarantined, error) {
 	var all []Quarantined
 	err := inErrors(dir, func(_, folder *os.Root) (err error) {
@@ -33,8 +34,8 @@ func ListErrors(dir string) ([]Quarantined, error) {
 	return all, err
 }
 
-// ReadError returns one entry and the request's bytes, which are the
-// container's: nothing in them is fit for a terminal.
+// ReadError returns one entry and the request's bytes. The bytes are the container's
+// and unsafe for a terminal. The error is ErrNoEntry if there is no such entry.
 func ReadError(dir, name string) (Quarantined, []byte, error) {
 	var x Quarantined
 	var body []byte
@@ -45,8 +46,9 @@ func ReadError(dir, name string) (Quarantined, []byte, error) {
 	return x, body, err
 }
 
-// RetryError puts a request back into its group's queue, under its own id
-// where that is free, and removes the entry.
+// RetryError puts a request back into its group's queue and removes the entry. The
+// request keeps its id if that id is free; otherwise it gets a new one. The errors
+// ErrNoEntry and ErrNoBody are permanent.
 func RetryError(dir, name string) (id string, err error) {
 	err = inErrors(dir, func(base, folder *os.Root) error {
 		x, body, err := readEntry(folder, name)
@@ -64,7 +66,7 @@ func RetryError(dir, name string) (id string, err error) {
 	return id, err
 }
 
-// DropError removes an entry for good.
+// DropError deletes an entry, or returns ErrNoEntry.
 func DropError(dir, name string) error {
 	return inErrors(dir, func(_, folder *os.Root) error {
 		if _, _, err := readEntry(folder, name); err != nil {
@@ -74,7 +76,8 @@ func DropError(dir, name string) error {
 	})
 }
 
-// inErrors opens queue and errors folder for the time of fn.
+// inErrors opens the queue directory and the errors folder, calls fn, and closes
+// both.
 func inErrors(dir string, fn func(base, folder *os.Root) error) error {
 	base, err := os.OpenRoot(dir)
 	if err != nil {
@@ -135,8 +138,8 @@ func putBack(base *os.Root, x Quarantined, body []byte) (id string, err error) {
 	return id, syncRoot(messages)
 }
 
-// syncRoot makes what was put into a directory durable before its other copy
-// is removed.
+// syncRoot makes a new file in a directory durable, before the other copy of the
+// file is removed.
 func syncRoot(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -2,7 +2,8 @@ package ipc
 
 import "fmt"
 
-// written is a request as it was written, with v1's keys, its forks' and our own.
+// written is the JSON form of a request, with the keys of v1, of its forks, and of
+// Longshore.
 type written struct {
 	Type        text    `json:"type"`
 	Chat        text    `json:"chatJid"`
@@ -16,8 +17,8 @@ type written struct {
 	Files       entries `json:"files"`
 	fileKeys
 
-	// Forks write these. They are read over: what a container says of itself counts
-	// for nothing, and answers lie in results/.
+	// Forks write these keys. They are ignored: the container's statements about
+	// itself do not count, and answers are written to results/.
 	ID      scalar `json:"id"`
 	Main    scalar `json:"isMain"`
 	Creator scalar `json:"createdBy"`
@@ -36,14 +37,14 @@ type fileKeys struct {
 	As       text `json:"as"`
 }
 
-// entry is one of "files".
+// entry is one element of "files".
 type entry struct {
 	fileKeys
 	Name text `json:"name"`
 }
 
-// spellings reads keys that have several spellings, and remembers the first that
-// was given in two of them.
+// spellings reads keys that have several spellings. It remembers the first key that
+// was given in two spellings.
 type spellings struct{ twice *Refusal }
 
 func (s *spellings) of(key string, all ...text) (value string) {
@@ -59,7 +60,8 @@ func (s *spellings) of(key string, all ...text) (value string) {
 	return value
 }
 
-// ref is the file that the keys describe. name and captions have further spellings.
+// ref returns the file that the keys describe. name and captions are further
+// spellings of two keys.
 func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
 	return FileRef{
 		Path: s.of("filePath", k.FilePath, k.Path), Name: s.of("fileName", k.FileName, k.Filename, name),
@@ -67,7 +69,7 @@ func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
 	}
 }
 
-// request turns the fields of any variant into one form.
+// request converts the fields of any variant to a Request.
 func (w *written) request() (Request, *Refusal) {
 	r := Request{
 		Chat: w.Chat.value, Folder: w.Folder.value, Sender: w.Sender.value,
@@ -87,7 +89,7 @@ func (w *written) request() (Request, *Refusal) {
 	case typ == "message" && len(listed) == 0:
 		r.Type, r.Text = TypeMessage, w.Text.value
 		if own != (FileRef{}) {
-			return r, refuse(CodeConflict, "a message names a file's fields but no file", `use "type": "file" with "filePath"`)
+			return r, refuse(CodeConflict, "a request of type \"message\" has fields of a file", `use "type": "file" with "filePath"`)
 		}
 		return r, nil
 	case typ == "":
@@ -104,7 +106,8 @@ func (w *written) request() (Request, *Refusal) {
 	return r, refusal
 }
 
-// files are the listed ones, or the one of the top level, whose caption stays there.
+// files returns the listed files, or else the single file of the top level. The
+// caller takes the caption of the top level from own.
 func files(own FileRef, listed []FileRef) ([]FileRef, *Refusal) {
 	if len(listed) == 0 {
 		if own.Path == "" {
@@ -127,8 +130,8 @@ func files(own FileRef, listed []FileRef) ([]FileRef, *Refusal) {
 	return listed, nil
 }
 
-// joinWords puts the request's text and caption over the first file's own, so that
-// no word is lost and nobody later has to look in three places.
+// joinWords joins the request's text, its caption and the first file's caption, so
+// that no text is lost and the rest of the program reads one caption only.
 func joinWords(all ...string) (joined string) {
 	for _, s := range all {
 		if joined != "" && s != "" {

@@ -17,34 +17,35 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// maxFresh is how many names from events are kept before listing is cheaper.
+// maxFresh is the number of names from events that are kept. Beyond it, listing the
+// directory is cheaper.
 const maxFresh = 4096
 
-// group is what the spool knows of one group.
+// group is the spool's state of one group.
 type group struct {
 	folder  string
 	index   int // spreads the checks of quiet groups over the rounds
 	dirs    dirs
-	written atomic.Int64 // results
+	written atomic.Int64 // number of results written
 
 	mu      sync.Mutex
-	queued  bool                // in ready, or being worked on
-	dirty   bool                // to be listed before the next batch
-	rewatch bool                // its directories changed: watch them anew
-	held    bool                // something was deferred: no batch until Wake or the next check
-	woken   bool                // released while a batch was under way
-	fresh   []string            // named by events since
-	handled map[string]struct{} // accepted or refused, not unlinked yet; or stepped over
+	queued  bool                // in Spool.ready, or in a batch
+	dirty   bool                // must be listed before the next batch
+	rewatch bool                // its directories changed and must be watched anew
+	held    bool                // a request was deferred: no batch until Wake or the next check
+	woken   bool                // release was called during the current batch
+	fresh   []string            // names from events since the last batch
+	handled map[string]struct{} // accepted or refused and not unlinked yet, or stepped over
 	stepped []string            // could not be read; tried again at the next check
-	stamps  [2]stamp            // of messages and files when they were listed
+	stamps  [2]stamp            // of messages/ and files/ at the last listing
 
-	// Only whoever has the batch of the group touches these.
-	names   []string // listed and not handed out, sorted
-	more    bool     // there were more than could be kept
-	size    int      // of the next batch
+	// Only the goroutine that has the group's batch uses these fields.
+	names   []string // listed, not handed out yet, sorted
+	more    bool     // the directory holds more names than were kept
+	size    int      // of the next batch, in requests
 	later   map[string]*waiting
 	watched [2]watchMark
-	problem string // logged already
+	problem string // last problem that was logged
 }
 
 // waiting is a request that was deferred.
@@ -52,23 +53,23 @@ type waiting struct {
 	first    time.Time
 	attempts int
 	code     string
-	leased   time.Time // since when a lease keeps the host from reading it; zero: none does
+	leased   time.Time // when a lease was first seen to block the file; zero if none does
 }
 
-// stamp is what a directory looked like when it was listed.
+// stamp is the state of a directory when it was listed.
 type stamp struct {
-	id       safefs.Identity // zero: it could not be
-	modified time.Time       // the directory
+	id       safefs.Identity // zero: it could not be listed
+	modified time.Time       // of the directory
 	at       time.Time
 }
 
-// watchMark is the directory that a watch was put on.
+// watchMark is the directory that is being watched.
 type watchMark struct {
 	watcher *fsnotify.Watcher
 	id      safefs.Identity
 }
 
-// look has the group listed soon.
+// look schedules the group for a listing.
 func (s *Spool) look(g *group, rewatch bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,8 +78,8 @@ func (s *Spool) look(g *group, rewatch bool) {
 	s.enqueue(g)
 }
 
-// announce takes a name from an event. While the group is held, events cost
-// nothing but the name.
+// announce takes a name from an event. If the group is held, an event only stores
+// the name.
 func (s *Spool) announce(g *group, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *Spool) announce(g *group, name string) {
 	s.enqueue(g)
 }
 
-// release lets a held group go on.
+// release ends the hold of a group.
 func (s *Spool) release(g *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,7 +102,8 @@ func (s *Spool) release(g *group) {
 	}
 }
 
-// enqueue is called with g.mu held.
+// enqueue makes the group ready for a batch, unless it is held. It is called with
+// g.mu held.
 func (s *Spool) enqueue(g *group) {
 	if !g.queued && !g.held {
 		g.queued = true
@@ -137,7 +139,8 @@ func (s *Spool) take(g *group) []string {
 	return batch
 }
 
-// done ends a turn: the group goes to the end of the line, waits, or rests.
+// done ends a batch. The group goes to the end of the line if it has more requests,
+// is held if later is true, and is idle otherwise.
 func (s *Spool) done(g *group, later bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,7 +176,7 @@ func (s *Spool) list(g *group) {
 		s.complain(g, p, err)
 	}
 	if len(g.names) == 0 {
-		g.dirs.close() // nothing to read: at a start, thousands of groups pass here
+		g.dirs.close() // nothing to read; at a start, thousands of groups come through here
 	}
 	slices.SortFunc(g.names, byID)
 	if !g.more {
@@ -185,8 +188,8 @@ func (s *Spool) list(g *group) {
 	}
 }
 
-// readNames appends a directory's requests to g.names, the first ones in order
-// where there are more than may be kept.
+// readNames appends the names of a directory's requests to g.names. If there are
+// more than may be kept, it keeps those that sort first.
 func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -213,12 +216,12 @@ func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
 			g.names, g.more = slices.Clip(g.names[:s.opts.list]), true
 		}
 		if err != nil || len(entries) == 0 {
-			return nil // io.EOF; any other error comes again at the next check
+			return nil // io.EOF; another error is seen again at the next check
 		}
 	}
 }
 
-// complain logs once that a directory cannot be used.
+// complain logs that a directory cannot be used, once for each problem.
 func (s *Spool) complain(g *group, p place, err error) {
 	text := ""
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -232,16 +235,17 @@ func (s *Spool) complain(g *group, p place, err error) {
 	}
 }
 
-// quiet says that the group has not been listed for a minute, has nothing that
-// waits, and holds nothing open.
+// quiet reports whether the group was last listed over a minute ago, has no request
+// that waits, and has had no directory in use since the last trim.
 func (g *group) quiet() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(g.stamps[inMessages].at) > time.Minute
 }
 
-// changed asks whether listing would bring something new. Change times are
-// coarse: what was listed within the same tick is listed again.
+// changed reports whether a new listing may find something new. Modification times
+// are coarse, so a directory that changed less than 100 ms before its listing counts
+// as changed.
 func (g *group) changed(dir string) bool {
 	g.mu.Lock()
 	stamps := g.stamps
@@ -250,7 +254,7 @@ func (g *group) changed(dir string) bool {
 		now, err := os.Lstat(filepath.Join(dir, g.folder, place(p).String()))
 		if err != nil {
 			if st.id != (safefs.Identity{}) {
-				return true // it has gone
+				return true // the directory has been removed
 			}
 			continue
 		}
@@ -263,7 +267,7 @@ func (g *group) changed(dir string) bool {
 	return false
 }
 
-// byID sorts by request, wherever it lies.
+// byID compares names by request id, regardless of the directory.
 func byID(a, b string) int {
 	if c := strings.Compare(strings.TrimPrefix(a, FilesDir+"/"), strings.TrimPrefix(b, FilesDir+"/")); c != 0 {
 		return c

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// Input is a follow-up message for an assistant that runs.
+// Input is a follow-up message for a running assistant.
 type Input struct {
-	Name string // of its file
-	Text string // empty: the file holds none that can be read
+	Name string // file name
+	Text string // empty if the file holds no readable text
 }
 
-// Inputs returns the follow-ups that have come, oldest first, but those that
-// are known already, and whether the host wants the session closed. It blocks
-// until there is one of both or ctx ends. Each stays until [Client.TakeInput].
+// Inputs returns the follow-up messages that are not in known, oldest first, and
+// whether the host asks the assistant to end (_close). It blocks until there is a
+// message or such a request, or until ctx ends. A message stays in the directory
+// until [Client.TakeInput].
 func (c *Client) Inputs(ctx context.Context, known map[string]bool) (inputs []Input, closed bool, err error) {
 	hint, stop := hints(c.path(InputDir), func(name string) bool { return isRequest(name) || name == closeFile })
 	defer stop()
@@ -62,13 +63,13 @@ func (c *Client) listInputs(known map[string]bool) (inputs []Input, closed bool,
 	return inputs, closed, nil
 }
 
-// TakeInput deletes a follow-up, by which the host knows that the assistant
-// has it. One that cannot be deleted is an error, as the assistant would hear
-// it for ever.
+// TakeInput deletes a follow-up message. The deletion tells the host that the
+// assistant has the message. An error means that the file stays and Inputs will
+// return it again.
 func (c *Client) TakeInput(name string) error { return os.Remove(c.path(InputDir, name)) }
 
-// ClearClose forgets a wish to close: one that a former session left behind,
-// or that is followed.
+// ClearClose deletes the host's request to end: after the assistant has followed it,
+// or if an earlier run left it behind. It is no error if there is none.
 func (c *Client) ClearClose() error {
 	err := os.Remove(c.path(InputDir, closeFile))
 	if errors.Is(err, os.ErrNotExist) {

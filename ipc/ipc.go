@@ -9,21 +9,21 @@
 //	ipc/<folder>/files/<id>/<name>    bytes that the container staged for a request
 //	ipc/<folder>/results/<id>.json    results, read-only in the container
 //	ipc/<folder>/files/<id>.json      requests too, as some NanoClaw forks write them
-//	ipc/<folder>/input/<name>.json    follow-up messages for the assistant; _close ends its session
+//	ipc/<folder>/input/<name>.json    follow-up messages for the assistant; _close asks it to end
 //	ipc/<folder>/context/context.json what the tools may tell the agent, read-only
 //	ipc/errors/<folder>-<id>.json     what was refused, as it was read
 //	ipc/errors/<folder>-<id>.reason.json  why, when, and what to do about it
 //
-// The layout and the field names are NanoClaw v1's where v1 has them.
+// The layout and the field names follow NanoClaw v1, if v1 has them.
 //
-// A request lives as a dotted file, as <id>.json, then as a durable record of
-// whoever accepts it, and is unlinked only then. A rename is no claim: the
-// container may still hold the file open, so what the spool read once into
-// memory is what counts.
+// A request is first a dotted file, then <id>.json, then a durable record of the
+// host. Only after that does the spool unlink the file. A rename proves nothing: the
+// container may still hold the file open. So only the bytes count that the spool has
+// read once into memory.
 //
-// The package does not decide who may send what, it does not open the files
-// that a request names, and it keeps no record of its own: whoever takes a
-// [Batch] does.
+// The package does not decide who may send what, does not open the files that a
+// request names, and keeps no record of its own. The caller who takes a [Batch] does
+// that.
 package ipc
 
 import (
@@ -48,66 +48,67 @@ const MaxRequest = 64 << 10
 // Type is what a request asks for.
 type Type string
 
-// The types that Decode returns; the forks' other spellings become one of them.
+// The types that Decode returns. Decode turns the forks' other spellings into one of
+// them.
 const (
-	TypeMessage Type = "message" // Text to the chat
-	TypeFile    Type = "file"    // Files to the chat, in order
+	TypeMessage Type = "message" // sends text to the chat
+	TypeFile    Type = "file"    // sends files to the chat, in order
 )
 
-// Request is what an assistant asks its host to carry. Everything in it is a
+// Request is an assistant's order to send something. Every field is an unverified
 // claim of the container.
 type Request struct {
 	Type    Type
-	Chat    string // chatJid, or "channel/chatJid"; empty means the group's own chat
-	Folder  string // groupFolder; where present it must be the source's own
-	Text    string // of a message; a file request has none, its text is the first file's caption
-	ReplyTo string // the platform's id of the message that is answered
+	Chat    string // chatJid, or "channel/chatJid"; empty: the group's own chat
+	Folder  string // groupFolder; if given, it must be the source group's own
+	Text    string // only of a message; the text of a file request is the first file's caption
+	ReplyTo string // the platform's id of the message to answer
 	Sender  string // v1's optional persona name
 	Files   []FileRef
-	Time    string // timestamp as the container wrote it; informative
+	Time    string // timestamp as the container wrote it; for information only
 }
 
 // FileRef names one file of a request.
 type FileRef struct {
-	Path    string // as the container sees it
-	Name    string // to show in the chat; empty: the path's last part
+	Path    string // in the container
+	Name    string // to show in the chat; empty: the last element of Path
 	MIME    string // the container's claim; empty: none
 	Caption string
 	As      string // auto, document, voice, gif, sticker; empty is auto
 }
 
-// Status is how far a request has come.
+// Status is the state of a request or of one of its parts.
 type Status string
 
-// The states of a result. Refused, Failed and Uncertain are final; Sent may still
-// become Delivered or Read. A request that its client withdrew has no result.
+// The states of a result. Refused, Failed and Uncertain do not change any more. Sent
+// may become Delivered or Read. A request that its client withdrew has no result.
 const (
-	Queued    Status = "queued"    // accepted and kept, or waiting for room in the outbox
+	Queued    Status = "queued"    // accepted and recorded, or waiting for room in the outbox
 	Sent      Status = "sent"      // the platform acknowledged it
 	Delivered Status = "delivered" // a member's device has it
 	Read      Status = "read"      // a member has seen it
-	Failed    Status = "failed"    // it was accepted and could not be sent
+	Failed    Status = "failed"    // it was accepted but could not be sent
 	Refused   Status = "refused"   // it was not accepted
-	Uncertain Status = "uncertain" // the platform never said whether it was shown
+	Uncertain Status = "uncertain" // the platform did not answer, so a member may or may not have received it
 )
 
-// Result is the host's answer to one request, as it stands in results/. It is
-// replaced as a whole while the request gets on.
+// Result is the host's answer to one request, as stored in results/. The host
+// replaces the whole file at each change.
 type Result struct {
 	ID        string    `json:"id"`
 	Status    Status    `json:"status"`
 	Chat      string    `json:"chatJid,omitempty"`
 	Channel   string    `json:"channel,omitempty"`
-	MessageID string    `json:"messageId,omitempty"` // the platform's, of the last part that has one
-	Code      string    `json:"code,omitempty"`      // of a refusal or failure, stable
-	Message   string    `json:"message,omitempty"`   // what is wrong, for the agent
+	MessageID string    `json:"messageId,omitempty"` // the platform's id, of the last part that has one
+	Code      string    `json:"code,omitempty"`      // stable code of a refusal or failure
+	Message   string    `json:"message,omitempty"`   // what happened, for the agent
 	Hint      string    `json:"hint,omitempty"`      // what to do about it
 	Parts     []Outcome `json:"parts,omitempty"`     // one for each file or text, in order
-	Progress  *Progress `json:"progress,omitempty"`  // while bytes are on their way
+	Progress  *Progress `json:"progress,omitempty"`  // while bytes are being sent
 	Time      time.Time `json:"time"`
 }
 
-// Outcome is what became of one part of a request.
+// Outcome is the result of one part of a request.
 type Outcome struct {
 	Name      string `json:"name,omitempty"` // the file's name in the chat; empty for text
 	Kind      string `json:"kind,omitempty"` // image, document, …, text
@@ -118,7 +119,7 @@ type Outcome struct {
 	Code      string `json:"code,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Hint      string `json:"hint,omitempty"`
-	Note      string `json:"note,omitempty"` // e.g. why a picture went as a document
+	Note      string `json:"note,omitempty"` // for example why a picture was sent as a document
 }
 
 // Progress counts the bytes of all files of a request.
@@ -127,43 +128,43 @@ type Progress struct {
 	Total int64 `json:"total"`
 }
 
-// Final says whether the status will not change to another outcome; Sent
-// counts as final although receipts may still refine it.
+// Final reports whether the request has reached an end. Sent is final, although
+// receipts may still turn it into Delivered or Read.
 func (s Status) Final() bool { return s != Queued && s != "" }
 
-// Refusal is the protocol's reply to a request that is not accepted. Only a
-// Refusal's words reach the agent; they never hold a host path.
+// Refusal says why a request was not accepted. The agent sees the texts, so they
+// never hold a host path.
 type Refusal struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 
-	// Parts says of each file of a request what is wrong with it, where there
-	// are several: a request is taken whole or not at all.
+	// Parts holds the problem of each file if the request has several. A request is
+	// accepted or refused as a whole.
 	Parts []Outcome `json:"parts,omitempty"`
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Unwrap is the refusal without its parts.
+// Unwrap returns the refusal without its parts.
 func (r *Refusal) Unwrap() error {
 	return &refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 }
 
-// Context is what the host tells the container's tools about their group, in
+// Context is the host's description of a group for the container's tools, in
 // context/context.json. It holds no host path.
 type Context struct {
-	Group           string           `json:"group"` // name for people
+	Group           string           `json:"group"` // display name
 	Folder          string           `json:"folder"`
 	Main            bool             `json:"main"`
 	Chat            string           `json:"chatJid"`
 	Channel         string           `json:"channel"`
 	Connected       bool             `json:"connected"`
-	Chats           []ChatInfo       `json:"chats,omitempty"`           // main only: every chat it may send to
-	Limits          map[string]int64 `json:"limits"`                    // bytes per kind; after group and channel
-	Captions        map[string]int   `json:"captions"`                  // characters per kind that a caption may have; 0: sent as its own message
-	Text            int              `json:"textLimit"`                 // characters in one message; longer text is split
-	LargeAsDocument bool             `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind goes as a document
+	Chats           []ChatInfo       `json:"chats,omitempty"`           // only for the main group: every chat that it may send to
+	Limits          map[string]int64 `json:"limits"`                    // bytes per kind, the smaller of the group's and the channel's limit
+	Captions        map[string]int   `json:"captions"`                  // largest caption per kind, in characters; 0: a caption is sent as a message of its own
+	Text            int              `json:"textLimit"`                 // characters of one message; longer text is split
+	LargeAsDocument bool             `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
 	Mounts          []ContextMount   `json:"mounts"`
 	Host            string           `json:"hostVersion"`
 	Time            time.Time        `json:"time"`
@@ -176,20 +177,20 @@ type ChatInfo struct {
 	Channel string `json:"channel,omitempty"`
 }
 
-// ContextMount is a directory that container and host both see.
+// ContextMount is a directory that both the container and the host can open.
 type ContextMount struct {
 	Path     string `json:"path"` // in the container
 	ReadOnly bool   `json:"readOnly"`
-	Shadow   bool   `json:"shadow,omitempty"` // what lies here cannot be sent
+	Shadow   bool   `json:"shadow,omitempty"` // files below this path cannot be sent
 }
 
-// input is a follow-up message in input/, as v1 writes it.
+// input is the JSON of a follow-up message in input/, in v1's form.
 type input struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
 const (
-	closeFile   = "_close" // in input/: the session shall end
+	closeFile   = "_close" // in input/: asks the assistant to end
 	contextFile = "context.json"
 )

@@ -9,13 +9,12 @@ import (
 const (
 	suffix       = ".json"
 	reasonSuffix = ".reason.json"
-	maxID        = 200 // bytes; leaves room for prefixes below the 255 of file systems
+	maxID        = 200 // bytes; leaves room for prefixes within a file system's limit of 255
 )
 
-// ValidID says whether a request may have this id: letters, digits, dot,
-// hyphen, underscore, no dot at the start, at most 200 bytes. v1's
-// <epochMs>-<base36> and our UUIDs are such; nothing that a terminal, a page or a
-// shell could stumble over is.
+// ValidID reports whether a request may have this id: letters, digits, dot, hyphen
+// and underscore, no dot at the start, at most 200 bytes. v1's <epochMs>-<base36>
+// and UUIDs are valid. A valid id is safe in a terminal, on a page and in a shell.
 func ValidID(id string) bool {
 	if id == "" || len(id) > maxID || id[0] == '.' {
 		return false
@@ -31,14 +30,15 @@ func unsafeRune(r rune) bool {
 	return true
 }
 
-// isRequest says whether a directory entry is meant as a request. A dotted
+// isRequest reports whether a directory entry is a request. An entry with a dotted
 // name is still being written.
 func isRequest(name string) bool {
 	return strings.HasSuffix(name, suffix) && name[0] != '.'
 }
 
-// quarantineStem names an entry of the errors folder. A name that had to be
-// changed gets a digest of the real one, so that two do not become the same.
+// quarantineStem returns the name of a request's entry in the errors folder. If the
+// request's name has to be changed, the entry's name gets a digest of the original,
+// so that two requests do not get the same name.
 func quarantineStem(folder, file string) string {
 	id := strings.TrimSuffix(file, suffix)
 	if ValidID(id) && len(id) <= 120 && !strings.HasSuffix(id, ".reason") {

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// maxLines is how many lines with the same message the log takes of one group
-// in a minute. Thousands a second would cost a container nothing and the host
-// its disk.
+// maxLines is how many lines with the same message one group may cause in the log
+// per minute. Without a limit, a container could fill the host's disk at no cost.
 const maxLines = 60
 
-// noise writes what a container can cause to be logged at will. It counts what
-// it leaves out, and reports the count when the minute is over.
+// noise limits the log lines that a container can cause at will. It counts the
+// omitted lines and logs their number when the minute is over.
 type noise struct {
 	log *slog.Logger
 
@@ -23,18 +22,18 @@ type noise struct {
 
 func newNoise(log *slog.Logger) *noise { return &noise{log: log, kinds: make(map[kind]*told)} }
 
-// kind is what lines are counted by. The messages are constants, so there are
-// few of them.
+// kind is the key that lines are counted by. Messages are constants, so there are
+// few keys.
 type kind struct{ group, message string }
 
 type told struct {
-	since time.Time // of the first line
+	since time.Time // time of the first line
 	level slog.Level
 	lines int
 }
 
-// say writes a line about a group, or counts it. An empty group stands for the
-// whole queue.
+// say logs a line about a group, or only counts it. An empty group means the whole
+// queue.
 func (n *noise) say(level slog.Level, message, group string, args ...any) {
 	if n.count(kind{group, message}, level) {
 		n.log.Log(context.Background(), level, message, withGroup(group, args)...)
@@ -57,7 +56,7 @@ func (n *noise) count(k kind, level slog.Level) (write bool) {
 	return t.lines <= maxLines
 }
 
-// report ends the counts that are at least as old as age.
+// report ends the counts that are at least age old.
 func (n *noise) report(age time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,7 +67,7 @@ func (n *noise) report(age time.Duration) {
 	}
 }
 
-// end writes how many lines a count left out. It is called with n.mu held.
+// end logs how many lines of a count were omitted. It is called with n.mu held.
 func (n *noise) end(k kind, t *told) {
 	delete(n.kinds, k)
 	if more := t.lines - maxLines; more > 0 {

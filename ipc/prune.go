@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	pruneEvery = 256 // results written to one group
-	maxResults = 1000
-	stagedAge  = 24 * time.Hour
+	pruneEvery = 256            // number of results written to a group between prunings
+	maxResults = 1000           // results kept of one group
+	stagedAge  = 24 * time.Hour // age at which staged files are deleted
 )
 
-// prune removes what nobody will ask for any more: at the start, every hour,
-// and where many results were written.
+// prune deletes old results, staged files and entries of the errors folder: at the
+// start, every hour, and after every pruneEvery results of a group.
 func (s *Spool) prune(ctx context.Context) {
 	for {
 		for _, g := range s.groups {
@@ -30,7 +30,7 @@ func (s *Spool) prune(ctx context.Context) {
 			s.pruneGroup(g)
 		}
 		if err := s.errors.expire(s.opts.KeepErrors); err != nil {
-			s.log.Warn("old entries of the errors folder stay", "error", err)
+			s.log.Warn("old entries of the errors folder were not deleted", "error", err)
 		}
 		hour := time.After(time.Hour)
 		for waiting := true; waiting; {
@@ -46,7 +46,7 @@ func (s *Spool) prune(ctx context.Context) {
 	}
 }
 
-// askPrune is for WriteResult, which must not wait.
+// askPrune schedules a group for pruning. It never blocks, as WriteResult calls it.
 func (s *Spool) askPrune(g *group) {
 	select {
 	case s.prunes <- g:
@@ -56,7 +56,7 @@ func (s *Spool) askPrune(g *group) {
 
 func (s *Spool) pruneGroup(g *group) {
 	defer g.dirs.close()
-	// What cannot be pruned now can be in an hour; list tells of a directory
+	// Errors are ignored: the next pruning tries again, and list logs a directory
 	// that cannot be used at all.
 	_ = g.dirs.in(inResults, s.pruneResults)
 	waiting := true
@@ -69,7 +69,7 @@ func (s *Spool) pruneGroup(g *group) {
 		waiting = err != nil || found
 		return err
 	})
-	if !waiting { // a request that waits may name what is staged
+	if !waiting { // a waiting request may name staged files
 		_ = g.dirs.in(inFiles, pruneStaged)
 	}
 }
@@ -91,8 +91,8 @@ func (s *Spool) pruneResults(dir *os.Root) error {
 	return nil
 }
 
-// pruneStaged goes on after what it cannot remove: the container may have put
-// it there for that.
+// pruneStaged continues after an entry that it cannot remove: the container may have
+// planted that entry on purpose.
 func pruneStaged(dir *os.Root) error {
 	return each(dir, func(name string) error {
 		info, err := dir.Lstat(name)
@@ -103,8 +103,8 @@ func pruneStaged(dir *os.Root) error {
 	})
 }
 
-// each calls fn for every name in a directory that the container may have
-// filled: only some are in memory at a time.
+// each calls fn for every name in a directory. It reads the names in chunks, as the
+// container may have put any number there.
 func each(dir *os.Root, fn func(name string) error) error {
 	f, err := dir.Open(".")
 	if err != nil {
@@ -127,19 +127,19 @@ func each(dir *os.Root, fn func(name string) error) error {
 	}
 }
 
-// What removeTree takes at most. A staged file lies in a directory of its own,
-// so this is plenty.
+// The limits of removeTree. They suffice for every honest tree, since a staged file
+// has a directory of its own.
 const (
 	maxDepth   = 4
 	maxRemoved = 10_000
 )
 
-var errLargeTree = errors.New("too deep or too large to be removed")
+var errLargeTree = errors.New("the directory tree is too deep or too large to delete")
 
-// removeTree removes a file, or a directory and what is in it, unless it is
-// larger than anything that belongs here. os.Root.RemoveAll holds a descriptor
-// for each level, so that directories nested by the thousand leave none to the
-// rest of the host.
+// removeTree removes a file, or a directory with its content, unless the tree is
+// deeper or larger than the limits. os.Root.RemoveAll would hold a descriptor for
+// each level, so deeply nested directories could use up all of the host's
+// descriptors.
 func removeTree(dir *os.Root, name string) error {
 	left := maxRemoved
 	return removeLevel(dir, name, maxDepth, &left)

@@ -16,30 +16,30 @@ import (
 
 const (
 	maxErrors     = 1000     // entries of one group in the errors folder
-	maxErrorBytes = 64 << 20 // of their bodies
+	maxErrorBytes = 64 << 20 // total size of their bodies
 )
 
-// Quarantined is one entry of the errors folder, as its .reason.json has it.
+// Quarantined is one entry of the errors folder, as stored in its .reason.json.
 type Quarantined struct {
-	Name     string    `json:"-"` // the entry's, for the functions below; fit for a terminal
+	Name     string    `json:"-"` // of the entry, as ReadError, RetryError and DropError take it; safe for a terminal
 	Folder   string    `json:"folder"`
-	Request  string    `json:"request"` // its id; quoted where it is not a valid one
+	Request  string    `json:"request"` // id of the request; quoted if it is not valid
 	Code     string    `json:"code"`
 	Message  string    `json:"message"`
 	Hint     string    `json:"hint,omitempty"`
-	Attempts int       `json:"attempts"` // how often it was handed out, refused or deferred
+	Attempts int       `json:"attempts"` // how often the request was deferred or refused
 	First    time.Time `json:"first"`
 	Last     time.Time `json:"last"`
-	Written  time.Time `json:"written"` // the request's own time
-	Size     int64     `json:"size"`    // of the bytes kept; 0: none were
+	Written  time.Time `json:"written"` // modification time of the request's file
+	Size     int64     `json:"size"`    // bytes kept of the request; 0: none
 }
 
-// quarantine writes the errors folder. Only the host reaches it.
+// quarantine writes the errors folder. Containers have no access to it.
 type quarantine struct {
 	base    *base
 	restore func(folder string) error // as in SpoolOptions
 	mu      sync.Mutex
-	entries map[string][]Quarantined // by group, oldest first; nil: not read yet
+	entries map[string][]Quarantined // by group, oldest first; nil: not loaded yet
 }
 
 // open opens the errors folder; the caller closes it.
@@ -55,8 +55,8 @@ func (q *quarantine) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// add keeps a request that was refused. The same request again, as after a
-// crash before it was unlinked, only counts up.
+// add records a refused request. If the same request is refused again, such as after
+// a crash before it was unlinked, add only increases its count.
 func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +96,8 @@ func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	return nil
 }
 
-// find gives x its name: a free one, or that of the same request.
+// find sets x.Name to the name of the same request's entry, or else to a free name.
+// It reports whether the entry exists.
 func (q *quarantine) find(dir *os.Root, stem string, x *Quarantined) (known bool) {
 	x.Name = stem
 	for i := 2; ; i++ {
@@ -131,8 +132,8 @@ func (q *quarantine) load(dir *os.Root) error {
 	return nil
 }
 
-// trim lets the oldest entries of a group go, so that no group can fill the
-// disk or crowd out another's.
+// trim deletes the oldest entries of a group that exceed the limits, so that no
+// group can fill the disk. Other groups' entries stay.
 func (q *quarantine) trim(dir *os.Root, folder string) {
 	mine := q.entries[folder]
 	var size int64
@@ -147,7 +148,7 @@ func (q *quarantine) trim(dir *os.Root, folder string) {
 	q.entries[folder] = slices.Clip(mine)
 }
 
-// expire lets go of the entries that are older than age; 0 keeps them.
+// expire deletes the entries that are older than age; 0 keeps all.
 func (q *quarantine) expire(age time.Duration) error {
 	if age <= 0 {
 		return nil
@@ -162,7 +163,7 @@ func (q *quarantine) expire(age time.Duration) error {
 		return err
 	}
 	defer dir.Close()
-	if err := q.load(dir); err != nil { // an operator may have retried or dropped some
+	if err := q.load(dir); err != nil { // an operator may have retried or deleted entries
 		return err
 	}
 	for folder, mine := range q.entries {
@@ -192,8 +193,8 @@ func readReason(dir *os.Root, name string) (Quarantined, error) {
 	return x, err
 }
 
-// listErrors returns the entries, oldest first. A body without a reason, as
-// v1 leaves them or a crash does, is an entry too.
+// listErrors returns the entries, oldest first. A body without a reason is an entry
+// too; v1 writes such, and a crash can leave one.
 func listErrors(dir *os.Root) ([]Quarantined, error) {
 	infos, err := entriesOf(dir)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// readRequest reads one request's bytes. It follows no link, opens nothing but
-// a plain file and never blocks: a FIFO called a.json must not stop the host, nor
-// may a link make it read another's file. The error is a *Refusal where the
-// entry itself is at fault, fs.ErrNotExist where it is gone; info is nil only
-// then or when nothing could be learned.
+// readRequest reads the bytes of one request. It follows no link, opens only a plain
+// file, and never blocks, so that a FIFO named a.json cannot stop the host and a
+// link cannot make it read another file. If the entry itself is at fault, the error
+// is a *Refusal; if the entry is gone, fs.ErrNotExist. info is nil only if the entry
+// is gone or could not be examined.
 func readRequest(dir *os.Root, name string) (body []byte, info fs.FileInfo, err error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
@@ -21,9 +21,9 @@ func readRequest(dir *os.Root, name string) (body []byte, info fs.FileInfo, err 
 	if refusal := checkEntry(before); refusal != nil {
 		return nil, before, refusal
 	}
-	// O_NOFOLLOW says what is meant; os.Root would still follow a link that
-	// stays inside, so the comparison below is what counts. O_NONBLOCK is for
-	// a FIFO that took the place since.
+	// O_NOFOLLOW states the intent, but os.Root would still follow a link that stays
+	// inside. The comparison below is the actual check. O_NONBLOCK protects against
+	// a FIFO that has replaced the file since Lstat.
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, before, refuse(CodeUnreadable, "the host may not read the request", "create it with mode 0644")
@@ -36,7 +36,7 @@ func readRequest(dir *os.Root, name string) (body []byte, info fs.FileInfo, err 
 	if err != nil {
 		return nil, before, err
 	}
-	if !os.SameFile(before, info) {
+	if !os.SameFile(before, info) { // another file has the name now; it causes an event of its own
 		return nil, nil, fs.ErrNotExist // another one; it makes its own event
 	}
 	if refusal := checkEntry(info); refusal != nil {
@@ -50,8 +50,9 @@ func readRequest(dir *os.Root, name string) (body []byte, info fs.FileInfo, err 
 	case err != nil:
 		return nil, info, err
 	}
-	// It grew since; whatever writes there has not understood the rule.
-	return body, info, refuse(CodeMalformed, "the request was still being written", "write it under a dotted name and rename it when it is whole")
+	// The file has grown since Stat: its writer does not follow the rule in the
+	// hint.
+	return body, info, refuse(CodeMalformed, "the request was still being written while the host read it", "write it under a dotted name and rename it when it is whole")
 }
 
 func checkEntry(info fs.FileInfo) *Refusal {
@@ -82,10 +83,10 @@ func kindOf(m fs.FileMode) string {
 	}
 }
 
-// remove takes an entry out of the way, unless another has its name by now:
-// the container may have put a new request there, which nobody has read yet.
-// replaced says so. A directory that is not empty keeps its content under a dotted name:
-// how much there is to delete is not for the container to decide.
+// remove removes an entry, unless another file has its name by now: the container
+// may have put a new request there, which nobody has read yet. replaced reports
+// that. A directory that is not empty is only renamed to a dotted name, as deleting
+// its content could take as long as the container wants.
 func remove(dir *os.Root, name string, info fs.FileInfo) (replaced bool, err error) {
 	now, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

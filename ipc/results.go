@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// WriteResult replaces the result of a request. It is not synced: the record
-// that it shows is the caller's to keep. A link or a directory that stands in
-// its place is replaced, never followed.
+// WriteResult replaces the result of a request. The file is not synced, as the
+// caller keeps the durable record. A link or a directory in its place is replaced,
+// never followed. Errors are temporary, except for an invalid id or an unknown
+// folder.
 func (s *Spool) WriteResult(folder string, r Result) error {
 	if !ValidID(r.ID) {
-		return fmt.Errorf("write result: %s is no request's id", quote(r.ID))
+		return fmt.Errorf("write result: %s is not a valid request id", quote(r.ID))
 	}
 	if r.Time.IsZero() {
 		r.Time = time.Now().UTC()
@@ -33,15 +34,15 @@ func (s *Spool) WriteResult(folder string, r Result) error {
 	return nil
 }
 
-// Result reads back what stands as the result of a request, or says that there
-// is none that can be read.
+// Result reads back the result of a request. ok is false if there is none or it
+// cannot be read.
 func (s *Spool) Result(folder, id string) (r Result, ok bool) {
 	g, known := s.groups[folder]
 	if !known || !ValidID(id) {
 		return Result{}, false
 	}
 	err := g.dirs.in(inResults, func(dir *os.Root) error {
-		b, _, err := readRequest(dir, id+suffix) // a pipe in its place does not make it wait
+		b, _, err := readRequest(dir, id+suffix) // does not block on a pipe in its place
 		if err == nil {
 			err = json.Unmarshal(b, &r)
 		}
@@ -50,7 +51,7 @@ func (s *Spool) Result(folder, id string) (r Result, ok bool) {
 	return r, err == nil
 }
 
-// WriteContext replaces what the group's tools may tell the agent.
+// WriteContext replaces the group's context.json.
 func (s *Spool) WriteContext(folder string, c Context) error {
 	if _, err := s.writeJSON(folder, inContext, contextFile, c); err != nil {
 		return fmt.Errorf("write context: %w", err)
@@ -66,12 +67,12 @@ func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, e
 	return s.write(folder, p, name, append(b, '\n'))
 }
 
-// write replaces one file; once more where the directory turns out to be a
-// former one.
+// write replaces one file. If the open directory turns out to have been replaced,
+// write tries once more in the new one.
 func (s *Spool) write(folder string, p place, name string, b []byte) (*group, error) {
 	g, ok := s.groups[folder]
 	if !ok {
-		return nil, fmt.Errorf("no group %s", folder)
+		return nil, fmt.Errorf("group %s is not served", folder)
 	}
 	put := func(dir *os.Root) error { return replaceFile(dir, name, b) }
 	err := g.dirs.in(p, put)
@@ -82,8 +83,8 @@ func (s *Spool) write(folder string, p place, name string, b []byte) (*group, er
 	return g, err
 }
 
-// replaceFile writes under a name that nobody can guess, exclusively, and
-// renames: a link planted at either name is not followed.
+// replaceFile writes to a new file with a random name and renames it. A link planted
+// at either name is not followed. Nothing is synced.
 func replaceFile(dir *os.Root, name string, b []byte) error {
 	tmp := temporary()
 	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -92,7 +93,7 @@ func replaceFile(dir *os.Root, name string, b []byte) error {
 	}
 	_, err = f.Write(b)
 	if err == nil {
-		err = f.Chmod(0o644) // whatever the umask
+		err = f.Chmod(0o644) // despite the umask
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
@@ -100,14 +101,15 @@ func replaceFile(dir *os.Root, name string, b []byte) error {
 	if err == nil {
 		err = dir.Rename(tmp, name)
 		if info, lerr := dir.Lstat(name); err != nil && lerr == nil && info.IsDir() {
-			// What is in it is not ours to go through here.
+			// The directory is moved aside whole, as its content is the container's
+			// and may be of any size.
 			if err = dir.Rename(name, temporary()); err == nil {
 				err = dir.Rename(tmp, name)
 			}
 		}
 	}
 	if err != nil {
-		_ = dir.Remove(tmp) // best effort; pruned later
+		_ = dir.Remove(tmp) // best effort; pruning deletes the rest
 	}
 	return err
 }
@@ -116,7 +118,7 @@ const temporaryPrefix = ".tmp-"
 
 func temporary() string { return temporaryPrefix + strconv.FormatUint(rand.Uint64(), 36) }
 
-// placeOf splits the name of an Item.
+// placeOf splits an Item's name into directory and file name.
 func placeOf(name string) (place, string) {
 	if file, ok := strings.CutPrefix(name, FilesDir+"/"); ok {
 		return inFiles, file

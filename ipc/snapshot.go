@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// The snapshots that agents of NanoClaw v1 read, beside the queue's leaves.
+// The snapshots that agents of NanoClaw v1 read, in the group's queue directory.
 const (
 	tasksSnapshot  = "current_tasks.json"
 	groupsSnapshot = "available_groups.json"
@@ -18,14 +18,14 @@ const (
 type groupSnapshot struct {
 	Chat       string `json:"jid"`
 	Name       string `json:"name"`
-	Active     string `json:"lastActivity"` // not known to this package; empty
+	Active     string `json:"lastActivity"` // unknown here; empty
 	Registered bool   `json:"isRegistered"`
 }
 
-// WriteSnapshots writes what NanoClaw v1's agents read of their host: an empty
-// list of scheduled tasks, since nothing here runs any, and the given chats,
-// which are the main group's alone to know. A link that stands in the place of
-// either is replaced, never followed.
+// WriteSnapshots writes the files in which NanoClaw v1's agents read about their
+// host: an empty list of scheduled tasks, since Longshore runs none, and the given
+// chats. Only the main group may know the chats; the caller passes none for other
+// groups. A link in the place of either file is replaced, never followed.
 func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
 	known := make([]groupSnapshot, 0, len(chats))
 	for _, c := range chats {
@@ -45,7 +45,7 @@ func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
 func (s *Spool) writeSnapshot(folder, name string, v any) error {
 	g, ok := s.groups[folder]
 	if !ok {
-		return fmt.Errorf("no group %s", folder)
+		return fmt.Errorf("group %s is not served", folder)
 	}
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -11,35 +11,35 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// SpoolOptions are what a Spool is made of; Dir and Folders are needed.
+// SpoolOptions are the settings of a Spool. Dir and Folders are required.
 type SpoolOptions struct {
 	Dir     string   // the queue directory, which holds the groups' folders
-	Folders []string // of the groups that are served; each a ValidID
+	Folders []string // of the groups to serve; each must be a ValidID
 
-	// Restore makes those of a group's directories that have vanished, and
-	// the errors folder, in the modes and with the owners that the host wants.
-	// It is called where the spool would write, from several goroutines.
-	// Nil: nothing is made, and what has no place is not written.
+	// Restore creates those of a group's directories that have vanished, and the
+	// errors folder, with the modes and owners that the host wants. The spool calls
+	// it before a write, from several goroutines. If Restore is nil, a missing
+	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
 	Log         *slog.Logger                       // nil: none
 	Trace       func(folder, request, step string) // "read", "unlinked", "result"; nil: none
-	Rescan      time.Duration                      // how often every group is checked without an event; 0: 5 s
-	Poll        bool                               // use no events, as on NFS: check every second
+	Rescan      time.Duration                      // interval at which every group is checked without an event; 0: 5 s
+	Poll        bool                               // do not use events, for example on NFS: check every second
 	Batch       int                                // most requests in one batch; 0: 64
-	KeepResults time.Duration                      // after their last change; 0: 7 days. At most 1000 of a group stay
-	KeepErrors  time.Duration                      // entries of the errors folder; 0: for ever. At most 1000 and 64 MiB of a group stay
+	KeepResults time.Duration                      // age since their last change; 0: 7 days. At most 1000 per group are kept
+	KeepErrors  time.Duration                      // age of entries of the errors folder; 0: unlimited. At most 1000 and 64 MiB per group are kept
 
 	watcher func() (*fsnotify.Watcher, error) // for tests; nil: fsnotify.NewWatcher
-	list    int                               // names of a group kept in memory; 0: 16384
+	list    int                               // number of names per group kept in memory; 0: 16384
 }
 
-// Spool is the host's end of the queue. It reads each request once, hands it
-// out ([Spool.Next]), and unlinks it after it was accepted. Requests of one
-// group come in the order of their names, groups take turns.
+// Spool is the host's end of the queue. It reads each request once, hands it out
+// ([Spool.Next]), and unlinks it after it was accepted. Requests of one group come
+// in the order of their names; groups are served in turn.
 //
-// A request may be handed out again after a crash, as unlinking comes last;
-// whoever accepts it must know it by its content.
+// The unlinking comes last, so a request may be handed out again after a crash. The
+// caller must recognise a request that it has already accepted.
 type Spool struct {
 	opts     SpoolOptions
 	log      *slog.Logger
@@ -47,7 +47,7 @@ type Spool struct {
 	base     *base
 	groups   map[string]*group
 	errors   *quarantine
-	ready    chan *group // each group at most once, so sending never blocks
+	ready    chan *group // holds each group at most once, so sending never blocks
 	prunes   chan *group
 	removals chan []removal
 	watcher  atomic.Pointer[fsnotify.Watcher]
@@ -55,12 +55,12 @@ type Spool struct {
 
 	mu      sync.Mutex     // guards ended
 	ended   bool           // no further batch is handed out
-	stopped chan struct{}  // closed then
-	batches sync.WaitGroup // those that are not Done
+	stopped chan struct{}  // closed when ended is set
+	batches sync.WaitGroup // batches that are not Done
 }
 
-// NewSpool returns a spool that is not running. Results and contexts
-// can be written before, while and after it runs, until Close.
+// NewSpool returns a spool that does not run yet. Results and contexts can be
+// written before, during and after Run, until Close.
 func NewSpool(o SpoolOptions) *Spool {
 	if o.Rescan <= 0 {
 		o.Rescan = 5 * time.Second
@@ -78,7 +78,7 @@ func NewSpool(o SpoolOptions) *Spool {
 		o.watcher = fsnotify.NewWatcher
 	}
 	if abs, err := filepath.Abs(o.Dir); err == nil {
-		o.Dir = abs // events carry the path that is watched
+		o.Dir = abs // events carry the watched path
 	}
 	s := &Spool{
 		opts:   o,
@@ -102,15 +102,16 @@ func NewSpool(o SpoolOptions) *Spool {
 	return s
 }
 
-// Run serves the queue until ctx is done, which is no error, and every batch
-// that was handed out is Done. When it returns, its goroutines have ended and
-// everything accepted is unlinked. It is called once.
+// Run serves the queue until ctx is done, which is no error, and then waits until
+// every batch that was handed out is Done. When Run returns, its goroutines have
+// ended and every accepted request is unlinked, if that was possible. Run is called
+// once.
 func (s *Spool) Run(ctx context.Context) error {
 	if _, err := s.base.open(); err != nil {
 		s.end()
 		return err
 	}
-	watching := s.watch(ctx) // before the first listing, so that nothing falls between
+	watching := s.watch(ctx) // before the first listing, so that no change is missed
 	for _, g := range s.groups {
 		s.look(g, true)
 	}
@@ -127,7 +128,7 @@ func (s *Spool) Run(ctx context.Context) error {
 	return nil
 }
 
-// begin counts a batch, unless Run has ended.
+// begin counts a new batch. It returns false if Run has ended.
 func (s *Spool) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *Spool) begin() bool {
 	return !s.ended
 }
 
-// end lets no further batch begin and waits for those that have.
+// end lets no further batch begin, and waits for the batches that have begun.
 func (s *Spool) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -146,7 +147,7 @@ func (s *Spool) end() {
 	s.batches.Wait()
 }
 
-// Close lets go of the directories. Nothing may be called afterwards.
+// Close closes the directories. No method may be called afterwards.
 func (s *Spool) Close() error {
 	for _, g := range s.groups {
 		g.dirs.close()
@@ -154,17 +155,17 @@ func (s *Spool) Close() error {
 	return s.base.close()
 }
 
-// Wake has a group's deferred requests handed out again, because there is
-// room now.
+// Wake ends the wait of a group's deferred requests, because there is room now. They
+// are handed out again.
 func (s *Spool) Wake(folder string) {
 	if g, ok := s.groups[folder]; ok {
 		s.release(g)
 	}
 }
 
-// rescan checks every group from time to time, because an event may be lost. A
-// check reads the change time of each directory; only a directory that changed
-// is listed.
+// rescan checks every group at intervals, because an event may be lost. A check
+// reads the modification time of each directory and lists only directories that
+// changed.
 func (s *Spool) rescan(ctx context.Context) {
 	for round := 0; ; round++ {
 		pause := s.opts.Rescan
@@ -180,12 +181,11 @@ func (s *Spool) rescan(ctx context.Context) {
 	}
 }
 
-// sees says whether every change should make an event.
+// sees reports whether every change should cause an event.
 func (s *Spool) sees() bool { return s.watcher.Load() != nil && !s.blind.Load() }
 
-// lookRound checks every group. A group that is watched and has been quiet for
-// a while is checked every fourth time only, so that thousands of quiet groups
-// cost next to nothing.
+// lookRound checks every group. A group that is watched and quiet is only checked in
+// every fourth round, so that thousands of quiet groups cost next to nothing.
 func (s *Spool) lookRound(round int) {
 	s.noise.report(time.Minute)
 	sees := s.sees()

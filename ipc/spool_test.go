@@ -88,7 +88,7 @@ func TestNoHalfRequestIsEverSeen(t *testing.T) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				if _, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: strings.Repeat("x", 50_000)}); err != nil {
+				if _, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: strings.Repeat("x", 50_000)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -260,7 +260,7 @@ func TestHundredThousandNames(t *testing.T) {
 func TestWithdrawnRequestNoLongerStands(t *testing.T) {
 	dir := prepare(t, "fam")
 	c := NewClient(filepath.Join(dir, "fam"))
-	id, err := c.Drop(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
 	if err != nil {
 		t.Fatal(err)
 	}

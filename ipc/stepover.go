@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// maxBusy is how long a request may be kept from the host by a lease before it
-// is refused. An honest holder lets go within milliseconds after the kernel
-// asked for it, and a tool waits 45 s for its result.
+// maxBusy is how long a lease may keep the host from reading a request before the
+// request is refused. An honest holder releases its lease within milliseconds after
+// the kernel asks, and a tool waits 45 s for its result.
 const maxBusy = 30 * time.Second
 
-// stepOver leaves a request that cannot be opened now where it is, so that the
-// requests behind it go on. It comes again at the next check. The refusal is for
-// one whose container would keep it from the host for ever, by a lease on its
-// file; trouble of the host's own (too many open files, a failing disk) never
-// loses a request.
+// stepOver leaves a request that cannot be opened now in the queue, so that the
+// requests behind it are served. The next check tries it again. stepOver returns a
+// refusal only if a lease has blocked the file for maxBusy, as the container could
+// otherwise block it for ever. The host's own trouble (too many open files, a
+// failing disk) never loses a request.
 func (s *Spool) stepOver(g *group, it *Item, err error) *Refusal {
-	leased := errors.Is(err, syscall.EAGAIN) // O_NONBLOCK on a file with a lease: open(2)
+	leased := errors.Is(err, syscall.EAGAIN) // open(2): O_NONBLOCK on a file with a lease
 	code, note := "", "the host cannot read the request now and will try again"
 	if leased {
 		code, note = CodeBusy, "another program holds a lease on the request's file; the host will try again"
@@ -26,13 +26,13 @@ func (s *Spool) stepOver(g *group, it *Item, err error) *Refusal {
 	w := g.later[it.Name]
 	if leased && w != nil && !w.leased.IsZero() && time.Since(w.leased) >= maxBusy {
 		return refuse(CodeBusy, "a lease on the request's file kept the host from reading it",
-			"take no lease on a request's file, and close the file before it is renamed into place")
+			"take no lease on a request's file, and close the file before you rename it into place")
 	}
 	w = s.await(g, it, code, note)
 	if leased && w.leased.IsZero() {
 		w.leased = time.Now()
 	}
-	s.noise.say(slog.LevelWarn, "request cannot be read, will be tried again", g.folder, "request", printable(it.ID), "error", err)
+	s.noise.say(slog.LevelWarn, "cannot read a request; the host will try again", g.folder, "request", printable(it.ID), "error", err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mark(it.Name)
@@ -40,7 +40,7 @@ func (s *Spool) stepOver(g *group, it *Item, err error) *Refusal {
 	return nil
 }
 
-// again has the requests that were stepped over listed once more.
+// again lists the requests that were stepped over once more.
 func (s *Spool) again(g *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Spool) again(g *group) {
 	s.enqueue(g)
 }
 
-// mark keeps a name from being listed. It is called with g.mu held.
+// mark hides a name from listings. It is called with g.mu held.
 func (g *group) mark(name string) {
 	if g.handled == nil {
 		g.handled = make(map[string]struct{})

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// removal is a request that was accepted or refused and is to be unlinked.
+// removal is an accepted or refused request that has to be unlinked.
 type removal struct {
 	group *group
 	name  string
 	info  fs.FileInfo
 }
 
-// unlink unlinks requests until removals is closed. It has a goroutine of its
-// own, because unlinking a synced file costs several times what reading it
-// does. A request that cannot be unlinked stays marked as handled, so that it
-// is not handed out again while the host runs, and is tried once a minute.
+// unlink unlinks requests until removals is closed. It runs in a goroutine of its
+// own, because unlinking a synced file costs several times as much as reading it. A
+// request that cannot be unlinked stays marked as handled, so that it is not handed
+// out again while the host runs; unlink tries it again every minute.
 func (s *Spool) unlink() {
 	var stuck []removal
 	retry := time.NewTicker(time.Minute)
@@ -38,7 +38,7 @@ func (s *Spool) unlink() {
 	}
 }
 
-// unlinkAll returns those that would not go.
+// unlinkAll unlinks a batch and returns the requests that could not be unlinked.
 func (s *Spool) unlinkAll(batch []removal) (stuck []removal) {
 	for _, r := range batch {
 		g := r.group
@@ -50,7 +50,7 @@ func (s *Spool) unlinkAll(batch []removal) (stuck []removal) {
 		})
 		id := strings.TrimSuffix(file, suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.noise.say(slog.LevelError, "request that is done cannot be unlinked", g.folder, "request", printable(id), "error", err)
+			s.noise.say(slog.LevelError, "cannot unlink a finished request; trying again every minute", g.folder, "request", printable(id), "error", err)
 			stuck = append(stuck, r)
 			continue
 		}

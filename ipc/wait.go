@@ -10,14 +10,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// clientPoll is how often the client looks by itself: not every file system
-// tells of changes, and an event is a hint only.
+// clientPoll is how often the client checks without an event: not every file system
+// reports changes, and an event is only a hint.
 const clientPoll = 500 * time.Millisecond
 
-// Wait returns when the request has come to an end that it can report, or with
-// the last state seen when ctx ends, which is no error. Every change, the last
-// one included, is told to changed, which may be nil. On a host that gives no
-// receipts it returns at once.
+// Wait returns when the request has reached a final status, or when ctx ends; the
+// latter is no error, and the last known result is returned. Wait calls changed,
+// which may be nil, with the first result and with every change, including the last.
+// On a host that writes no results, Wait returns at once.
 func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Result, error) {
 	hint, stop := hints(c.path(ResultsDir), func(name string) bool { return name == id+suffix })
 	defer stop()
@@ -29,7 +29,8 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Res
 		var refusal *Refusal
 		switch {
 		case errors.As(err, &refusal) && ValidID(id):
-			// Taken from the queue, and its result is not written yet.
+			// The host has taken the request from the queue and not written its
+			// result yet.
 			r = last
 		case err != nil:
 			return last, err
@@ -50,8 +51,9 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(Result)) (Res
 	}
 }
 
-// hints tells of new names in a directory. Where nobody can watch it, it
-// stays silent; the caller polls anyway.
+// hints returns a channel that signals new names in a directory, and a function that
+// stops the watching. If the directory cannot be watched, the channel stays silent;
+// the caller polls anyway.
 func hints(dir string, match func(name string) bool) (<-chan struct{}, func()) {
 	w, err := fsnotify.NewBufferedWatcher(16)
 	if err != nil {

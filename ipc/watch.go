@@ -14,12 +14,13 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// watchRetry is how long the host polls before it asks again for a watcher. A
-// container that shares the host's user can take all there are.
+// watchRetry is how long the host polls before it asks for a watcher again. A
+// container that runs as the host's user can use up all watchers.
 const watchRetry = 30 * time.Second
 
-// watch starts the one watcher of all groups, and a goroutine that turns its
-// events into looks until ctx is done. Without one, the rescans carry on alone.
+// watch starts the one watcher of all groups, and a goroutine that schedules a
+// listing for each event until ctx is done. Without a watcher, only the rescans find
+// requests.
 func (s *Spool) watch(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	if s.opts.Poll {
@@ -56,7 +57,7 @@ func (s *Spool) openWatcher() *fsnotify.Watcher {
 		}
 		w.Close()
 	}
-	s.log.Warn("queue cannot be watched, polling", "error", err)
+	s.log.Warn("cannot watch the queue directory; polling every second", "error", err)
 	return nil
 }
 
@@ -75,16 +76,16 @@ func (s *Spool) follow(ctx context.Context, w *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			// An overflow lost events, and whatever else it is may have.
-			s.noise.say(slog.LevelWarn, "queue watcher lost events, looking at every group", "", "error", err)
+			// An overflow loses events. Any other error may have lost some too.
+			s.noise.say(slog.LevelWarn, "the queue watcher lost events; checking every group", "", "error", err)
 			s.lookAtAll()
 		}
 	}
 }
 
-// event looks where something was renamed in, or where a directory came or
-// went. Everything else is the container writing under dotted names, or us
-// unlinking.
+// event schedules a group if a request was renamed into one of its directories,
+// or if one of the directories appeared or vanished. All other events come from
+// the container, which writes under dotted names, or from the spool's unlinking.
 func (s *Spool) event(e fsnotify.Event) {
 	rest, ok := strings.CutPrefix(e.Name, s.opts.Dir)
 	if !ok || !e.Has(fsnotify.Create) && !e.Has(fsnotify.Remove) && !e.Has(fsnotify.Rename) {
@@ -114,9 +115,9 @@ func (s *Spool) lookAtAll() {
 	}
 }
 
-// watchDir watches a directory that is about to be listed, unless it is
-// watched already. The group's own directory is watched with it: a watch on a
-// directory that is renamed away dies without a word.
+// watchDir watches a directory that is about to be listed, unless it is watched
+// already. It also watches the group's own directory, because a watch on a
+// directory that is renamed away ends without an event.
 func (s *Spool) watchDir(g *group, p place, id safefs.Identity) {
 	w := s.watcher.Load()
 	m := &g.watched[p]
@@ -124,11 +125,11 @@ func (s *Spool) watchDir(g *group, p place, id safefs.Identity) {
 		return
 	}
 	dir := filepath.Join(s.opts.Dir, g.folder)
-	_ = w.Remove(filepath.Join(dir, p.String())) // may be gone, or never was
+	_ = w.Remove(filepath.Join(dir, p.String())) // there may be no such watch
 	err := errors.Join(w.Add(dir), w.Add(filepath.Join(dir, p.String())))
 	if err != nil {
 		if !s.blind.Swap(true) {
-			s.log.Warn("queue directory cannot be watched, polling", "group", g.folder, "error", err)
+			s.log.Warn("cannot watch a group's queue directory; polling every second", "group", g.folder, "error", err)
 		}
 		return
 	}

@@ -31,7 +31,7 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 	s.sweep()
 	all := singly(req)
 	for i, one := range all {
-		id, err := s.client.DropAs(context.WithoutCancel(ctx), one, cmp.Or(s.config.File, ipc.TypeFile))
+		id, err := s.client.EnqueueAs(context.WithoutCancel(ctx), one, cmp.Or(s.config.File, ipc.TypeFile))
 		if err != nil {
 			s.unstage(unqueued(staged, all[:i]))
 			return Report{}, partly(s.dropProblem(err), i, len(all))

@@ -149,7 +149,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 	if !s.receipts() {
 		return s.deliverBlind(ctx, req, known, staged)
 	}
-	id, err := s.client.Drop(context.WithoutCancel(ctx), req)
+	id, err := s.client.Enqueue(context.WithoutCancel(ctx), req)
 	if err != nil {
 		s.unstage(staged)
 		return Report{}, s.dropProblem(err)

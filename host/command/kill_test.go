@@ -88,7 +88,7 @@ func (s *crashSite) file(folder string) crashFile {
 
 func (s *crashSite) drop(folder string, r ipc.Request, parts ...[]byte) {
 	s.t.Helper()
-	id, err := ipc.NewClient(filepath.Join(s.dir, "state/ipc", folder)).Drop(context.Background(), r)
+	id, err := ipc.NewClient(filepath.Join(s.dir, "state/ipc", folder)).Enqueue(context.Background(), r)
 	if err != nil {
 		s.t.Fatal(err)
 	}

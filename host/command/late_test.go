@@ -68,7 +68,7 @@ func TestAFailureAfterTheToolStoppedWaitingReachesTheAssistant(t *testing.T) {
 	m.Next(no)
 
 	client := ipc.NewClient(h.Layout.IPC("family", ""))
-	id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "are you there?"})
+	id, err := client.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "are you there?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestReceiptsOfMembersReachTheResult(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	client := ipc.NewClient(h.Layout.IPC("family", ""))
-	id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "good morning"})
+	id, err := client.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "good morning"})
 	if err != nil {
 		t.Fatal(err)
 	}

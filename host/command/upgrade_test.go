@@ -119,7 +119,7 @@ var upgradedFolders = []string{"office", "family", "garden", "attic", "crew", "p
 func (u *upgrade) probe(text string) {
 	u.t.Helper()
 	for _, folder := range upgradedFolders {
-		id, err := u.client(folder).Drop(u.t.Context(), ipc.Request{Type: ipc.TypeMessage, Text: text})
+		id, err := u.client(folder).Enqueue(u.t.Context(), ipc.Request{Type: ipc.TypeMessage, Text: text})
 		if err != nil {
 			u.t.Fatal(err)
 		}

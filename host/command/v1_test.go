@@ -181,7 +181,7 @@ func TestV1SnapshotsTellWhatThisHostKnows(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := ipc.NewClient(h.Layout.IPC("main", ""))
-	id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "the host runs"})
+	id, err := client.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "the host runs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestV1CanBeGoneBackTo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := ipc.NewClient(h.Layout.IPC("family", ""))
-	id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "hello"})
+	id, err := client.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "hello"})
 	if err != nil {
 		t.Fatal(err)
 	}
