@@ -38,7 +38,7 @@ var rooms = map[string][]string{
 	"host/setting":          {},
 	"host/blob":             {"host/store", "media"},
 	"host/channel":          {"host/setting", "host/store", "groups", "media"},
-	"host/channel/transfer": {"host/channel"},
+	"host/channel/transfer": {"host/channel", "media"},
 	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/httpd", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
 	"host/outbox":           {"host/blob", "host/channel", "host/store", "groups", "media"},
 	"host/bridge":           {"host/outbox", "host/channel", "ipc", "groups", "groups/mounts", "media"},

@@ -11,7 +11,7 @@
 //     metadata service;
 //   - waits 30 s at most for the first byte of an answer.
 //
-// An address that the operator wrote in the configuration (Options.Origin) is
+// An address that the operator wrote in the configuration (Options.Origins) is
 // allowed as exactly that scheme, host and port.
 //
 // # Proxies
@@ -25,8 +25,9 @@
 // # Bounds
 //
 // [Pace] ends a transfer that is too slow, [File] takes no more bytes than it may,
-// [Scratch] makes files for bytes on their way, and [Progress] tells how far an
-// upload is.
+// [Scratch] makes files for bytes on their way and fetches into them, and
+// [Progress] tells how far an upload is. [Post] sends a message with its files, a
+// [Body], to a platform that speaks HTTP.
 package transfer
 
 import (
@@ -37,6 +38,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +53,8 @@ const (
 	tlsTimeout    = 10 * time.Second
 	headerTimeout = 30 * time.Second // from the request's last byte to the answer's first
 	idleTimeout   = 90 * time.Second
-	maxHeader     = 64 << 10 // bytes of an answer's header
+	expectTimeout = time.Second // for "100 Continue", of a request that expects it
+	maxHeader     = 64 << 10    // bytes of an answer's header
 )
 
 // Options says what the client of one channel may reach.
@@ -60,9 +63,9 @@ type Options struct {
 	// before it all names below that one (".whatsapp.net").
 	Hosts []string
 
-	// Origin is an address that the operator wrote in the configuration for
-	// this channel: scheme, host and port, http too. It may lie anywhere. Empty: none.
-	Origin string
+	// Origins are addresses that the operator wrote in the configuration for
+	// this channel: scheme, host and port, http too. They may lie anywhere.
+	Origins []string
 
 	// What follows is nil except in tests, which put a network of their own in
 	// its place. Dial gets checked addresses; DialTLS, too, and returns a
@@ -74,16 +77,16 @@ type Options struct {
 	Proxy   func(*http.Request) (*url.URL, error)
 }
 
-// New makes the client. An Origin that is no scheme, host and port is an
+// New makes the client. One of Origins that is no scheme, host and port is an
 // error. The caller closes idle connections when the client is no longer used.
 func New(o Options) (*http.Client, error) {
 	g := &guard{hosts: o.Hosts, lookup: o.Lookup, written: map[string]bool{}}
-	if o.Origin != "" {
-		u, err := origin(o.Origin)
+	for _, written := range o.Origins {
+		u, err := origin(written)
 		if err != nil {
 			return nil, err
 		}
-		g.origin = u
+		g.origins = append(g.origins, u)
 		g.written[authority(u)] = true
 	}
 	if g.lookup == nil {
@@ -101,6 +104,7 @@ func New(o Options) (*http.Client, error) {
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
+		ExpectContinueTimeout:  expectTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // what is counted is what came
 		ForceAttemptHTTP2:      true,
@@ -130,13 +134,13 @@ func checkRedirect(_ *http.Request, via []*http.Request) error {
 // guard is the transport. Every request passes check, redirects too, and every
 // connection is made by one of its dialers.
 type guard struct {
-	hosts  []string
-	origin *url.URL // may be nil
-	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	base   *http.Transport
+	hosts   []string
+	origins []*url.URL
+	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	base    *http.Transport
 
 	mu      sync.Mutex
-	written map[string]bool // host:port that the operator wrote: the origin, and proxies that are in use
+	written map[string]bool // host:port that the operator wrote: the origins, and proxies that are in use
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -160,7 +164,7 @@ func (g *guard) check(u *url.URL) error {
 		return fmt.Errorf("%w: it holds a user name", ErrRefused)
 	case u.Opaque != "":
 		return fmt.Errorf("%w: it names no host", ErrRefused)
-	case g.origin != nil && u.Scheme == g.origin.Scheme && authority(u) == authority(g.origin):
+	case slices.ContainsFunc(g.origins, func(o *url.URL) bool { return u.Scheme == o.Scheme && authority(u) == authority(o) }):
 		return nil
 	case u.Scheme != "https":
 		return fmt.Errorf("%w: %q is not https", ErrRefused, u.Scheme)

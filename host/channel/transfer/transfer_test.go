@@ -185,7 +185,7 @@ func TestANameCannotLeadToAPrivateAddress(t *testing.T) {
 // What the operator wrote in the configuration is allowed, as exactly that.
 func TestAnOperatorsAddressIsAllowedAsItIs(t *testing.T) {
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "bytes") })
-	c := w.client(transfer.Options{Hosts: []string{"api.telegram.org"}, Origin: "http://localhost:8081"})
+	c := w.client(transfer.Options{Hosts: []string{"api.telegram.org"}, Origins: []string{"http://localhost:8081"}})
 	if body, err := get(c, "http://localhost:8081/file/x"); err != nil || body != "bytes" || !slices.Equal(w.dials, []string{"localhost:8081"}) {
 		t.Errorf("%q, %v, dialled %v", body, err, w.dials)
 	}
@@ -197,7 +197,7 @@ func TestAnOperatorsAddressIsAllowedAsItIs(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"localhost:8081", "ftp://x", "http://u:p@x", "http://x/path", "http://", "http://x?y"} {
-		if _, err := transfer.New(transfer.Options{Origin: bad}); err == nil {
+		if _, err := transfer.New(transfer.Options{Origins: []string{bad}}); err == nil {
 			t.Errorf("%s was taken for an origin", bad)
 		}
 	}

@@ -1,0 +1,120 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/textproto"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Body is what one request sends: its length is known before, and its files are
+// read as they go out. The caller closes it after the answer; net/http may go on
+// reading until then.
+type Body struct {
+	Type   string // of its content
+	Length int64  // bytes
+
+	progress *Progress
+
+	mu     sync.Mutex
+	from   io.Reader // nil once closed
+	files  []io.Closer
+	left   int64 // bytes that were not read yet
+	broken error // why a file could not be read
+}
+
+// Plain is a body without files.
+func Plain(mediaType string, content []byte) *Body {
+	n := int64(len(content))
+	return &Body{Type: mediaType, Length: n, progress: NewProgress(nil, 0), from: bytes.NewReader(content), left: n}
+}
+
+// Field is a part of a form before its files.
+type Field struct {
+	Name, Type string
+	Content    []byte
+}
+
+// Form is a form (RFC 7578) of fields and then files, whose parts are named by
+// partName and the file's place. It opens the files. tell is told the bytes of
+// the files that are sent, and may be nil.
+func Form(ctx context.Context, fields []Field, files []channel.File, partName string, tell func(int64)) (*Body, error) {
+	size := int64(0)
+	for _, f := range files {
+		size += f.Size
+	}
+	var between bytes.Buffer
+	w := multipart.NewWriter(&between)
+	b := &Body{Type: w.FormDataContentType(), Length: size, progress: NewProgress(tell, size)}
+	var parts []io.Reader
+	text := func() { // what was written since the last file
+		b.Length += int64(between.Len())
+		parts = append(parts, bytes.NewReader(bytes.Clone(between.Bytes())))
+		between.Reset()
+	}
+	begin := func(disposition, mediaType string) {
+		// Writing to a buffer does not fail.
+		_, _ = w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}, "Content-Type": {mediaType}})
+	}
+	for _, f := range fields {
+		begin(fmt.Sprintf(`form-data; name=%q`, f.Name), f.Type)
+		between.Write(f.Content)
+	}
+	for i, f := range files {
+		src, err := f.Open()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open accepted file: %w", err), b.Close())
+		}
+		b.files = append(b.files, src)
+		begin(multipart.FileContentDisposition(fmt.Sprintf("%s%d", partName, i), f.Name), f.MIME)
+		text()
+		parts = append(parts, Bounded(ctx, src, f.Size))
+	}
+	_ = w.Close()
+	text()
+	b.from, b.left = b.progress.Reader(io.MultiReader(parts...)), b.Length
+	return b, nil
+}
+
+// Read implements io.Reader.
+func (b *Body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.from == nil {
+		return 0, errors.New("the body is closed")
+	}
+	n, err := b.from.Read(p)
+	b.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.broken = err
+	}
+	return n, err
+}
+
+// Close waits for a Read that goes on, closes the files, and ends the telling of
+// progress. It may be called again.
+func (b *Body) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.progress.Stop()
+	var errs []error
+	for _, f := range b.files {
+		errs = append(errs, f.Close())
+	}
+	b.from, b.files = nil, nil
+	return errors.Join(errs...)
+}
+
+// handed says whether all bytes were given to the connection, and otherwise why
+// a file could not be read, if that was the reason.
+func (b *Body) handed() (all bool, broken error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left == 0, b.broken
+}

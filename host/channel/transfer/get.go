@@ -1,0 +1,65 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Get brings a member's file of at most so many bytes into a file of s, and
+// rewinds it. c is a client of New. A Permanent error is of an address that c may
+// not reach, of 403, 404 and 410, and of a file that is too large.
+func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, pace Pace) (_ *os.File, err error) {
+	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(most), ErrSlow)
+	defer expire()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, unfetchable("its address is none")
+	}
+	res, err := c.Do(req)
+	if errors.Is(err, ErrRefused) {
+		return nil, unfetchable("its address is not one that this channel may reach")
+	} else if err != nil {
+		return nil, fmt.Errorf("fetch a member's file: %w", err)
+	}
+	defer Drain(res)
+	switch res.StatusCode {
+	case http.StatusOK:
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		return nil, unfetchable(fmt.Sprintf("its server does not give it (%d)", res.StatusCode))
+	default:
+		return nil, fmt.Errorf("fetch a member's file: its server answers %d", res.StatusCode)
+	}
+	file, err := s.Bounded(most)
+	if err != nil {
+		return nil, err
+	}
+	watch := pace.Watch(func() { stop(ErrSlow) })
+	defer watch.Stop()
+	if res.ContentLength > most {
+		err = ErrTooLarge
+	} else if _, err = io.Copy(file, watch.Body(res.Body)); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	switch {
+	case err == nil:
+		return file.File, nil
+	case errors.Is(err, ErrTooLarge):
+		err = unfetchable("members' files may have " + media.Size(most))
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return nil, errors.Join(fmt.Errorf("fetch a member's file: %w", err), file.Close())
+}
+
+func unfetchable(why string) error {
+	return &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
+}

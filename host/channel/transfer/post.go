@@ -1,0 +1,91 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const maxAnswer = 64 << 10 // bytes of an answer that are read
+
+// Post sends a message to the platform whose name for people is who. It closes
+// b. The answer is that of status 2xx, cut at 64 KiB; any other status comes with
+// an error of the class that HTTP gives it: Held for 401, 403 and a redirect that
+// the client does not follow, Passing for 408, 429 and 503, Ambiguous for any
+// other 5xx, Permanent for the rest. Without an answer the error is Ambiguous if
+// the whole body has gone out, and passes otherwise.
+func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (status int, answer []byte, err error) {
+	defer b.Close()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)
+	if err != nil {
+		return 0, nil, fmt.Errorf("make request: %w", err)
+	}
+	req.ContentLength, req.Header = b.Length, header
+	req.Header.Set("Content-Type", b.Type)
+	if len(b.files) > 0 {
+		req.Header.Set("Expect", "100-continue") // so that it may refuse before the files come
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, nil, b.unanswered(who, err)
+	}
+	defer Drain(res)
+	if answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
+		return 0, nil, b.unanswered(who, err)
+	}
+	if res.StatusCode/100 != 2 {
+		return res.StatusCode, nil, refused(who, res, answer)
+	}
+	b.progress.At(b.progress.size)
+	return res.StatusCode, answer, nil
+}
+
+// unanswered is a request that ended without an answer.
+func (b *Body) unanswered(who string, err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err // without the address, which may hold a token
+	}
+	all, broken := b.handed()
+	switch {
+	case broken != nil:
+		return fmt.Errorf("read accepted file: %w", broken)
+	case all:
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: who + " did not say whether it took the message", Err: err}
+	}
+	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: who + " cannot be reached", Hint: again, Err: err}
+}
+
+// refused is an answer that is not 2xx.
+func refused(who string, res *http.Response, answer []byte) error {
+	s := strconv.Itoa(res.StatusCode)
+	e := &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: who + " refused the message (" + s + ")",
+		Err: fmt.Errorf("it answered %q", media.Cut(string(answer), 200))}
+	switch res.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		e.Class, e.Code, e.Message = channel.Held, "not_authorized", who+" does not accept the host's credentials ("+s+")"
+		e.Hint = "correct the channel's settings in longshore.yaml"
+	case http.StatusRequestEntityTooLarge:
+		e.Code, e.Message, e.Hint = "file_too_large", who+" takes no message of this size", "send a smaller file"
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", again
+		e.RetryAfter = RetryAfter(res.Header.Get("Retry-After"), time.Now())
+	default:
+		switch res.StatusCode / 100 {
+		case 3:
+			e.Class, e.Code, e.Message = channel.Held, "moved", who+" is at another address ("+s+")"
+			e.Hint = "correct the address in longshore.yaml; redirects are not followed"
+		case 5: // it may have taken the message before it failed
+			e.Class, e.Code, e.Message = channel.Ambiguous, "no_answer", who+" failed ("+s+") and may have taken the message"
+		}
+	}
+	return e
+}
