@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,10 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // TestTwoAccountsOfOnePlatform: two pages on two ports, each with its own
@@ -36,22 +41,7 @@ groups:
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h := startHost(t, cfg, nil)
 	desk := h.Desk(true)
 	for i, want := range []struct{ name, chat, dir string }{{"web", "family", "web"}, {"web-team", "team", "channels/web-team"}} {
 		if got := h.Channels[i].Name(); got != want.name {
@@ -91,6 +81,186 @@ func status(t *testing.T, url string) int {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
+}
+
+// TestTwoAccountsKnowAChatByTheSameName: both pages have a chat family, and
+// each belongs to another group. What the groups send stays apart; the main
+// group has to say which of the two it means.
+func TestTwoAccountsKnowAChatByTheSameName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "longshore.yaml")
+	text := `limits: {free_disk: 0}
+assistants: {echo: {agent: command, command: [cat]}}
+channels:
+  web: {listen: "127.0.0.1:0"}
+  web-team: {type: web, listen: "127.0.0.1:0"}
+groups:
+- {folder: home, chat: "web:family", channel: web, assistant: echo}
+- {folder: work, chat: "web:family", channel: web-team, assistant: echo}
+- {folder: ops, chat: "web:ops", channel: web, main: true}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if code := run(t.Context(), "", allPlatforms(), []string{"-c", file, "config", "validate"}, strings.NewReader(""), &said, &said); code != exitOK {
+		t.Fatalf("config validate: %d, %s", code, said.String())
+	}
+	cfg, err := config.Load(file, allPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := startHost(t, cfg, nil)
+	ctx := soon(t)
+	pages := []string{}
+	for _, c := range h.Channels {
+		pages = append(pages, strings.TrimRight(c.(*web.Web).URL(), "/")+"/api/chats/family/messages")
+	}
+	for i, folder := range []string{"home", "work"} {
+		client := ipc.NewClient(h.Layout.IPC(folder, ""))
+		id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: "web:family", Text: "from " + folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := client.Wait(ctx, id, nil); err != nil || r.Status != ipc.Sent || r.Channel != h.Channels[i].Name() {
+			t.Errorf("%s: %+v, %v", folder, r, err)
+		}
+		resp, err := http.Post(pages[i], "application/json", strings.NewReader(`{"text": "to `+folder+`", "from": "Ann"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated {
+			t.Errorf("the page takes a message for %s with %s", folder, resp.Status)
+		}
+	}
+	main := ipc.NewClient(h.Layout.IPC("ops", ""))
+	for _, tt := range []struct {
+		chat   string
+		status ipc.Status
+		code   string
+	}{{"web:family", ipc.Refused, "chat_ambiguous"}, {"web-team/web:family", ipc.Sent, ""}} {
+		id, err := main.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: tt.chat, Text: "from main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := main.Wait(ctx, id, nil); err != nil || r.Status != tt.status || r.Code != tt.code {
+			t.Errorf("main sends to %s: %+v, %v", tt.chat, r, err)
+		}
+	}
+	c, err := main.Context()
+	if err != nil || len(c.Chats) != 3 || c.Chats[1].Chat != "web-team/web:family" || c.Chats[1].Channel != "web-team" || c.Chats[2].Chat != "web:ops" {
+		t.Errorf("chat_info lists %+v, %v", c.Chats, err)
+	}
+	// The assistant's answer holds what its member wrote, and the page its own messages.
+	for i, words := range [][2][]string{
+		{{"from home", "to home"}, {"from work", "to work", "from main"}},
+		{{"from work", "to work", "from main"}, {"from home", "to home"}},
+	} {
+		shown := ""
+		await(t, "the assistant answers on the page", func() bool {
+			shown = fetch(t, pages[i])
+			return strings.Count(shown, words[0][1]) >= 2
+		})
+		for _, word := range words[0] {
+			if !strings.Contains(shown, word) {
+				t.Errorf("the page of %s lacks %q: %s", h.Channels[i].Name(), word, shown)
+			}
+		}
+		for _, word := range words[1] {
+			if strings.Contains(shown, word) {
+				t.Errorf("the page of %s shows %q", h.Channels[i].Name(), word)
+			}
+		}
+	}
+	// Commands ask which of the two is meant.
+	said.Reset()
+	if code := run(t.Context(), "", allPlatforms(), []string{"-c", file, "send", "--group", "web:family", file}, strings.NewReader(""), &said, &said); code != exitUsage || !strings.Contains(said.String(), "one of home, work") {
+		t.Errorf("send: %d, %s", code, said.String())
+	}
+}
+
+// TestSameIDsOfTwoAccountsDoNotMix: platforms count their messages, so that two
+// accounts have the same ids in chats with the same name.
+func TestSameIDsOfTwoAccountsDoNotMix(t *testing.T) {
+	const family = groups.JID("mem:family")
+	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(`limits: {free_disk: 0}
+assistants: {echo: {agent: command, command: [cat]}}
+groups:
+- {folder: home, chat: "mem:home", assistant: echo}
+- {folder: work, chat: "mem:work", assistant: echo}
+`), os.Getenv, allPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accounts [2]*memory.Channel
+	var all []channel.Channel
+	for i, name := range []string{"mem-home", "mem-work"} {
+		cfg.Groups[i].Channel, cfg.Groups[i].Chat = name, family
+		accounts[i] = memory.New(memory.Options{Name: name})
+		all = append(all, memory.Full{Asking: memory.Asking{Channel: accounts[i]}})
+	}
+	h := startHost(t, cfg, func(*config.Config, serve.Options) ([]channel.Channel, error) { return all, nil })
+	ctx := soon(t)
+	var results [2]ipc.Result
+	var clients [2]*ipc.Client
+	for i, g := range cfg.Groups {
+		clients[i] = ipc.NewClient(h.Layout.IPC(g.Folder, ""))
+		id, err := clients[i].Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "from " + g.Folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if results[i], err = clients[i].Wait(ctx, id, nil); err != nil || results[i].Status != ipc.Sent {
+			t.Fatalf("%s: %+v, %v", g.Folder, results[i], err)
+		}
+	}
+	if results[0].MessageID != results[1].MessageID {
+		t.Fatalf("the ids are %q and %q", results[0].MessageID, results[1].MessageID)
+	}
+	if err := accounts[0].Report(ctx, family, results[0].MessageID, channel.StateRead); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the result says that a member read it", func() bool {
+		r, err := clients[0].Status(results[0].ID)
+		return err == nil && r.Status == ipc.Read
+	})
+	if r, err := clients[1].Status(results[1].ID); err != nil || r.Status != ipc.Sent {
+		t.Errorf("after a member of home read the one message, the other is %s, %v", r.Status, err)
+	}
+
+	if err := accounts[1].Say(ctx, channel.Inbound{ID: "1", Chat: family, Text: "to work"}); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := accounts[1].WaitShown(ctx, family, 2); err != nil || !strings.Contains(seen[1].Text, "to work") {
+		t.Errorf("work sees %v, %v", seen, err)
+	}
+	if seen := accounts[0].Shown(family); len(seen) != 1 || accounts[0].Typists(family) != 0 || accounts[1].Typists(family) == 0 {
+		t.Errorf("home sees %v, and %d times that somebody writes; work %d times", seen, accounts[0].Typists(family), accounts[1].Typists(family))
+	}
+	if err := accounts[0].Say(ctx, channel.Inbound{ID: "1", Chat: family, Text: "to home"}); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := accounts[0].WaitShown(ctx, family, 2); err != nil || !strings.Contains(seen[1].Text, "to home") {
+		t.Errorf("home sees %v, %v", seen, err)
+	}
+}
+
+// startHost runs a host until the test ends; channels nil: those of cfg.
+func startHost(t *testing.T, cfg *config.Config, channels func(*config.Config, serve.Options) ([]channel.Channel, error)) *serve.Host {
+	t.Helper()
+	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Channels: channels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
 }
 
 // TestPairAsksWhichAccount: with several, none is guessed.

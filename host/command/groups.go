@@ -38,7 +38,7 @@ func newGroups(e *env) *cobra.Command {
 				if err != nil {
 					return ofControl(err)
 				}
-				return e.listChats(cfg, chats)
+				return e.listChats(cfg, name, chats)
 			})
 		},
 	}
@@ -57,6 +57,7 @@ A running host takes it up when it is started again.`,
 			return e.addGroup(g)
 		},
 	}
+	add.Flags().StringVar(&g.Channel, "channel", "", "the `channel` that carries it, if several could")
 	add.Flags().StringVar(&g.Name, "name", "", "what people call it")
 	add.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
 	add.Flags().StringVar(&g.Trigger, "trigger", "", "the `word` that calls the assistant; without one every message does")
@@ -69,24 +70,24 @@ func (e *env) listGroups(cfg *config.Config) error {
 	if e.json {
 		return e.printJSON(cfg.Groups)
 	}
-	t := e.table("folder", "name", "chat", "assistant")
+	t := e.table("folder", "name", "chat", "channel", "assistant")
 	for _, g := range cfg.Groups {
-		t.row(g.Folder, g.Name, string(g.Chat), g.Assistant)
+		t.row(g.Folder, g.Name, string(g.Chat), g.Channel, g.Assistant)
 	}
 	return t.flush()
 }
 
-func (e *env) listChats(cfg *config.Config, chats []channel.Chat) error {
+func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.Chat) error {
 	if e.json {
 		return e.printJSON(chats)
 	}
-	taken := map[groups.JID]string{}
+	taken := map[groups.Address]string{}
 	for _, g := range cfg.Groups {
-		taken[g.Chat] = "group " + g.Folder
+		taken[g.Address()] = "group " + g.Folder
 	}
 	t := e.table("chat", "name", "members", "")
 	for _, c := range chats {
-		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[c.JID], c.Note))
+		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note))
 	}
 	return t.flush()
 }

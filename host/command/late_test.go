@@ -2,8 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,23 +26,7 @@ func startMemory(t *testing.T, yaml string, m *memory.Channel) *serve.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := serve.New(t.Context(), cfg, serve.Options{
-		Log:      slog.New(slog.DiscardHandler),
-		Channels: substitutes(m),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := errors.Join(<-ended, h.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
+	return startHost(t, cfg, substitutes(m))
 }
 
 // echo is an assistant that answers with its prompt.

@@ -1,11 +1,9 @@
 package command
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,21 +23,7 @@ func startDemo(t *testing.T) (page string, h *serve.Host) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, err = serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h = startHost(t, cfg, nil)
 	return strings.TrimRight(webOf(h).URL(), "/"), h
 }
 

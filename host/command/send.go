@@ -65,22 +65,33 @@ refuse the file last.`,
 	return cmd
 }
 
-// findGroup finds a group by its folder, its chat or its name.
+// findGroup finds a group by its folder, or by its chat or name if no other
+// group has the same.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	if wanted == "" {
-		return groups.Group{}, usage("no group given", "--group takes one of "+folders(c))
+		return groups.Group{}, usage("no group given", "--group takes one of "+folders(c.Groups))
 	}
+	var found []groups.Group
 	for _, g := range c.Groups {
-		if g.Folder == wanted || string(g.Chat) == wanted || g.Name == wanted {
+		switch wanted {
+		case g.Folder:
 			return g, nil
+		case string(g.Chat), g.Address().String(), g.Name:
+			found = append(found, g)
 		}
 	}
-	return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), "--group takes one of "+folders(c))
+	switch len(found) {
+	case 0:
+		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), "--group takes one of "+folders(c.Groups))
+	case 1:
+		return found[0], nil
+	}
+	return groups.Group{}, usage(fmt.Sprintf("%q means several groups", wanted), "--group takes one of "+folders(found))
 }
 
-func folders(c *config.Config) string {
+func folders(all []groups.Group) string {
 	var names []string
-	for _, g := range c.Groups {
+	for _, g := range all {
 		names = append(names, g.Folder)
 	}
 	return strings.Join(names, ", ")

@@ -58,6 +58,16 @@ func TestTheOnlyAccountOfAPlatformNeedsNoNameInAGroup(t *testing.T) {
 	}
 }
 
+func TestTwoAccountsMayCarryTheSameChat(t *testing.T) {
+	cfg, err := parse(t, configDir(t), twoPages+"groups:\n- {folder: a, chat: 'web:a', channel: web}\n- {folder: b, chat: 'web:a', channel: web-team}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Groups[0].Address() == cfg.Groups[1].Address() {
+		t.Errorf("both groups own %v", cfg.Groups[0].Address())
+	}
+}
+
 func TestProblemsWithAccountsHaveALineAndARemedy(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -65,6 +75,8 @@ func TestProblemsWithAccountsHaveALineAndARemedy(t *testing.T) {
 		key, words string
 	}{
 		{"no channel named", twoPages + "groups:\n- {folder: a, chat: 'web:a'}\n", 5, "groups[0].channel", "more than one channel could carry web:a"},
+		{"same chat twice", twoPages + "groups:\n- {folder: a, chat: 'web:a', channel: web}\n- {folder: b, chat: 'web:a', channel: web-team}\n- folder: c\n  chat: 'web:a'\n  channel: web-team\n", 8, "groups[2].chat", `web:a is taken by group "b" on line 6`},
+		{"same chat twice, of the only account", "channels: {team: {type: web}}\ngroups:\n- {folder: a, chat: 'web:a', channel: team}\n- folder: c\n  chat: 'web:a'\n", 5, "groups[1].chat", `web:a is taken by group "a" on line 3`},
 		{"unknown channel", twoPages + "groups:\n- folder: a\n  chat: 'web:a'\n  channel: slack\n", 7, "groups[0].channel", `no channel "slack"`},
 		{"channel of another platform", twoPages + "groups:\n- folder: a\n  chat: '1203@g.us'\n  channel: web\n", 7, "groups[0].channel", "has no chat in the form"},
 		{"unknown platform", "channels:\n  team:\n    type: slak\n", 3, "channels.team.type", "no platform"},
