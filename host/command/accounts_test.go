@@ -117,7 +117,7 @@ groups:
 	}
 	for i, folder := range []string{"home", "work"} {
 		client := ipc.NewClient(h.Layout.IPC(folder, ""))
-		id, err := client.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: "web:family", Text: "from " + folder})
+		id, err := client.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: "web:family", Text: "from " + folder})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ groups:
 		status ipc.Status
 		code   string
 	}{{"web:family", ipc.Refused, "chat_ambiguous"}, {"web-team/web:family", ipc.Sent, ""}} {
-		id, err := main.Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: tt.chat, Text: "from main"})
+		id, err := main.Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Chat: tt.chat, Text: "from main"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ groups:
 	for i, name := range []string{"mem-home", "mem-work"} {
 		cfg.Groups[i].Channel, cfg.Groups[i].Chat = name, family
 		accounts[i] = memory.New(memory.Options{Name: name})
-		all = append(all, memory.Full{Asking: memory.Asking{Channel: accounts[i]}})
+		all = append(all, memory.Full{Finding: memory.Finding{Channel: accounts[i]}})
 	}
 	h := startHost(t, cfg, func(*config.Config, serve.Options) ([]channel.Channel, error) { return all, nil })
 	ctx := soon(t)
@@ -205,7 +205,7 @@ groups:
 	var clients [2]*ipc.Client
 	for i, g := range cfg.Groups {
 		clients[i] = ipc.NewClient(h.Layout.IPC(g.Folder, ""))
-		id, err := clients[i].Drop(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "from " + g.Folder})
+		id, err := clients[i].Enqueue(ctx, ipc.Request{Type: ipc.TypeMessage, Text: "from " + g.Folder})
 		if err != nil {
 			t.Fatal(err)
 		}
