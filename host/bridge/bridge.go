@@ -27,14 +27,15 @@ import (
 )
 
 // Options is what a Bridge works with. Registry and Channels are needed;
-// Examine needs no more, Run needs all but Trace.
+// Examine needs no more, Run needs all but Trace. What the operator may change
+// while the host runs is a function, and asked once for each request.
 type Options struct {
-	Registry *groups.Registry
-	Mounts   map[string]*mounts.Map // by folder
+	Registry func() *groups.Registry
+	Mounts   func(folder string) *mounts.Map // nil: no such group is configured any more
 	Channels []channel.Channel
 	Outbox   *outbox.Outbox
 	Spool    *ipc.Spool
-	Wait     time.Duration // how long a tool waits for its result
+	Wait     func() time.Duration // how long a tool waits for its result
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

@@ -61,11 +61,12 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 			Hint:    "leave groupFolder out, or give your own group's folder",
 		}
 	}
-	chat, err := b.Registry.Authorize(folder, r.Chat)
+	registry := b.Registry()
+	chat, err := registry.Authorize(folder, r.Chat)
 	if err != nil {
 		return destination{}, err
 	}
-	source, _ := b.Registry.ByFolder(folder) // the registry knows it: it has authorized it
+	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
 		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
 	}

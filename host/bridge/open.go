@@ -5,6 +5,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -14,7 +15,11 @@ type Opener func(name string) (*os.File, error)
 // Mounted opens what a group's container sees, by the path that it has there.
 func (b *Bridge) Mounted(folder string) Opener {
 	return func(name string) (*os.File, error) {
-		f, err := b.Mounts[folder].Open(name)
+		seen := b.Mounts(folder)
+		if seen == nil { // removed a moment ago: its registry knew it
+			return nil, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"}
+		}
+		f, err := seen.Open(name)
 		if err != nil {
 			return nil, err
 		}

@@ -168,7 +168,7 @@ func TestAReceiptDoesNotReportAFailureAgain(t *testing.T) {
 // instant in which there is.
 func TestDeferredRequestsGoOnWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(o *outbox.Options) { o.QuotaPending = 1 })
+		s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 1}) })
 		var want []string
 		for i := range 5 {
 			id := fmt.Sprint("r", i)

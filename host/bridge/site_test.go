@@ -55,14 +55,16 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	t.Cleanup(func() { check(t, s.outbox.Close()) })
 	s.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
 	t.Cleanup(func() { check(t, s.spool.Close()) })
+	seen := map[string]*mounts.Map{}
 	s.opts = bridge.Options{
-		Registry: registry, Mounts: map[string]*mounts.Map{}, Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: time.Minute,
+		Registry: func() *groups.Registry { return registry }, Mounts: func(folder string) *mounts.Map { return seen[folder] },
+		Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: func() time.Duration { return time.Minute },
 	}
 	for _, g := range all {
 		m, err := mounts.New(s.layout, g)
 		check(t, err)
 		t.Cleanup(func() { check(t, m.Close()) })
-		s.opts.Mounts[g.Folder] = m
+		seen[g.Folder] = m
 	}
 	s.Bridge = bridge.New(s.opts)
 	return s
@@ -186,3 +188,6 @@ func mustCreate(t *testing.T, path string) string {
 	check(t, os.WriteFile(path, nil, 0o644))
 	return path
 }
+
+// limited are limits that nobody changes.
+func limited(l outbox.Limits) func() outbox.Limits { return func() outbox.Limits { return l } }

@@ -78,7 +78,7 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 		return nil, err
 	}
 	defer seen.Close()
-	b := bridge.New(bridge.Options{Registry: registry, Channels: serve.OfflineChannels(c)})
+	b := bridge.New(bridge.Options{Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c)})
 	var d, opening decisions
 	main := ""
 	if g.Main {

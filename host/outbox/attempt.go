@@ -65,7 +65,7 @@ func (o *Outbox) choose(a *attempt) bool {
 	if err := o.load(ln); err != nil {
 		o.opts.Log.Error("read the outbox", "chat", ln.key.JID, "channel", ln.key.Channel, "error", err)
 		o.leave(a)
-		o.wait(ln, time.Now().Add(o.opts.Backoff.Initial), true)
+		o.wait(ln, time.Now().Add(o.limits().Backoff.Initial), true)
 		return false
 	}
 	if len(ln.heads) == 0 || ln.blocked > 0 { // who blocked it schedules it again
@@ -264,7 +264,7 @@ func (h hold) until(now time.Time) time.Duration {
 // caller holds mu.
 func (o *Outbox) deadline(it *item, now time.Time) time.Time {
 	held := o.line(it.Channel).hold.until(now) - it.held
-	return it.Created.Add(o.opts.MaxAge + max(0, held))
+	return it.Created.Add(o.limits().MaxAge + max(0, held))
 }
 
 func (o *Outbox) heldTotal(channelName string, now time.Time) time.Duration {

@@ -194,7 +194,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	})
 	b := newBook()
 	ch := &fake{name: "fake"}
-	o := b.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, FreeDisk: -1})
+	o := b.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{FreeDisk: -1})})
 	stop := run(t, o)
 	var accepted []outbox.Delivery
 	refused := 0
@@ -263,7 +263,7 @@ func TestRoomNamesWhatIsFull(t *testing.T) {
 	ch := &fake{name: "fake"}
 	b := newBook()
 	opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch},
-		QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1}
+		Limits: limits(outbox.Limits{QuotaPending: 3, QuotaBytes: 100, FreeDisk: 1})}
 	o, err := outbox.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)

@@ -234,3 +234,6 @@ func read(f channel.File) (string, error) {
 	b, err := io.ReadAll(r)
 	return string(b), err
 }
+
+// limits are limits that nobody changes.
+func limits(l outbox.Limits) func() outbox.Limits { return func() outbox.Limits { return l } }

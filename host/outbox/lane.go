@@ -314,8 +314,9 @@ func (d *dispatcher) round(ctx context.Context) time.Time {
 			o.schedule(ln)
 		}
 	}
+	parallel := o.limits().Parallel
 	for _, l := range o.lines {
-		for l.hold.since.IsZero() && l.busy < o.opts.Parallel && len(l.ring) > 0 && ctx.Err() == nil && len(o.outcomes) < maxOutcomes {
+		for l.hold.since.IsZero() && l.busy < parallel && len(l.ring) > 0 && ctx.Err() == nil && len(o.outcomes) < maxOutcomes {
 			d.start(ctx, l.next(), now)
 		}
 	}

@@ -225,7 +225,7 @@ func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
 		err := o.deleteBytes(context.Background(), func(t *tx) (gone []kept, err error) {
 			ids, err := scanIDs(t.query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? ORDER BY changed LIMIT ?`,
-				nano(now.Add(-o.opts.Retention)), expireBatch))
+				nano(now.Add(-o.limits().Retention)), expireBatch))
 			more = len(ids) == expireBatch
 			for _, id := range ids {
 				ks, err := scanKept(t, keptOfDelivery, id)
@@ -251,7 +251,7 @@ func (o *Outbox) expire(now time.Time) {
 // evict makes a group's failed files fit its quota again; the oldest go.
 func (o *Outbox) evict(folder string) {
 	o.mu.Lock()
-	over := o.usage[folder].retained - o.opts.QuotaBytes
+	over := o.usage[folder].retained - o.limits().QuotaBytes
 	o.mu.Unlock()
 	if over <= 0 {
 		return

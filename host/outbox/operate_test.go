@@ -241,7 +241,7 @@ func TestOldRecordsAndOldBytesAreForgotten(t *testing.T) {
 		b := newBook()
 		ch := &fake{name: "fake"}
 		ch.send = func(context.Context, channel.Message) (channel.Receipt, error) { return channel.Receipt{}, permanent }
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, QuotaBytes: 10, Retention: 24 * time.Hour})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{QuotaBytes: 10, Retention: 24 * time.Hour})})
 		run(t, o)
 		var last outbox.Delivery
 		for i := range 4 {

@@ -254,14 +254,22 @@ type Options struct {
 	// "settled" (its outcome is recorded). It may be called from several goroutines.
 	Trace func(folder, request, step string)
 
-	Backoff     Backoff
-	MaxAge      time.Duration            // from acceptance to giving up, time held not counted; 24 h
-	Parallel    int                      // sends in flight per channel; 4
-	Rate        func(folder string) Rate // of a group's attempts; nil or a zero Rate: unlimited; it must not wait
-	SendTimeout time.Duration            // for one attempt, on top of a second per 128 KiB of file; 1 min
-	Stall       time.Duration            // without progress, after which a send no longer counts as one of Parallel; 10 s
-	HoldFor     time.Duration            // between attempts on a held channel that has no Status; 30 s
+	// Limits and Rate are asked at each use: an operator may change the answers
+	// while the outbox runs. They must not wait. Nil: the defaults.
+	Limits func() Limits
+	Rate   func(folder string) Rate // of a group's attempts; a zero Rate: unlimited
 
+	SendTimeout time.Duration // for one attempt, on top of a second per 128 KiB of file; 1 min
+	Stall       time.Duration // without progress, after which a send no longer counts as one of Parallel; 10 s
+	HoldFor     time.Duration // between attempts on a held channel that has no Status; 30 s
+}
+
+// Limits bound what waits, and how long and how often it is tried. Zero values
+// stand for the defaults that the comments name.
+type Limits struct {
+	Backoff      Backoff
+	MaxAge       time.Duration // from acceptance to giving up, time held not counted; 24 h
+	Parallel     int           // sends in flight per channel; 4
 	QuotaPending int           // open parts per group; 64
 	QuotaBytes   int64         // of the open files of a group, and once more of its failed ones; 256 MiB
 	FreeDisk     int64         // bytes of the disk that are never used; 0: none
@@ -304,17 +312,26 @@ func (o Options) withDefaults() Options {
 	if o.Rate == nil {
 		o.Rate = func(string) Rate { return Rate{} }
 	}
-	o.MaxAge = cmp.Or(o.MaxAge, 24*time.Hour)
-	o.Parallel = cmp.Or(o.Parallel, 4)
+	if o.Limits == nil {
+		o.Limits = func() Limits { return Limits{} }
+	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, time.Minute)
 	o.Stall = cmp.Or(o.Stall, 10*time.Second)
 	o.HoldFor = cmp.Or(o.HoldFor, 30*time.Second)
-	o.QuotaPending = cmp.Or(o.QuotaPending, 64)
-	o.QuotaBytes = cmp.Or(o.QuotaBytes, 256<<20)
-	o.Retention = cmp.Or(o.Retention, 7*24*time.Hour)
-	o.Backoff.Initial = cmp.Or(o.Backoff.Initial, time.Second)
-	o.Backoff.Max = cmp.Or(o.Backoff.Max, 5*time.Minute)
-	o.Backoff.Multiplier = cmp.Or(o.Backoff.Multiplier, 2)
-	o.Backoff.Jitter = cmp.Or(o.Backoff.Jitter, 0.2)
 	return o
+}
+
+// limits are the limits as they are now.
+func (o *Outbox) limits() Limits {
+	l := o.opts.Limits()
+	l.MaxAge = cmp.Or(l.MaxAge, 24*time.Hour)
+	l.Parallel = cmp.Or(l.Parallel, 4)
+	l.QuotaPending = cmp.Or(l.QuotaPending, 64)
+	l.QuotaBytes = cmp.Or(l.QuotaBytes, 256<<20)
+	l.Retention = cmp.Or(l.Retention, 7*24*time.Hour)
+	l.Backoff.Initial = cmp.Or(l.Backoff.Initial, time.Second)
+	l.Backoff.Max = cmp.Or(l.Backoff.Max, 5*time.Minute)
+	l.Backoff.Multiplier = cmp.Or(l.Backoff.Multiplier, 2)
+	l.Backoff.Jitter = cmp.Or(l.Backoff.Jitter, 0.2)
+	return l
 }

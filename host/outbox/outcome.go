@@ -71,7 +71,7 @@ func (o *Outbox) expired(a *attempt) outcome {
 		met = "; the last attempt met: " + p.Message
 	}
 	p.State, p.Next, p.Code = Failed, time.Time{}, codeDeadline
-	p.Message = fmt.Sprintf("it could not be sent within %v%s", o.opts.MaxAge, met)
+	p.Message = fmt.Sprintf("it could not be sent within %v%s", o.limits().MaxAge, met)
 	p.Hint = "ask the operator whether the channel works, then call again"
 	if !p.Doubt.IsZero() {
 		p.State = Uncertain
@@ -88,7 +88,7 @@ func (o *Outbox) later(a *attempt, err error) outcome {
 	p := &a.part
 	p.State = Queued
 	p.Code, p.Message, p.Hint = words(err)
-	wait := o.opts.Backoff.after(p.Attempts)
+	wait := o.limits().Backoff.after(p.Attempts)
 	if channel.ClassOf(err) == channel.Held {
 		p.Attempts = max(0, p.Attempts-1)
 		return outcome{attempt: a, part: *p, hold: true}
@@ -187,7 +187,7 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(min(o.opts.Backoff.after(tries), 10*time.Second)):
+		case <-time.After(min(o.limits().Backoff.after(tries), 10*time.Second)):
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestOutcomes(t *testing.T) {
 					ch = &finding{f, func(channel.Message) (*channel.Receipt, error) { asked++; return tt.ask(asked) }}
 				}
 				b := newBook()
-				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, MaxAge: time.Hour})
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: time.Hour})})
 				d := text("fake:a", "x")
 				start := time.Now()
 				put(t, o, d)
@@ -172,7 +172,7 @@ func TestTimeHeldDoesNotCountAgainstTheDeadline(t *testing.T) {
 		}
 		b := newBook()
 		dir := t.TempDir()
-		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, MaxAge: time.Hour}
+		opts := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{MaxAge: time.Hour})}
 		o, err := outbox.Open(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestWakeEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := sayer("fake", passing)
 		b := newBook()
-		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{Backoff: outbox.Backoff{Initial: time.Hour, Max: time.Hour}})})
 		d := text("fake:a", "x")
 		put(t, o, d)
 		start := time.Now()
@@ -332,7 +332,7 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 		return channel.Receipt{ID: m.ID}, nil
 	}
 	b := newBook()
-	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Parallel: 1})
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{f}, Limits: limits(outbox.Limits{Parallel: 1})})
 	var many []outbox.Delivery
 	for i := range 2000 {
 		d := text(groups.JID(fmt.Sprint("fake:", i%50)), fmt.Sprint("m", i))

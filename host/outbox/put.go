@@ -53,6 +53,7 @@ func (o *Outbox) use(folder string, more usage) {
 // Put. A single request that is larger than the whole quota has room when
 // nothing else of the group waits.
 func (o *Outbox) Room(folder string, ahead, more Load) error {
+	most := o.limits()
 	o.mu.Lock()
 	u := o.usage[folder]
 	o.mu.Unlock()
@@ -60,11 +61,11 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 	ahead.Bytes += u.bytes
 	full := &FullError{Code: "over_quota", Hint: "it is taken by itself once earlier ones are sent; do not call again"}
 	switch {
-	case ahead.Parts > 0 && ahead.Parts+more.Parts > o.opts.QuotaPending:
-		full.Message = fmt.Sprintf("%d messages of this group are still waiting to be sent, at most %d may", ahead.Parts, o.opts.QuotaPending)
-	case ahead.Bytes > 0 && ahead.Bytes+more.Bytes > o.opts.QuotaBytes:
+	case ahead.Parts > 0 && ahead.Parts+more.Parts > most.QuotaPending:
+		full.Message = fmt.Sprintf("%d messages of this group are still waiting to be sent, at most %d may", ahead.Parts, most.QuotaPending)
+	case ahead.Bytes > 0 && ahead.Bytes+more.Bytes > most.QuotaBytes:
 		full.Message = fmt.Sprintf("%s of this group's files are still waiting to be sent, at most %s may",
-			media.Size(ahead.Bytes), media.Size(o.opts.QuotaBytes))
+			media.Size(ahead.Bytes), media.Size(most.QuotaBytes))
 	default:
 		return o.accepting(more.Bytes)
 	}
@@ -78,15 +79,16 @@ func (o *Outbox) accepting(bytes int64) error {
 	if err != nil || !os.SameFile(now, o.opened.info) {
 		return fmt.Errorf("the outbox's database was moved or replaced while the host runs (%w): put it back, or restart the host", errors.Join(errReplaced, err))
 	}
-	if o.opts.FreeDisk <= 0 {
+	keep := o.limits().FreeDisk
+	if keep <= 0 {
 		return nil
 	}
 	free, err := o.blobs.Free()
 	if err != nil {
 		return fmt.Errorf("ask for free space: %w", err)
 	}
-	if free-bytes < o.opts.FreeDisk {
-		return diskFull(fmt.Errorf("%s of the disk are free, and limits.free_disk is %s", media.Size(free), media.Size(o.opts.FreeDisk)))
+	if free-bytes < keep {
+		return diskFull(fmt.Errorf("%s of the disk are free, and limits.free_disk is %s", media.Size(free), media.Size(keep)))
 	}
 	return nil
 }
