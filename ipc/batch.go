@@ -52,7 +52,11 @@ func (s *Spool) Next(ctx context.Context) (*Batch, error) {
 		case <-ctx.Done():
 		case <-s.stopped:
 			return nil, ErrStopped
-		case g := <-s.ready:
+		case <-s.ready.some:
+			g := s.ready.next()
+			if g == nil {
+				continue
+			}
 			if !s.begin() {
 				return nil, ErrStopped
 			}

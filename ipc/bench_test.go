@@ -219,7 +219,7 @@ func BenchmarkIdle(b *testing.B) {
 			}
 			defer w.Close()
 			past := time.Now().Add(-time.Hour)
-			for _, g := range s.groups {
+			for _, g := range s.all() {
 				for _, d := range []string{MessagesDir, FilesDir} {
 					if err := os.Chtimes(filepath.Join(dir, g.folder, d), past, past); err != nil {
 						b.Fatal(err)
@@ -241,7 +241,7 @@ func BenchmarkIdle(b *testing.B) {
 					s.lookRound(round)
 				}
 				ours = append(ours, time.Since(start))
-				if len(s.ready) > 0 {
+				if s.ready.len() > 0 {
 					b.Fatal("a quiet group is to be listed")
 				}
 				start = time.Now()

@@ -281,14 +281,14 @@ func TestOldResultsAndStagedFilesArePruned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pruneGroup(s.groups["fam"])
+	s.pruneGroup(s.all()["fam"])
 	if _, err := os.Stat(filepath.Join(dir, staged)); err != nil {
 		t.Errorf("staged bytes of a waiting request: %v", err)
 	}
 	if _, err := c.Withdraw(id); err != nil {
 		t.Fatal(err)
 	}
-	s.pruneGroup(s.groups["fam"])
+	s.pruneGroup(s.all()["fam"])
 	if _, err := os.Stat(filepath.Join(dir, staged)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("old staged bytes: %v", err)
 	}

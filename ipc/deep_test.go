@@ -54,11 +54,11 @@ func TestDirectoriesNestedByTheThousandCostNoDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	err = s.groups["fam"].dirs.in(inFiles, func(dir *os.Root) error { return removeTree(dir, "0190") })
+	err = s.all()["fam"].dirs.in(inFiles, func(dir *os.Root) error { return removeTree(dir, "0190") })
 	if err != errLargeTree {
 		t.Errorf("the tower: %v", err)
 	}
-	s.pruneGroup(s.groups["fam"])
+	s.pruneGroup(s.all()["fam"])
 	if _, err := os.Lstat(old); !os.IsNotExist(err) {
 		t.Errorf("what lay beside the tower: %v", err)
 	}

@@ -107,7 +107,7 @@ func (s *Spool) release(g *group) {
 func (s *Spool) enqueue(g *group) {
 	if !g.queued && !g.held {
 		g.queued = true
-		s.ready <- g
+		s.ready.add(g)
 	}
 }
 

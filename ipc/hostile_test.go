@@ -224,7 +224,7 @@ func TestPlantedLinksDoNotLeadTheHostAstray(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.groups["fam"].dirs.verify()
+		s.all()["fam"].dirs.verify()
 		if err := s.WriteResult("fam", Result{ID: "c", Status: Sent}); !errors.Is(err, syscall.ENOTDIR) {
 			t.Errorf("a result through a link to %s: %v", target, err)
 		}

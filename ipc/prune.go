@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,13 +24,13 @@ const (
 // start, every hour, and after every pruneEvery results of a group.
 func (s *Spool) prune(ctx context.Context) {
 	for {
-		for _, g := range s.groups {
+		for _, g := range s.all() {
 			if ctx.Err() != nil {
 				return
 			}
 			s.pruneGroup(g)
 		}
-		if err := s.errors.expire(s.opts.KeepErrors); err != nil {
+		if err := s.errors.expire(s.opts.Keep().Errors); err != nil {
 			s.log.Warn("old entries of the errors folder were not deleted", "error", err)
 		}
 		hour := time.After(time.Hour)
@@ -79,10 +80,11 @@ func (s *Spool) pruneResults(dir *os.Root) error {
 	if err != nil {
 		return err
 	}
+	keep := cmp.Or(s.opts.Keep().Results, 7*24*time.Hour)
 	slices.SortFunc(entries, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for i, e := range entries {
 		age := time.Since(e.ModTime())
-		if i >= maxResults || age > s.opts.KeepResults || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
+		if i >= maxResults || age > keep || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
 			if err := removeTree(dir, e.Name()); err != nil {
 				return err
 			}

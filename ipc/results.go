@@ -37,7 +37,7 @@ func (s *Spool) WriteResult(folder string, r Result) error {
 // Result reads back the result of a request. ok is false if there is none or it
 // cannot be read.
 func (s *Spool) Result(folder, id string) (r Result, ok bool) {
-	g, known := s.groups[folder]
+	g, known := s.all()[folder]
 	if !known || !ValidID(id) {
 		return Result{}, false
 	}
@@ -70,7 +70,7 @@ func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, e
 // write replaces one file. If the open directory turns out to have been replaced,
 // write tries once more in the new one.
 func (s *Spool) write(folder string, p place, name string, b []byte) (*group, error) {
-	g, ok := s.groups[folder]
+	g, ok := s.all()[folder]
 	if !ok {
 		return nil, fmt.Errorf("group %s is not served", folder)
 	}

@@ -43,7 +43,7 @@ func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
 }
 
 func (s *Spool) writeSnapshot(folder, name string, v any) error {
-	g, ok := s.groups[folder]
+	g, ok := s.all()[folder]
 	if !ok {
 		return fmt.Errorf("group %s is not served", folder)
 	}

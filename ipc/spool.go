@@ -3,6 +3,7 @@ package ipc
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 // SpoolOptions are the settings of a Spool. Dir and Folders are required.
 type SpoolOptions struct {
 	Dir     string   // the queue directory, which holds the groups' folders
-	Folders []string // of the groups to serve; each must be a ValidID
+	Folders []string // of the groups to serve from the start; each must be a ValidID
 
 	// Restore creates those of a group's directories that have vanished, and the
 	// errors folder, with the modes and owners that the host wants. The spool calls
@@ -22,16 +23,21 @@ type SpoolOptions struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
-	Log         *slog.Logger                       // nil: none
-	Trace       func(folder, request, step string) // "read", "unlinked", "result"; nil: none
-	Rescan      time.Duration                      // interval at which every group is checked without an event; 0: 5 s
-	Poll        bool                               // do not use events, for example on NFS: check every second
-	Batch       int                                // most requests in one batch; 0: 64
-	KeepResults time.Duration                      // age since their last change; 0: 7 days. At most 1000 per group are kept
-	KeepErrors  time.Duration                      // age of entries of the errors folder; 0: unlimited. At most 1000 and 64 MiB per group are kept
+	Log    *slog.Logger                       // nil: none
+	Trace  func(folder, request, step string) // "read", "unlinked", "result"; nil: none
+	Rescan time.Duration                      // interval at which every group is checked without an event; 0: 5 s
+	Poll   bool                               // do not use events, for example on NFS: check every second
+	Batch  int                                // most requests in one batch; 0: 64
+	Keep   func() Keep                        // asked at each use; nil: the zero value
 
 	watcher func() (*fsnotify.Watcher, error) // for tests; nil: fsnotify.NewWatcher
 	list    int                               // number of names per group kept in memory; 0: 16384
+}
+
+// Keep says for how long the spool keeps what it has written.
+type Keep struct {
+	Results time.Duration // age since their last change; 0: 7 days. At most 1000 per group are kept
+	Errors  time.Duration // age of entries of the errors folder; 0: unlimited. At most 1000 and 64 MiB per group are kept
 }
 
 // Spool is the host's end of the queue. It reads each request once, hands it out
@@ -45,9 +51,10 @@ type Spool struct {
 	log      *slog.Logger
 	noise    *noise
 	base     *base
-	groups   map[string]*group
+	groups   atomic.Pointer[map[string]*group] // by folder; what it points to never changes
+	adding   sync.Mutex                        // held while groups is replaced
 	errors   *quarantine
-	ready    chan *group // holds each group at most once, so sending never blocks
+	ready    *line
 	prunes   chan *group
 	removals chan []removal
 	watcher  atomic.Pointer[fsnotify.Watcher]
@@ -68,8 +75,8 @@ func NewSpool(o SpoolOptions) *Spool {
 	if o.Batch <= 0 {
 		o.Batch = 64
 	}
-	if o.KeepResults <= 0 {
-		o.KeepResults = 7 * 24 * time.Hour
+	if o.Keep == nil {
+		o.Keep = func() Keep { return Keep{} }
 	}
 	if o.list <= 0 {
 		o.list = 16384
@@ -84,8 +91,7 @@ func NewSpool(o SpoolOptions) *Spool {
 		opts:   o,
 		log:    o.Log,
 		base:   &base{path: o.Dir},
-		groups: make(map[string]*group, len(o.Folders)),
-		ready:  make(chan *group, len(o.Folders)),
+		ready:  newLine(),
 		prunes: make(chan *group, 16),
 
 		removals: make(chan []removal, 256),
@@ -96,11 +102,37 @@ func NewSpool(o SpoolOptions) *Spool {
 	}
 	s.noise = newNoise(s.log)
 	s.errors = &quarantine{base: s.base, restore: o.Restore}
-	for i, folder := range o.Folders {
-		s.groups[folder] = &group{folder: folder, index: i, dirs: dirs{base: s.base, folder: folder, restore: o.Restore}, size: o.Batch}
-	}
+	s.groups.Store(&map[string]*group{})
+	s.add(o.Folders)
 	return s
 }
+
+// Add serves further groups, whose directories exist. A group is served until
+// Close, even if it is no longer configured: the caller then refuses its requests,
+// and deliveries that were accepted still get their results.
+func (s *Spool) Add(folders ...string) {
+	for _, g := range s.add(folders) {
+		s.look(g, true)
+	}
+}
+
+// add returns the groups that were not served before.
+func (s *Spool) add(folders []string) (added []*group) {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	all := maps.Clone(*s.groups.Load())
+	for _, folder := range folders {
+		if all[folder] == nil {
+			g := &group{folder: folder, index: len(all), dirs: dirs{base: s.base, folder: folder, restore: s.opts.Restore}, size: s.opts.Batch}
+			all[folder], added = g, append(added, g)
+		}
+	}
+	s.groups.Store(&all)
+	return added
+}
+
+// all are the groups that are served now, by folder.
+func (s *Spool) all() map[string]*group { return *s.groups.Load() }
 
 // Run serves the queue until ctx is done, which is no error, and then waits until
 // every batch that was handed out is Done. When Run returns, its goroutines have
@@ -112,7 +144,7 @@ func (s *Spool) Run(ctx context.Context) error {
 		return err
 	}
 	watching := s.watch(ctx) // before the first listing, so that no change is missed
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		s.look(g, true)
 	}
 	var pruning, unlinking sync.WaitGroup
@@ -149,7 +181,7 @@ func (s *Spool) end() {
 
 // Close closes the directories. No method may be called afterwards.
 func (s *Spool) Close() error {
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		g.dirs.close()
 	}
 	return s.base.close()
@@ -158,7 +190,7 @@ func (s *Spool) Close() error {
 // Wake ends the wait of a group's deferred requests, because there is room now. They
 // are handed out again.
 func (s *Spool) Wake(folder string) {
-	if g, ok := s.groups[folder]; ok {
+	if g, ok := s.all()[folder]; ok {
 		s.release(g)
 	}
 }
@@ -189,7 +221,7 @@ func (s *Spool) sees() bool { return s.watcher.Load() != nil && !s.blind.Load() 
 func (s *Spool) lookRound(round int) {
 	s.noise.report(time.Minute)
 	sees := s.sees()
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		if sees && (round+g.index)%4 != 0 && g.quiet() {
 			continue
 		}

@@ -191,7 +191,7 @@ func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
 	}
 	drop(t, dir, "victim", "secret.json", hello)
 	for !strings.Contains(q.log.String(), "messages is no directory") {
-		q.look(q.groups["evil"], true)
+		q.look(q.all()["evil"], true)
 		if len(q.got) > 0 {
 			t.Fatal("another group's request was read")
 		}
@@ -211,7 +211,7 @@ func TestDirectorySwappedForALinkReachesNoOtherGroup(t *testing.T) {
 func TestRequestThatCannotBeUnlinkedIsNotHandedOutAgain(t *testing.T) {
 	dir := prepare(t, "fam")
 	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour})
-	g := q.groups["fam"]
+	g := q.all()["fam"]
 	g.mu.Lock()
 	g.handled = map[string]struct{}{"a.json": {}} // as after an unlink that was denied
 	g.mu.Unlock()
@@ -330,7 +330,7 @@ func TestQuietGroupIsStillLookedAt(t *testing.T) {
 	defer s.Close()
 	w := s.openWatcher()
 	defer w.Close()
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		s.list(g)
 		g.stamps[inMessages].at = time.Now().Add(-time.Hour)
 		drop(t, dir, g.folder, "a.json", hello) // nobody reads the watcher's events
@@ -339,8 +339,8 @@ func TestQuietGroupIsStillLookedAt(t *testing.T) {
 	for round := range 4 {
 		s.lookRound(round)
 	}
-	if len(s.ready) != 2 {
-		t.Errorf("%d of 2 groups found in four rounds", len(s.ready))
+	if s.ready.len() != 2 {
+		t.Errorf("%d of 2 groups found in four rounds", s.ready.len())
 	}
 }
 

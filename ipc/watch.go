@@ -92,7 +92,7 @@ func (s *Spool) event(e fsnotify.Event) {
 		return
 	}
 	folder, rest, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
-	g, ok := s.groups[folder]
+	g, ok := s.all()[folder]
 	if !ok {
 		return
 	}
@@ -110,7 +110,7 @@ func (s *Spool) event(e fsnotify.Event) {
 }
 
 func (s *Spool) lookAtAll() {
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		s.look(g, true)
 	}
 }

@@ -39,7 +39,6 @@ package assistant
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -52,16 +51,19 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Options says what a Manager works with. Layout, Groups, Runtime, Say and
-// SentSince are needed; the zero value of everything else is usable.
+// Options says what a Manager works with. Layout, Groups, Say and SentSince are
+// needed, and a Runtime from here or from Plan; the zero value of everything else
+// is usable.
 type Options struct {
 	Layout  groups.Layout
-	Groups  *groups.Registry
-	Runtime runtime.Runtime
+	Runtime runtime.Runtime // unless Plan names another
 
-	// Plan says how to run a group's assistant. Nil: as the runtime does by
-	// default.
-	Plan func(g groups.Group) (Plan, error)
+	// Groups, Plan and Limits are asked at each use: the operator may change
+	// the answers while assistants run. Plan says how to run a group's
+	// assistant; nil: as the runtime does by default.
+	Groups func() *groups.Registry
+	Plan   func(g groups.Group) (Plan, error)
+	Limits func() Limits // nil: the zero value
 
 	// Say takes a text for a group's chat and returns once it is durable. The
 	// same key again, also after a restart, must not say it twice.
@@ -87,21 +89,27 @@ type Options struct {
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.Address, on bool)
 
-	AtOnce      int           // assistants that run at the same time; 0: 5
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
 	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
 	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
 	Attempts    int           // how often a turn that broke is tried in all; 0: 3
 	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
 	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
-	MaxInbox    int64         // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
 	Context     int           // messages kept that did not call the assistant; 0: 50
 	Location    *time.Location
 	Log         *slog.Logger
 }
 
-// Plan is how to run one group's assistant.
+// Limits bound what the assistants take from the machine.
+type Limits struct {
+	AtOnce int   // assistants that run at the same time; 0: 5
+	Inbox  int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
+}
+
+// Plan is how to run one group's assistant. If it changes while the assistant
+// runs, the turn under way goes on, and the next one meets the new plan.
 type Plan struct {
+	Runtime runtime.Runtime   // nil: that of Options
 	Name    string            // what the assistant is called, in the agent protocol
 	Agent   string            // which agent agentrunner drives
 	Command []string          // instead of the runtime's default; may be empty
@@ -112,7 +120,6 @@ type Plan struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.AtOnce = or(o.AtOnce, 5)
 	o.IdleTimeout = or(o.IdleTimeout, 30*time.Minute)
 	o.TurnTimeout = or(o.TurnTimeout, 30*time.Minute)
 	o.CloseGrace = or(o.CloseGrace, 30*time.Second)
@@ -125,6 +132,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Limits == nil {
+		o.Limits = func() Limits { return Limits{} }
 	}
 	if o.Plan == nil {
 		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
@@ -151,9 +161,13 @@ type Manager struct {
 	o    Options
 	wake chan struct{} // to Run, of capacity one: something may be due
 
-	mu      sync.Mutex // guards what follows, and the conversations' state
+	opening sync.Mutex // held while conversations are opened; taken before mu
+
+	mu      sync.Mutex       // guards what follows, and the conversations' state
+	known   *groups.Registry // that all and byGroup follow; nil: they have to be looked at
 	all     []*conversation
 	byGroup map[string]*conversation // by folder
+	opened  []*conversation          // since Run looked
 	queue   []*conversation          // called, waiting for room, first come first served
 	running int
 
@@ -165,16 +179,8 @@ type Manager struct {
 // directories of Layout must have been made.
 func New(o Options) (*Manager, error) {
 	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*conversation{}}
-	for _, g := range o.Groups.All() {
-		if g.Assistant == "" {
-			continue
-		}
-		c, err := m.open(g)
-		if err != nil {
-			return nil, fmt.Errorf("group %s: read kept messages: %w", g.Folder, err)
-		}
-		m.all = append(m.all, c)
-		m.byGroup[g.Folder] = c
+	if err := m.follow(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
@@ -185,12 +191,18 @@ func (m *Manager) Run(ctx context.Context) error {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
 	defer m.startFetching(ctx)()
-	for _, c := range m.all {
-		m.settleInterrupted(ctx, c)
-	}
 	for {
+		if err := m.follow(); err != nil {
+			m.o.Log.Error("assistant cannot be called; a message to it tries again", "error", err)
+		}
+		for _, c := range m.takeOpened() {
+			m.settleInterrupted(ctx, c)
+			m.kick(c)
+		}
 		next := m.schedule(func(c *conversation) {
 			sessions.Go(func() {
+				ctx, cancel := c.within(ctx)
+				defer cancel()
 				newSession(m, c).run(ctx)
 				m.ended(c)
 			})
@@ -216,7 +228,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	next = time.Hour
 	now := time.Now()
 	for _, c := range m.all {
-		if c.phase != idle || !c.called() {
+		if c.phase != idle || c.left() || !c.called() {
 			continue
 		}
 		if wait := c.notBefore.Sub(now); wait > 0 {
@@ -228,7 +240,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	}
 	// Those that were called in one go wait in the order of their messages.
 	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
-	for len(m.queue) > 0 && m.running < m.o.AtOnce {
+	for len(m.queue) > 0 && m.running < or(m.o.Limits().AtOnce, 5) {
 		c := m.queue[0]
 		m.queue = m.queue[1:]
 		c.phase, c.since = running, now
@@ -261,8 +273,9 @@ func (m *Manager) makeRoom(n int) {
 func (m *Manager) ended(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.phase, c.since, c.resting, c.yielding = idle, time.Now(), false, false
+	c.phase, c.since, c.resting, c.yielding, c.manner, c.stale = idle, time.Now(), false, false, nil, false
 	m.running--
+	m.forgetLeft(c)
 	signal(m.wake)
 }
 

@@ -1,13 +1,13 @@
 package assistant
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -22,11 +22,12 @@ const (
 
 // conversation is one group's messages and the state of its assistant.
 type conversation struct {
-	group  groups.Group
+	group  groups.Group // as it was opened: folder and chat stay as long as it does
 	store  *store
 	inputs *inputs
-	mounts []mounts.Mount
-	nudge  chan struct{} // to the running session, of capacity one: look at kept and yielding
+	ctx    context.Context // done when the group has left the configuration
+	leave  func()          // ends ctx
+	nudge  chan struct{}   // to the running session, of capacity one: look at kept and yielding
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -47,7 +48,10 @@ type conversation struct {
 	told      bool      // the chat knows of this row
 	notBefore time.Time // of the next start
 	lastErr   string
-	broken    *turn // found at start: a turn of an earlier host that must not run again
+	broken    *turn   // found at start: a turn of an earlier host that must not run again
+	users     int     // who works with it at this moment, beside its session and lanes
+	manner    *manner // how the running session was started
+	stale     bool    // it would be started in another manner now: when it rests, it is ended
 
 	quick, patient lane // files to fetch
 }
@@ -55,14 +59,12 @@ type conversation struct {
 // open reads what is on disk of a group and sorts out the turn that a host
 // which died has left.
 func (m *Manager) open(g groups.Group) (*conversation, error) {
-	mounts, err := mounts.New(m.o.Layout, g)
-	if err != nil {
-		return nil, err
-	}
 	c := &conversation{
-		group: g, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1), mounts: mounts.Mounts(),
+		group: g, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1),
 		inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, ipc.InputDir)},
 	}
+	c.ctx, c.leave = context.WithCancel(context.Background())
+	var err error
 	var held *turn
 	c.store, c.kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder)
 	if err != nil {

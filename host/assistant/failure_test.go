@@ -219,7 +219,7 @@ func TestOnlySoManyRunAtOnceInTheOrderOfTheCalls(t *testing.T) {
 		for _, n := range names {
 			gs = append(gs, group(n))
 		}
-		w := newWorld(t, func(o *assistant.Options) { o.AtOnce = 2 }, gs...)
+		w := newWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 2} } }, gs...)
 		w.run()
 		for _, n := range []string{"f", "b", "d", "a"} {
 			w.write(n, "1", "hello")
@@ -256,7 +256,7 @@ func TestOnlySoManyRunAtOnceInTheOrderOfTheCalls(t *testing.T) {
 
 func TestAnAssistantWithNothingToDoMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.AtOnce = 2 }, group("a"), group("b"), group("c"))
+		w := newWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 2} } }, group("a"), group("b"), group("c"))
 		w.run()
 		w.write("a", "1", "hello")
 		a := w.runtime.next()

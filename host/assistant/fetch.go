@@ -67,14 +67,17 @@ func (m *Manager) recheck(c *conversation) {
 func (m *Manager) kick(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fetchCtx == nil {
+	if m.fetchCtx == nil || c.left() {
 		return
 	}
 	for _, l := range []*lane{&c.quick, &c.patient} {
 		if !l.busy && len(l.wants) > 0 {
 			l.busy = true
-			ctx := m.fetchCtx
-			m.fetching.Go(func() { m.fetchAll(ctx, c, l) })
+			ctx, cancel := c.within(m.fetchCtx)
+			m.fetching.Go(func() {
+				defer cancel()
+				m.fetchAll(ctx, c, l)
+			})
 		}
 	}
 }
@@ -85,9 +88,6 @@ func (m *Manager) startFetching(ctx context.Context) (stop func()) {
 	m.mu.Lock()
 	m.fetchCtx = ctx
 	m.mu.Unlock()
-	for _, c := range m.all {
-		m.kick(c)
-	}
 	return func() {
 		m.mu.Lock()
 		m.fetchCtx = nil
@@ -120,6 +120,7 @@ func (m *Manager) nextWant(ctx context.Context, c *conversation, l *lane) *want 
 		return w
 	}
 	l.busy = false
+	m.forgetLeft(c)
 	if len(l.wants) > 0 && ctx.Err() == nil {
 		first := slices.MinFunc(l.wants, func(a, b *want) int { return a.due.Compare(b.due) })
 		time.AfterFunc(time.Until(first.due), func() { m.kick(c) })

@@ -32,7 +32,7 @@ func (m *Manager) store(ctx context.Context, c *conversation, name string, a cha
 		return "", 0, missing(fmt.Sprintf("the inbox holds %d files, and more are not added; remove some and ask the member to send it again", names))
 	}
 	limit, full := m.o.MaxFile, missing("")
-	if most := m.o.MaxInbox; most > 0 && most-used < limit {
+	if most := m.o.Limits().Inbox; most > 0 && most-used < limit {
 		limit = max(most-used, 0)
 		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
 	}

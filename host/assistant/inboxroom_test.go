@@ -31,7 +31,9 @@ func (w *world) sends(id, name, body string, claimed int64) {
 // A member filled the host's disk through a group's inbox, which had no bound.
 func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *assistant.Options) { o.MaxInbox = 1000 })
+		w := newWorld(t, func(o *assistant.Options) {
+			o.Limits = func() assistant.Limits { return assistant.Limits{Inbox: 1000} }
+		})
 		inbox := filepath.Join(w.state, "groups", "family", "inbox")
 		check(t, os.MkdirAll(inbox, 0o755))
 		check(t, os.WriteFile(filepath.Join(inbox, "own.txt"), make([]byte, 300), 0o644))

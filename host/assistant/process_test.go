@@ -155,7 +155,7 @@ func TestRealChildrenOfManyGroups(t *testing.T) {
 	for i := range 8 {
 		gs = append(gs, group(fmt.Sprintf("g%d", i)))
 	}
-	w := newProcessWorld(t, func(o *assistant.Options) { o.AtOnce = 3 }, gs...)
+	w := newProcessWorld(t, func(o *assistant.Options) { o.Limits = func() assistant.Limits { return assistant.Limits{AtOnce: 3} } }, gs...)
 	w.run()
 	for _, g := range gs {
 		w.write(g.Folder, "1", "hello")

@@ -16,10 +16,15 @@ import (
 // means that it is not and the channel may bring it again. A message for a group
 // that has no assistant, and one that came before, are ignored.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
-	c := m.byGroup[folder]
-	if c == nil {
+	g, ok := m.o.Groups().ByFolder(folder)
+	if !ok || g.Assistant == "" {
 		return nil
 	}
+	c, err := m.enter(folder)
+	if err != nil {
+		return err
+	}
+	defer m.exit(c)
 	id := in.ID
 	if id == "" { // nothing to know it again by
 		id = uuid.NewString()
@@ -33,7 +38,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		quote.Sender = c.store.senderID(quote.Sender)
 		r.Quote = &quote
 	}
-	if in.Direct || calls(c.group.Trigger, in.Text) {
+	if in.Direct || calls(g.Trigger, in.Text) {
 		r.Kind = callKind
 	}
 	if r.Time.IsZero() {
@@ -62,10 +67,11 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 // otherwise goes with the next prompt. A folder without an assistant is an
 // error.
 func (m *Manager) Notify(folder, text string) error {
-	c := m.byGroup[folder]
-	if c == nil {
-		return fmt.Errorf("notify assistant: group %q has none", folder)
+	c, err := m.enter(folder)
+	if err != nil {
+		return fmt.Errorf("notify assistant: %w", err)
 	}
+	defer m.exit(c)
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Text: text, Time: time.Now()})
 }
 

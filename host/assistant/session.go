@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -92,18 +93,24 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	if err := s.c.store.saveTurn(s.turn); err != nil {
 		return fmt.Errorf("note turn: %w", err)
 	}
-	plan, err := s.m.o.Plan(s.c.group)
+	registry := s.m.o.Groups()
+	g := s.m.configured(s.c)
+	manner, err := s.m.mannerOf(g)
 	if err != nil {
 		return fmt.Errorf("plan assistant: %w", err)
 	}
+	s.m.mu.Lock()
+	s.c.manner, s.c.stale = manner, s.m.o.Groups() != registry
+	s.m.mu.Unlock()
+	plan := manner.plan
 	s.idleTime, s.turnTime = or(plan.IdleTimeout, s.m.o.IdleTimeout), or(plan.TurnTimeout, s.m.o.TurnTimeout)
-	input, err := s.input(plan, prompt)
+	input, err := s.input(g, plan, prompt)
 	if err != nil {
 		return err
 	}
-	layout, folder := s.m.o.Layout, s.c.group.Folder
-	s.child, err = s.m.o.Runtime.Start(ctx, runtime.Spec{
-		Group: s.c.group, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: s.c.mounts,
+	layout, folder := s.m.o.Layout, g.Folder
+	s.child, err = plan.Runtime.Start(ctx, runtime.Spec{
+		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
 		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
 	})
@@ -113,8 +120,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 // input is the document that the assistant reads from stdin, as NanoClaw v1
 // writes it. The last attempt begins a new conversation: one that cannot be
 // resumed would break every attempt.
-func (s *session) input(plan Plan, prompt string) ([]byte, error) {
-	g := s.c.group
+func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
 	resume := s.c.store.session()
 	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
 		resume = ""
@@ -293,7 +299,7 @@ func (s *session) attend() {
 		return
 	}
 	s.m.mu.Lock()
-	yield := s.c.yielding && s.doing == resting
+	yield := (s.c.yielding || s.c.stale) && s.doing == resting
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
 	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() {
@@ -301,7 +307,7 @@ func (s *session) attend() {
 	}
 	s.m.mu.Unlock()
 	switch {
-	case yield: // whoever waits was called earlier than what waits here
+	case yield: // whoever waits was called earlier than what waits here, or that waits for a new session
 		s.close()
 	case len(records) > 0:
 		s.followUp(records)

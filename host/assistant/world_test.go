@@ -70,7 +70,7 @@ func (w *world) open() {
 	registry, err := groups.NewRegistry(w.groups)
 	check(w.t, err)
 	o := w.options
-	o.Layout, o.Groups = w.layout(), registry
+	o.Layout, o.Groups = w.layout(), func() *groups.Registry { return registry }
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}

@@ -141,7 +141,7 @@ func TestKeysStandInNoEnvironmentButV1s(t *testing.T) {
 	key := func(h *boxes) bool {
 		opened := h.open()
 		defer opened.Close()
-		g, _ := opened.Registry.ByFolder("g0")
+		g, _ := opened.Registry().ByFolder("g0")
 		plan, err := opened.Plan(g)
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,7 @@ func (d *demo) invite(h *serve.Host) {
 	page := webOf(h)
 	fmt.Fprintf(d.stdout, "open   %s\n", page.URL())
 	fmt.Fprintf(d.stdout, "write  send me the report\n")
-	fmt.Fprintf(d.stdout, "state  %s\n", h.Config.State)
+	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
 }
 

@@ -20,10 +20,10 @@ import (
 // DeskOptions is what a Desk works with.
 type DeskOptions struct {
 	Layout   groups.Layout
-	Groups   []groups.Group    // as configured
-	Outbox   *outbox.Outbox    // nil: this process only looks
-	Records  *outbox.Reader    // of the outbox, where Outbox is nil; nil too: nothing was ever accepted
-	Channels []channel.Channel // those of the host
+	Groups   func() []groups.Group // as they are configured now; nil: none
+	Outbox   *outbox.Outbox        // nil: this process only looks
+	Records  *outbox.Reader        // of the outbox, where Outbox is nil; nil too: nothing was ever accepted
+	Channels []channel.Channel     // those of the host
 	Version  string
 
 	// Running says that this is the host itself and not a command beside it;
@@ -180,7 +180,7 @@ func isNotFound(err error) bool {
 
 // Send accepts a file.
 func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
-	if !slices.ContainsFunc(d.Groups, func(g groups.Group) bool { return g.Folder == s.Group }) {
+	if !slices.ContainsFunc(d.configured(), func(g groups.Group) bool { return g.Folder == s.Group }) {
 		return Item{}, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no group has the folder %q", s.Group), Hint: "see: longshore status"}
 	}
 	delivery, err := d.Offer(ctx, s)
@@ -249,6 +249,14 @@ func ofOutbox(id string, err error) error {
 	return err
 }
 
+// configured are the groups of longshore.yaml.
+func (d *Desk) configured() []groups.Group {
+	if d.Groups == nil {
+		return nil
+	}
+	return d.Groups()
+}
+
 // Status describes the host, or where none runs what can be known from the
 // disk.
 func (d *Desk) Status(ctx context.Context) (Status, error) {
@@ -291,7 +299,7 @@ func channelOf(c channel.Channel) Channel {
 // waiting counts the requests of all groups that are not accepted yet.
 func (d *Desk) waiting() int {
 	n := 0
-	for _, g := range d.Groups {
+	for _, g := range d.configured() {
 		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // none where there is no directory yet
 		n += waiting
 	}
@@ -304,9 +312,10 @@ const maxCounted = 10_000
 
 // groups describes each group's queue.
 func (d *Desk) groups(ctx context.Context) ([]Group, error) {
-	all := make([]Group, len(d.Groups))
+	configured := d.configured()
+	all := make([]Group, len(configured))
 	place := map[string]*Group{}
-	for i, g := range d.Groups {
+	for i, g := range configured {
 		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
 		all[i] = Group{
 			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),

@@ -75,7 +75,7 @@ func newCounter(t *testing.T) *counter {
 		}
 	})
 	c.Desk = operator.NewDesk(operator.DeskOptions{
-		Layout: layout, Groups: all, Outbox: c.outbox, Channels: []channel.Channel{c.platform},
+		Layout: layout, Groups: func() []groups.Group { return all }, Outbox: c.outbox, Channels: []channel.Channel{c.platform},
 		Version: "v0", Running: true, Started: time.Now(),
 		Assistants: func() []operator.Assistant { return []operator.Assistant{{Group: "family", State: "running"}} },
 		Offer: func(ctx context.Context, s operator.Send) (outbox.Delivery, error) {

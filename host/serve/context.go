@@ -41,7 +41,7 @@ func (h *Host) tellContexts(ctx context.Context) error {
 
 // tellContextsOf writes the contexts of all groups on one channel.
 func (h *Host) tellContextsOf(c channel.Channel) {
-	for _, g := range h.Registry.All() {
+	for _, g := range h.Registry().All() {
 		if g.Channel != c.Name() {
 			continue
 		}
@@ -68,11 +68,12 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		}
 	}
 	if g.Main {
-		for _, other := range h.Registry.All() {
-			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: h.Registry.NameOf(other), Name: other.Name, Channel: other.Channel})
+		registry := h.Registry()
+		for _, other := range registry.All() {
+			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: registry.NameOf(other), Name: other.Name, Channel: other.Channel})
 		}
 	}
-	for _, m := range h.mounts[g.Folder].Mounts() {
+	for _, m := range h.mountsOf(g.Folder).Mounts() {
 		c.Mounts = append(c.Mounts, ipc.ContextMount{Path: m.Container, ReadOnly: m.ReadOnly, Shadow: m.Shadow})
 	}
 	return c

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -14,13 +15,14 @@ import (
 )
 
 func DeskOptions(c *config.Config, version string) operator.DeskOptions {
-	return operator.DeskOptions{Layout: c.Layout(), Groups: c.Groups, Version: version}
+	return operator.DeskOptions{Layout: c.Layout(), Groups: func() []groups.Group { return c.Groups }, Version: version}
 }
 
 // Desk is what the operator gets to see of h. running says that h runs, and
 // does not only lend its outbox to a command.
 func (h *Host) Desk(running bool) *operator.Desk {
-	o := DeskOptions(h.Config, h.opts.Version)
+	o := DeskOptions(h.Config(), h.opts.Version)
+	o.Groups = func() []groups.Group { return h.Config().Groups }
 	o.Outbox, o.Channels, o.Offer = h.Outbox, h.Channels, h.offer
 	o.Running, o.Started = running, h.started
 	if running {

@@ -15,7 +15,7 @@ import (
 // channel speaks for another.
 type inbox struct {
 	channel    string
-	groups     *groups.Registry
+	groups     func() *groups.Registry
 	assistants *assistant.Manager
 	outbox     *outbox.Outbox
 	log        *slog.Logger
@@ -26,7 +26,7 @@ var _ channel.Inbox = inbox{}
 
 // Receive implements channel.Inbox.
 func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
-	g, ok := i.groups.ByAddress(groups.Address{Channel: i.channel, JID: m.Chat})
+	g, ok := i.groups().ByAddress(groups.Address{Channel: i.channel, JID: m.Chat})
 	if !ok {
 		return nil // a chat without a group
 	}

@@ -8,48 +8,54 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
 func (h *Host) outboxOptions() outbox.Options {
-	l := h.Config.Limits
 	return outbox.Options{
-		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
+		Dir: h.Layout.Outbox(), Home: HomeOf(h.Config()), Channels: h.Channels, Log: h.opts.Log, Trace: h.opts.Trace,
+		Limits: h.limits, Rate: h.rate,
+	}
+}
+
+// limitsOf are the outbox's limits in a configuration.
+func limitsOf(c *config.Config) outbox.Limits {
+	l := c.Limits
+	return outbox.Limits{
 		MaxAge:   l.Retry.MaxAge.Std(),
 		Backoff:  outbox.Backoff{Initial: l.Retry.First.Std(), Max: l.Retry.Max.Std()},
-		Parallel: l.Sends,
-		Rate: func(folder string) outbox.Rate {
-			g, _ := h.Registry.ByFolder(folder)
-			return outbox.Rate{PerMinute: float64(g.Rate.PerMinute), Burst: g.Rate.Burst}
-		},
-		QuotaPending: l.Pending, QuotaBytes: int64(l.Outbox), FreeDisk: int64(l.FreeDisk), Retention: l.KeepResults.Std(),
+		Parallel: l.Sends, QuotaPending: l.Pending, QuotaBytes: int64(l.Outbox), FreeDisk: int64(l.FreeDisk), Retention: l.KeepResults.Std(),
 	}
 }
 
 func (h *Host) assistantOptions() assistant.Options {
 	return assistant.Options{
-		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log, AtOnce: h.Config.Limits.Assistants,
-		Runtime:   h.runtimes,
+		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log,
+		Limits: func() assistant.Limits {
+			l := h.Config().Limits
+			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox)}
+		},
 		Plan:      h.Plan,
 		Say:       h.Bridge.Say,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
-		Reserve:   (&scratch{dir: h.Config.State, keep: int64(h.Config.Limits.FreeDisk)}).reserve,
-		MaxInbox:  int64(h.Config.Limits.Inbox),
+		Reserve:   h.reserve,
 	}
 }
 
 // Plan says how a group's assistant is run.
 func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
-	a, ok := h.Config.Assistants[g.Assistant]
+	now := h.now()
+	a, ok := now.config.Assistants[g.Assistant]
 	if !ok {
 		return assistant.Plan{}, fmt.Errorf("assistant %q is not configured", g.Assistant)
 	}
 	plan := assistant.Plan{
-		Name: h.Config.Name, Agent: a.Agent,
-		Env:         map[string]string{"LONGSHORE_WAIT": h.Config.Limits.Wait.String()},
+		Name: now.config.Name, Agent: a.Agent, Runtime: now.runtimes.of(g),
+		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String()},
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),
 	}

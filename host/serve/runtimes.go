@@ -13,41 +13,48 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// runtimes starts each group's assistant in the runtime that its configuration
-// names.
+// runtimes are what the groups' assistants run in.
 type runtimes struct {
 	process runtime.Process
 	docker  map[string]docker.Runtime // by the assistant's name
-	engine  *docker.Engine            // nil: no assistant runs in a container
 	layout  groups.Layout
 	log     *slog.Logger
 }
 
-// openRuntimes finds the container engine if an assistant needs one.
-func (h *Host) openRuntimes(ctx context.Context) error {
-	h.runtimes = &runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, layout: h.Layout, log: h.opts.Log}
+// of is what a group's assistant runs in.
+func (r *runtimes) of(g groups.Group) runtime.Runtime {
+	if d, ok := r.docker[g.Assistant]; ok {
+		return mended{d, r.layout, r.log}
+	}
+	return mended{r.process, r.layout, r.log}
+}
+
+// openRuntimes makes l's runtimes, and finds the container engine if an
+// assistant needs one and none did before.
+func (h *Host) openRuntimes(ctx context.Context, l *live) error {
+	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
 		return nil
 	}
-	for _, g := range h.Config.InContainers() {
-		a := h.Config.Assistants[g.Assistant]
-		if h.runtimes.engine == nil {
+	for _, g := range l.config.InContainers() {
+		a := l.config.Assistants[g.Assistant]
+		if h.engine.Load() == nil {
 			engine, err := docker.Connect(ctx, h.opts.Getenv)
 			if err != nil {
 				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
 			}
-			h.runtimes.engine = engine
+			h.engine.Store(engine)
 		}
 		r := docker.Runtime{
-			Engine: h.runtimes.engine, Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
+			Engine: h.engine.Load(), Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
 			Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.Log,
 		}
 		if h.Layout.V1 { // whose image has a home of its own, with conversations mounted in it
 			r.Home, r.Homes = "/home/node", ""
 		}
-		h.runtimes.docker[g.Assistant] = r
+		l.runtimes.docker[g.Assistant] = r
 	}
-	return h.checkEngine(ctx)
+	return h.checkEngine(ctx, l)
 }
 
 // imagePatience is how long a start waits for what the engine says of images.
@@ -55,9 +62,9 @@ const imagePatience = 10 * time.Second
 
 // checkEngine tells what the engine is and cannot do, before a member's message
 // meets it.
-func (h *Host) checkEngine(ctx context.Context) error {
-	engine := h.runtimes.engine
-	if engine == nil {
+func (h *Host) checkEngine(ctx context.Context, l *live) error {
+	engine := h.engine.Load()
+	if engine == nil || len(l.runtimes.docker) == 0 {
 		return nil
 	}
 	facts := engine.Facts()
@@ -68,23 +75,23 @@ func (h *Host) checkEngine(ctx context.Context) error {
 	// No reason not to start: the image may be built while the host runs.
 	ctx, cancel := context.WithTimeout(ctx, imagePatience)
 	defer cancel()
-	for _, missing := range doctor.Images(ctx, engine, h.Config) {
+	for _, missing := range doctor.Images(ctx, engine, l.config) {
 		h.opts.Log.Warn("assistant cannot be started yet", "error", missing.Message, "hint", missing.Remedy)
 	}
-	return h.checkMounts()
+	return h.checkMounts(l)
 }
 
 // checkMounts tells what will keep a group's container from its directories. It
 // is an error where no container could run. Where some can, those do: what is
 // wrong with one group's directories ends no other's.
-func (h *Host) checkMounts() error {
+func (h *Host) checkMounts(l *live) error {
 	var wrong []error
 	usable := false
-	for _, g := range h.Registry.All() {
-		if _, ok := h.runtimes.docker[g.Assistant]; !ok {
+	for _, g := range l.registry.All() {
+		if _, ok := l.runtimes.docker[g.Assistant]; !ok {
 			continue
 		}
-		if err := h.runtimes.engine.Access(doctor.WithHome(h.Layout, g.Folder, h.mounts[g.Folder].Mounts())); err != nil {
+		if err := h.engine.Load().Access(doctor.WithHome(h.Layout, g.Folder, l.mounts[g.Folder].Mounts())); err != nil {
 			wrong = append(wrong, fmt.Errorf("group %s: %w", g.Folder, err))
 			continue
 		}
@@ -111,21 +118,26 @@ func giveBack(layout groups.Layout, folder string, log *slog.Logger) {
 	}
 }
 
+// mended is a runtime that gives an assistant its rights back first.
+type mended struct {
+	runtime.Runtime
+	layout groups.Layout
+	log    *slog.Logger
+}
+
 // Start implements runtime.Runtime.
-func (r *runtimes) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
-	giveBack(r.layout, spec.Group.Folder, r.log)
-	if d, ok := r.docker[spec.Group.Assistant]; ok {
-		return d.Start(ctx, spec)
-	}
-	return r.process.Start(ctx, spec)
+func (m mended) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
+	giveBack(m.layout, spec.Group.Folder, m.log)
+	return m.Runtime.Start(ctx, spec)
 }
 
 // reap ends the containers that a host left which was killed.
 func (h *Host) reap(ctx context.Context) {
-	if h.runtimes.engine == nil {
+	engine := h.engine.Load()
+	if engine == nil {
 		return
 	}
-	left, err := h.runtimes.engine.Reap(ctx, h.Layout.State)
+	left, err := engine.Reap(ctx, h.Layout.State)
 	for _, folder := range left {
 		h.opts.Log.Warn("container of an earlier host ended", "group", folder)
 	}
@@ -139,9 +151,6 @@ func (h *Host) reap(ctx context.Context) {
 const sweepEvery = time.Minute
 
 func (h *Host) sweep(ctx context.Context) error {
-	if h.runtimes.engine == nil {
-		return nil
-	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -149,14 +158,9 @@ func (h *Host) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			h.runtimes.engine.Sweep(ctx)
+			if engine := h.engine.Load(); engine != nil { // a reload may have brought the first container
+				engine.Sweep(ctx)
+			}
 		}
 	}
-}
-
-func (r *runtimes) Close() error {
-	if r == nil || r.engine == nil {
-		return nil
-	}
-	return r.engine.Close()
 }

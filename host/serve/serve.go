@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -38,15 +39,13 @@ type Options struct {
 // Host is everything that serve and demo run, wired.
 type Host struct {
 	opts       Options
-	Config     *config.Config
 	Layout     groups.Layout
-	Registry   *groups.Registry
-	mounts     map[string]*mounts.Map
+	live       atomic.Pointer[live] // the configuration in force
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	Bridge     *bridge.Bridge
 	spool      *ipc.Spool
-	runtimes   *runtimes
+	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
 	started    time.Time
 }
@@ -60,18 +59,18 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Channels == nil {
 		opts.Channels = configuredChannels
 	}
-	h := &Host{opts: opts, Config: cfg, Layout: cfg.Layout(), mounts: map[string]*mounts.Map{}, started: time.Now()}
+	h := &Host{opts: opts, Layout: cfg.Layout(), started: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	if err := h.open(ctx); err != nil {
+	if err := h.open(ctx, cfg); err != nil {
 		return nil, err
 	}
 	h.Bridge = bridge.New(bridge.Options{
-		Registry: h.Registry, Mounts: h.mounts, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: cfg.Limits.Wait.Std(), Log: opts.Log, Trace: opts.Trace,
+		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
+		Spool: h.spool, Wait: h.wait, Log: opts.Log, Trace: opts.Trace,
 	})
 	h.assistants, err = assistant.New(h.assistantOptions())
 	return h, err
@@ -79,44 +78,31 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 
 // open makes the directories and opens what lies in them, in the order in
 // which one needs the other.
-func (h *Host) open(ctx context.Context) (err error) {
-	if unset := h.Config.Unset; len(unset) > 0 && !h.opts.Idle {
+func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
+	if unset := cfg.Unset; len(unset) > 0 && !h.opts.Idle {
 		return unset[0] // without its token, the page would be open to everybody
 	}
 	if !h.opts.Idle {
-		if err := checkStores(ctx, h.Config); err != nil {
+		if err := checkStores(ctx, cfg); err != nil {
 			return err
 		}
 	}
-	for _, g := range h.Config.Groups {
-		giveBack(h.Layout, g.Folder, h.opts.Log)
-	}
-	if err := h.Layout.Prepare(h.Config.Groups); err != nil {
+	if err := h.makeDirs(cfg, nil); err != nil {
 		return err
 	}
-	var folders []string
-	for _, g := range h.Config.Groups {
-		folders = append(folders, g.Folder)
-		if h.mounts[g.Folder], err = mounts.New(h.Layout, g); err != nil {
-			return err
-		}
-		h.mounts[g.Folder].Refresh() // what is hidden now stays hidden wherever it is moved
-	}
-	if h.Channels, err = h.opts.Channels(h.Config, h.opts); err != nil {
+	if h.Channels, err = h.opts.Channels(cfg, h.opts); err != nil {
 		return err
 	}
-	if h.Registry, err = groups.NewRegistry(h.Config.Groups); err != nil {
+	first, err := h.prepare(ctx, cfg, nil)
+	if err != nil {
 		return err
 	}
-	if problems := Unsupported(h.Config, h.Channels); len(problems) > 0 {
+	h.live.Store(first)
+	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
-	if err := h.openRuntimes(ctx); err != nil {
-		return err
-	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
-		Dir: h.Layout.IPCDir(), Folders: folders, Restore: h.Layout.PrepareQueue, Log: h.opts.Log, Trace: h.opts.Trace,
-		KeepResults: h.Config.Limits.KeepResults.Std(), KeepErrors: h.Config.Limits.KeepErrors.Std(),
+		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
 	})
 	h.Outbox, err = outbox.Open(ctx, h.outboxOptions())
 	return err
@@ -147,8 +133,8 @@ func (h *Host) Run(ctx context.Context) error {
 	health := desk.Health()
 	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: desk, Health: health, Log: h.opts.Log}
 	g.Go(func() error { return control.Run(ctx) })
-	if listen := h.Config.Metrics.Listen; listen != "" {
-		g.Go(func() error { return operator.ServeHealth(ctx, listen, h.Config.Metrics.Hosts, health) })
+	if metrics := h.Config().Metrics; metrics.Listen != "" {
+		g.Go(func() error { return operator.ServeHealth(ctx, metrics.Listen, metrics.Hosts, health) })
 	}
 	return g.Wait()
 }
@@ -167,9 +153,11 @@ func (h *Host) Close() error {
 			errs = append(errs, closer.Close())
 		}
 	}
-	errs = append(errs, h.runtimes.Close())
-	for _, m := range h.mounts {
-		errs = append(errs, m.Close())
+	if engine := h.engine.Load(); engine != nil {
+		errs = append(errs, engine.Close())
+	}
+	if last := h.now(); last != nil {
+		errs = append(errs, last.closeBut(nil))
 	}
 	return errors.Join(errs...)
 }

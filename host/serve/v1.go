@@ -8,7 +8,7 @@ func (h *Host) tellSnapshots() {
 	if !h.Layout.V1 {
 		return
 	}
-	for _, g := range h.Registry.All() {
+	for _, g := range h.Registry().All() {
 		var chats []ipc.ChatInfo
 		if g.Main {
 			chats = h.contextOf(g).Chats
