@@ -6,11 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strconv"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -32,24 +35,37 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 	return d, err
 }
 
-func keysOf(batch *ipc.Batch) []string {
-	keys := make([]string, len(batch.Items))
-	for i, it := range batch.Items {
-		keys[i] = keyOf(it)
-	}
-	return keys
+// destination is a chat that the source may send to, with what its channel takes.
+type destination struct {
+	chat    groups.JID
+	channel channel.Channel // that carries it
+	limits  media.Limits
 }
 
-// keyOf names a request for good: the same file seen again after a crash has
-// the same key, a new request under an old name has another.
-func keyOf(it *ipc.Item) string {
-	h := sha256.New()
-	for _, s := range []string{it.Folder, it.Name, strconv.FormatInt(it.ModTime.UnixNano(), 10)} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
+// authorize turns the claimed chat into a destination. The source is known by
+// its folder alone; what the request says of it must agree.
+func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
+	if r.Folder != "" && r.Folder != folder {
+		return destination{}, &ipc.Refusal{
+			Code:    "wrong_group",
+			Message: "the request names another group's folder as its own",
+			Hint:    "leave groupFolder out, or give your own group's folder",
+		}
 	}
-	h.Write(it.Body)
-	return hex.EncodeToString(h.Sum(nil))[:32]
+	registry := b.Registry()
+	chat, err := registry.Authorize(folder, r.Chat)
+	if err != nil {
+		return destination{}, err
+	}
+	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
+	if c := channel.Named(b.Channels, chat.Channel); c != nil {
+		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
+	}
+	return destination{}, &ipc.Refusal{
+		Code:    "channel_unsupported",
+		Message: fmt.Sprintf("no channel of this host carries %q", string(chat.JID)),
+		Hint:    "ask the operator to configure the chat's channel",
+	}
 }
 
 // origin is where a request comes from.
@@ -86,33 +102,6 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 		parts[0].ReplyTo = r.ReplyTo
 	}
 	return parts, nil
-}
-
-// refuseAll turns the error of the file at position bad into the refusal of
-// its whole request, which says of each file what is wrong with it: nothing of
-// a request is sent when one of its files cannot be.
-func refuseAll(open Opener, files []ipc.FileRef, bad int, dst destination, err error) error {
-	why := AsRefusal(err)
-	var full *outbox.FullError
-	if len(files) == 1 || why == nil || errors.As(err, &full) {
-		return err
-	}
-	all := *why
-	all.Message = fmt.Sprintf("file %d of %d: %s; nothing was sent", bad+1, len(files), why.Message)
-	for i, ref := range files {
-		out := ipc.Outcome{
-			Name: media.SafeName(path.Base(ref.Path)), Status: ipc.Refused, Code: "not_sent_with_others",
-			Message: "nothing is wrong with this file", Hint: "send it again without the others, or with them once they are mended",
-		}
-		if i >= bad {
-			_, err := dst.look(open, ref)
-			if r := AsRefusal(err); r != nil {
-				out.Code, out.Message, out.Hint = r.Code, r.Message, r.Hint
-			}
-		}
-		all.Parts = append(all.Parts, out)
-	}
-	return &all
 }
 
 // copies is how often a file that changes while it is copied is tried before
@@ -155,6 +144,33 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	}
 }
 
+// check says what an open file is and as what the channel takes it. It reads
+// the file's head and no more.
+func (d destination) check(f *os.File, ref ipc.FileRef) (media.Info, error) {
+	stat, err := f.Stat()
+	if err != nil {
+		return media.Info{}, fmt.Errorf("stat: %w", err)
+	}
+	head := make([]byte, min(stat.Size(), media.HeadSize))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return media.Info{}, fmt.Errorf("read head: %w", err)
+	}
+	return d.classify(ref, head[:n], stat.Size())
+}
+
+func (d destination) classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
+	name := ref.Name
+	if name == "" {
+		name = path.Base(ref.Path)
+	}
+	info, err := media.Classify(name, ref.MIME, head, size, media.Style(ref.As))
+	if err != nil {
+		return media.Info{}, err
+	}
+	return d.limits.Fit(d.channel.Name(), info)
+}
+
 // copy keeps the file if the copy is what the check said: a file that was
 // exchanged between the two is whole in the copy and passed for another kind
 // in the check.
@@ -176,4 +192,51 @@ func (b *Bridge) discard(d outbox.Delivery) {
 			b.Outbox.Discard(outbox.Blob{Name: p.File.Blob})
 		}
 	}
+}
+
+// refuseAll turns the error of the file at position bad into the refusal of
+// its whole request, which says of each file what is wrong with it: nothing of
+// a request is sent when one of its files cannot be.
+func refuseAll(open Opener, files []ipc.FileRef, bad int, dst destination, err error) error {
+	why := AsRefusal(err)
+	var full *outbox.FullError
+	if len(files) == 1 || why == nil || errors.As(err, &full) {
+		return err
+	}
+	all := *why
+	all.Message = fmt.Sprintf("file %d of %d: %s; nothing was sent", bad+1, len(files), why.Message)
+	for i, ref := range files {
+		out := ipc.Outcome{
+			Name: media.SafeName(path.Base(ref.Path)), Status: ipc.Refused, Code: "not_sent_with_others",
+			Message: "nothing is wrong with this file", Hint: "send it again without the others, or with them once they are mended",
+		}
+		if i >= bad {
+			_, err := dst.look(open, ref)
+			if r := AsRefusal(err); r != nil {
+				out.Code, out.Message, out.Hint = r.Code, r.Message, r.Hint
+			}
+		}
+		all.Parts = append(all.Parts, out)
+	}
+	return &all
+}
+
+func keysOf(batch *ipc.Batch) []string {
+	keys := make([]string, len(batch.Items))
+	for i, it := range batch.Items {
+		keys[i] = keyOf(it)
+	}
+	return keys
+}
+
+// keyOf names a request for good: the same file seen again after a crash has
+// the same key, a new request under an old name has another.
+func keyOf(it *ipc.Item) string {
+	h := sha256.New()
+	for _, s := range []string{it.Folder, it.Name, strconv.FormatInt(it.ModTime.UnixNano(), 10)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	h.Write(it.Body)
+	return hex.EncodeToString(h.Sum(nil))[:32]
 }
