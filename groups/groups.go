@@ -24,35 +24,36 @@
 // flags. It watches nothing.
 package groups
 
-// Group is one chat with its assistant.
+// Group is one chat with its assistant. Its tags are those of longshore.yaml,
+// which package config reads.
 type Group struct {
-	Name      string     `yaml:"name"`      // what operators and members read
-	Folder    string     `yaml:"folder"`    // its directory's name under groups/ and ipc/; its identity
-	Chat      JID        `yaml:"chat"`      // the chat it owns
-	Channel   string     `yaml:"channel"`   // the channel that carries it, by its name; Load fills it in
-	Main      bool       `yaml:"main"`      // may send to every registered chat and sees the project root
-	Trigger   string     `yaml:"trigger"`   // the word that calls the assistant; empty: every message does
-	Assistant string     `yaml:"assistant"` // the name of an entry under assistants:; empty: none
-	Mounts    []Extra    `yaml:"mounts"`    // further directories, each from the operator's allowlist
-	Limits    KindLimits `yaml:"limits"`    // bytes per media kind, tighter than the channel's; Load adds those of limits.files; may be nil
-	Rate      Rate       `yaml:"rate"`      // sends; Load fills in what limits: says where it is zero
+	Name      string     `yaml:"name" form:"label" help:"What people read. Without it, the folder."`
+	Folder    string     `yaml:"folder" required:"true" form:"group" help:"Its directory's name; its identity. Not global or errors."`
+	Chat      JID        `yaml:"chat" required:"true" help:"The chat it owns, as its channel writes it, such as web:family."`
+	Channel   string     `yaml:"channel" help:"The name of the channel that carries it. Needed if several could."` // Load fills it in
+	Main      bool       `yaml:"main" help:"May send to every registered chat and sees the project directory. One group at most."`
+	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
+	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
+	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
+	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
+	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
 }
 
 // Address is the group's chat.
 func (g Group) Address() Address { return Address{g.Channel, g.Chat} }
 
 // Extra is a further directory that a group's container sees at
-// /workspace/extra/<Name>.
+// /workspace/extra/<Name>. After Load its Host is absolute and free of symlinks.
 type Extra struct {
-	Name  string `yaml:"name"`  // one path component
-	Host  string `yaml:"host"`  // absolute path of a directory on the host, free of symlinks after Load
-	Write bool   `yaml:"write"` // read-only unless set
+	Name  string `yaml:"name" required:"true" form:"mount" help:"One path component: it is seen at /workspace/extra/<name>."`
+	Host  string `yaml:"host" required:"true" help:"The directory on the host."`
+	Write bool   `yaml:"write" help:"Whether the group may write there."`
 }
 
 // Rate is how often a group may send.
 type Rate struct {
-	PerMinute int `yaml:"per_minute"`
-	Burst     int `yaml:"burst"` // sends at once before the rate counts
+	PerMinute int `yaml:"per_minute" above:"0" help:"Sends a minute."`
+	Burst     int `yaml:"burst" above:"0" help:"Sends at once before the rate counts."`
 }
 
 // KindLimits is bytes per media kind: "image", "video", "audio", "voice",

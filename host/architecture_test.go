@@ -24,6 +24,7 @@ var rooms = map[string][]string{
 	"internal/refusal":     {},
 	"internal/safefs":      {},
 	"internal/confine":     {},
+	"internal/near":        {},
 
 	"media":         {},
 	"media/...":     {},
@@ -33,7 +34,7 @@ var rooms = map[string][]string{
 
 	"agentrunner":           {"agentrunner/cli"},
 	"agentrunner/...":       {"agentrunner/...", "ipc", "media"},
-	"host/config":           {"host/channel", "host/setting", "groups", "groups/mounts", "internal/hostnames", "media"},
+	"host/config":           {"host/channel", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
 	"host/store":            {},
 	"host/setting":          {},
 	"host/blob":             {"host/store", "media"},

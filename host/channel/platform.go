@@ -15,12 +15,13 @@ import (
 // of them goes to the commands; no other package names one.
 type Platform struct {
 	Key  string                // what longshore.yaml calls it: "web"
+	Help string                // what the platform is, in one sentence for people
 	Form func(groups.JID) bool // whether a chat is one of the platform's, by its form alone
 
 	// Settings are those that stand below the channel's key in longshore.yaml,
-	// with their defaults: a pointer to a struct whose fields have yaml tags.
+	// with their defaults: a pointer to a struct. The tags of its fields state the
+	// whole form of each key: yaml, help, and those that config/form.go lists.
 	Settings func() Settings
-	Schema   []byte // JSON Schema of the settings, with a description of each key
 
 	// Limits is what the platform takes with these settings.
 	Limits func(Settings) media.Limits
@@ -46,8 +47,8 @@ type Platform struct {
 
 // Settings are a channel's own part of longshore.yaml.
 type Settings interface {
-	// Check says what is wrong with the values, and fills in what depends on
-	// more than one key.
+	// Check says what is wrong with the values beyond their form, and fills in
+	// what depends on more than one key.
 	Check(Checker)
 }
 
@@ -58,9 +59,6 @@ type Checker interface {
 	Has(key string) bool // the file holds the key, even with nothing behind it
 	Bad(key, message, hint string)
 
-	Label(key, text string)                                // refuses what people cannot read
-	Positive(key string, value int64)                      // refuses what is not above 0
-	Kinds(key string, limits groups.KindLimits)            // refuses what is no kind of file
 	Secret(key string, value *setting.Secret, file string) // looks up ${NAME}, or reads the file of the key with _file behind
 }
 

@@ -46,13 +46,13 @@ func (c *checker) uncovered() {
 }
 
 func (c *checker) warn(key, message, hint string) {
-	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(c.places[key], key, message, hint))
+	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(key, message, hint))
 }
 
 // unset notes a value that this process does not have: a problem for what uses
 // it, a warning for everything else.
 func (c *checker) unset(key, name string) {
-	c.cfg.Unset = append(c.cfg.Unset, c.problem(c.places[key], key, "the environment has no "+name, "set it where the host is started, or read the value from a file"))
+	c.cfg.Unset = append(c.cfg.Unset, c.problem(key, "the environment has no "+name, "set it where the host is started, or read the value from a file"))
 	c.warn(key, name+" is not set here; the service's own environment may have it", "if the service does not start either, set it where the host is started, or read the value from a file")
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/near"
 )
 
 // Channel is one entry below channels:.
@@ -75,26 +76,19 @@ const typeKey = "type"
 
 // channels puts node into all: an entry for each key.
 func (s *source) channels(key string, node ast.Node, all *Channels) {
-	var entries []*ast.MappingValueNode
-	switch node := node.(type) {
-	case *ast.MappingNode:
-		entries = node.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{node}
-	case *ast.NullNode:
-	default:
-		s.wrong(key, node, reflect.TypeFor[struct{}]())
+	if entriesOf(node) == nil && node.Type() != ast.NullType && node.Type() != ast.MappingType {
+		s.wrong(key, node, reflect.TypeFor[Channels]())
 	}
-	for _, entry := range entries {
+	for _, entry := range entriesOf(node) {
 		name := entry.Key.GetToken()
 		at := key + "." + name.Value
-		s.places[at] = name.Position
+		s.place(at, name.Position, entry.Value, false)
 		platform, settings, ok := s.platformOf(at, name, entry.Value)
 		if !ok {
 			continue
 		}
 		one := Channel{Name: name.Value, Platform: platform, Settings: platform.Settings()}
-		s.value(at, settings, reflect.ValueOf(one.Settings).Elem())
+		s.value(at, settings, reflect.ValueOf(one.Settings).Elem(), "")
 		*all = append(*all, one)
 	}
 	slices.SortStableFunc(*all, func(a, b Channel) int { return s.rank(a) - s.rank(b) })
@@ -106,22 +100,18 @@ func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p chan
 	if p, ok = s.platform(name.Value); ok {
 		return p, node, true
 	}
-	var entries []*ast.MappingValueNode
-	switch node := node.(type) {
-	case *ast.MappingNode:
-		entries = node.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{node}
-	}
+	entries := entriesOf(node)
 	i := slices.IndexFunc(entries, func(e *ast.MappingValueNode) bool { return e.Key.GetToken().Value == typeKey })
 	if i < 0 {
-		s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), "known here: "+strings.Join(s.platformKeys(), ", ")+"; a channel with another name has one of them as its type:")
+		known := s.platformKeys()
+		s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value),
+			near.Hint(name.Value, known, "known here: "+strings.Join(known, ", ")+"; a channel with another name has one of them as its type:"))
 		return p, nil, false
 	}
 	kind := entries[i]
-	s.places[at+"."+typeKey] = kind.Key.GetToken().Position
+	s.place(at+"."+typeKey, kind.Key.GetToken().Position, kind.Value, true)
 	if p, ok = s.platform(scalarText(kind.Value)); !ok {
-		s.bad(at+"."+typeKey, fmt.Sprintf("%q is no platform of this program", scalarText(kind.Value)), "use "+strings.Join(s.platformKeys(), ", "))
+		s.oneOf(at+"."+typeKey, scalarText(kind.Value), s.platformKeys(), "no platform of this program", "use ")
 		return p, nil, false
 	}
 	rest := slices.Delete(slices.Clone(entries), i, i+1)
@@ -176,7 +166,7 @@ var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 func (c *checker) channelName(name string) {
 	key := "channels." + name
 	if !namePattern.MatchString(name) {
-		c.bad(key, fmt.Sprintf("%q is no name of a channel", name), "use 1 to 32 lower-case letters, digits and -, beginning with a letter")
+		c.badKey(key, fmt.Sprintf("%q is no name of a channel", name), "use 1 to 32 lower-case letters, digits and -, beginning with a letter")
 	}
 	taken := []string{"outbox"}
 	for _, p := range c.platforms {
@@ -185,7 +175,7 @@ func (c *checker) channelName(name string) {
 		}
 	}
 	if slices.Contains(taken, name) {
-		c.bad(key, fmt.Sprintf("%q is the name of a store of the host's own", name), "give the channel another name")
+		c.badKey(key, fmt.Sprintf("%q is the name of a store of the host's own", name), "give the channel another name")
 	}
 }
 
@@ -195,7 +185,8 @@ func (c *checker) carrier(key string, g *groups.Group) {
 	if g.Channel != "" {
 		one, ok := c.cfg.Channels.Named(g.Channel)
 		if !ok {
-			c.bad(key+".channel", fmt.Sprintf("there is no channel %q", g.Channel), "the channels are "+strings.Join(c.cfg.Channels.names(), ", "))
+			names := c.cfg.Channels.names()
+			c.bad(key+".channel", fmt.Sprintf("there is no channel %q", g.Channel), near.Hint(g.Channel, names, "the channels are "+strings.Join(names, ", ")))
 		} else if !one.Platform.Form(g.Chat) {
 			c.bad(key+".channel", fmt.Sprintf("%s has no chat in the form %s", g.Channel, g.Chat), "name another channel, or write the chat as "+one.Platform.Key+" does")
 		}
@@ -229,12 +220,9 @@ type settingsOf struct {
 
 var _ channel.Checker = settingsOf{}
 
-func (s settingsOf) at(key string) string                  { return s.channel + "." + key }
-func (s settingsOf) Has(key string) bool                   { return s.has(s.at(key)) }
-func (s settingsOf) Bad(key, message, hint string)         { s.bad(s.at(key), message, hint) }
-func (s settingsOf) Label(key, text string)                { s.label(s.at(key), text) }
-func (s settingsOf) Positive(key string, value int64)      { s.positive(s.at(key), value) }
-func (s settingsOf) Kinds(key string, l groups.KindLimits) { s.kinds(s.at(key), l) }
+func (s settingsOf) at(key string) string          { return s.channel + "." + key }
+func (s settingsOf) Has(key string) bool           { return s.has(s.at(key)) }
+func (s settingsOf) Bad(key, message, hint string) { s.bad(s.at(key), message, hint) }
 func (s settingsOf) Secret(key string, value *setting.Secret, file string) {
 	s.token(s.at(key), value, file)
 }

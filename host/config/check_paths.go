@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/setting"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -31,7 +30,7 @@ var blockedNames = []string{
 func (c *checker) directories() {
 	cfg := c.cfg
 	cfg.State = c.real("state", cfg.State)
-	cfg.Project = c.real("project", cmp.Or(cfg.Project, "."))
+	cfg.Project = c.real("project", cfg.Project)
 	if cfg.State == "" || cfg.Project == "" {
 		return
 	}
@@ -55,8 +54,8 @@ func (c *checker) directories() {
 func (c *checker) mounts() {
 	policy := &c.cfg.Mounts
 	for i, pattern := range policy.Block {
-		if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" || strings.Contains(pattern, "/") {
-			c.bad(fmt.Sprintf("mounts.block[%d]", i), fmt.Sprintf("%q is no pattern for one name", pattern), "write a name, with * and ? where they help: *.pem")
+		if _, err := filepath.Match(pattern, ""); err != nil {
+			c.bad(fmt.Sprintf("mounts.block[%d]", i), forms["pattern"].message(pattern), forms["pattern"].hint)
 		}
 	}
 	for i := range policy.Allow {
@@ -68,9 +67,6 @@ func (c *checker) mounts() {
 		names := make(map[string]bool)
 		for j := range c.cfg.Groups[i].Mounts {
 			e, key := &c.cfg.Groups[i].Mounts[j], fmt.Sprintf("groups[%d].mounts[%d]", i, j)
-			if !mounts.ExtraPattern.MatchString(e.Name) {
-				c.bad(key+".name", fmt.Sprintf("%q is no name for a mount", e.Name), "use 1 to 64 letters, digits, ., _ and -; it is seen at /workspace/extra/<name>")
-			}
 			if names[e.Name] {
 				c.bad(key+".name", fmt.Sprintf("the group has two mounts called %q", e.Name), "rename one")
 			}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -17,7 +18,8 @@ import (
 )
 
 // Config is longshore.yaml, complete: defaults filled in, paths absolute and
-// free of symlinks where they exist, secrets read. Every field is one key.
+// free of symlinks where they exist, secrets read. Every field is one
+// key, and its tags say all of the key's form: see form.go.
 type Config struct {
 	File string `yaml:"-"` // the file it came from, absolute
 	// Warnings are what works and should not stay so, in the order of the file.
@@ -31,33 +33,33 @@ type Config struct {
 	// Platforms are all that the configuration could name.
 	Platforms []channel.Platform `yaml:"-" json:"-"`
 
-	Name    string `yaml:"name"`    // the assistants' name, as members see it
-	State   string `yaml:"state"`   // the state directory
-	Style   string `yaml:"layout"`  // "longshore", or "v1" for a NanoClaw v1 directory
-	Project string `yaml:"project"` // what main sees at /workspace/project
-	// MediaTools is how programs such as ffmpeg read files: confined,
-	// unconfined or off.
-	MediaTools string               `yaml:"media_tools"`
-	Log        Log                  `yaml:"log"`
-	Metrics    Metrics              `yaml:"metrics"`
-	Channels   Channels             `yaml:"channels"`
-	Assistants map[string]Assistant `yaml:"assistants"`
-	Groups     []groups.Group       `yaml:"groups"`
-	Mounts     MountPolicy          `yaml:"mounts"`
-	Limits     Limits               `yaml:"limits"`
+	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
+	State   string `yaml:"state" help:"The state directory."`
+	Style   string `yaml:"layout" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
+	Project string `yaml:"project" help:"What the main group sees, read-only, at /workspace/project."`
+
+	MediaTools string `yaml:"media_tools" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
+
+	Log        Log                  `yaml:"log" help:"How the host logs."`
+	Metrics    Metrics              `yaml:"metrics" help:"Where the host answers /healthz and /metrics, beside its control socket."`
+	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
+	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
+	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
+	Mounts     MountPolicy          `yaml:"mounts" help:"What the groups may mount."`
+	Limits     Limits               `yaml:"limits" help:"What one group can take from the host and from the others."`
 }
 
 // Log is how the host logs.
 type Log struct {
-	Level  string `yaml:"level"`  // debug, info, warn, error
-	Format string `yaml:"format"` // auto (text on a terminal, else JSON), text, json
+	Level  string `yaml:"level" enum:"debug,info,warn,error" help:"The least severe level that is logged."`
+	Format string `yaml:"format" enum:"auto,text,json" help:"auto is text on a terminal and JSON otherwise."`
 }
 
 // Metrics is where the host answers /healthz and /metrics beside its control
 // socket.
 type Metrics struct {
-	Listen string   `yaml:"listen"` // host:port on loopback; empty: nowhere
-	Hosts  []string `yaml:"hosts"`  // names that it answers to beside those of loopback
+	Listen string   `yaml:"listen" help:"host:port on loopback. Nowhere without it."`
+	Hosts  []string `yaml:"hosts" form:"host" help:"Names that it answers to beside those of loopback, as a proxy or a container calls it."`
 }
 
 // The kinds of value that the file is written in.
@@ -69,55 +71,57 @@ type (
 
 // Assistant is a way to run an agent.
 type Assistant struct {
-	Runtime string   `yaml:"runtime"` // process, docker
-	Agent   string   `yaml:"agent"`   // sample, command, claude, codex, gemini, opencode
-	Command []string `yaml:"command"` // of agent: command; argument by argument, no shell
-	Image   string   `yaml:"image"`   // of runtime: docker
-	Network string   `yaml:"network"` // of runtime: docker; as the engine calls it
-	// Env is the agent's further environment. Values may be secrets, so all
-	// are kept as such.
-	Env         map[string]Secret `yaml:"env"`
-	EnvFromFile map[string]string `yaml:"env_from_file"` // variables whose values are read from files, into Env
-	IdleTimeout Duration          `yaml:"idle_timeout"`  // without a message; then the assistant ends
-	TurnTimeout Duration          `yaml:"turn_timeout"`  // without an answer; then it is ended
-	Memory      Size              `yaml:"memory"`        // of runtime: docker, as are the next two
-	CPUs        float64           `yaml:"cpus"`
-	Pids        int               `yaml:"pids"`
+	Runtime string   `yaml:"runtime" enum:"process,docker" help:"Where it runs."`
+	Agent   string   `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
+	Command []string `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
+	Image   string   `yaml:"image" help:"Container image of runtime: docker."`
+	Network string   `yaml:"network" form:"network" help:"Network of runtime: docker: none, bridge, or the name of one that the operator made."`
+
+	// Values of the environment may be secrets, so all are kept as such. Those
+	// from files are in Env, too.
+	Env         map[string]Secret `yaml:"env" keys:"variable" help:"Further environment. ${NAME} as a whole value is looked up where the host was started."`
+	EnvFromFile map[string]string `yaml:"env_from_file" keys:"variable" help:"Variables whose values are read from files."`
+
+	IdleTimeout Duration `yaml:"idle_timeout" above:"0" help:"Ends the assistant after this time without a message."`
+	TurnTimeout Duration `yaml:"turn_timeout" above:"0" help:"Ends the assistant after this time without an answer."`
+	Memory      Size     `yaml:"memory" min:"16MiB" help:"Memory of runtime: docker."`
+	CPUs        float64  `yaml:"cpus" above:"0" max:"4096" help:"Processors of runtime: docker."`
+	Pids        int      `yaml:"pids" above:"0" help:"Processes of runtime: docker."`
 }
 
 // MountPolicy is what the operator lets groups mount.
 type MountPolicy struct {
-	Allow []Allowed `yaml:"allow"` // directories at or below which an extra mount may lie
-	Block []string  `yaml:"block"` // further names, with * and ?, that no part of a mount's path may have
+	Allow []Allowed `yaml:"allow" help:"Directories at or below which a mount may lie."`
+	Block []string  `yaml:"block" form:"pattern" help:"Further names, with * and ?, that no part of a mount's path may have."`
 }
 
 // Allowed is a directory that groups may mount, or parts of it.
 type Allowed struct {
-	Path  string `yaml:"path"`
-	Write bool   `yaml:"write"` // groups may also write
+	Path  string `yaml:"path" required:"true" help:"The directory."`
+	Write bool   `yaml:"write" help:"Whether groups may write there."`
 }
 
 // Limits bound what one group can take from the host and from the others.
 type Limits struct {
-	Files       groups.KindLimits `yaml:"files"`        // bytes per media kind for every group, beside the channel's own
-	Pending     int               `yaml:"pending"`      // accepted deliveries of a group that are not settled
-	Outbox      Size              `yaml:"outbox"`       // their bytes
-	Wait        Duration          `yaml:"wait"`         // how long a tool waits for its result
-	Rate        groups.Rate       `yaml:"rate"`         // sends of one group
-	Sends       int               `yaml:"sends"`        // in flight at once, over all groups
-	Assistants  int               `yaml:"assistants"`   // running at once
-	Retry       Retry             `yaml:"retry"`        // of sends that failed for the moment
-	FreeDisk    Size              `yaml:"free_disk"`    // below which nothing more is accepted
-	Inbox       Size              `yaml:"inbox"`        // of a group's workspace, above which no further file of a member is kept; 0: no bound
-	KeepResults Duration          `yaml:"keep_results"` // settled deliveries, their results, and the bytes of those that failed
-	KeepErrors  Duration          `yaml:"keep_errors"`  // in the errors folder; 0: for ever
+	Files       groups.KindLimits `yaml:"files" help:"Bytes per kind of file for every group, beside the channel's own."`
+	Pending     int               `yaml:"pending" above:"0" help:"Accepted deliveries of a group that are not settled."`
+	Outbox      Size              `yaml:"outbox" above:"0" help:"Their bytes."`
+	Wait        Duration          `yaml:"wait" help:"How long a tool waits for its result."`
+	Rate        groups.Rate       `yaml:"rate" help:"Sends of one group."`
+	Sends       int               `yaml:"sends" above:"0" help:"Sends in flight at once, over all groups."`
+	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
+	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
+	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
+	Inbox       Size              `yaml:"inbox" help:"What a group's inbox may hold. Above it no further file of a member is kept. 0 is no bound."`
+	KeepResults Duration          `yaml:"keep_results" help:"How long final results stay, and the bytes of deliveries that failed."`
+	KeepErrors  Duration          `yaml:"keep_errors" help:"How long the errors folder keeps a request. 0s is for ever."`
 }
 
 // Retry is how a send that failed for the moment is repeated.
 type Retry struct {
-	MaxAge Duration `yaml:"max_age"` // after acceptance; then it has failed
-	First  Duration `yaml:"first"`   // pause after the first attempt; it grows from there
-	Max    Duration `yaml:"max"`     // the longest pause
+	MaxAge Duration `yaml:"max_age" above:"0" help:"After acceptance; then it has failed."`
+	First  Duration `yaml:"first" above:"0" help:"The pause after the first attempt; it grows from there."`
+	Max    Duration `yaml:"max" help:"The longest pause."`
 }
 
 // defaults is a configuration in which every key is absent.
@@ -126,35 +130,33 @@ func defaults() Config {
 		Name:       "Andy",
 		State:      "state",
 		Style:      "longshore",
+		Project:    ".",
 		MediaTools: "confined",
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{
 			Pending:     64,
 			Outbox:      256 << 20,
-			Wait:        45e9,
+			Wait:        Duration(45 * time.Second),
 			Rate:        groups.Rate{PerMinute: 20, Burst: 10},
 			Sends:       4,
 			Assistants:  5,
-			Retry:       Retry{MaxAge: 24 * 3600e9, First: 1e9, Max: 300e9},
+			Retry:       Retry{MaxAge: 24 * hour, First: Duration(time.Second), Max: Duration(5 * time.Minute)},
 			FreeDisk:    1 << 30,
 			Inbox:       10 << 30,
-			KeepResults: 7 * 24 * 3600e9,
-			KeepErrors:  30 * 24 * 3600e9,
+			KeepResults: 7 * 24 * hour,
+			KeepErrors:  30 * 24 * hour,
 		},
 	}
 }
 
+const hour = Duration(time.Hour)
+
 // setDefaults fills in what an absent key means.
 func (a *Assistant) setDefaults() {
-	a.Runtime = "process"
-	a.Agent = "sample"
-	a.Image = "longshore-agent:latest"
-	a.Network = "bridge"
-	a.IdleTimeout = 1800e9
-	a.TurnTimeout = 1800e9
-	a.Memory = 2 << 30
-	a.CPUs = 2
-	a.Pids = 512
+	*a = Assistant{
+		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge",
+		IdleTimeout: hour / 2, TurnTimeout: hour / 2, Memory: 2 << 30, CPUs: 2, Pids: 512,
+	}
 }
 
 // Layout is where the configuration puts everything.
@@ -213,8 +215,8 @@ func Parse(name string, b []byte, env func(string) string, platforms []channel.P
 	if err := src.err(); err != nil {
 		return nil, err
 	}
-	inOrder(cfg.Warnings)
-	inOrder(cfg.Unset)
+	src.finish(cfg.Warnings)
+	src.finish(cfg.Unset)
 	return &cfg, nil
 }
 

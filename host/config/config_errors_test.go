@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +49,7 @@ var configErrors = []struct {
 	{"a list for a block", "log: [a]\n", []string{`1|log|a block of keys is expected`}},
 	{"a text for a list", "groups: family\n", []string{`1|groups|a list is expected`}},
 	{"a text for a command", "assistants:\n  a: {agent: command, command: ./a.sh}\n", []string{`2|assistants.a.command|a list is expected here, not a text`}},
-	{"no chat", "groups:\n- folder: a\n", []string{`2|groups[0].chat|the group has no chat`}},
+	{"no chat", "groups:\n- folder: a\n", []string{`2|groups[0].chat|no chat`}},
 	{"a block for a text", "name: {a: b}\n", []string{`1|name|a text is expected`}},
 	{"a text for a flag", "groups:\n- folder: a\n  chat: web:a\n  main: maybe\n", []string{`4|groups[0].main|true or false is expected`}},
 	{"a text for a number", "limits:\n  pending: many\n", []string{`2|limits.pending|a number is expected`}},
@@ -78,7 +79,7 @@ var configErrors = []struct {
 	{"a command without its agent", "assistants:\n  a:\n    command: [x]\n", []string{`3|assistants.a.command|only agent: command`}},
 	{"a variable twice", "assistants:\n  a:\n    env: {A: x}\n    env_from_file:\n      A: secret\n", []string{`5|assistants.a.env_from_file.A|env too`}},
 	{"a bad variable", "assistants:\n  a:\n    env:\n      A B: x\n      C: x${TOKEN}\n", []string{`4|assistants.a.env.A B|no name`, `5|assistants.a.env.C|longer value`}},
-	{"bounds", "assistants:\n  a:\n    memory: 1KB\n    cpus: 0\n    pids: 0\n    idle_timeout: 0s\n", []string{`3|assistants.a.memory|16MiB`, `4|assistants.a.cpus|processor`, `5|assistants.a.pids|above 0`, `6|assistants.a.idle_timeout|above 0`}},
+	{"bounds", "assistants:\n  a:\n    memory: 1KB\n    cpus: 0\n    pids: 0\n    idle_timeout: 0s\n", []string{`3|assistants.a.memory|16MiB`, `4|assistants.a.cpus|above 0`, `5|assistants.a.pids|above 0`, `6|assistants.a.idle_timeout|above 0`}},
 	{"limits", "limits:\n  pending: 0\n  rate: {per_minute: -1}\n  files: {films: 1MB}\n  retry: {first: 2m, max: 1m}\n", []string{`2|limits.pending|above 0`, `3|limits.rate.per_minute|above 0`, `4|limits.files.films|no kind`, `5|limits.retry.max|shorter`}},
 	{"one chat, two groups", "groups:\n- {name: A, folder: a, chat: 'web:x'}\n- {name: B, folder: b, chat: 'web:x'}\n", []string{`3|groups[1].chat|web:x is taken by group "A" on line 2`}},
 	{"one folder, two groups", "groups:\n- folder: a\n  chat: web:x\n- folder: A\n  chat: web:y\n", []string{`4|groups[1].folder|A is taken by group "a" on line 2`}},
@@ -146,10 +147,10 @@ func TestConfigErrorsHaveTheirLine(t *testing.T) {
 
 func TestConfigErrorShowsLineAndCaret(t *testing.T) {
 	_, err := config.Parse("longshore.yaml", []byte("log:\n  level: info\n  fromat: json\n"), os.Getenv, platforms())
-	want := `longshore.yaml:3: unknown key "fromat"
-    3 |   fromat: …
+	want := `longshore.yaml:3:3: unknown key "fromat"
+    3 |   fromat: json
       |   ^
-  hint: known here: format, level`
+  hint: did you mean "format"? known here: format, level`
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -158,14 +159,21 @@ func TestConfigErrorShowsLineAndCaret(t *testing.T) {
 	}
 }
 
-// On a line with several keys, what stands before the one in question may be a
-// secret too.
-func TestConfigErrorShowsOneKeyOfALine(t *testing.T) {
-	_, err := config.Parse("longshore.yaml", []byte("groups:\n  - { name: Ann, folder: .., chat: web:a }\n"), os.Getenv, platforms())
-	want := `longshore.yaml:2: groups[0].folder: folder ".." is no name of a group: it takes 1 to 64 letters, digits, _ and -, and starts with a letter or digit
-    2 |   - … folder: …
-      |       ^
-  hint: choose another name, such as family`
+// On a line with several keys, another one may be a secret.
+func TestConfigErrorShowsNoOtherSecretOfALine(t *testing.T) {
+	_, err := config.Parse("longshore.yaml", []byte("channels:\n  web: { token: hunter2, lisen: x, listen: nowhere, token_file: /etc/token } # hunter2\n"), os.Getenv, platforms())
+	want := `longshore.yaml:2:17: channels.web.token: a secret and a file for it are both given
+    2 |   web: { token: …, lisen: x, listen: nowhere, token_file: /etc/token } …
+      |                 ^
+  hint: leave one of the two out
+longshore.yaml:2:26: unknown key "lisen"
+    2 |   web: { token: …, lisen: x, listen: nowhere, token_file: /etc/token } …
+      |                    ^
+  hint: did you mean "listen"? known here: history, keep, listen, token, token_file, upload, url
+longshore.yaml:2:44: channels.web.listen: "nowhere" is no address to listen at
+    2 |   web: { token: …, lisen: x, listen: nowhere, token_file: /etc/token } …
+      |                                      ^
+  hint: write host:port, such as 127.0.0.1:8420`
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -218,6 +226,80 @@ func TestASecretInPlainTextIsWarnedOf(t *testing.T) {
 					t.Errorf("%s: the warning is %v", name, w)
 				}
 			}
+		}
+	}
+}
+
+// Every problem says where it is, shows the line with a caret below the place,
+// and what to do about it.
+func TestEveryConfigErrorHasPlaceCaretAndRemedy(t *testing.T) {
+	dir := configDir(t)
+	for _, tt := range configErrors {
+		_, err := parse(t, dir, tt.yaml)
+		for i, p := range problems(t, err) {
+			lines := strings.Split(p.Error(), "\n")
+			if p.Column < 1 || p.Hint == "" || !strings.HasPrefix(lines[0], fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)) || len(lines) != 4 {
+				t.Errorf("%s: problem %d: column %d, hint %q:\n%v", tt.name, i, p.Column, p.Hint, p)
+				continue
+			}
+			caret := utf8.RuneCountInString(strings.TrimSuffix(lines[2], "^"))
+			shown, real := []rune(lines[1]), []rune(strings.Split(tt.yaml, "\n")[p.Line-1])
+			if caret < len(shown) && shown[caret] != '…' && real[p.Column-1] != '\t' && shown[caret] != real[p.Column-1] {
+				t.Errorf("%s: the caret is below %c, not %c:\n%v", tt.name, shown[caret], real[p.Column-1], p)
+			}
+		}
+	}
+}
+
+// What a terminal shows below one another stands so in the file.
+func TestCaretStandsBelowWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ name, yaml, line, caret string }{
+		{"a tab", "log:\n  level:\tloud\n", "  level:    loud", "            ^"},
+		{"wide characters", "groups: [{name: 名前, folder: .., chat: 'web:a'}]\n", "groups: [{name: 名前, folder: .., chat: 'web:a'}]", "                              ^"},
+		{"an accent of its own", "groups: [{name: 'e\u0301', folder: .., chat: 'web:a'}]\n", "groups: [{name: 'e\u0301', folder: .., chat: 'web:a'}]", "                             ^"},
+		{"CRLF", "log:\r\n  level: info\r\n  format: xml\r\n", "  format: xml", "          ^"},
+		{"a quoted value", "log: {level: \"loud\"}\n", `log: {level: "loud"}`, "             ^"},
+		{"a value further down", "limits:\n  pending:\n    many\n", "  pending:", "  ^"},
+		{"what is absent", "groups:\n- chat: web:a\n", "- chat: web:a", "  ^"},
+		{"an element", "metrics:\n  hosts: [a, 'b c', d]\n", "  hosts: [a, 'b c', d]", "             ^"},
+		{"a key of the operator's", "assistants:\n  a b: {agent: sample}\n", "  a b: {agent: sample}", "  ^"},
+		{"a comment", "state: x\nlog: {level: loud} # token: hunter2\n", "log: {level: loud} …", "             ^"},
+		{"no YAML", "log:\n  level: in: fo\n", "  level: …", "         ^"},
+		{"no YAML, in a known key", "name: \"Andy\n", `name: "Andy`, "      ^"},
+		{"a control character", "name: [\u202e]\n", "name: [\ufffd]", "      ^"},
+		{"a long line", "groups: [{name: " + strings.Repeat("a", 95) + ", folder: .., chat: 'web:a'}]\n", "…" + strings.Repeat("a", 23) + ", folder: .., chat: 'web:a'}]", strings.Repeat(" ", 34) + "^"},
+	} {
+		_, err := config.Parse("longshore.yaml", []byte(tt.yaml), os.Getenv, platforms())
+		if err == nil {
+			t.Errorf("%s: no error", tt.name)
+			continue
+		}
+		lines := strings.Split(err.Error(), "\n")
+		if got := strings.SplitAfterN(lines[1], "| ", 2)[1]; got != tt.line {
+			t.Errorf("%s: the line is\n%s, want\n%s", tt.name, got, tt.line)
+		}
+		if got := strings.SplitAfterN(lines[2], "| ", 2)[1]; got != tt.caret {
+			t.Errorf("%s: the caret is\n%s, want\n%s", tt.name, got, tt.caret)
+		}
+	}
+}
+
+// Whoever misspells a name gets the one they meant.
+func TestConfigErrorsSayWhatWasMeant(t *testing.T) {
+	for yaml, meant := range map[string]string{
+		"nmae: x\n":                          "name",
+		"log: {level: wran}\n":               "warn",
+		"channels: {wbe: {}}\n":              "web",
+		"channels: {w: {type: whatsap}}\n":   "whatsapp",
+		"channels: {web: {lisen: x}}\n":      "listen",
+		"limits: {files: {vidoe: 1MB}}\n":    "video",
+		"assistants: {a: {agent: cluade}}\n": "claude",
+		"assistants: {bee: {}}\ngroups: [{folder: a, chat: 'web:a', assistant: been}]\n":       "bee",
+		"channels: {team: {type: web}}\ngroups: [{folder: a, chat: 'web:a', channel: taem}]\n": "team",
+	} {
+		_, err := config.Parse("longshore.yaml", []byte(yaml), os.Getenv, platforms())
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("hint: did you mean %q? ", meant)) {
+			t.Errorf("%s: %v", yaml, err)
 		}
 	}
 }

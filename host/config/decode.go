@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/near"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // decode reads the YAML into cfg and notes where each key stands. Unlike the
@@ -34,13 +36,13 @@ func (s *source) decode(cfg *Config) bool {
 			continue
 		}
 		if body != nil {
-			s.badAt(doc.Body.GetToken().Position, "", "a second document starts here", "keep everything in one document, without ---")
+			s.badAt(start(doc.Body), "", "a second document starts here", "keep everything in one document, without ---")
 			return false
 		}
 		body = doc.Body
 	}
 	if body != nil {
-		s.value("", body, reflect.ValueOf(cfg).Elem())
+		s.value("", body, reflect.ValueOf(cfg).Elem(), "")
 	}
 	return true
 }
@@ -51,12 +53,9 @@ func (s *source) syntax(err error) {
 		s.bad("", "this is no YAML", "see docs/configuration.md for an example")
 		return
 	}
-	// The library's own excerpt would show whole lines, secrets included; and
-	// what looks like a key here may be part of a value.
-	pos := *known.GetToken().Position
-	pos.Column = 1
+	// The library's own excerpt would show whole lines, secrets included.
 	message, hint := syntaxWords(known.GetMessage())
-	s.badAt(&pos, "", message, hint)
+	s.badAt(known.GetToken().Position, "", message, hint)
 }
 
 // twice is how the library speaks of a key that stands twice in one block.
@@ -75,16 +74,21 @@ func syntaxWords(found string) (message, hint string) {
 	return line, "indent what belongs together alike; a value with a colon, #, @ or a quote in it needs quotes"
 }
 
-// value puts node into v, whose key path is key.
-func (s *source) value(key string, node ast.Node, v reflect.Value) {
+// value puts node into v, whose key path is key and whose field has the tags.
+func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	switch node := node.(type) {
 	case *ast.NullNode:
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		s.badAt(node.GetToken().Position, key, "anchors, aliases and tags are not used here", "write the value out")
-	case *ast.MappingNode:
-		s.mapping(key, node, node.Values, v)
-	case *ast.MappingValueNode:
-		s.mapping(key, node, []*ast.MappingValueNode{node}, v)
+		s.bad(key, "anchors, aliases and tags are not used here", "write the value out")
+	case *ast.MappingNode, *ast.MappingValueNode:
+		switch {
+		case v.Kind() == reflect.Map:
+			s.table(key, node, v, tag)
+		case v.Kind() == reflect.Struct && !isText(v):
+			s.block(key, node, v)
+		default:
+			s.wrong(key, node, v.Type())
+		}
 	case *ast.SequenceNode:
 		if v.Kind() != reflect.Slice {
 			s.wrong(key, node, v.Type())
@@ -93,75 +97,104 @@ func (s *source) value(key string, node ast.Node, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Values), len(node.Values)))
 		for i, element := range node.Values {
 			at := fmt.Sprintf("%s[%d]", key, i)
-			s.places[at] = start(element)
-			s.value(at, element, v.Index(i))
+			s.place(at, start(element), element, visible(v.Type().Elem(), tag, element))
+			s.value(at, element, v.Index(i), tag)
 		}
 	default:
-		s.scalar(key, node, v)
+		s.scalar(key, node, v, tag)
 	}
 }
 
-func (s *source) mapping(key string, node ast.Node, entries []*ast.MappingValueNode, v reflect.Value) {
-	isStruct := v.Kind() == reflect.Struct && !isText(v)
-	if !isStruct && v.Kind() != reflect.Map {
-		s.wrong(key, node, v.Type())
-		return
+// entriesOf are the keys of a block with their values; of one key the library
+// makes another kind of node.
+func entriesOf(node ast.Node) []*ast.MappingValueNode {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		return node.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{node}
 	}
-	if v.Kind() == reflect.Map {
-		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
-	}
-	for _, entry := range entries {
+	return nil
+}
+
+// block puts node into the struct v: each key is a field.
+func (s *source) block(key string, node ast.Node, v reflect.Value) {
+	for _, entry := range entriesOf(node) {
 		name := entry.Key.GetToken()
 		at := strings.TrimPrefix(key+"."+name.Value, ".")
-		s.places[at] = name.Position
-		if !isStruct {
-			s.element(at, name.Value, entry.Value, v)
+		field, known := fieldOf(v.Type(), name.Value)
+		if !known {
+			s.unknown(at, name, entry.Value, v.Type())
 			continue
 		}
-		field, ok := fieldOf(v, name.Value)
-		if !ok {
-			s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), "known here: "+strings.Join(keysOf(v.Type()), ", "))
-			continue
-		}
-		if all, ok := field.Addr().Interface().(*Channels); ok {
+		s.place(at, name.Position, entry.Value, visible(field.Type, field.Tag, entry.Value))
+		inner := v.FieldByIndex(field.Index)
+		if all, ok := inner.Addr().Interface().(*Channels); ok {
 			s.channels(at, entry.Value, all)
 			continue
 		}
-		s.value(at, entry.Value, field)
+		s.value(at, entry.Value, inner, field.Tag)
 	}
+	s.required(key, v)
 }
 
-// element puts node into the map v under name.
-func (s *source) element(key, name string, node ast.Node, v reflect.Value) {
+// unknown refuses a key that t does not have. Its value may be a secret under a
+// misspelt key.
+func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect.Type) {
+	known := keysOf(t)
+	meant, _ := fieldOf(t, near.Of(name.Value, known))
+	s.place(at, name.Position, value, meant.Type != nil && visible(meant.Type, meant.Tag, value))
+	s.badAt(name.Position, "", fmt.Sprintf("unknown key %q", name.Value), near.Hint(name.Value, known, "known here: "+strings.Join(known, ", ")))
+}
+
+// table puts node into the map v, whose keys are the operator's own.
+func (s *source) table(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	t := v.Type().Elem()
-	if v.Type() == reflect.TypeFor[groups.KindLimits]() { // written as sizes, kept as plain numbers
-		t = reflect.TypeFor[Size]()
+	kinds := v.Type() == reflect.TypeFor[groups.KindLimits]()
+	if kinds { // written as sizes, kept as plain numbers
+		t, tag = reflect.TypeFor[Size](), ofKinds
 	}
-	element := newWithDefaults(t).Elem()
-	s.value(key, node, element)
-	v.SetMapIndex(reflect.ValueOf(name), element.Convert(v.Type().Elem()))
+	v.Set(reflect.MakeMap(v.Type()))
+	for _, entry := range entriesOf(node) {
+		name := entry.Key.GetToken()
+		at := key + "." + name.Value
+		s.place(at, name.Position, entry.Value, visible(t, tag, entry.Value))
+		if known := kindNames(); kinds && !slices.Contains(known, name.Value) {
+			s.badKey(at, fmt.Sprintf("%q is no kind of file", name.Value), near.Hint(name.Value, known, "the kinds are "+strings.Join(known, ", ")))
+		}
+		s.keyConforms(at, name.Value, tag)
+		element := newWithDefaults(t).Elem()
+		s.value(at, entry.Value, element, tag)
+		v.SetMapIndex(reflect.ValueOf(name.Value), element.Convert(v.Type().Elem()))
+	}
 }
 
-// scalar leaves the conversion to the library.
-func (s *source) scalar(key string, node ast.Node, v reflect.Value) {
-	if v.Kind() == reflect.Map || v.Kind() == reflect.Slice || v.Kind() == reflect.Struct && !isText(v) {
-		s.wrong(key, node, v.Type())
-		return
+// kindNames are the names of package media's kinds.
+func kindNames() (names []string) {
+	for _, kind := range media.Kinds() {
+		names = append(names, string(kind))
 	}
+	return names
+}
+
+// scalar puts a single value into v and leaves the conversion of numbers to
+// the library.
+func (s *source) scalar(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	target := v.Addr().Interface()
 	if text, ok := target.(encoding.TextUnmarshaler); ok {
 		if err := text.UnmarshalText([]byte(scalarText(node))); err != nil {
-			s.bad(key, err.Error(), "")
+			message := err.Error()
+			at := strings.LastIndex(message, "; ")
+			s.bad(key, message[:at], message[at+2:])
+			return
 		}
-		return
-	}
-	if v.Kind() == reflect.String {
+	} else if v.Kind() == reflect.String {
 		v.SetString(scalarText(node))
+	} else if v.Kind() == reflect.Map || v.Kind() == reflect.Slice || v.Kind() == reflect.Struct || yaml.NodeToValue(node, target) != nil {
+		s.wrong(key, node, v.Type())
 		return
 	}
-	if err := yaml.NodeToValue(node, target); err != nil {
-		s.wrong(key, node, v.Type())
-	}
+	s.conforms(key, v, tag)
 }
 
 // scalarText is a scalar as it was written, so that a folder 007 stays so,
@@ -177,11 +210,8 @@ func scalarText(node ast.Node) string {
 }
 
 func (s *source) wrong(key string, node ast.Node, want reflect.Type) {
-	hint := ""
-	if want.Kind() == reflect.Slice && node.Type() == ast.StringType {
-		hint = "write it in brackets: [one, two]"
-	}
-	s.bad(key, fmt.Sprintf("%s is expected here, not %s", kindWords(want), nodeWords(node)), hint)
+	words, hint := kindWords(want)
+	s.bad(key, fmt.Sprintf("%s is expected here, not %s", words, nodeWords(node)), hint)
 }
 
 // nodeWords says what stands in the file as kindWords says what should.
@@ -199,23 +229,21 @@ func nodeWords(node ast.Node) string {
 	return "a text"
 }
 
-func kindWords(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a text"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map:
-		return "a block of keys"
-	case reflect.Struct:
-		if t == reflect.TypeFor[Secret]() {
-			return "a text"
-		}
-		return "a block of keys"
+// kindWords says what should stand in the file, and how that is written.
+func kindWords(t reflect.Type) (words, hint string) {
+	switch {
+	case t.Kind() == reflect.Bool:
+		return "true or false", "write true or false, without quotes"
+	case t.Kind() == reflect.String || t == reflect.TypeFor[Secret]():
+		return "a text", "write one value on the line of its key"
+	case t == reflect.TypeFor[Channels]() || t.Kind() == reflect.Map:
+		return "a block of keys", "write each name on a line of its own, indented, with a colon behind it"
+	case t.Kind() == reflect.Slice:
+		return "a list", "write it in brackets: [one, two]"
+	case t.Kind() == reflect.Struct:
+		return "a block of keys", "write each key on a line of its own, indented: " + strings.Join(keysOf(t), ", ")
 	}
-	return "a number"
+	return "a number", "write a number, such as 5"
 }
 
 // start is the place of a list's element: of its first key, where it has some.
@@ -245,13 +273,14 @@ func isText(v reflect.Value) bool {
 	return ok
 }
 
-func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
-	for i := range v.NumField() {
-		if tag := v.Type().Field(i).Tag.Get("yaml"); tag == key && tag != "-" {
-			return v.Field(i), true
+// fieldOf is the field of the struct t that has the key.
+func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
+	for field := range t.Fields() {
+		if tag := field.Tag.Get("yaml"); tag == key && tag != "-" && tag != "" {
+			return field, true
 		}
 	}
-	return reflect.Value{}, false
+	return reflect.StructField{}, false
 }
 
 // keysOf lists the keys of a struct.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -23,7 +23,7 @@ type Problem struct {
 	Key     string `json:"key,omitempty"` // "groups[1].chat"
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
-	excerpt string // the line up to its key, with a caret below
+	excerpt string // the line, with a caret below
 }
 
 // Error is the place and what is wrong, the line with a caret, and what to do.
@@ -41,6 +41,9 @@ func (p *Problem) Place() string {
 	if p.Line > 0 {
 		place += fmt.Sprintf(":%d", p.Line)
 	}
+	if p.Line > 0 && p.Column > 0 {
+		place += fmt.Sprintf(":%d", p.Column)
+	}
 	if p.Key != "" {
 		place += ": " + p.Key
 	}
@@ -53,16 +56,36 @@ type source struct {
 	name     string
 	text     []byte
 	lines    []string
-	places   map[string]*token.Position // by key path: "groups[1].chat"
+	places   map[string]*place // by key path: "groups[1].chat"
 	problems []*Problem
 
 	platforms []channel.Platform // that the file may name
 }
 
+// place is where a key stands, or an element of a list.
+type place struct {
+	key   *token.Position
+	value int  // the column where its value begins on the same line; 0: elsewhere
+	shown bool // the value is none that could be secret
+}
+
 func newSource(name string, b []byte, platforms []channel.Platform) *source {
 	// One kind of line's end, so that lines are counted as the parser does.
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
-	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), places: make(map[string]*token.Position), platforms: platforms}
+	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), places: make(map[string]*place), platforms: platforms}
+}
+
+// place notes where the key at a path stands, and its value.
+func (s *source) place(at string, pos *token.Position, value ast.Node, shown bool) {
+	p := &place{key: pos, shown: shown}
+	if v := value.GetToken().Position; value.Type() != ast.NullType && v.Line == pos.Line && v.Column >= pos.Column {
+		p.value = v.Column
+		text := []rune(s.lines[v.Line-1]) // the library may count the tab ahead
+		for p.value <= len(text) && text[p.value-1] == '\t' {
+			p.value++
+		}
+	}
+	s.places[at] = p
 }
 
 // bad notes a problem with the value at key. A key that is absent stands at
@@ -71,23 +94,40 @@ func (s *source) bad(key, message, hint string) {
 	if s.refused(key) {
 		return // the first one says why the value is not what it should be
 	}
+	s.problems = append(s.problems, s.problem(key, message, hint))
+}
+
+// badKey notes a problem with the key itself.
+func (s *source) badKey(key, message, hint string) {
+	if !s.refused(key) {
+		s.badAt(s.places[key].key, key, message, hint)
+	}
+}
+
+func (s *source) badAt(pos *token.Position, key, message, hint string) {
+	s.problems = append(s.problems, s.problemAt(pos.Line, pos.Column, key, message, hint))
+}
+
+// problem is one with the value at key.
+func (s *source) problem(key, message, hint string) *Problem {
 	at := key
 	for s.places[at] == nil && at != "" {
 		at = parentKey(at)
 	}
-	s.badAt(s.places[at], key, message, hint)
-}
-
-func (s *source) badAt(pos *token.Position, key, message, hint string) {
-	s.problems = append(s.problems, s.problem(pos, key, message, hint))
-}
-
-func (s *source) problem(pos *token.Position, key, message, hint string) *Problem {
-	p := &Problem{File: s.name, Line: 1, Column: 1, Key: printable(key), Message: printable(message), Hint: hint}
-	if pos != nil {
-		p.Line, p.Column = min(max(pos.Line, 1), len(s.lines)), pos.Column
+	p := s.places[at]
+	switch {
+	case p == nil:
+		return s.problemAt(1, 1, key, message, hint)
+	case p.value > 0 && at == key:
+		return s.problemAt(p.key.Line, p.value, key, message, hint)
 	}
-	p.excerpt = s.excerpt(p.Line, p.Column)
+	return s.problemAt(p.key.Line, p.key.Column, key, message, hint)
+}
+
+func (s *source) problemAt(line, column int, key, message, hint string) *Problem {
+	p := &Problem{File: s.name, Key: printable(key), Message: printable(message), Hint: printable(hint)}
+	p.Line = min(max(line, 1), len(s.lines))
+	p.Column = min(max(column, 1), utf8.RuneCountInString(s.lines[p.Line-1])+1)
 	return p
 }
 
@@ -102,8 +142,8 @@ func (s *source) has(key string) bool { return s.places[key] != nil }
 
 // line is where key stands.
 func (s *source) line(key string) int {
-	if pos := s.places[key]; pos != nil {
-		return pos.Line
+	if p := s.places[key]; p != nil {
+		return p.key.Line
 	}
 	return 1
 }
@@ -119,32 +159,9 @@ func printable(s string) string {
 	}, s)
 }
 
-// keyAhead is a key and its colon, at the start of what is left of a line.
-var keyAhead = regexp.MustCompile(`^[A-Za-z0-9_.-]+ *:( |$)`)
-
-// excerpt shows a line with a caret at column, and of the line only the key
-// that stands there: anything else may be a secret, and this goes to logs.
-// What stands before the key on the same line shrinks to one mark.
-func (s *source) excerpt(line, column int) string {
-	text := []rune(s.lines[line-1])
-	if column < 1 || column > len(text) {
-		return ""
-	}
-	before := string(text[:column-1])
-	if indent := strings.TrimLeft(before, " -"); indent != "" {
-		before = strings.TrimSuffix(before, indent) + "… "
-	}
-	shown := "…"
-	if key := keyAhead.FindString(string(text[column-1:])); key != "" {
-		shown = strings.TrimSuffix(key, " ") + " …"
-	}
-	number := fmt.Sprintf("%5d | ", line)
-	return "\n" + number + before + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
-}
-
 // err joins the problems in the order of the file.
 func (s *source) err() error {
-	inOrder(s.problems)
+	s.finish(s.problems)
 	errs := make([]error, len(s.problems))
 	for i, p := range s.problems {
 		errs[i] = p
@@ -152,8 +169,15 @@ func (s *source) err() error {
 	return errors.Join(errs...)
 }
 
-func inOrder(problems []*Problem) {
-	slices.SortStableFunc(problems, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
+// finish puts problems in the order of the file, and adds their lines: now all
+// secrets on a line are known.
+func (s *source) finish(problems []*Problem) {
+	slices.SortStableFunc(problems, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	for _, p := range problems {
+		p.excerpt = s.excerpt(p.Line, p.Column)
+	}
 }
 
 // parentKey is the key path that holds key: "groups[1]" for "groups[1].chat".

@@ -4,39 +4,176 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
-
-//go:embed longshore.schema.json
-var schema []byte
 
 //go:embed longshore.example.yaml
 var example []byte
 
-// Schema is the JSON Schema (draft 2020-12) of longshore.yaml, for editors. It
-// knows forms, not what Parse alone can tell: that two groups have one chat,
-// that a mount is not in the allowlist. The platforms bring the part on their
-// settings.
-func Schema(platforms []channel.Platform) []byte {
-	var parts, keys []string
-	for _, p := range platforms {
-		var part bytes.Buffer
-		if err := json.Indent(&part, bytes.TrimSpace(p.Schema), "        ", "  "); err != nil {
-			continue // a test of the table tells
-		}
-		keys = append(keys, strconv.Quote(p.Key))
-		parts = append(parts, "        "+strconv.Quote(p.Key)+": "+part.String())
-	}
-	filled := `"properties": {` + "\n" + strings.Join(parts, ",\n") + "\n      }"
-	types := `"enum": [` + strings.Join(keys, ", ") + "]"
-	whole := bytes.Replace(schema, []byte(`"properties": {}`), []byte(filled), 1)
-	return bytes.Replace(whole, []byte(`"enum": []`), []byte(types), 1)
-}
-
 // Example is a commented longshore.yaml that Parse accepts: the web page, the
 // sample assistant and one group.
 func Example() []byte { return slices.Clone(example) }
+
+// node is a part of a JSON Schema.
+type node map[string]any
+
+// Schema is the JSON Schema (draft 2020-12) of longshore.yaml, for editors. It
+// is made from the fields that Parse decodes into. It knows forms, not what
+// Parse alone can tell: that two groups have one chat, that a mount is not in
+// the allowlist.
+func Schema(platforms []channel.Platform) []byte {
+	s := schema{platforms}
+	whole := s.block(reflect.ValueOf(defaults()))
+	maps.Copy(whole, node{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "longshore.yaml",
+		"description": "Configuration of a Longshore host. Relative paths start at the file.",
+	})
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(whole); err != nil {
+		panic(err) // a map of texts and numbers can be encoded
+	}
+	return text.Bytes()
+}
+
+// schema describes values that hold their defaults.
+type schema struct{ platforms []channel.Platform }
+
+// field describes the value of a field.
+func (s schema) field(v reflect.Value, tag reflect.StructTag) node {
+	n := s.value(v, tag)
+	if help := tag.Get("help"); help != "" {
+		n["description"] = help
+	}
+	_, size := v.Interface().(Size)
+	_, duration := v.Interface().(Duration)
+	if size || duration || v.Kind() == reflect.Bool || v.Comparable() && v.Kind() != reflect.Struct && !v.IsZero() {
+		n["default"] = written(v)
+	}
+	return n
+}
+
+// written is a default as the file would have it.
+func written(v reflect.Value) any {
+	switch value := v.Interface().(type) {
+	case Size:
+		return strings.NewReplacer(".0 ", "", " ", "").Replace(value.String())
+	case Duration:
+		const day = 24 * time.Hour
+		if days := value.Std() / day; days > 1 && value.Std()%day == 0 {
+			return fmt.Sprintf("%dd", days)
+		}
+		text := strings.Replace(value.String(), "m0s", "m", 1)
+		return strings.Replace(text, "h0m", "h", 1)
+	}
+	return v.Interface()
+}
+
+func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
+	switch t := v.Type(); {
+	case t == reflect.TypeFor[Channels]():
+		return s.channels()
+	case t == reflect.TypeFor[groups.KindLimits]():
+		kinds := node{}
+		for _, kind := range kindNames() {
+			kinds[kind] = s.value(reflect.ValueOf(Size(0)), ofKinds)
+			kinds[kind].(node)["description"] = "Bytes of one " + kind + " file."
+		}
+		return node{"type": []string{"object", "null"}, "additionalProperties": false, "properties": kinds}
+	case t == reflect.TypeFor[Size]():
+		return node{"type": []string{"string", "integer"}, "minimum": 0, "pattern": "^[0-9][0-9.,]* ?([kKmMgGtTpPeE]i?)?[bB]?$"}
+	case t == reflect.TypeFor[Duration]():
+		return node{"type": []string{"string", "integer"}, "pattern": "^([0-9]+d|0|([0-9.]+(ns|us|µs|ms|s|m|h))+)$"}
+	case t == reflect.TypeFor[Secret]():
+		return node{"type": "string", "pattern": envReference.String()}
+	case t.Kind() == reflect.Struct:
+		return s.block(v)
+	case t.Kind() == reflect.Slice:
+		return node{"type": "array", "items": s.value(reflect.New(t.Elem()).Elem(), tag)}
+	case t.Kind() == reflect.Map:
+		return s.table(t, tag)
+	default:
+		return scalarForm(t, tag)
+	}
+}
+
+// scalarForm describes a text, a number, or true and false.
+func scalarForm(t reflect.Type, tag reflect.StructTag) node {
+	names := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number"}
+	n := node{"type": names[t.Kind()]}
+	if f, ok := forms[tag.Get("form")]; ok {
+		n["pattern"] = f.pattern.String()
+	}
+	if enum := tag.Get("enum"); enum != "" {
+		n["enum"] = strings.Split(enum, ",")
+	}
+	for name, keyword := range map[string]string{"above": "exclusiveMinimum", "min": "minimum", "max": "maximum"} {
+		if b := tag.Get(name); b != "" {
+			n[keyword] = bound(b, t)
+		}
+	}
+	if tag.Get("required") != "" {
+		n["minLength"] = 1
+	}
+	return n
+}
+
+// block describes a struct.
+func (s schema) block(v reflect.Value) node {
+	properties, required := node{}, []string{}
+	for field, value := range v.Fields() {
+		key := field.Tag.Get("yaml")
+		if key == "-" {
+			continue
+		}
+		properties[key] = s.field(value, field.Tag)
+		if field.Tag.Get("required") != "" {
+			required = append(required, key)
+		}
+	}
+	n := node{"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		n["required"] = required
+	}
+	return n
+}
+
+// table describes a map whose keys are the operator's own.
+func (s schema) table(t reflect.Type, tag reflect.StructTag) node {
+	each := node{"type": []string{"string", "number", "boolean", "null"}}
+	if t.Elem().Kind() == reflect.Struct && t.Elem() != reflect.TypeFor[Secret]() {
+		each = s.value(newWithDefaults(t.Elem()).Elem(), "")
+	}
+	return node{"type": []string{"object", "null"}, "propertyNames": node{"pattern": forms[tag.Get("keys")].pattern.String()}, "additionalProperties": each}
+}
+
+// channels describes the platforms' settings, below their own keys and, with a
+// type, below the name of a further account.
+func (s schema) channels() node {
+	own, keys, named := node{}, []string{}, []node{}
+	for _, p := range s.platforms {
+		settings := s.block(reflect.ValueOf(p.Settings()).Elem())
+		settings["description"] = p.Help
+		own[p.Key] = settings
+		keys = append(keys, p.Key)
+		with := maps.Clone(settings["properties"].(node))
+		with[typeKey] = node{"const": p.Key, "description": "The platform."}
+		then := maps.Clone(settings)
+		then["properties"] = with
+		named = append(named, node{"if": node{"properties": node{typeKey: node{"const": p.Key}}}, "then": then})
+	}
+	return node{"type": "object", "minProperties": 1, "properties": own, "additionalProperties": node{
+		"description": "A further account of a platform, under a name of its own: its type, and the settings of that platform.",
+		"type":        "object", "required": []string{typeKey}, "properties": node{typeKey: node{"type": "string", "enum": keys}}, "allOf": named,
+	}}
+}

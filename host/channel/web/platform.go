@@ -17,9 +17,9 @@ import (
 func Platform() channel.Platform {
 	return channel.Platform{
 		Key:      "web",
+		Help:     "The chat page that the host serves itself.",
 		Form:     func(chat groups.JID) bool { _, ok := chatOf(chat); return ok },
 		Settings: defaultSettings,
-		Schema:   settingsSchema,
 		Limits:   func(channel.Settings) media.Limits { return media.DefaultLimits() },
 		New:      newOf,
 		Dir:      func(l groups.Layout) string { return l.Channel("web") },

@@ -1,7 +1,6 @@
 package web
 
 import (
-	_ "embed"
 	"fmt"
 	"net"
 	"net/url"
@@ -12,21 +11,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
-//go:embed settings.schema.json
-var settingsSchema []byte
-
 // Settings are the channel's part of longshore.yaml.
 type Settings struct {
-	Listen    string         `yaml:"listen"`     // host:port; beyond loopback only with a token
-	URL       string         `yaml:"url"`        // what members' browsers call it, behind a proxy; empty: as it listens
-	Token     setting.Secret `yaml:"token"`      // what a browser must present; empty: nothing
-	TokenFile string         `yaml:"token_file"` // where Token is read from
-	Upload    setting.Size   `yaml:"upload"`     // the largest file that a member may send
-	// Keep is after how long messages are deleted with their files; 0: never.
-	Keep setting.Duration `yaml:"keep"`
-	// History is how much a chat's files may have before its oldest messages
-	// are deleted; 0: none are, and at the channel's own limit files are refused.
-	History setting.Size `yaml:"history"`
+	Listen    string           `yaml:"listen" help:"host:port. Beyond loopback only with a token."`
+	URL       string           `yaml:"url" form:"url" help:"What members' browsers call it, behind a proxy."`
+	Token     setting.Secret   `yaml:"token" help:"What a browser must present, from the environment."`
+	TokenFile string           `yaml:"token_file" help:"The file that holds the token."`
+	Upload    setting.Size     `yaml:"upload" above:"0" help:"The largest file that a member may send."`
+	Keep      setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
+	History   setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
 // defaultSettings are those in which every key is absent.
@@ -46,13 +39,12 @@ func (s *Settings) Check(c channel.Checker) {
 		c.Bad("listen", fmt.Sprintf("%q can be reached from other machines, and there is no token", s.Listen),
 			"listen at 127.0.0.1, or set token: ${NAME} or token_file:")
 	}
-	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Host == "") {
 		c.Bad("url", fmt.Sprintf("%q is no web address", s.URL), "write it whole, such as https://chat.example.org")
 	} else if s.URL != "" && open {
 		c.Bad("url", "other machines reach the page by this name, and there is no token", "set token: ${NAME} or token_file:")
 	}
 	s.tokenLength(c)
-	c.Positive("upload", int64(s.Upload))
 	if s.History > 0 && s.History < s.Upload {
 		c.Bad("history", fmt.Sprintf("one file of a member may be larger than that: upload is %s", s.Upload), "raise it, or lower upload")
 	}

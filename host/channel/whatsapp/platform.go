@@ -2,7 +2,6 @@ package whatsapp
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -15,9 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-//go:embed settings.schema.json
-var settingsSchema []byte
-
 // Net is how WhatsApp is reached, which only tests set.
 type Net struct {
 	Client *http.Client
@@ -28,9 +24,9 @@ type Net struct {
 func Platform(net Net) channel.Platform {
 	return channel.Platform{
 		Key:      "whatsapp",
+		Help:     "A linked device of a WhatsApp account.",
 		Form:     func(chat groups.JID) bool { return chat.Channel() == "whatsapp" },
 		Settings: defaultSettings,
-		Schema:   settingsSchema,
 		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
 		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
 		Dir:      groups.Layout.Store,
@@ -53,10 +49,10 @@ goes on by itself once the account is linked.`,
 // Settings are a linked device of somebody's account; "longshore pair
 // whatsapp" links it.
 type Settings struct {
-	Device  string            `yaml:"device"`  // as the phone lists it under linked devices
-	Files   groups.KindLimits `yaml:"files"`   // bytes per media kind, instead of what its apps take
-	Rate    groups.Rate       `yaml:"rate"`    // messages to one chat
-	Account groups.Rate       `yaml:"account"` // messages to all chats together
+	Device  string            `yaml:"device" form:"label" help:"As the phone lists it under linked devices."`
+	Files   groups.KindLimits `yaml:"files" help:"Bytes per kind of file, instead of what its apps take."`
+	Rate    groups.Rate       `yaml:"rate" help:"Messages to one chat."`
+	Account groups.Rate       `yaml:"account" help:"Messages to all chats together."`
 }
 
 // defaultSettings are those in which every key is absent.
@@ -68,15 +64,8 @@ func defaultSettings() channel.Settings {
 	}
 }
 
-// Check looks for what WhatsApp or its apps would not take.
-func (s *Settings) Check(c channel.Checker) {
-	c.Label("device", s.Device)
-	c.Kinds("files", s.Files)
-	c.Positive("rate.per_minute", int64(s.Rate.PerMinute))
-	c.Positive("rate.burst", int64(s.Rate.Burst))
-	c.Positive("account.per_minute", int64(s.Account.PerMinute))
-	c.Positive("account.burst", int64(s.Account.Burst))
-}
+// Check finds nothing: the form says it all.
+func (s *Settings) Check(channel.Checker) {}
 
 // limits is what Send takes with these settings.
 func (s *Settings) limits() media.Limits {

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/internal/near"
+)
+
+// The form of longshore.yaml is stated once: by the fields of Config and of the
+// platforms' settings. The decoder and the JSON Schema both read their types
+// and these tags; a default is what the field holds before decoding.
+//
+//	yaml             the key
+//	help             what the key is for, for people
+//	enum             the values that it takes
+//	form             the form of a text, or of each text of a list: one of forms
+//	keys             the form of a block's keys: one of forms
+//	above, min, max  bounds of a number, a size or a duration
+//	required         the key must be there with a value
+//	private          the value may hold a secret and is never shown
+
+// form is what a text must look like.
+type form struct {
+	pattern *regexp.Regexp
+	wrong   string // the message; %q is the text
+	hint    string
+}
+
+// forms are those that tags name.
+var forms = map[string]form{
+	"label": {regexp.MustCompile(`^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,100}$`),
+		"the text is longer than 100 characters, or holds one that cannot be printed", "shorten it, or leave that character out"},
+	"host": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`),
+		"%q is not a host name", "write a name without scheme, port or path, such as metrics.example.org"},
+	"url": {regexp.MustCompile(`^(https?://[^/].*)?$`),
+		"%q is no web address", "write it whole, such as https://chat.example.org"},
+	"assistant": {groups.FolderPattern,
+		"%q is no name of an assistant", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit"},
+	"group": {groups.FolderPattern,
+		"%q is no name of a group", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit, such as family"},
+	"mount": {mounts.ExtraPattern,
+		"%q is no name for a mount", "use 1 to 64 letters, digits, ., _ and -; it is seen at /workspace/extra/<name>"},
+	"pattern": {regexp.MustCompile(`^[^/]+$`),
+		"%q is no pattern for one name", "write a name, with * and ? where they help: *.pem"},
+	// A mode with a colon would share another container's network.
+	"network": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`),
+		"%q is no name of a network", "write bridge, none, or one that docker network ls shows"},
+	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+		"%q is no name of a variable", "use letters, digits and _, beginning with a letter or _"},
+}
+
+// ofKinds are the tags of each entry of groups.KindLimits.
+const ofKinds reflect.StructTag = `above:"0"`
+
+// conforms checks the value v at key against its field's tags.
+func (s *source) conforms(key string, v reflect.Value, tag reflect.StructTag) {
+	if enum := tag.Get("enum"); enum != "" {
+		s.oneOf(key, v.String(), strings.Split(enum, ","), "unknown here", "use ")
+	}
+	if f, ok := forms[tag.Get("form")]; ok && !f.pattern.MatchString(v.String()) {
+		s.bad(key, f.message(v.String()), f.hint)
+	}
+	n, isNumber := number(v)
+	if !isNumber {
+		return
+	}
+	if b := tag.Get("above"); b != "" && n <= bound(b, v.Type()) {
+		s.bad(key, "the value must be above "+b, "raise it, or leave the key out")
+	}
+	if b := tag.Get("min"); b != "" && n < bound(b, v.Type()) {
+		s.bad(key, "the value must be at least "+b, "raise it, or leave the key out")
+	}
+	if b := tag.Get("max"); b != "" && n > bound(b, v.Type()) {
+		s.bad(key, "the value must be at most "+b, "lower it, or leave the key out")
+	}
+}
+
+// keyConforms checks the name of an entry of a block against the form that its
+// field's tags name.
+func (s *source) keyConforms(key, name string, tag reflect.StructTag) {
+	if f, ok := forms[tag.Get("keys")]; ok && !f.pattern.MatchString(name) {
+		s.badKey(key, f.message(name), f.hint)
+	}
+}
+
+// oneOf refuses a value that is none of known, and guesses which one was meant.
+func (s *source) oneOf(key, value string, known []string, wrong, hint string) {
+	for _, k := range known {
+		if k == value {
+			return
+		}
+	}
+	s.bad(key, fmt.Sprintf("%q is %s", value, wrong), near.Hint(value, known, hint+strings.Join(known, ", ")))
+}
+
+// required refuses a block in which a key is absent or empty that must be there.
+func (s *source) required(key string, block reflect.Value) {
+	for field, v := range block.Fields() {
+		if field.Tag.Get("required") != "" && v.IsZero() {
+			name := field.Tag.Get("yaml")
+			s.bad(key+"."+name, "no "+name+" is given", "add "+name+": "+field.Tag.Get("help"))
+		}
+	}
+}
+
+func (f form) message(text string) string {
+	if strings.Contains(f.wrong, "%q") {
+		return fmt.Sprintf(f.wrong, text)
+	}
+	return f.wrong
+}
+
+// number is v as one.
+func number(v reflect.Value) (n float64, ok bool) {
+	switch {
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanFloat():
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+// bound reads a bound as a value of type t is read.
+func bound(text string, t reflect.Type) float64 {
+	v := reflect.New(t)
+	if u, ok := v.Interface().(encoding.TextUnmarshaler); ok && u.UnmarshalText([]byte(text)) == nil {
+		n, _ := number(v.Elem())
+		return n
+	}
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
+}
