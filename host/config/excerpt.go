@@ -170,6 +170,10 @@ func visible(t reflect.Type, tag reflect.StructTag, value ast.Node) bool {
 		}
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return false
+	case *ast.StringNode:
+		if envReference.MatchString(value.Value) {
+			return true // that is where the secret is, not what
+		}
 	}
 	return plain(t, tag)
 }
