@@ -78,7 +78,7 @@ type origin struct {
 // parts makes the messages of a request, in order. What was copied for a
 // request that is refused in the end is discarded.
 func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destination, ahead outbox.Load) ([]outbox.Part, error) {
-	parts := texts(r.Text, dst.limits.Text)
+	parts := texts(r.Text, dst.limits)
 	more := outbox.Load{Parts: len(parts)}
 	room := func(size int64) error {
 		more.Parts++
@@ -91,7 +91,7 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 			b.discard(outbox.Delivery{Parts: parts})
 			return nil, refuseAll(o.open, r.Files, i, dst, err)
 		}
-		parts = append(parts, withCaption(file, ref.Caption, dst.limits)...)
+		parts = attach(parts, file, ref.Caption, dst.limits)
 	}
 	if len(r.Files) == 0 {
 		if err := b.Outbox.Room(o.folder, ahead, more); err != nil {
@@ -188,8 +188,8 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 
 func (b *Bridge) discard(d outbox.Delivery) {
 	for _, p := range d.Parts {
-		if p.File != nil {
-			b.Outbox.Discard(outbox.Blob{Name: p.File.Blob})
+		for _, f := range p.Files {
+			b.Outbox.Discard(outbox.Blob{Name: f.Blob})
 		}
 	}
 }

@@ -108,7 +108,7 @@ func TestExamineFindsWhatWouldBeKept(t *testing.T) {
 	}
 	d, err := s.Offer(t.Context(), "family", r, s.Mounted("family"))
 	check(t, err)
-	if diff := cmp.Diff([]media.Info{d.Parts[0].File.Info}, found.Files); diff != "" {
+	if diff := cmp.Diff([]media.Info{d.Parts[0].Files[0].Info}, found.Files); diff != "" {
 		t.Errorf("kept and found (-kept +found):\n%s", diff)
 	}
 	if found.Channel != d.Channel || found.Chat != d.Chat {
@@ -296,8 +296,8 @@ func TestAnOperatorsOwnFile(t *testing.T) {
 
 func TestResultIsAProjectionOfTheRecord(t *testing.T) {
 	part := func(state outbox.State, size int64) outbox.Part {
-		p := outbox.Part{State: state, File: &outbox.File{}}
-		p.File.Name, p.File.Size = "f", size
+		p := outbox.Part{State: state, Files: make([]outbox.File, 1)}
+		p.Files[0].Name, p.Files[0].Size = "f", size
 		return p
 	}
 	for _, c := range []struct {

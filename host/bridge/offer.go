@@ -36,7 +36,7 @@ func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
 		return err
 	}
 	d := hostDelivery(folder, dst, key)
-	if d.Parts = texts(text, dst.limits.Text); len(d.Parts) == 0 {
+	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
 	}
 	return b.put(ctx, d)

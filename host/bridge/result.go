@@ -14,8 +14,9 @@ func Result(d outbox.Delivery) ipc.Result {
 	var sent, total int64
 	open := false
 	for _, p := range d.Parts {
-		o := outcome(p)
-		r.Parts = append(r.Parts, o)
+		outcomes := outcomesOf(p)
+		r.Parts = append(r.Parts, outcomes...)
+		o := outcomes[0] // they differ in their files only
 		r.Status = worse(r.Status, o.Status)
 		if o.MessageID != "" {
 			r.MessageID = o.MessageID
@@ -23,12 +24,13 @@ func Result(d outbox.Delivery) ipc.Result {
 		if r.Code == "" && o.Code != "" {
 			r.Code, r.Message, r.Hint = o.Code, o.Message, o.Hint
 		}
-		total += o.Size
+		size := p.Size()
+		total += size
 		if o.Status == ipc.Queued {
 			open = true
 			sent += p.Sent
 		} else {
-			sent += o.Size
+			sent += size
 		}
 	}
 	if open && sent > 0 {
@@ -37,16 +39,22 @@ func Result(d outbox.Delivery) ipc.Result {
 	return r
 }
 
-func outcome(p outbox.Part) ipc.Outcome {
+// outcomesOf is what became of each file of a part, or of its text.
+func outcomesOf(p outbox.Part) []ipc.Outcome {
 	o := ipc.Outcome{
 		Kind: "text", Status: status(p.State), MessageID: p.Receipt.ID,
 		Code: p.Code, Message: p.Message, Hint: p.Hint, Note: p.Receipt.Note,
 	}
-	if p.File != nil {
-		o.Name, o.Kind, o.Size, o.SHA256 = p.File.Name, string(p.File.Kind), p.File.Size, p.File.SHA256
-		o.Note = join(p.File.Note, p.Receipt.Note)
+	if len(p.Files) == 0 {
+		return []ipc.Outcome{o}
 	}
-	return o
+	all := make([]ipc.Outcome, len(p.Files))
+	for i, f := range p.Files {
+		all[i] = o
+		all[i].Name, all[i].Kind, all[i].Size, all[i].SHA256 = f.Name, string(f.Kind), f.Size, f.SHA256
+		all[i].Note = join(f.Note, p.Receipt.Note)
+	}
+	return all
 }
 
 func join(a, b string) string {

@@ -104,8 +104,8 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 	a.deliveries = append(a.deliveries, d)
 	a.load.Parts += len(d.Parts)
 	for _, p := range d.Parts {
-		if p.File != nil {
-			a.load.Bytes += p.File.Size
+		for _, f := range p.Files {
+			a.load.Bytes += f.Size
 		}
 	}
 }

@@ -95,9 +95,9 @@ func (c *counter) accept(folder, name, caption string) outbox.Delivery {
 	d := outbox.Delivery{
 		Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: folder, Request: "r-" + name,
 		Channel: "mem", Chat: groups.JID("mem:" + folder),
-		Parts: []outbox.Part{{Text: caption, File: &outbox.File{
+		Parts: []outbox.Part{{Text: caption, Files: []outbox.File{{
 			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: 5}, SHA256: blob.SHA256, Blob: blob.Name,
-		}}},
+		}}}},
 	}
 	if err := c.outbox.Put(c.t.Context(), []outbox.Delivery{d}); err != nil {
 		c.t.Fatal(err)

@@ -14,11 +14,10 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 		State: string(stateOf(d)),
 	}
 	for i := range d.Parts {
-		p := partOf(&d.Parts[i])
-		if d.Parts[i].File != nil {
-			item.Files++
-		}
-		item.Bytes += p.Bytes
+		ps := partsOf(&d.Parts[i])
+		p := ps[0]
+		item.Files += len(d.Parts[i].Files)
+		item.Bytes += d.Parts[i].Size()
 		item.Attempts += p.Attempts
 		if next := d.Parts[i].Next; item.Next == nil && !next.IsZero() {
 			item.Next = &next
@@ -27,7 +26,7 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 			item.Code, item.Message, item.Hint = p.Code, p.Message, p.Hint
 		}
 		if parts {
-			item.Parts = append(item.Parts, p)
+			item.Parts = append(item.Parts, ps...)
 		}
 	}
 	return item
@@ -37,7 +36,7 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 // open before what failed, and that before what was sent.
 func stateOf(d outbox.Delivery) outbox.State {
 	order := []outbox.State{
-		outbox.Sending, outbox.Queued, outbox.Failed, outbox.Uncertain,
+		outbox.Sending, outbox.Pending, outbox.Queued, outbox.Failed, outbox.Uncertain,
 		outbox.Cancelled, outbox.Sent, outbox.Delivered, outbox.Read,
 	}
 	for _, s := range order {
@@ -50,17 +49,25 @@ func stateOf(d outbox.Delivery) outbox.State {
 	return ""
 }
 
-func partOf(p *outbox.Part) Part {
+// partsOf describes a part, once for each of its files.
+func partsOf(p *outbox.Part) []Part {
 	part := Part{
 		MessageID: p.MessageID, PlatformID: p.Receipt.ID, Kind: "text", Text: p.Text,
 		State: string(p.State), Sent: p.Sent, Attempts: p.Attempts,
 		Code: p.Code, Message: p.Message, Hint: p.Hint,
 	}
-	if p.File != nil {
-		part.Name, part.Kind, part.MIME = p.File.Name, string(p.File.Kind), p.File.MIME
-		part.Bytes, part.SHA256 = p.File.Size, p.File.SHA256
+	if len(p.Files) == 0 {
+		return []Part{part}
 	}
-	return part
+	all, sent := make([]Part, len(p.Files)), p.Sent
+	for i, f := range p.Files {
+		part.Sent = min(sent, f.Size)
+		sent -= part.Sent
+		all[i] = part
+		all[i].Name, all[i].Kind, all[i].MIME = f.Name, string(f.Kind), f.MIME
+		all[i].Bytes, all[i].SHA256 = f.Size, f.SHA256
+	}
+	return all
 }
 
 // oldest is the earlier of two times, of which the zero one counts for nothing.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"container/heap"
 	"context"
 	"errors"
@@ -99,6 +100,9 @@ func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
 	if ch == nil {
 		return o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})
 	}
+	if a.part.State == Pending {
+		return o.await(ctx, ch, a)
+	}
 	if !a.part.Doubt.IsZero() {
 		if out, ended := o.resolve(ctx, ch, a); ended {
 			return out
@@ -159,6 +163,23 @@ func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (o
 	return o.later(a, err), true
 }
 
+// save keeps what a channel wants to know at the part's next attempt.
+func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
+	if len(state) > channel.MaxState {
+		return fmt.Errorf("save the state of a message: it has %d bytes, at most %d are kept", len(state), channel.MaxState)
+	}
+	state = bytes.Clone(state)
+	err := o.commit.do(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, state, a.it.id, a.pos)
+		return err
+	}, nil)
+	if err != nil {
+		return ofDatabase("save the state of a message", err)
+	}
+	a.part.Saved = state
+	return nil
+}
+
 // lostTrack says that a part is in doubt and nobody can be asked about it any
 // more: another Send may show it twice.
 func lostTrack(ch channel.Channel, p Part) bool {
@@ -199,7 +220,7 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 
 // send calls the channel, with a deadline that grows with the file.
 func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r channel.Receipt, err error) {
-	limit := o.opts.SendTimeout + time.Duration(a.part.size()>>17)*time.Second
+	limit := o.opts.SendTimeout + time.Duration(a.part.Size()>>17)*time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer func() {
@@ -231,10 +252,13 @@ func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r
 
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
-	m := channel.Message{ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Progress: a.sent.Store}
-	if p.File != nil {
-		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(p.File.Blob) }
-		m.Files = []channel.File{{Info: p.File.Info, SHA256: p.File.SHA256, Open: open}}
+	m := channel.Message{
+		ID: p.MessageID, Chat: a.it.Chat, Thread: a.it.Thread, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Progress: a.sent.Store,
+		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
+	}
+	for _, f := range p.Files {
+		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(f.Blob) }
+		m.Files = append(m.Files, channel.File{Info: f.Info, SHA256: f.SHA256, Open: open})
 	}
 	return m
 }

@@ -159,11 +159,11 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "files", bad.Parts[0].File.Blob)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "files", bad.Parts[0].Files[0].Blob)); err != nil {
 		t.Fatal(err)
 	}
 	o = b.open(t, opts)
-	if diff := cmp.Diff([]string{good.Parts[0].File.Blob}, blobs(t, o)); diff != "" {
+	if diff := cmp.Diff([]string{good.Parts[0].Files[0].Blob}, blobs(t, o)); diff != "" {
 		t.Error(diff)
 	}
 	run(t, o)
@@ -208,8 +208,8 @@ func TestFullDiskLosesNothing(t *testing.T) {
 				continue
 			}
 			d := text(groups.JID(fmt.Sprint("fake:", i%3)), fmt.Sprint(round, "-", i))
-			d.Parts[0].File = &outbox.File{SHA256: blob.SHA256, Blob: blob.Name}
-			d.Parts[0].File.Size = blob.Size
+			d.Parts[0].Files = []outbox.File{{SHA256: blob.SHA256, Blob: blob.Name}}
+			d.Parts[0].Files[0].Size = blob.Size
 			if err := o.Put(context.Background(), []outbox.Delivery{d}); err != nil {
 				refused++
 				continue

@@ -210,10 +210,10 @@ func file(t testing.TB, o *outbox.Outbox, chat groups.JID, name, content string)
 		t.Fatal(err)
 	}
 	d := text(chat, name)
-	d.Parts[0].File = &outbox.File{
+	d.Parts[0].Files = []outbox.File{{
 		Info:   media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: b.Size},
 		SHA256: b.SHA256, Blob: b.Name,
-	}
+	}}
 	return d
 }
 

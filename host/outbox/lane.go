@@ -92,7 +92,7 @@ func (o *Outbox) lane(key groups.Address, folder string) *lane {
 func (o *Outbox) accept(it *item) {
 	for i := range it.Parts {
 		if p := &it.Parts[i]; p.State.open() {
-			o.use(it.Folder, usage{parts: 1, bytes: p.size()})
+			o.use(it.Folder, usage{parts: 1, bytes: p.Size()})
 		}
 	}
 	ln := o.lane(it.Address(), it.Folder)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,9 +221,11 @@ func (o *Outbox) sweep(ctx context.Context) error {
 	known := map[string]bool{}
 	rows, err := o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`)
 	if err := each(rows, err, func() error {
-		var name string
-		err := rows.Scan(&name)
-		known[name] = true
+		var names string
+		err := rows.Scan(&names)
+		for name := range strings.FieldsSeq(names) {
+			known[name] = true
+		}
 		return err
 	}); err != nil {
 		return ofDatabase("sweep the outbox's files", err)
@@ -248,13 +251,13 @@ func (o *Outbox) sweep(ctx context.Context) error {
 // failLost records that a blob is not there.
 func failLost(t *tx, blob string, now time.Time) error {
 	_, err := t.exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
-		(SELECT delivery FROM part WHERE blob = ? AND blob <> '' AND state IN ('queued', 'sending'))`, nano(now), blob)
+		(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), blob)
 	if err == nil {
 		_, err = t.exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
-			hint = 'send it again' WHERE blob = ? AND blob <> '' AND state IN ('queued', 'sending')`, codeLostBytes, blob)
+			hint = 'send it again' WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, blob)
 	}
 	if err == nil {
-		_, err = t.exec(`UPDATE part SET blob = '' WHERE blob = ? AND blob <> ''`, blob)
+		_, err = t.exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, blob)
 	}
 	return ofDatabase("record a lost file", err)
 }
@@ -262,10 +265,10 @@ func failLost(t *tx, blob string, now time.Time) error {
 func (o *Outbox) recoverUsage(ctx context.Context) error {
 	rows, err := o.db.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0
 		FROM delivery d CROSS JOIN part p ON p.delivery = d.id
-		WHERE d.open > 0 AND p.state IN ('queued', 'sending') GROUP BY d.folder
+		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.folder
 		UNION ALL SELECT d.folder, 0, 0, sum(p.size)
 		FROM part p CROSS JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN ('queued', 'sending') GROUP BY d.folder`)
+		WHERE p.blob <> '' AND p.state NOT IN `+openStates+` GROUP BY d.folder`)
 	return each(rows, err, func() error {
 		var folder string
 		var u usage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -57,11 +58,11 @@ func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
 		if p.State != Failed && p.State != Uncertain {
 			continue
 		}
-		if p.File != nil && p.File.Blob == "" {
+		if len(p.blobs()) < len(p.Files) {
 			return nil, 0, ErrNoBytes
 		}
 		open++
-		freed += p.size()
+		freed += p.Size()
 		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
 		if _, err := t.exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
 			WHERE delivery = ? AND position = ?`, id, i); err != nil {
@@ -104,7 +105,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
 	for _, i := range cancelled {
-		o.removeBlobs(it.Parts[i].blob())
+		o.removeBlobs(it.Parts[i].blobs()...)
 	}
 	return nil
 }
@@ -120,7 +121,10 @@ func (o *Outbox) block(it *item) (*lane, int, error) {
 		if ln.state == running && len(ln.heads) > 0 && ln.heads[0] == live {
 			return nil, 0, ErrSending
 		}
-		from = live.pos
+		from, it = live.pos, live
+	}
+	if slices.ContainsFunc(it.Parts, func(p Part) bool { return p.State == Pending }) {
+		return nil, 0, ErrSending // the platform has it
 	}
 	ln.blocked++
 	return ln, from, nil
@@ -166,9 +170,9 @@ func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	defer o.mu.Unlock()
 	live := o.live[it.id]
 	for _, i := range parts {
-		o.use(it.Folder, usage{parts: -1, bytes: -it.Parts[i].size()})
+		o.use(it.Folder, usage{parts: -1, bytes: -it.Parts[i].Size()})
 		if live != nil {
-			p := live.Parts[i].withoutBlob()
+			p := live.Parts[i].withoutBlobs()
 			p.State, p.Next, p.Code, p.Message, p.Hint = Cancelled, time.Time{}, codeCancelled, cancelledMessage, cancelledHint
 			live.Parts[i] = p
 		}
@@ -278,13 +282,13 @@ type kept struct {
 	delivery int64
 	position int
 	folder   string
-	blob     string
+	blobs    string // with spaces between
 	size     int64
 }
 
 const (
 	keptOfFolder = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN ('queued', 'sending') AND d.folder = ? ORDER BY p.delivery, p.position`
+		WHERE p.blob <> '' AND p.state NOT IN ` + openStates + ` AND d.folder = ? ORDER BY p.delivery, p.position`
 
 	keptOfDelivery = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.delivery = ? AND p.blob <> ''`
@@ -294,7 +298,7 @@ func scanKept(t *tx, query string, args ...any) (ks []kept, _ error) {
 	rows, err := t.query(query, args...)
 	err = each(rows, err, func() error {
 		var k kept
-		err := rows.Scan(&k.delivery, &k.position, &k.folder, &k.blob, &k.size)
+		err := rows.Scan(&k.delivery, &k.position, &k.folder, &k.blobs, &k.size)
 		ks = append(ks, k)
 		return err
 	})
@@ -314,7 +318,7 @@ func (o *Outbox) deleteBytes(ctx context.Context, change func(t *tx) ([]kept, er
 		for _, k := range gone {
 			o.use(k.folder, usage{retained: -k.size})
 			if it := o.live[k.delivery]; it != nil {
-				it.Parts[k.position] = it.Parts[k.position].withoutBlob()
+				it.Parts[k.position] = it.Parts[k.position].withoutBlobs()
 			}
 		}
 	})
@@ -322,7 +326,7 @@ func (o *Outbox) deleteBytes(ctx context.Context, change func(t *tx) ([]kept, er
 		return err
 	}
 	for _, k := range gone {
-		o.removeBlobs(k.blob)
+		o.removeBlobs(strings.Fields(k.blobs)...)
 	}
 	return nil
 }

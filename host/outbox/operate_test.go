@@ -27,7 +27,7 @@ func TestSameKeyIsKeptOnce(t *testing.T) {
 	put(t, o, first)
 	put(t, o, again) // found again after a crash: copied anew
 	put(t, o, first) // the very same, after an answer that got lost
-	if diff := cmp.Diff([]string{first.Parts[0].File.Blob}, blobs(t, o)); diff != "" {
+	if diff := cmp.Diff([]string{first.Parts[0].Files[0].Blob}, blobs(t, o)); diff != "" {
 		t.Error(diff)
 	}
 	run(t, o)
@@ -45,7 +45,7 @@ func TestPutKeepsAllOrNothing(t *testing.T) {
 		"no key":   {Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{}}},
 		"no parts": {Key: key(1), Channel: "fake", Chat: "fake:a"},
 		"no chat":  {Key: key(2), Channel: "fake", Parts: []outbox.Part{{}}},
-		"no bytes": {Key: key(3), Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{File: &outbox.File{Blob: "../../x"}}}},
+		"no bytes": {Key: key(3), Channel: "fake", Chat: "fake:a", Parts: []outbox.Part{{Files: []outbox.File{{Blob: "../../x"}}}}},
 	} {
 		if err := o.Put(context.Background(), []outbox.Delivery{good, bad}); err == nil {
 			t.Errorf("%s: was taken", name)
@@ -321,7 +321,7 @@ func TestAnOperatorDismissesAFailure(t *testing.T) {
 			t.Errorf("still listed as failed: %v, %v", left, err)
 		}
 		d, err := o.Get(ctx, bad.Key)
-		if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].File.Blob != "" {
+		if err != nil || d.Parts[0].State != outbox.Failed || d.Parts[0].Files[0].Blob != "" {
 			t.Errorf("on record: %+v, %v", d.Parts, err)
 		}
 		if s, err := o.Stats(ctx); err != nil || s.Retained != 0 {

@@ -24,6 +24,7 @@
 //	lane.go     which chat is next
 //	attempt.go  one attempt at one part
 //	outcome.go  what came of the attempt, and its record
+//	receipt.go  what is heard of a part afterwards
 //	changes.go  who is handed what changed
 //	operate.go  what an operator does, or age
 //	read.go     who looks
@@ -69,11 +70,12 @@ import (
 // State is how far a part has come.
 type State string
 
-// The states of a part. Queued and Sending are open. The others are ends, but
+// The states of a part. Queued, Sending and Pending are open. The others are ends, but
 // Sent may still become Delivered or Read.
 const (
 	Queued    State = "queued"
 	Sending   State = "sending" // an attempt is under way, or was when the host died
+	Pending   State = "pending" // the platform has it and does not show it yet; it is not sent again
 	Sent      State = "sent"
 	Delivered State = "delivered"
 	Read      State = "read"
@@ -82,7 +84,7 @@ const (
 	Cancelled State = "dropped"   // by an operator
 )
 
-func (s State) open() bool { return s == Queued || s == Sending }
+func (s State) open() bool { return s == Queued || s == Sending || s == Pending }
 
 // Delivery is one accepted request, or one thing the host itself says.
 type Delivery struct {
@@ -91,6 +93,7 @@ type Delivery struct {
 	Request string // the request's id, under which the result is written; empty for the host's own words
 	Channel string
 	Chat    groups.JID
+	Thread  string    // of the chat, as the platform calls it; empty: the chat itself
 	Created time.Time // filled by Put if zero
 	Parts   []Part    // sent in order
 }
@@ -113,9 +116,7 @@ func (d *Delivery) clone() Delivery {
 // blobs are the names of the files that hold the delivery's bytes.
 func (d *Delivery) blobs() (names []string) {
 	for i := range d.Parts {
-		if b := d.Parts[i].blob(); b != "" {
-			names = append(names, b)
-		}
+		names = append(names, d.Parts[i].blobs()...)
 	}
 	return names
 }
@@ -123,9 +124,9 @@ func (d *Delivery) blobs() (names []string) {
 // Part is one message of a delivery.
 type Part struct {
 	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
-	Text      string // the text, or the file's caption
+	Text      string // the text, or the files' caption
 	ReplyTo   string
-	File      *File // nil for a text; not changed after Put
+	Files     []File // none for a text; not changed after Put
 
 	State    State
 	Attempts int
@@ -133,31 +134,37 @@ type Part struct {
 	Sent     int64     // bytes, while sending; not durable
 	Receipt  channel.Receipt
 	Doubt    time.Time // the first attempt that the platform may have shown without saying so; zero: none
+	Shown    State     // what Report said of a part that is Pending; empty: nothing
+	Saved    []byte    // what the channel keeps for the next attempt; nil: nothing
 	Code     string    // why it failed, or what the last attempt met
 	Message  string    // for agent and operator
 	Hint     string
 }
 
-func (p *Part) size() int64 {
-	if p.File == nil {
-		return 0
+// Size is the bytes of the part's files.
+func (p *Part) Size() (n int64) {
+	for i := range p.Files {
+		n += p.Files[i].Size
 	}
-	return p.File.Size
+	return n
 }
 
-func (p *Part) blob() string {
-	if p.File == nil {
-		return ""
+// blobs are the names of the files that hold the part's bytes: of all files or,
+// once the bytes are gone, of none.
+func (p *Part) blobs() (names []string) {
+	for i := range p.Files {
+		if b := p.Files[i].Blob; b != "" {
+			names = append(names, b)
+		}
 	}
-	return p.File.Blob
+	return names
 }
 
-// withoutBlob is the part once its bytes are gone.
-func (p Part) withoutBlob() Part {
-	if p.File != nil {
-		f := *p.File
-		f.Blob = ""
-		p.File = &f
+// withoutBlobs is the part once its bytes are gone.
+func (p Part) withoutBlobs() Part {
+	p.Files = slices.Clone(p.Files)
+	for i := range p.Files {
+		p.Files[i].Blob = ""
 	}
 	return p
 }

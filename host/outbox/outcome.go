@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -22,7 +21,9 @@ type outcome struct {
 	ended bool // recorded as the part's end: no operator cancelled it meanwhile
 }
 
-// acknowledged is the platform's word that it has the part.
+// acknowledged is the platform's word that it has the part. If the platform does
+// not show it yet, the part stays at the head of its chat, so that nothing
+// overtakes it, and await asks again.
 func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
 	p := a.part
@@ -31,7 +32,12 @@ func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 		p.Receipt.Time = time.Now()
 	}
 	p.Code, p.Message, p.Hint = "", "", ""
-	p.Next, p.Doubt = time.Time{}, time.Time{}
+	if r.Pending {
+		p.State, p.Receipt.Pending, p.Doubt = Pending, false, time.Now()
+		p.Next = o.awaits(a.ln.line.ch, &p, nil)
+		return outcome{attempt: a, part: p}
+	}
+	p.Next, p.Doubt, p.Saved = time.Time{}, time.Time{}, nil
 	return outcome{attempt: a, part: p}
 }
 
@@ -54,11 +60,14 @@ func (o *Outbox) unknown(a *attempt, err error) outcome {
 	p := a.part
 	p.State, p.Next, p.Doubt = Uncertain, time.Time{}, time.Time{}
 	what := "the message"
-	if p.File != nil {
+	if len(p.Files) > 0 {
 		what = "the file"
 	}
 	p.Code = codeAmbiguous
 	p.Message = "the answer of the platform was lost and nobody can ask for it: " + what + " may or may not have arrived"
+	if a.part.State == Pending {
+		p.Message = "the platform took " + what + ", and did not say that it shows it"
+	}
 	p.Hint = "look into the chat, or ask a member, before you send it again"
 	return outcome{attempt: a, part: p}
 }
@@ -86,7 +95,9 @@ func (o *Outbox) expired(a *attempt) outcome {
 func (o *Outbox) later(a *attempt, err error) outcome {
 	o.log(a).Info("a send waits", "attempts", a.part.Attempts, "error", err)
 	p := &a.part
-	p.State = Queued
+	if p.State != Pending {
+		p.State = Queued
+	}
 	p.Code, p.Message, p.Hint = words(err)
 	wait := o.limits().Backoff.after(p.Attempts)
 	if channel.ClassOf(err) == channel.Held {
@@ -136,7 +147,11 @@ func words(err error) (code, message, hint string) {
 // holds mu.
 func (o *Outbox) conclude(out outcome) {
 	ln, it, pos := out.ln, out.it, out.pos
-	it.Parts[pos].State, it.Parts[pos].Sent = Queued, 0
+	p := &it.Parts[pos]
+	p.Sent = 0
+	if p.State == Sending {
+		p.State = Queued
+	}
 	if out.stop {
 		ln.recovered++
 		return
@@ -146,7 +161,8 @@ func (o *Outbox) conclude(out outcome) {
 	o.outcomes = append(o.outcomes, out)
 	signal(o.toRecord)
 	if out.part.State.open() {
-		it.Parts[pos] = out.part // what the next attempt has to know
+		out.part.Shown = p.Shown // it may have been reported meanwhile
+		*p = out.part            // what the next attempt has to know
 		return
 	}
 	it.pos++
@@ -217,10 +233,10 @@ func (o *Outbox) record(batch []outcome) error {
 			continue
 		}
 		o.opts.Trace(out.it.Folder, out.it.Request, "settled")
-		switch name := out.attempt.part.blob(); {
-		case name == "":
-		case out.part.blob() == "":
-			spent = append(spent, name)
+		switch names := out.attempt.part.blobs(); {
+		case len(names) == 0:
+		case len(out.part.blobs()) == 0:
+			spent = append(spent, names...)
 		default:
 			over[out.it.Folder] = true
 		}
@@ -240,12 +256,16 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 	defer o.mu.Unlock()
 	for i := range batch {
 		out := &batch[i]
-		switch {
-		case out.part.State.open():
-			out.part.Doubt = out.it.Parts[out.pos].Doubt
-		case out.part.State == Sent:
-			out.part = out.part.withoutBlob()
-			out.part.State = o.early.state(out.it.Address(), out.part.Receipt.ID)
+		p := &out.part
+		early := o.early.state(out.it.Address(), p.Receipt.ID)
+		switch p.State {
+		case Pending:
+			p.Shown = cmp.Or(out.it.Parts[out.pos].Shown, early)
+		case Queued:
+			p.Doubt = out.it.Parts[out.pos].Doubt
+		case Sent:
+			*p = p.withoutBlobs()
+			p.State = cmp.Or(early, out.it.Parts[out.pos].Shown, Sent)
 		}
 	}
 }
@@ -258,13 +278,15 @@ func (o *Outbox) recorded(batch []outcome) {
 	for i := range batch {
 		out := &batch[i]
 		if out.ended {
-			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.size()})
+			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.Size()})
 			out.it.Parts[out.pos] = out.part
 			o.count(&out.part)
 			o.early.forget(out.it.Address(), out.part.Receipt.ID)
-			if out.part.blob() != "" {
-				o.use(out.it.Folder, usage{retained: out.part.size()})
+			if len(out.part.blobs()) > 0 {
+				o.use(out.it.Folder, usage{retained: out.part.Size()})
 			}
+		} else if out.part.Shown != "" {
+			o.shown(out.it, out.pos, out.part.Shown)
 		}
 		out.ln.unrecorded--
 		if out.ln.state == idle {
@@ -284,105 +306,4 @@ func (o *Outbox) count(p *Part) {
 	default:
 		o.counters.sent.Add(1)
 	}
-}
-
-// earlyReceipts keeps what devices report of messages whose sending is not
-// recorded yet. The commit guards it.
-type earlyReceipts struct {
-	states map[earlyKey]State
-	order  []earlyKey
-}
-
-type earlyKey struct {
-	chat groups.Address
-	id   string // the platform's
-}
-
-const maxEarly = 256
-
-func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
-	k := earlyKey{chat, id}
-	if e.states == nil {
-		e.states = map[earlyKey]State{}
-	}
-	if _, ok := e.states[k]; !ok {
-		e.order = append(e.order, k)
-		if len(e.order) > maxEarly {
-			delete(e.states, e.order[0])
-			e.order = e.order[1:]
-		}
-	}
-	if e.states[k] != Read {
-		e.states[k] = s
-	}
-}
-
-// state is what a message that was just sent counts as.
-func (e *earlyReceipts) state(chat groups.Address, id string) State {
-	return cmp.Or(e.states[earlyKey{chat, id}], Sent)
-}
-
-func (e *earlyReceipts) forget(chat groups.Address, id string) {
-	delete(e.states, earlyKey{chat, id})
-}
-
-// Report refines what became of a message that a channel sent: a member's
-// device has it, or a member has seen it. It never goes back, and ids that the
-// outbox does not know are no error: members' devices report everything.
-func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s channel.State) error {
-	state := Delivered
-	if s == channel.StateRead {
-		state = Read
-	}
-	if id == "" {
-		return nil
-	}
-	var found refined
-	return o.commit.do(ctx, func(t *tx) error {
-		var err error
-		found, err = refine(t, chat, id, state)
-		return err
-	}, func() {
-		switch {
-		case !found.known:
-			o.early.put(chat, id, state)
-		case found.changed:
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			if it := o.live[found.delivery]; it != nil {
-				it.Parts[found.position].State = state
-			}
-			o.changes.add(found.folder, found.delivery, false)
-		}
-	})
-}
-
-// refined is the part that a receipt is of.
-type refined struct {
-	known    bool // there is one
-	changed  bool // the receipt says more than its record did
-	delivery int64
-	folder   string
-	position int
-}
-
-// refine writes the new state of a part.
-func refine(t *tx, chat groups.Address, id string, state State) (r refined, err error) {
-	rows, err := t.query(`SELECT p.delivery, d.folder, p.position, p.state FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
-	var was State
-	if err := each(rows, err, func() error {
-		r.known = true
-		return rows.Scan(&r.delivery, &r.folder, &r.position, &was)
-	}); err != nil {
-		return r, ofDatabase("look for a message", err)
-	}
-	if r.changed = was == Sent || was == Delivered && state == Read; !r.changed {
-		return r, nil
-	}
-	_, err = t.exec(`UPDATE part SET state = ? WHERE delivery = ? AND position = ?`, string(state), r.delivery, r.position)
-	if err == nil {
-		_, err = t.exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(time.Now()), r.delivery)
-	}
-	return r, ofDatabase("record a receipt", err)
 }

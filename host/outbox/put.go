@@ -194,7 +194,7 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 			continue
 		}
 		for _, name := range it.blobs() {
-			known, err := t.exists(`SELECT 1 FROM part WHERE blob = ? AND blob <> ''`, name)
+			known, err := t.exists(`SELECT 1 FROM part WHERE blob <> '' AND instr(blob, ?)`, name)
 			if err != nil {
 				return nil, err
 			}
@@ -225,8 +225,10 @@ func newItem(d *Delivery) (*item, error) {
 		p := &it.Parts[i]
 		p.State, p.Doubt = Queued, time.Time{}
 		p.MessageID = messageID(d.Key, i)
-		if p.File != nil && !blob.IsName(p.File.Blob) {
-			return it, fmt.Errorf("delivery %s has a file without a blob", d.Key)
+		for _, f := range p.Files {
+			if !blob.IsName(f.Blob) {
+				return it, fmt.Errorf("delivery %s has a file without a blob", d.Key)
+			}
 		}
 	}
 	return it, nil

@@ -36,7 +36,11 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
 	}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName} {
-		if version == 1 { // a look changes nothing: the host's next start does
+		// A look changes nothing: the host's next start does.
+		if version < 3 {
+			query = strings.NewReplacer("d.thread", "''", "p.shown", "''", "p.saved", "NULL").Replace(query)
+		}
+		if version == 1 {
 			query = strings.Replace(query, "p.doubt", "p.begun", 1)
 		}
 		if *stmt, err = db.Prepare(query); err != nil {

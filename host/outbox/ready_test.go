@@ -24,8 +24,8 @@ func accepts(o *outbox.Outbox) error {
 		return err
 	}
 	d := text("fake:a", "x")
-	d.Parts[0].File = &outbox.File{Blob: b.Name, SHA256: b.SHA256}
-	d.Parts[0].File.Size = b.Size
+	d.Parts[0].Files = []outbox.File{{Blob: b.Name, SHA256: b.SHA256}}
+	d.Parts[0].Files[0].Size = b.Size
 	return o.Put(context.Background(), []outbox.Delivery{d})
 }
 

@@ -12,8 +12,9 @@ CREATE TABLE delivery (
 	created INTEGER NOT NULL, -- all times are Unix nanoseconds
 	held    INTEGER NOT NULL, -- how long the channel had been held in all, when this was accepted
 	changed INTEGER NOT NULL,
-	open    INTEGER NOT NULL, -- parts that are queued or sending
-	bad     INTEGER NOT NULL DEFAULT 0 -- parts that failed or are uncertain
+	open    INTEGER NOT NULL, -- parts that are queued, sending or pending
+	bad     INTEGER NOT NULL DEFAULT 0, -- parts that failed or are uncertain
+	thread  TEXT    NOT NULL DEFAULT '' -- of the chat; empty: the chat itself
 );
 CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
 CREATE INDEX delivery_settled ON delivery (changed) WHERE open = 0;
@@ -27,9 +28,9 @@ CREATE TABLE part (
 	message_id   TEXT    NOT NULL,
 	text         TEXT    NOT NULL,
 	reply_to     TEXT    NOT NULL,
-	file         TEXT    NOT NULL, -- JSON of media.Info and the hash; empty for a text
-	size         INTEGER NOT NULL,
-	blob         TEXT    NOT NULL, -- empty once the bytes are gone
+	file         TEXT    NOT NULL, -- JSON of each file's media.Info and hash; empty for a text
+	size         INTEGER NOT NULL, -- of all files
+	blob         TEXT    NOT NULL, -- of each file, with spaces between; empty once the bytes are gone
 	state        TEXT    NOT NULL,
 	doubt        INTEGER NOT NULL DEFAULT 0, -- since when the platform may have it; 0: it does not
 	attempts     INTEGER NOT NULL DEFAULT 0,
@@ -40,6 +41,8 @@ CREATE TABLE part (
 	code         TEXT    NOT NULL DEFAULT '',
 	message      TEXT    NOT NULL DEFAULT '',
 	hint         TEXT    NOT NULL DEFAULT '',
+	shown        TEXT    NOT NULL DEFAULT '', -- the state that was reported of a pending part
+	saved        BLOB, -- what the channel keeps for the next attempt
 	PRIMARY KEY (delivery, position)
 ) WITHOUT ROWID;
 CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';

@@ -36,7 +36,7 @@ func TestDeliverySentWithItsFile(t *testing.T) {
 	stop()
 
 	p := b.of(d).Parts[0]
-	if got != "the bytes" || p.State != outbox.Sent || p.Receipt.ID != "platform-7" || p.File.Blob != "" {
+	if got != "the bytes" || p.State != outbox.Sent || p.Receipt.ID != "platform-7" || p.Files[0].Blob != "" {
 		t.Errorf("received %q, settled as %+v", got, p)
 	}
 	if diff := cmp.Diff([]string{"sending", "acknowledged", "settled"}, steps); diff != "" {

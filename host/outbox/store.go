@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
@@ -24,17 +25,28 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema, Steps: []string{fromVersion1},
+		Schema: schema, Steps: []string{fromVersion1, fromVersion2},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
 
-// fromVersion1 makes the present schema of version 1, in which a part in doubt
+// fromVersion1 makes version 2 of version 1, in which a part in doubt
 // was known by its code, or by a mark that no later answer took away.
 const fromVersion1 = `
 ALTER TABLE part RENAME COLUMN begun TO doubt;
 UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
 	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
+
+// fromVersion2 makes the present schema of version 2, which knew one file a part,
+// no threads and nothing between two attempts.
+const fromVersion2 = `
+ALTER TABLE delivery ADD COLUMN thread TEXT NOT NULL DEFAULT '';
+ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
+ALTER TABLE part ADD COLUMN saved BLOB;
+UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
+
+// openStates are the states of an open part, for SQL.
+const openStates = `('queued', 'sending', 'pending')`
 
 // item is a delivery in memory. Its parts say what is durable, but for
 // Sending, Attempts and Sent; once it is in a lane, mu guards it.
@@ -53,9 +65,9 @@ func (it *item) skip() {
 	}
 }
 
-const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.created, d.held,
+const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.created, d.held,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
-	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint
+	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved
 	FROM delivery d JOIN part p ON p.delivery = d.id `
 
 const (
@@ -75,13 +87,13 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var p Part
 		var created, doubt, next, received int64
 		var file, blob string
-		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &created, &it.held,
+		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &created, &it.held,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &blob, &p.State, &doubt, &p.Attempts, &next,
-			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint); err != nil {
+			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved); err != nil {
 			return err
 		}
 		var err error
-		if p.File, err = decodeFile(file, blob); err != nil {
+		if p.Files, err = decodeFiles(file, blob); err != nil {
 			return fmt.Errorf("delivery %s: %w", it.Key, err)
 		}
 		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
@@ -129,23 +141,38 @@ type storedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-func encodeFile(f *File) (string, error) {
-	if f == nil {
+func encodeFiles(files []File) (string, error) {
+	if len(files) == 0 {
 		return "", nil
 	}
-	b, err := json.Marshal(storedFile{f.Info, f.SHA256})
+	stored := make([]storedFile, len(files))
+	for i, f := range files {
+		stored[i] = storedFile{f.Info, f.SHA256}
+	}
+	b, err := json.Marshal(stored)
 	return string(b), err
 }
 
-func decodeFile(file, blob string) (*File, error) {
-	if file == "" {
+func decodeFiles(files, blobs string) ([]File, error) {
+	if files == "" {
 		return nil, nil
 	}
-	var s storedFile
-	if err := json.Unmarshal([]byte(file), &s); err != nil {
+	if files[0] == '{' { // of a version before 3, which a Reader looks at
+		files = "[" + files + "]"
+	}
+	var stored []storedFile
+	if err := json.Unmarshal([]byte(files), &stored); err != nil {
 		return nil, err
 	}
-	return &File{Info: s.Info, SHA256: s.SHA256, Blob: blob}, nil
+	names := strings.Fields(blobs)
+	all := make([]File, len(stored))
+	for i, s := range stored {
+		all[i] = File{Info: s.Info, SHA256: s.SHA256}
+		if len(names) == len(all) {
+			all[i].Blob = names[i]
+		}
+	}
+	return all, nil
 }
 
 func nano(t time.Time) int64 {
@@ -164,9 +191,9 @@ func fromNano(n int64) time.Time {
 
 // insert writes a delivery and returns its id, or 0 when its key is known.
 func insert(t *tx, it *item, now time.Time) (int64, error) {
-	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, created, held, changed, open)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), nano(it.Created), int64(it.held), nano(now), len(it.Parts))
+	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, created, held, changed, open)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Created), int64(it.held), nano(now), len(it.Parts))
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}
@@ -178,13 +205,13 @@ func insert(t *tx, it *item, now time.Time) (int64, error) {
 		return 0, err
 	}
 	for i, p := range it.Parts {
-		file, err := encodeFile(p.File)
+		files, err := encodeFiles(p.Files)
 		if err != nil {
 			return 0, err
 		}
 		if _, err := t.exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i, p.MessageID, p.Text, p.ReplyTo, file, p.size(), p.blob(), string(p.State)); err != nil {
+			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State)); err != nil {
 			return 0, ofDatabase("record a delivery", err)
 		}
 	}
@@ -196,10 +223,10 @@ func insert(t *tx, it *item, now time.Time) (int64, error) {
 // meanwhile.
 func update(t *tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
 	n, err := t.changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
-		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?
-		WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
-		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), p.blob(),
-		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, id, position)
+		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = ?
+		WHERE delivery = ? AND position = ? AND state IN `+openStates,
+		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), strings.Join(p.blobs(), " "),
+		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.Saved, id, position)
 	if err != nil || n == 0 || p.State.open() {
 		return false, ofDatabase("record an outcome", err)
 	}

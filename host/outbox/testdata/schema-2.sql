@@ -1,0 +1,52 @@
+-- One row for each delivery that was accepted. While messages flow, deliveries
+-- are found by an index that holds the open ones only, so that the length of
+-- the past costs nothing.
+CREATE TABLE delivery (
+	id      INTEGER PRIMARY KEY,
+	key     TEXT    NOT NULL UNIQUE,
+	turn    INTEGER NOT NULL, -- the order within a chat; a retry gets a new one
+	folder  TEXT    NOT NULL,
+	request TEXT    NOT NULL,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	created INTEGER NOT NULL, -- all times are Unix nanoseconds
+	held    INTEGER NOT NULL, -- how long the channel had been held in all, when this was accepted
+	changed INTEGER NOT NULL,
+	open    INTEGER NOT NULL, -- parts that are queued or sending
+	bad     INTEGER NOT NULL DEFAULT 0 -- parts that failed or are uncertain
+);
+CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
+CREATE INDEX delivery_settled ON delivery (changed) WHERE open = 0;
+CREATE INDEX delivery_bad ON delivery (id) WHERE bad > 0;
+CREATE INDEX delivery_folder ON delivery (folder);
+CREATE INDEX delivery_request ON delivery (request);
+
+CREATE TABLE part (
+	delivery     INTEGER NOT NULL,
+	position     INTEGER NOT NULL,
+	message_id   TEXT    NOT NULL,
+	text         TEXT    NOT NULL,
+	reply_to     TEXT    NOT NULL,
+	file         TEXT    NOT NULL, -- JSON of media.Info and the hash; empty for a text
+	size         INTEGER NOT NULL,
+	blob         TEXT    NOT NULL, -- empty once the bytes are gone
+	state        TEXT    NOT NULL,
+	doubt        INTEGER NOT NULL DEFAULT 0, -- since when the platform may have it; 0: it does not
+	attempts     INTEGER NOT NULL DEFAULT 0,
+	next         INTEGER NOT NULL DEFAULT 0,
+	receipt      TEXT    NOT NULL DEFAULT '',
+	receipt_time INTEGER NOT NULL DEFAULT 0,
+	receipt_note TEXT    NOT NULL DEFAULT '',
+	code         TEXT    NOT NULL DEFAULT '',
+	message      TEXT    NOT NULL DEFAULT '',
+	hint         TEXT    NOT NULL DEFAULT '',
+	PRIMARY KEY (delivery, position)
+) WITHOUT ROWID;
+CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';
+CREATE INDEX part_blob ON part (blob) WHERE blob <> '';
+
+CREATE TABLE hold (
+	channel TEXT PRIMARY KEY,
+	total   INTEGER NOT NULL, -- nanoseconds of all holds that have ended
+	since   INTEGER NOT NULL  -- of the one that lasts; 0: none
+) WITHOUT ROWID;
