@@ -51,7 +51,7 @@ func (o *Outbox) awaits(ch channel.Channel, p *Part, err error) time.Time {
 	if _, finds := ch.(channel.Finder); !finds {
 		return end
 	}
-	next := time.Now().Add(max(o.opts.Backoff.after(p.Attempts), channel.RetryAfterOf(err)))
+	next := time.Now().Add(max(o.limits().Backoff.after(p.Attempts), channel.RetryAfterOf(err)))
 	if next.After(end) {
 		return end
 	}
