@@ -1,7 +1,7 @@
-// Command agentrunner is the program inside an assistant's container: the
-// tools that an agent CLI calls (agentrunner mcp), the driver of the assistant
-// (agentrunner run), and the same sending by shell (agentrunner send). It
-// links no channel and no database; all of it is in the packages below.
+// Command agentrunner is the program inside an assistant's container. It serves the
+// tools to an agent CLI (agentrunner mcp), drives the assistant (agentrunner run),
+// and sends files from a shell (agentrunner send). It links no channel and no
+// database. All code is in the packages below.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 )
 
-// version is set by the linker: see the Makefile.
+// version is set by the linker; see the Makefile.
 var version string
 
 func main() {

@@ -36,8 +36,8 @@ func readRequest(dir *os.Root, name string) (body []byte, info fs.FileInfo, err 
 	if err != nil {
 		return nil, before, err
 	}
-	if !os.SameFile(before, info) { // another file has the name now; it causes an event of its own
-		return nil, nil, fs.ErrNotExist // another one; it makes its own event
+	if !os.SameFile(before, info) {
+		return nil, nil, fs.ErrNotExist // another file has the name now; it causes an event of its own
 	}
 	if refusal := checkEntry(info); refusal != nil {
 		return nil, info, refusal

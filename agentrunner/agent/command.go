@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// stopDelay is how long a program has after SIGTERM.
+// stopDelay is how long a program may run after SIGTERM.
 const stopDelay = 5 * time.Second
 
-// Command is an Agent made of any program: each turn starts it anew with the
-// prompt on stdin, and what it prints on stdout is the answer. The session's
-// name stands in LONGSHORE_CONVERSATION and stays the same from turn to turn.
+// Command is an Agent that runs any program. Each turn starts the program with the
+// prompt on stdin; its stdout is the answer. LONGSHORE_CONVERSATION holds the name
+// of the session, which stays the same from turn to turn.
 type Command struct {
 	Args []string // the program and its arguments
 	Dir  string   // working directory; empty: that of this process
@@ -29,16 +29,16 @@ type Command struct {
 func ParseCommand(array string) (Command, error) {
 	var args []string
 	if err := json.Unmarshal([]byte(array), &args); err != nil {
-		return Command{}, fmt.Errorf("%q is no JSON array of strings such as [\"prog\",\"arg\"]: %w", array, err)
+		return Command{}, fmt.Errorf("%q is not a JSON array of strings such as [\"prog\",\"arg\"]: %w", array, err)
 	}
 	if len(args) == 0 || args[0] == "" {
-		return Command{}, fmt.Errorf("%q names no program", array)
+		return Command{}, fmt.Errorf("%q does not name a program", array)
 	}
 	return Command{Args: args}, nil
 }
 
-// Turn runs the program once. A status other than zero is an error, with the
-// last line of stderr in it.
+// Turn runs the program once. An exit status other than zero is an error that
+// contains the last line of stderr.
 func (c Command) Turn(ctx context.Context, t Turn) (Reply, error) {
 	session := t.Session
 	if session == "" {
@@ -62,10 +62,10 @@ func (c Command) Turn(ctx context.Context, t Turn) (Reply, error) {
 	return Reply{Text: strings.TrimSpace(stdout.kept.String()), Session: session}, nil
 }
 
-// head keeps the first bytes written to it and lets the others go, so that a
-// program that prints without end neither stops nor fills the memory.
+// head keeps the first bytes written to it and discards the rest, so that a program
+// that prints without end neither blocks nor fills the memory.
 type head struct {
-	kept bytes.Buffer // not embedded: its ReadFrom would take everything
+	kept bytes.Buffer // not embedded: its ReadFrom would keep everything
 	most int
 }
 

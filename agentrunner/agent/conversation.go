@@ -9,15 +9,16 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// conversation is the agent's side and the host's side of one Run.
+// conversation connects the agent and the host during one Run.
 type conversation struct {
 	agent  Agent
 	client *ipc.Client
 	stdout io.Writer
-	taken  []string // names of the follow-ups since the last output; never nil
+	taken  []string // names of the follow-ups taken since the last output; never nil
 }
 
-// turn has the agent answer, and offers it meanwhile what comes.
+// turn runs one turn of the agent and meanwhile offers it the follow-ups that
+// arrive.
 func (c *conversation) turn(ctx context.Context, t Turn) (Reply, error) {
 	followUps := make(chan FollowUp)
 	t.FollowUps = followUps
@@ -29,9 +30,9 @@ func (c *conversation) turn(ctx context.Context, t Turn) (Reply, error) {
 	return c.agent.Turn(ctx, t)
 }
 
-// feed offers each follow-up once. It ends with the turn, and with the close
-// mark: what comes after it is nobody's. Where input/ cannot be read, the end
-// of the turn finds out.
+// feed offers each follow-up once. It ends when the turn ends or the host asks to
+// close; follow-ups after that are not read. If input/ cannot be read, feed ends and
+// next returns the error.
 func (c *conversation) feed(ctx context.Context, to chan<- FollowUp) {
 	offered := map[string]bool{}
 	for closed := false; !closed; {
@@ -54,8 +55,8 @@ func (c *conversation) feed(ctx context.Context, to chan<- FollowUp) {
 	}
 }
 
-// next waits for what the members write between turns, and takes it for the
-// next prompt. closed says that there will be none after it.
+// next waits for follow-ups between turns and takes them as the next prompt. closed
+// means that no more will follow.
 func (c *conversation) next(ctx context.Context) (prompt string, closed bool, err error) {
 	for prompt == "" && !closed && err == nil {
 		var inputs []ipc.Input

@@ -8,8 +8,8 @@ import "strings"
 //	<message sender="Ada" time="…">text</message>
 //	</messages>
 //
-// without the markup, without what it quotes and without its files. A prompt of another form is
-// its own last message.
+// without markup, quotes and files. If a prompt has another form, LastMessage
+// returns the whole prompt.
 func LastMessage(prompt string) string {
 	const opening, closing = "<message ", "</message>"
 	at := strings.LastIndex(prompt, opening)
@@ -26,8 +26,8 @@ func LastMessage(prompt string) string {
 	return strings.TrimSpace(unescape.Replace(text))
 }
 
-// withoutFiles leaves out the lines that name files. Members' own words are
-// escaped, so that none of theirs begins like that.
+// withoutFiles removes the lines that name files. Members' texts are escaped, so no
+// line of theirs begins like that.
 func withoutFiles(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {

@@ -14,12 +14,12 @@ const (
 	outputStart = "---NANOCLAW_OUTPUT_START---"
 	outputEnd   = "---NANOCLAW_OUTPUT_END---"
 
-	maxStart = 64 << 20 // bytes of the start document; a long conversation's backlog is in it
-	maxReply = 1 << 20  // bytes of one output's text, a tenth of what a v1 host reads in all
+	maxStart = 64 << 20 // bytes of the start document, which may contain a long backlog of messages
+	maxReply = 1 << 20  // bytes of one output's text; a tenth of what a v1 host reads in total
 )
 
-// start is the document that a conversation begins with. Unknown keys are
-// those of a newer host.
+// start is the start document of a conversation. Unknown keys are ignored; a newer
+// host may send them.
 type start struct {
 	Prompt    string            `json:"prompt"`
 	Session   string            `json:"sessionId"`
@@ -31,20 +31,20 @@ type start struct {
 	Name      string            `json:"assistantName"`
 }
 
-// output is one marked answer. A nil Result only tells the session.
+// output is one marked answer. A nil Result only reports the session.
 type output struct {
 	Status  string  `json:"status"` // success or error
 	Result  *string `json:"result"`
 	Session string  `json:"newSessionId,omitempty"`
 	Error   string  `json:"error,omitempty"`
 
-	// Inputs are the names of the follow-ups that were taken up since the last
-	// output. v1's runner does not tell, and v1's host does not ask.
+	// Inputs are the names of the follow-ups taken up since the last output. v1's
+	// runner does not report them, and v1's host ignores them.
 	Inputs []string `json:"inputs"`
 }
 
-// readStart reads the first JSON value and does not wait for the end of stdin,
-// which some runtimes leave open.
+// readStart reads the first JSON value. It does not wait for the end of stdin, which
+// some runtimes leave open.
 func readStart(r io.Reader) (start, error) {
 	var s start
 	if err := json.NewDecoder(io.LimitReader(r, maxStart)).Decode(&s); err != nil {
@@ -53,7 +53,7 @@ func readStart(r io.Reader) (start, error) {
 	return s, nil
 }
 
-// opening is the first prompt.
+// opening returns the first prompt.
 func (s start) opening() string {
 	if s.Scheduled {
 		return "[Scheduled task: no member wrote this just now.]\n\n" + s.Prompt
@@ -61,8 +61,8 @@ func (s start) opening() string {
 	return s.Prompt
 }
 
-// env is what the assistant's programs and tools learn of the conversation.
-// A secret with a name that no shell takes is left out.
+// env returns the variables for the assistant's programs and tools. It omits a
+// secret whose name is not a valid variable name or whose value contains NUL.
 func (s start) env() []string {
 	main := "0"
 	if s.Main {
@@ -71,7 +71,7 @@ func (s start) env() []string {
 	var env []string
 	for _, prefix := range []string{"LONGSHORE_", "NANOCLAW_"} {
 		if s.Chat == "" {
-			break // a document that says nothing of the chat leaves what the runtime said
+			break // without a chat in the document, the runtime's variables stay
 		}
 		env = append(env, prefix+"CHAT_JID="+s.Chat, prefix+"GROUP_FOLDER="+s.Folder, prefix+"IS_MAIN="+main)
 	}
@@ -87,7 +87,7 @@ func (s start) env() []string {
 	return env
 }
 
-// writeOutput writes one marked answer in a single write, so that nothing else
+// writeOutput writes one marked answer in a single write, so that no other output
 // comes between the marks.
 func writeOutput(w io.Writer, o output) error {
 	if o.Result != nil {
@@ -104,7 +104,7 @@ func writeOutput(w io.Writer, o output) error {
 	return nil
 }
 
-// cut keeps an answer within what one output may hold.
+// cut shortens an answer to the limit of one output.
 func cut(text string) string {
 	if len(text) <= maxReply {
 		return text

@@ -9,19 +9,18 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Options are what Run needs.
+// Options are the settings of Run.
 type Options struct {
 	Agent Agent
-	IPC   string       // the group's queue as this process sees it
+	IPC   string       // the group's queue in this process
 	Log   *slog.Logger // nil means discard
 }
 
-// Run holds one conversation: it reads the start document from stdin, then
-// takes turns until the host closes the conversation or ctx ends, neither of
-// which is an error. A turn that fails is reported to the host and ends Run
-// with its error, as v1's runner does: follow-ups that wait stay in input/ for
-// the next run. Follow-ups that come together with the close mark get a last
-// turn, since nobody else will read them.
+// Run holds one conversation. It reads the start document from stdin and takes turns
+// until the host closes the conversation or ctx ends; neither is an error. If a turn
+// fails, Run reports the error to the host and returns it, as v1's runner does:
+// waiting follow-ups stay in input/ for the next run. Follow-ups that arrive
+// together with _close get a last turn, since nobody else would read them.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -32,7 +31,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 	}
 	c := &conversation{agent: o.Agent, client: ipc.NewClient(o.IPC), stdout: stdout, taken: []string{}}
 	if err := c.client.ClearClose(); err != nil {
-		return fmt.Errorf("forget an earlier close mark: %w", err)
+		return fmt.Errorf("delete an old close mark: %w", err)
 	}
 	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env(), Say: c.say}
 	for closed := false; ; {

@@ -1,6 +1,5 @@
-// Package cli is agentrunner's command line: what each command is called, which
-// flags it takes and what its exit status means. What the commands do is the
-// part of the packages tools, sender and agent.
+// Package cli is agentrunner's command line: the names of the commands, their flags
+// and their exit statuses. The packages tools, sender and agent do the work.
 package cli
 
 import (
@@ -23,21 +22,21 @@ import (
 //go:embed help.txt
 var help string
 
-// The exit statuses. They are part of the interface: scripts branch on them.
+// The exit statuses. They are part of the interface: scripts depend on them.
 const (
-	exitOK        = 0   // sent, delivered, read, or nothing to complain of
+	exitOK        = 0   // sent, delivered or read; or the command succeeded
 	exitError     = 1   // did not work, for a reason outside the call
 	exitUsage     = 2   // the command line is wrong
-	exitRefused   = 3   // the host, or the check before it, does not take this
-	exitFailed    = 4   // accepted, and could not be sent
-	exitQueued    = 5   // still on its way, or nobody can say
-	exitUncertain = 6   // the platform never said whether it arrived
-	exitWithdrawn = 130 // taken back after an interrupt
+	exitRefused   = 3   // the host, or the check before it, refused the request
+	exitFailed    = 4   // accepted, but could not be sent
+	exitQueued    = 5   // still being sent, or the outcome cannot be known
+	exitUncertain = 6   // the platform did not answer, so it may or may not have arrived
+	exitWithdrawn = 130 // withdrawn after an interrupt
 )
 
-// Main runs one command and returns its exit status. It reads the environment
-// and takes over SIGINT and SIGTERM while it runs. version is the program's, as
-// [Version] returns it.
+// Main runs one command and returns its exit status. It reads the environment. The
+// commands send, message, mcp and run catch SIGINT and SIGTERM while they run.
+// version is the program's version, as [Version] returns it.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &call{version: version, args: args, stdin: stdin, stdout: stdout, stderr: stderr}
 	if len(args) == 0 {
@@ -71,20 +70,20 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 // call is one run of one command.
 type call struct {
 	version        string
-	args           []string // all of them, the command first
+	args           []string // all of them, starting with the command
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// flags returns a set that leaves all printing to parse.
+// flags returns a flag set that prints nothing itself; parse prints.
 func flags(name string) *flag.FlagSet {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	return set
 }
 
-// parse takes flags before, between and after the other arguments, which it
-// returns. done says that there is nothing more to do, with the given status.
+// parse accepts flags before, between and after the other arguments, and returns
+// those arguments. If done is true, the command ends with the given status.
 func (c *call) parse(set *flag.FlagSet, args []string, least, most int) (rest []string, status int, done bool) {
 	for {
 		err := set.Parse(args)
@@ -113,8 +112,7 @@ func (c *call) parse(set *flag.FlagSet, args []string, least, most int) (rest []
 	return rest, 0, false
 }
 
-// flagWords says of a wrong flag what package flag does, with flags written as
-// in the help.
+// flagWords rewrites an error of package flag, with flags written as in the help.
 func flagWords(err error) string {
 	words := err.Error()
 	if name, ok := strings.CutPrefix(words, "flag provided but not defined: -"); ok {
@@ -136,9 +134,10 @@ func (c *call) fail(err error) int {
 	return exitError
 }
 
-// interrupted ends its context at SIGTERM with the cause sender.ErrKeep, and
-// at SIGINT too unless withdraw is set: then a person at a terminal thought
-// better of it.
+// interrupted returns a context that SIGTERM ends with the cause sender.ErrKeep.
+// SIGINT does the same, unless withdraw is set: then the person at the terminal
+// wants the request back, and the cause is context.Canceled. The caller must call
+// the returned function, which ends the goroutine.
 func interrupted(withdraw bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -163,7 +162,7 @@ func interrupted(withdraw bool) (context.Context, func()) {
 	}
 }
 
-// report prints what became of a call and makes an exit status of it.
+// report prints the outcome of a call and returns the exit status for it.
 func (c *call) report(r sender.Report, asJSON bool) int {
 	if asJSON {
 		c.json(r)
@@ -185,7 +184,7 @@ func (c *call) report(r sender.Report, asJSON bool) int {
 	return exitQueued
 }
 
-// refused prints an error of the sender and makes an exit status of it.
+// refused prints an error of the sender and returns the exit status for it.
 func (c *call) refused(err error, asJSON bool) int {
 	var p *sender.Problem
 	if !errors.As(err, &p) {
@@ -214,5 +213,5 @@ func (c *call) json(v any) {
 	encoder := json.NewEncoder(c.stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(v) // a closed stdout has nobody to tell
+	_ = encoder.Encode(v) // there is nobody to report a closed stdout to
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// common are the flags of all that sends.
+// common are the flags that send and message share.
 type common struct {
 	reply, chat  string
 	json, noWait bool
@@ -80,10 +80,11 @@ func (c *call) message(args []string) int {
 	})
 }
 
-// askByShell is what there is here instead of the tool delivery_status.
+// askByShell says how to ask for a request's state; here it replaces the tool
+// delivery_status.
 const askByShell = `run "agentrunner status" with it`
 
-// deliver runs what sends, with its time limit and its signals.
+// deliver runs do with the time limit and the signal handling of the command.
 func (c *call) deliver(o common, do func(context.Context, *sender.Sender) (sender.Report, error)) int {
 	config, err := sender.FromEnv(os.Getenv)
 	if err != nil {
@@ -124,7 +125,7 @@ func (c *call) status(args []string) int {
 	return c.report(report, *asJSON)
 }
 
-// health is for a container's HEALTHCHECK: whether requests can be queued.
+// health checks whether requests can be queued, for a container's HEALTHCHECK.
 func (c *call) health(args []string) int {
 	set := flags("health")
 	asJSON := set.Bool("json", false, "")
@@ -144,7 +145,7 @@ func (c *call) health(args []string) int {
 	}
 	err = s.Writable()
 	if p, ok := errors.AsType[*sender.Problem](err); ok && !info.Working {
-		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint) // the summary has said the rest
+		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint) // the summary has already said the rest
 		return exitError
 	}
 	if err != nil {

@@ -48,7 +48,8 @@ func (c *call) run(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
-	// What the answer names comes after what the turn dropped.
+	// directive is the outer one, so files named in the answer come after those in
+	// the drop directory.
 	assistant = dropdir.Agent{Next: assistant, Log: c.logger()}
 	assistant = directive.Agent{Next: assistant, Log: c.logger()}
 	ctx, stop := interrupted(false)
@@ -59,10 +60,10 @@ func (c *call) run(args []string) int {
 	return exitOK
 }
 
-// Agents lists the assistants that run drives.
+// Agents lists the agents that run accepts.
 func Agents() []string { return append([]string{"sample", "command"}, driver.Names()...) }
 
-// assistant makes the one that run drives.
+// assistant returns the agent of this name; empty means sample.
 func (c *call) assistant(name string) (agent.Agent, error) {
 	if !slices.Contains(Agents(), name) && name != "" {
 		return nil, fmt.Errorf("run: there is no agent %q: one of %s", name, strings.Join(Agents(), ", "))
@@ -85,15 +86,15 @@ func (c *call) assistant(name string) (agent.Agent, error) {
 	return driver.New(name, driver.Options{Tools: tools, Log: c.logger()})
 }
 
-// self is the argument vector that starts this program again, up to the
-// command: $LONGSHORE_AGENTRUNNER, or the executable with what stood before
-// this call's arguments, since longshore acts as agentrunner by its own first
-// argument.
+// self returns the arguments that start this program again, up to the command. They
+// come from $LONGSHORE_AGENTRUNNER, or else from the executable and the arguments
+// before this call's: longshore acts as agentrunner if its first argument is
+// agentrunner.
 func (c *call) self() ([]string, error) {
 	if v := os.Getenv("LONGSHORE_AGENTRUNNER"); v != "" {
 		var argv []string
 		if err := json.Unmarshal([]byte(v), &argv); err != nil || len(argv) == 0 {
-			return nil, fmt.Errorf("LONGSHORE_AGENTRUNNER: %q is no JSON array of strings", v)
+			return nil, fmt.Errorf("LONGSHORE_AGENTRUNNER: %q is not a JSON array of strings", v)
 		}
 		return argv, nil
 	}
@@ -108,7 +109,8 @@ func (c *call) self() ([]string, error) {
 	return append([]string{path}, os.Args[1:before]...), nil
 }
 
-// logger writes to stderr, which is where the host of either protocol looks.
+// logger writes to stderr: both an MCP client and Longshore's host read the log
+// there.
 func (c *call) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.stderr, nil))
 }

@@ -2,10 +2,10 @@ package cli
 
 import "runtime/debug"
 
-// Version is the version of the running program: what the linker was given;
-// otherwise the module's version, as "go install" records it; otherwise
-// devel with the revision, if the program was built in a checkout. "go run"
-// records neither, and is devel.
+// Version returns the version of the running program: linked, which the linker sets;
+// else the module's version, as "go install" records it; else "devel" with the
+// revision, if the program was built in a checkout. "go run" records neither, so its
+// version is "devel".
 func Version(linked string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

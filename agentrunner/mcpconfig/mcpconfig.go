@@ -1,8 +1,8 @@
-// Package mcpconfig writes down how an agent CLI starts the tools: the piece of
-// configuration that each CLI wants, in its own file format.
+// Package mcpconfig writes the configuration with which an agent CLI starts the
+// tools, in each CLI's own file format.
 //
-// It knows nothing of containers and touches no file: a caller prints the text
-// or puts it where [Place] says.
+// It knows nothing of containers and touches no file. The caller prints the text or
+// puts it where [Place] says.
 package mcpconfig
 
 import (
@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// server is the name under which a model sees the tools.
+// server is the name of the tool server that a model sees.
 const server = "longshore"
 
-// CLIs lists the agent CLIs that For knows, sorted.
+// CLIs lists the agent CLIs that For knows, in alphabetical order.
 func CLIs() []string { return []string{"claude", "codex", "gemini", "opencode"} }
 
-// Place says which file of its CLI the text of For belongs into. It is empty
-// for an unknown CLI.
+// Place names the CLI's file that the text of For belongs in. It is empty for an
+// unknown CLI.
 func Place(cli string) string {
 	return map[string]string{
 		"claude":   "mcp.json, given as: claude --mcp-config mcp.json --strict-mcp-config --allowedTools mcp__" + server,
@@ -31,10 +31,10 @@ func Place(cli string) string {
 	}[cli]
 }
 
-// For returns the configuration with which cli starts command (program and
-// arguments) as its tool server, with env on top of its own environment. The
-// text ends in a newline. An unknown CLI, an empty command or a control
-// character in any part is an error.
+// For returns the configuration with which cli starts command (a program and its
+// arguments) as its tool server. env is added to the server's environment. The text
+// ends in a newline. An unknown CLI, an empty command, or a control character in any
+// part is an error; all are permanent.
 func For(cli string, command []string, env map[string]string) (string, error) {
 	if err := check(command, env); err != nil {
 		return "", err
@@ -58,11 +58,11 @@ func For(cli string, command []string, env map[string]string) (string, error) {
 	case "codex":
 		return codex(command, env), nil
 	}
-	return "", fmt.Errorf("no configuration known for %q: one of %s", cli, strings.Join(CLIs(), ", "))
+	return "", fmt.Errorf("unknown agent CLI %q; use one of %s", cli, strings.Join(CLIs(), ", "))
 }
 
-// CodexOverride is the same for codex as one key=value of its option -c, which
-// leaves its configuration file alone.
+// CodexOverride returns the same configuration for codex as one key=value for its
+// option -c, so that codex's configuration file is not touched.
 func CodexOverride(command []string, env map[string]string) (string, error) {
 	if err := check(command, env); err != nil {
 		return "", err
@@ -84,11 +84,11 @@ func CodexOverride(command []string, env map[string]string) (string, error) {
 
 func check(command []string, env map[string]string) error {
 	if len(command) == 0 || command[0] == "" {
-		return fmt.Errorf("no command given to start the tools with")
+		return fmt.Errorf("no command is given to start the tools with")
 	}
 	for _, s := range slices.Concat(command, slices.Collect(maps.Keys(env)), slices.Collect(maps.Values(env))) {
 		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return fmt.Errorf("control character in %q", s)
+			return fmt.Errorf("%q contains a control character", s)
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ type stdio struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env"`
-	Trust   bool              `json:"trust,omitempty"` // gemini asks before each call otherwise
+	Trust   bool              `json:"trust,omitempty"` // gemini-cli asks before each call otherwise
 }
 
 // local is a server entry of opencode.
@@ -124,8 +124,8 @@ func document(v any) (string, error) {
 	return b.String(), nil
 }
 
-// codex writes TOML, whose basic strings need only two characters escaped once
-// control characters are out of the way.
+// codex returns TOML. Without control characters, a basic string needs only two
+// characters escaped.
 func codex(command []string, env map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[mcp_servers.%s]\ncommand = %s\nargs = [", server, quote(command[0]))

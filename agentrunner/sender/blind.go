@@ -13,11 +13,11 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// deliverBlind queues a request for a host that writes no results, which is
-// one of NanoClaw v1's kind. Such a host reads v1's message, and of files at
-// best the one-file form that its forks have in common; what it does not know
-// it deletes without a word. So each file is a request of its own, and each
-// names its chat. The host takes them in no certain order.
+// deliverBlind queues a request for a host that writes no results, as NanoClaw v1's
+// does. Such a host reads v1's message. Of files it reads at best the form with one
+// file that v1's forks share, and it deletes what it does not know without an error.
+// So each file becomes a request of its own, and each names its chat. The host does
+// not take them in a certain order.
 func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report, staged []string) (Report, error) {
 	if _, err := os.Stat(filepath.Join(s.config.IPC, ipc.MessagesDir)); err != nil {
 		s.unstage(staged)
@@ -25,7 +25,7 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 	}
 	if req.Chat == "" {
 		s.unstage(staged)
-		return Report{}, problem("no_chat", "this host must be told the chat, and nothing here says which it is",
+		return Report{}, problem("no_chat", "a request to this host must name its chat, and no chat is configured here",
 			"the operator must set NANOCLAW_CHAT_JID for this program")
 	}
 	s.sweep()
@@ -43,8 +43,8 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 	return known.inWords(withoutReceipts, 0, s.config.Ask), nil
 }
 
-// mime is the type that a request names. A host that gives no receipts does
-// not look at the bytes, and sends what has no type as a mere attachment.
+// mime returns the type that a request names. A host without receipts does not
+// examine the bytes, and sends a file without a type as a plain attachment.
 func (s *Sender) mime(c checkedFile) string {
 	if c.claim.MIME == "" && !s.receipts() {
 		return c.info.MIME
@@ -52,7 +52,7 @@ func (s *Sender) mime(c checkedFile) string {
 	return c.claim.MIME
 }
 
-// singly makes a request of each file.
+// singly returns one request for each file.
 func singly(req ipc.Request) []ipc.Request {
 	if len(req.Files) < 2 {
 		return []ipc.Request{req}
@@ -65,7 +65,7 @@ func singly(req ipc.Request) []ipc.Request {
 	return all
 }
 
-// unqueued are the staged copies that none of the requests names.
+// unqueued returns the staged copies that none of the requests names.
 func unqueued(staged []string, queued []ipc.Request) []string {
 	var rest []string
 	for _, rel := range staged {
@@ -80,7 +80,7 @@ func unqueued(staged []string, queued []ipc.Request) []string {
 	return rest
 }
 
-// partly tells that some of several requests were queued before the error.
+// partly says in the error that some of several requests were queued before it.
 func partly(err error, queued, of int) error {
 	if queued == 0 {
 		return err
@@ -91,13 +91,15 @@ func partly(err error, queued, of int) error {
 		why = p.Message
 	}
 	return problem("partly_queued", fmt.Sprintf("%d of %d files were queued, then: %s", queued, of, why),
-		"send the others alone once that is mended; do not send the first ones again")
+		"after that is fixed, send only the remaining files; do not send the first ones again")
 }
 
-// keepStaged is how long a host without receipts has to open a staged copy.
+// keepStaged is how long a staged copy stays for a host without receipts, which may
+// not have opened it yet.
 const keepStaged = 24 * time.Hour
 
-// sweep removes old copies: a host that knows nothing of them never does.
+// sweep removes old staged copies, because a host without receipts does not remove
+// them.
 func (s *Sender) sweep() {
 	entries, err := os.ReadDir(filepath.Join(s.config.IPC, ipc.FilesDir))
 	if err != nil {

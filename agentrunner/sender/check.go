@@ -16,17 +16,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// checkedFile is a file that was found fit to send, still open.
+// checkedFile is an open file that passed all checks.
 type checkedFile struct {
 	claim     File
 	file      *os.File
 	info      media.Info
-	container string // the path for the request; empty: it has to be staged
-	limit     int64  // bytes that its kind may have; 0: not known here
+	container string // path for the request; empty: the file must be staged
+	limit     int64  // largest size of its kind, in bytes; 0: unknown here
 }
 
-// check opens a file and finds out what the host would say about it. The
-// caller closes checkedFile.file.
+// check opens a file and applies the checks that the host will apply. The caller
+// closes checkedFile.file. An error that the caller can act on is a *Problem.
 func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 	local, err := s.localPath(f.Path)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 	return c, nil
 }
 
-// open opens a file that may be sent, and says where it really lies. What may
-// not be sent is not even looked at, so nothing is told of it.
+// open opens a file that may be sent and returns its real path. It does not open a
+// path that may not be sent, so the answer says nothing about such a file.
 func (s *Sender) open(local, named string, host hostView) (file *os.File, stat fs.FileInfo, real string, err error) {
 	places := s.places(host)
 	if err := places.admit(resolved(local), local, named); err != nil {
@@ -63,7 +63,7 @@ func (s *Sender) open(local, named string, host hostView) (file *os.File, stat f
 		return nil, nil, "", err
 	}
 	if real, err = openedPath(file, stat, local); err != nil {
-		err = openProblem(fs.ErrNotExist, local, named) // it was moved meanwhile
+		err = openProblem(fs.ErrNotExist, local, named) // the file was moved meanwhile
 	} else {
 		err = places.admit(real, local, named)
 	}
@@ -74,8 +74,8 @@ func (s *Sender) open(local, named string, host hostView) (file *os.File, stat f
 	return file, stat, real, nil
 }
 
-// open opens without waiting for a FIFO's other end, and refuses all that is
-// no plain file with content. named is the path in the caller's own words.
+// open opens without waiting for the other end of a FIFO, and refuses everything
+// that is not a plain file with content. named is the path as the caller gave it.
 func open(local, named string) (*os.File, fs.FileInfo, error) {
 	file, err := os.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -97,16 +97,17 @@ func openProblem(err error, local, named string) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return problem("not_found", "there is no file "+quoted(named), notFoundHint(local))
 	case errors.Is(err, fs.ErrPermission):
-		return problem("unreadable", quoted(named)+" may not be read by this user", "make it readable (chmod a+r) or send a copy of it")
+		return problem("unreadable", quoted(named)+" is not readable for this user", "make it readable (chmod a+r) or send a copy of it")
 	case errors.Is(err, syscall.ELOOP):
 		return problem("not_found", quoted(named)+" is a link that leads back to itself", "send the file that was meant")
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
-		return problem("not_regular", quoted(named)+" is no plain file", "write its content into a file and send that")
+		return problem("not_regular", quoted(named)+" is not a plain file", "write its content into a file and send that")
 	}
 	return problem("unreadable", quoted(named)+" cannot be opened: "+errno(err), "check the path, or send a copy of the file")
 }
 
-// errno is the cause of an error without the path that os puts before it.
+// errno returns the cause of an error without the path that package os puts
+// before it.
 func errno(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -115,8 +116,8 @@ func errno(err error) string {
 	return err.Error()
 }
 
-// notFoundHint names a file of the same directory that differs in case or
-// extension only, which is how assistants mostly miss.
+// notFoundHint names a file in the same directory whose name differs only in case or
+// extension, which is the most common mistake.
 func notFoundHint(local string) string {
 	const hint = "check the path; relative paths start at the working directory"
 	dir, err := os.Open(filepath.Dir(local))
@@ -139,9 +140,9 @@ func plain(stat fs.FileInfo, named string) error {
 	case stat.IsDir():
 		return problem("is_directory", quoted(named)+" is a directory", "send the files in it one by one, or pack it into an archive first")
 	case !stat.Mode().IsRegular():
-		return problem("not_regular", quoted(named)+" is no plain file", "write its content into a file and send that")
+		return problem("not_regular", quoted(named)+" is not a plain file", "write its content into a file and send that")
 	case stat.Size() == 0:
-		return problem("empty_file", quoted(named)+" is empty", "write its content first; close the file before it is sent")
+		return problem("empty_file", quoted(named)+" is empty", "write its content first; close the file before you send it")
 	}
 	return nil
 }
@@ -165,8 +166,8 @@ func (c *checkedFile) classify(size int64, host hostView) error {
 	return c.fits(host)
 }
 
-// fits names limit and remedy where the file is too large for its kind. Where
-// the host told no limits, it is the one to judge.
+// fits returns a Problem with limit and remedy if the file is too large for its
+// kind. If the host has published no limits, only the host checks.
 func (c *checkedFile) fits(host hostView) error {
 	if len(host.context.Limits) == 0 {
 		return nil
@@ -190,8 +191,8 @@ func asProblem(err error) error {
 	return err
 }
 
-// hostView is what the host told of itself; the zero value is a host that says
-// nothing, as those of the older protocol do.
+// hostView is the host's description of itself. The zero value stands for a host
+// that publishes none, as hosts of the older protocol do.
 type hostView struct {
 	context ipc.Context
 	known   bool
@@ -212,7 +213,7 @@ func (h hostView) channel() string {
 	return h.context.Channel
 }
 
-// mounts are the directories that host and container share.
+// mounts returns the directories that the host and the container share.
 func (h hostView) mounts() []ipc.ContextMount {
 	if h.known && len(h.context.Mounts) > 0 {
 		return h.context.Mounts

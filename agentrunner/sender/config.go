@@ -9,40 +9,42 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// containerIPC is where every container finds its queue; requests always name
-// files by the container's paths.
+// containerIPC is the queue's path in every container. Requests always name files by
+// the container's paths.
 const containerIPC = "/workspace/ipc"
 
-// Config is what the runtime that started the assistant tells its tools.
+// Config is the sender's configuration, set by the runtime that started the
+// assistant.
 type Config struct {
-	IPC    string        // the group's queue as this process sees it; empty: /workspace/ipc
-	Mounts []Mount       // nil: this process sees the container's own paths
-	Chat   string        // the group's chat; may be empty, the host knows it
-	Folder string        // the group's folder; may be empty likewise
-	Main   bool          // may name other chats
+	IPC    string        // the group's queue in this process; empty: /workspace/ipc
+	Mounts []Mount       // nil: this process uses the container's own paths
+	Chat   string        // the group's chat; may be empty, as the host knows it
+	Folder string        // the group's folder; may be empty too
+	Main   bool          // the main group, which may name other chats
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
-	File   ipc.Type      // what a host without receipts calls a file's request; empty: file
+	File   ipc.Type      // type of a request with one file for a host without receipts; empty: file
 	Temp   []string      // the assistant's own temporary directories
 	Home   string        // the user's home directory; may be empty
-	// Private are directories and files of the agent CLI, from which nothing is sent.
+	// Private are directories and files of the agent CLI; nothing in them is sent.
 	Private []string
-	Ask     string // what a caller does with an id to learn more; empty: the MCP tool's way
+	Ask     string // how the caller can ask for a request's state; empty: by the MCP tool
 }
 
-// DefaultWait stays below the shortest time after which a known agent CLI
-// gives up on a tool, which is 60 s.
+// DefaultWait is less than 60 s, the shortest time after which a known agent CLI
+// aborts a tool call.
 const DefaultWait = 45 * time.Second
 
-// Mount is one directory of the container under its real name, for a process
-// that runs without a container.
+// Mount maps one directory of the container to its real path, for a process that
+// runs without a container.
 type Mount struct {
-	Path     string `json:"path"`  // as requests name it
-	Local    string `json:"local"` // as this process sees it
+	Path     string `json:"path"`  // in requests
+	Local    string `json:"local"` // in this process
 	ReadOnly bool   `json:"readOnly"`
 }
 
-// FromEnv reads the configuration from LONGSHORE_* variables and, for chat,
-// folder and main, from their older NANOCLAW_* names.
+// FromEnv reads the configuration from LONGSHORE_* variables. Chat, folder and main
+// may also come from their older NANOCLAW_* names. An error names the wrong variable
+// and is permanent.
 func FromEnv(getenv func(string) string) (Config, error) {
 	either := func(name string) string {
 		if v := getenv("LONGSHORE_" + name); v != "" {
@@ -63,7 +65,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	if v := getenv("LONGSHORE_WAIT"); v != "" {
 		wait, err := time.ParseDuration(v)
 		if err != nil || wait <= 0 {
-			return Config{}, fmt.Errorf("LONGSHORE_WAIT: %q is no duration above zero such as 45s", v)
+			return Config{}, fmt.Errorf("LONGSHORE_WAIT: %q must be a duration above zero, such as 45s", v)
 		}
 		c.Wait = wait
 	}

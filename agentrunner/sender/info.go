@@ -14,7 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Info answers "is this working?" and "what may I send where?".
+// Info says whether sending works, and what may be sent where.
 type Info struct {
 	Summary     string             `json:"summary" jsonschema:"The same in words."`
 	Working     bool               `json:"working" jsonschema:"Whether a file sent now would be taken by the host."`
@@ -37,7 +37,8 @@ type Info struct {
 	Hint        string             `json:"hint,omitempty" jsonschema:"What to do about it."`
 }
 
-// Info reads what the host tells about the group. version is this program's.
+// Info reads the host's description of the group. version is this program's
+// version.
 func (s *Sender) Info(version string) Info {
 	host := s.host()
 	c := host.context
@@ -57,11 +58,11 @@ func (s *Sender) Info(version string) Info {
 	return info
 }
 
-// stuckAfter is how long a host that runs leaves a request lying: its rescan
-// is a matter of seconds.
+// stuckAfter is the age at which a waiting request shows that the host does not
+// run: a running host rescans the queue every few seconds.
 const stuckAfter = time.Minute
 
-// Writable says whether requests can be queued at all.
+// Writable returns a *Problem if requests cannot be queued.
 func (s *Sender) Writable() error {
 	dir := filepath.Join(s.config.IPC, ipc.MessagesDir)
 	stat, err := os.Stat(dir)
@@ -77,7 +78,7 @@ func (s *Sender) Writable() error {
 	return nil
 }
 
-// pending counts the requests that lie in the queue, and how long the oldest has.
+// pending returns the number of requests in the queue and the age of the oldest.
 func (s *Sender) pending() (n int, oldest time.Duration, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.config.IPC, ipc.MessagesDir))
 	if err != nil {
@@ -101,11 +102,11 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 	case queue != nil:
 		return "Not working: there is no queue at " + quoted(s.config.IPC) + ". Files cannot be sent from here; tell the operator."
 	case oldest >= stuckAfter:
-		fmt.Fprintf(&b, "The host does not take requests: %d waiting, the oldest for %s. What is sent now is kept until it does.", i.Pending, oldest.Round(time.Second))
+		fmt.Fprintf(&b, "The host does not take requests: %d waiting, the oldest for %s. What is sent now is kept until the host takes it.", i.Pending, oldest.Round(time.Second))
 	case !host.known:
-		b.WriteString("Files can be queued. The host tells nothing about itself: it speaks an older protocol or has not started yet.")
+		b.WriteString("Files can be queued. The host has published no information: it speaks an older protocol or has not started yet.")
 	case !i.Connected:
-		fmt.Fprintf(&b, "The host runs, but %s is not connected. What is sent now is kept and goes out once it is.", host.channel())
+		fmt.Fprintf(&b, "The host runs, but %s is not connected. What is sent now is kept and goes out once it is connected.", host.channel())
 	default:
 		fmt.Fprintf(&b, "Working: this group's chat is %s on %s, which is connected.", i.Chat, host.channel())
 	}
@@ -121,7 +122,7 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 	}
 	var paths []string
 	for _, m := range i.Mounts {
-		if !m.Shadow && under(m.Path, "/workspace") && !under(m.Path, containerIPC) { // the queue's own are no place for files
+		if !m.Shadow && under(m.Path, "/workspace") && !under(m.Path, containerIPC) { // the queue's own directories are not for files
 			paths = append(paths, m.Path)
 		}
 	}

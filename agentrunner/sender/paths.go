@@ -9,11 +9,11 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// maxPath is the longest path that Linux opens, in bytes.
+// maxPath is the longest path that Linux can open, in bytes.
 const maxPath = 4096
 
-// localPath turns what an assistant may call a path into one that this process
-// can open.
+// localPath converts a path from an assistant to one that this process can open. The
+// path may be absolute, relative, ~/… or a file: URL.
 func (s *Sender) localPath(path string) (string, error) {
 	switch {
 	case isBlank(path):
@@ -38,14 +38,14 @@ func (s *Sender) localPath(path string) (string, error) {
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", problem("path_unsupported", "the working directory is gone, so "+quoted(path)+" leads nowhere", "give the absolute path")
+		return "", problem("path_unsupported", "the working directory no longer exists, so "+quoted(path)+" cannot be found", "give the absolute path")
 	}
 	return abs, nil
 }
 
-// isScheme says whether what stands before the first colon makes the text a
-// URL of a kind that assistants are seen to pass. Other names with a colon are
-// file names.
+// isScheme reports whether the text before the first colon makes a path a URL of a
+// kind that assistants are known to pass. Any other name with a colon is a file
+// name.
 func isScheme(s string) bool {
 	switch strings.ToLower(s) {
 	case "file", "http", "https", "ftp", "data", "s3", "blob":
@@ -59,7 +59,7 @@ func (s *Sender) fromURL(scheme, path string) (string, error) {
 	case "file":
 		u, err := url.Parse(path)
 		if err != nil || u.Path == "" || (u.Host != "" && u.Host != "localhost") {
-			return "", problem("path_unsupported", quoted(path)+" names no file of this machine", "give the plain path, such as /workspace/group/report.pdf")
+			return "", problem("path_unsupported", quoted(path)+" does not name a file on this machine", "give the plain path, such as /workspace/group/report.pdf")
 		}
 		if strings.ContainsRune(u.Path, 0) {
 			return "", problem("invalid_argument", "the path holds a NUL character", "give the path without it")
@@ -74,7 +74,7 @@ func (s *Sender) fromURL(scheme, path string) (string, error) {
 	return "", problem("path_unsupported", quoted(path)+" is an address, not a file", "download it to /workspace/group first, then send that file")
 }
 
-// local translates a container's path for a process that runs without one.
+// local translates a container's path for a process that runs without a container.
 func (c Config) local(path string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return "", false
@@ -92,7 +92,7 @@ func (c Config) local(path string) (string, bool) {
 	return filepath.Join(best.Local, strings.TrimPrefix(path, filepath.Clean(best.Path))), true
 }
 
-// Workspace is the group's workspace as this process sees it.
+// Workspace returns the path of the group's workspace in this process.
 func (c Config) Workspace() string {
 	const workspace = "/workspace/group"
 	if local, ok := c.local(workspace); ok {
@@ -101,8 +101,8 @@ func (c Config) Workspace() string {
 	return workspace
 }
 
-// container translates a real path, free of links, to the one that the host
-// knows. Without mounts both are the same.
+// container translates a real path, free of links, to the path that the host knows.
+// Without Mounts both are the same.
 func (c Config) container(real string) (string, bool) {
 	if c.Mounts == nil {
 		return real, true
@@ -124,7 +124,7 @@ func (c Config) container(real string) (string, bool) {
 	return filepath.Join(best.Path, strings.TrimPrefix(real, bestLocal)), true
 }
 
-// mounts are the configured ones and the queue's own.
+// mounts returns the configured mounts and that of the queue.
 func (c Config) mounts() []Mount {
 	if c.Mounts == nil {
 		return nil
@@ -132,14 +132,14 @@ func (c Config) mounts() []Mount {
 	return append([]Mount{{Path: containerIPC, Local: c.IPC}}, c.Mounts...)
 }
 
-// under says whether path is dir or lies below it; /dir-evil is not below /dir.
+// under reports whether path is dir or lies below it; /dir-evil is not below /dir.
 func under(path, dir string) bool {
 	dir = filepath.Clean(dir)
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// shared says whether the host can open a container's path: the longest mount
-// above it counts, and a shadow hides what lies below.
+// shared reports whether the host can open a container's path. The longest mount
+// above the path decides; below a shadow nothing can be opened.
 func shared(path string, mounts []ipc.ContextMount) bool {
 	var best ipc.ContextMount
 	for _, m := range mounts {

@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// places are the directories that an assistant may send files from: what it
-// shares with the host, its working directory and its temporary directory. A
-// model that repeats a member's line must not be able to send anything else.
+// places are the directories that an assistant may send files from: those that it
+// shares with the host, its working directory and its temporary directories. If a
+// model repeats a path from a member's message, no other file may leave.
 //
 // All paths are those of this process, free of links.
 type places struct {
 	config  Config
 	host    hostView
 	roots   []root
-	private []string // of the agent CLI: settings, keys, sessions
+	private []string // directories of the agent CLI: settings, keys, sessions
 }
 
-// root is one of the directories.
+// root is one of the directories in places.
 type root struct {
 	local     string
-	container string // as the host knows it; empty: the host does not see it
+	container string // path for the host; empty: the host cannot see it
 }
 
-// places looks the directories up anew for each call: the host may have
-// changed them, and the working directory may be another one.
+// places collects the directories anew for each call: the host may have changed
+// them, and the working directory may have changed.
 func (s *Sender) places(host hostView) places {
 	p := places{config: s.config, host: host}
 	for _, dir := range s.config.Private {
@@ -50,9 +50,9 @@ func (s *Sender) places(host hostView) places {
 	return p
 }
 
-// shares are the directories that this process and the host both see. Only
-// those below /workspace are for files; a host of the older layout also mounts
-// the agent CLI's sessions.
+// shares returns the directories that both this process and the host see. Only those
+// below /workspace are for files: a host of the older layout also mounts the agent
+// CLI's sessions.
 func (c Config) shares(host hostView) []Mount {
 	all := c.mounts()
 	if c.Mounts == nil {
@@ -65,8 +65,9 @@ func (c Config) shares(host hostView) []Mount {
 	return slices.DeleteFunc(all, func(m Mount) bool { return !under(filepath.Clean(m.Path), "/workspace") })
 }
 
-// workingDir is the directory that relative paths begin at. It is no place to
-// send from if it is the root of the file system or holds the user's home.
+// workingDir returns the directory that relative paths start at. ok is false if that
+// directory is the root of the file system or contains the user's home: then nothing
+// is sent from it.
 func (c Config) workingDir() (string, bool) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -76,7 +77,7 @@ func (c Config) workingDir() (string, bool) {
 	return dir, dir != "/" && (c.Home == "" || !under(resolved(c.Home), dir))
 }
 
-// The refusals have the codes that the host has for the same.
+// The refusals use the host's codes.
 const (
 	codeNotMounted = "not_mounted"
 	codeShadowed   = "path_shadowed"
@@ -84,18 +85,18 @@ const (
 	codePrivate    = "agent_home"
 )
 
-// find refuses a path that is not below one of the directories, or is hidden
-// there.
+// find returns a Problem if a path is in none of the directories, or is private or
+// hidden.
 func (p places) find(real string) *Problem {
 	for _, dir := range p.private {
 		if under(real, dir) {
-			return problem(codePrivate, "it lies in the home of the agent CLI, whose settings, keys and sessions are never sent",
+			return problem(codePrivate, "it is in the home directory of the agent CLI, whose settings, keys and sessions are never sent",
 				"send a file of the workspace, /workspace/group")
 		}
 	}
 	r, ok := p.rootOf(real)
 	if !ok {
-		return problem(codeNotMounted, "it lies outside the directories that files are sent from",
+		return problem(codeNotMounted, "it is outside the directories that files are sent from",
 			"if it is meant for the members, copy it to /workspace/group and send the copy; "+p.words())
 	}
 	if r.container != "" && p.shadowed(r, real) {
@@ -104,7 +105,7 @@ func (p places) find(real string) *Problem {
 	return nil
 }
 
-// rootOf is the longest of the directories that hold the path.
+// rootOf returns the longest of the directories that contain the path.
 func (p places) rootOf(real string) (best root, ok bool) {
 	for _, r := range p.roots {
 		if under(real, r.local) && len(r.local) > len(best.local) {
@@ -114,9 +115,9 @@ func (p places) rootOf(real string) (best root, ok bool) {
 	return best, ok
 }
 
-// shadowed says whether one of the root's shadows hides the path: by its name,
-// or because the path or a directory above it is the very file that is hidden,
-// as on a file system that takes .ENV for .env.
+// shadowed reports whether one of the root's shadows hides the path: by its name, or
+// because the path or a directory above it is the same file as the hidden one. The
+// latter happens on a file system that opens .env under the name .ENV.
 func (p places) shadowed(r root, real string) bool {
 	path := filepath.Join(r.container, strings.TrimPrefix(real, r.local))
 	for _, m := range p.host.mounts() {
@@ -150,8 +151,8 @@ func (p places) words() string {
 	return "files are also sent from the other directories that chat_info lists, the working directory and $TMPDIR"
 }
 
-// admit refuses what may not be sent. local is the path before links were
-// followed, named the path in the caller's own words.
+// admit returns a Problem if a file may not be sent. real is the path without links,
+// local the path before links were followed, named the path as the caller gave it.
 func (p places) admit(real, local, named string) error {
 	wrong := p.find(real)
 	if wrong == nil {
@@ -163,7 +164,7 @@ func (p places) admit(real, local, named string) error {
 	return problem(wrong.Code, quoted(named)+" cannot be sent: "+wrong.Message, wrong.Hint)
 }
 
-// resolved follows the links of a path as far as it exists.
+// resolved follows the links in the existing part of a path.
 func resolved(path string) string {
 	rest := ""
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
@@ -177,8 +178,8 @@ func resolved(path string) string {
 	}
 }
 
-// openedPath is where an open file really lies. The kernel's own word counts,
-// since a path may lead elsewhere by now.
+// openedPath returns the real path of an open file. It asks the kernel, since the
+// name may lead to another file by now.
 func openedPath(file *os.File, stat fs.FileInfo, local string) (string, error) {
 	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd())); err == nil && filepath.IsAbs(path) {
 		return path, nil
@@ -194,7 +195,8 @@ func openedPath(file *os.File, stat fs.FileInfo, local string) (string, error) {
 	return real, nil
 }
 
-// privateDirs are where agent CLIs keep settings, keys and sessions.
+// privateDirs returns the directories and files in which agent CLIs keep settings,
+// keys and sessions.
 func privateDirs(getenv func(string) string, workspace string) []string {
 	home := getenv("HOME")
 	dirs := []string{getenv("CLAUDE_CONFIG_DIR"), getenv("CODEX_HOME")}
@@ -219,9 +221,9 @@ func privateDirs(getenv func(string) string, workspace string) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// tempDirs are the assistant's own for temporary files. Without a container
-// the machine's /tmp is everybody's, so only a directory counts that the host
-// named.
+// tempDirs returns the assistant's own directories for temporary files. Without a
+// container, /tmp belongs to all users of the machine, so only a directory that the
+// host named in TMPDIR counts.
 func tempDirs(getenv func(string) string, container bool) []string {
 	var dirs []string
 	if dir := getenv("TMPDIR"); filepath.IsAbs(dir) && filepath.Clean(dir) != "/" {

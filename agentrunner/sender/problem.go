@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Problem is what a caller can do something about: it was found before
-// anything was sent. Its words are made for the model or person that called.
+// Problem is an error that the caller can act on. It is found before anything is
+// sent, except partly_queued. Its texts are written for the model or person who made
+// the call.
 type Problem struct {
 	Code    string // stable, for programs
 	Message string // what is wrong, lower case, no period
@@ -23,12 +24,13 @@ func (p *Problem) Error() string {
 	return p.Message + ": " + p.Hint
 }
 
-// Text is the problem as whole sentences.
+// Text returns the problem as whole sentences.
 func (p *Problem) Text() string {
 	return capital(sentence(p.Message)) + after(capital(sentence(p.Hint)))
 }
 
-// capital begins a sentence, unless its first word is a name such as send_file.
+// capital starts a sentence with a capital letter, unless its first word is a name
+// such as send_file.
 func capital(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	if s == "" || strings.ContainsAny(word, "_.") || s[0] < 'a' || s[0] > 'z' {
@@ -41,7 +43,7 @@ func problem(code, message, hint string) *Problem {
 	return &Problem{Code: code, Message: message, Hint: hint}
 }
 
-// inFile says which of several files has the problem, and that none was sent.
+// inFile says which of several files has the problem, and that nothing was sent.
 func inFile(err error, i, of int) error {
 	var p *Problem
 	if of == 1 || !errors.As(err, &p) {
@@ -50,14 +52,14 @@ func inFile(err error, i, of int) error {
 	return problem(p.Code, fmt.Sprintf("nothing was sent, because of file %d of %d: %s", i+1, of, p.Message), p.Hint)
 }
 
-// dropProblem puts a request that could not be queued into words.
+// dropProblem explains why a request could not be queued.
 func (s *Sender) dropProblem(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return problem("no_queue", "there is no queue to send through: "+quoted(s.config.IPC)+" is missing",
 			"this program must run inside an assistant's container, or with LONGSHORE_IPC set")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return problem("no_space", "there is no room left to queue it", "delete files that are no longer needed and call again")
+		return problem("no_space", "the disk or the quota is full, so nothing can be queued", "delete files that are no longer needed and call again")
 	case errors.Is(err, fs.ErrPermission):
 		return problem("no_queue", "the queue in "+quoted(s.config.IPC)+" cannot be written to",
 			"the operator must let this program's user write to its messages directory")

@@ -10,9 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Report is what became of one call. Summary says all of it in words and names
-// the next step, so that a reader who sees only the summary, or only the other
-// fields, knows enough.
+// Report is the outcome of one call. Summary says everything in words and names the
+// next step. So a reader who sees only Summary, or only the other fields, is fully
+// informed.
 type Report struct {
 	ID        string        `json:"id" jsonschema:"The request's id; delivery_status takes it."`
 	Status    string        `json:"status" jsonschema:"queued, sent, delivered, read, failed, refused, uncertain or withdrawn."`
@@ -27,8 +27,8 @@ type Report struct {
 	Progress  *ipc.Progress `json:"progress,omitempty" jsonschema:"Bytes on their way."`
 }
 
-// Part is what became of one file or text: the host's ipc.Outcome, with names
-// like those of the tools' other fields.
+// Part is the outcome of one file or text: the host's ipc.Outcome, with field names
+// in the style of the tools.
 type Part struct {
 	Name      string     `json:"name,omitempty"`
 	Kind      string     `json:"kind,omitempty"`
@@ -42,16 +42,16 @@ type Part struct {
 	Note      string     `json:"note,omitempty"`
 }
 
-// withdrawn is what a request is called that was taken back before the host
+// withdrawn is the status of a request that its client withdrew before the host
 // accepted it.
 const withdrawn ipc.Status = "withdrawn"
 
-// Failed says whether the call came to a bad end.
+// Failed reports whether the request was refused or has failed.
 func (r Report) Failed() bool {
 	return r.Status == string(ipc.Refused) || r.Status == string(ipc.Failed)
 }
 
-// with takes over what the host answered; a zero result leaves r as it was.
+// with adds the host's result to the report. An empty result changes nothing.
 func (r Report) with(result ipc.Result) Report {
 	if result.Status == "" {
 		return r
@@ -68,7 +68,7 @@ func (r Report) with(result ipc.Result) Report {
 		for i, part := range result.Parts {
 			part.Name, part.Message, part.Hint, part.Note = media.Printable(part.Name), media.Printable(part.Message), media.Printable(part.Hint), media.Printable(part.Note)
 			if part.Note == "" && len(known) == len(result.Parts) {
-				part.Note = known[i].Note // such as a name that had to change, of which the host saw the new one only
+				part.Note = known[i].Note // for example that a name was changed: the host saw only the new name
 			}
 			r.Files[i] = Part(part)
 		}
@@ -81,18 +81,18 @@ func (r Report) with(result ipc.Result) Report {
 	return r
 }
 
-// occasion decides what a status that is still open means.
+// occasion says in which situation a report with an open status was made.
 type occasion int
 
 const (
 	afterWaiting    occasion = iota // the call waited for the result
-	withoutWaiting                  // the caller did not want to
+	withoutWaiting                  // the caller did not want to wait
 	withoutReceipts                 // the host writes no results
 	whenAsked                       // delivery_status
 	notTaken                        // the request still lies in the queue
 )
 
-// inWords fills in Summary. ask is Config.Ask.
+// inWords sets Summary. ask is Config.Ask.
 func (r Report) inWords(o occasion, waited time.Duration, ask string) Report {
 	for i := range r.Files {
 		if r.Files[i].Status == "" {
@@ -138,7 +138,7 @@ func (r Report) queuedWords(o occasion, waited time.Duration, what, ask string) 
 		return "Queued " + what + "; id: " + r.ID + then
 	case notTaken:
 		why := "will be sent once the host runs"
-		if r.Message != "" { // the host runs, and says why it does not take the request
+		if r.Message != "" { // the host runs, and says why it has not accepted the request
 			why = "waits, because " + r.Message
 		}
 		return "Not taken by the host yet: " + what + ". It lies in the queue and " + why + "; id: " + r.ID + then
@@ -156,7 +156,7 @@ func (r Report) sofar() string {
 	return " (" + progressWords(*r.Progress) + ")"
 }
 
-// why is the host's reason as one or two sentences.
+// why returns the host's reason as one or two sentences.
 func (r Report) why() string {
 	message := r.Message
 	if message == "" {
@@ -180,7 +180,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// partial says which of several parts did arrive although the whole failed.
+// partial names the parts that did arrive although the request failed.
 func (r Report) partial() string {
 	var sent []string
 	for _, f := range r.Files {

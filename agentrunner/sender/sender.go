@@ -1,10 +1,9 @@
-// Package sender sends an assistant's files and words to its chat: it checks a
-// file before anything is written, stages what the host could not open, drops
-// the request into the queue, waits for the answer and puts it into words.
+// Package sender sends an assistant's files and texts to its chat. It checks a file
+// before anything is written, stages a copy if the host cannot open the file, puts
+// the request into the queue, waits for the result and explains it.
 //
-// It is what the MCP tools and the command line have in common, and knows
-// neither. It makes no promise of safety: everything here runs on the
-// assistant's side of the mount, so the host checks all of it again.
+// The MCP tools and the command line both use it. It is no security boundary: it
+// runs on the assistant's side of the mount, so the host checks everything again.
 //
 //	<ipc>/messages/<id>.json      one request a call; one a file where the host gives no receipts
 //	<ipc>/files/<uuid>/<name>     a copy of a file that lies on no shared mount
@@ -23,58 +22,59 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// ErrKeep, as the cause of a context's end, says that the program is leaving:
-// what was queued stays queued. Any other cause takes back what the host has
-// not accepted yet.
+// ErrKeep is the cause with which a context ends if the program is exiting: queued
+// requests stay queued. With any other cause, requests that the host has not
+// accepted yet are withdrawn.
 var ErrKeep = errors.New("the program is leaving")
 
-// File is one file to send, as the assistant names it.
+// File is one file to send, as the assistant describes it.
 type File struct {
 	Path    string // absolute, relative to the working directory, ~/… or file://…
-	Name    string // to show in the chat; empty: the path's last part
-	MIME    string // empty: found from name and content
+	Name    string // name in the chat; empty: the last element of Path
+	MIME    string // empty: derived from name and content
 	Caption string
 	As      string // auto, document, voice, gif, sticker; empty is auto
 }
 
-// Options say where a call goes and how long it waits.
+// Options are the settings of one call.
 type Options struct {
-	Chat     string                            // another chat than the group's own; the main group only
-	ReplyTo  string                            // the platform's id of the message that is answered
-	NoWait   bool                              // return once the request is queued
-	Copy     bool                              // stage every file, so that the caller may remove it when the call returns
-	Progress func(p ipc.Progress, text string) // told while bytes are on their way; may be nil
+	Chat     string                            // another chat than the group's own; only for the main group
+	ReplyTo  string                            // the platform's id of the message to answer
+	NoWait   bool                              // return as soon as the request is queued
+	Copy     bool                              // stage every file, so that the caller may delete the original after the call
+	Progress func(p ipc.Progress, text string) // called while bytes are being sent; may be nil
 }
 
-// Sender serves the calls of one group. Its methods may be called from several
-// goroutines at once; it starts none itself.
+// Sender serves the calls of one group. Its methods may be called concurrently. It
+// starts no goroutines.
 type Sender struct {
 	config Config
 	client *ipc.Client
 
 	mu     sync.Mutex
-	staged map[string][]string // request id -> staged copies that may go once it is settled
+	staged map[string][]string // request id -> staged copies to remove once the request is final
 }
 
-// New returns the sender for a group's queue. It opens nothing yet, so that a
-// call can still say what is missing.
+// New returns the sender for a group's queue. It opens nothing, so that a later call
+// can report what is missing.
 func New(config Config) *Sender {
 	return &Sender{config: config, client: ipc.NewClient(config.IPC), staged: map[string][]string{}}
 }
 
-// Main says whether the group may name another chat than its own.
+// Main reports whether the group may name another chat than its own.
 func (s *Sender) Main() bool { return s.config.Main }
 
-// SendFiles sends files in order as one request, or none of them: each is
-// checked before anything is written. The error is a *Problem where the caller
-// can do something about it. A Report without an error may still tell of a
-// refusal or failure.
+// SendFiles sends files in order as one request, all or none: each file is checked
+// before anything is written. If the caller can act on an error, it is a *Problem. A
+// Report without an error may still describe a refusal or a failure. If ctx ends
+// before the host has accepted the request, the request is withdrawn, except with
+// the cause ErrKeep.
 func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report, error) {
 	if len(files) == 0 {
 		return Report{}, problem("invalid_argument", "no file was named", "give the path of at least one file")
 	}
 	if len(files) > ipc.MaxFiles {
-		return Report{}, problem("too_many_files", fmt.Sprintf("%d files in one call; at most %d go at once", len(files), ipc.MaxFiles),
+		return Report{}, problem("too_many_files", fmt.Sprintf("the call names %d files; the limit is %d", len(files), ipc.MaxFiles),
 			"send them in several calls, or pack them into one archive")
 	}
 	host := s.host()
@@ -111,8 +111,8 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	return s.deliver(ctx, req, parts, staged, o)
 }
 
-// SendText sends one text message. A longer text than the channel takes at
-// once is split by the host.
+// SendText sends one text message. The host splits a text that is longer than
+// one message of the channel. Errors are those of SendFiles.
 func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, error) {
 	if !utf8.ValidString(text) {
 		return Report{}, problem("invalid_argument", "the text is not valid UTF-8", "send text only; send anything else as a file")
@@ -122,7 +122,7 @@ func (s *Sender) SendText(ctx context.Context, text string, o Options) (Report, 
 			"write it into a file and send that, or send it in parts")
 	}
 	if isBlank(text) {
-		return Report{}, problem("invalid_argument", "the text is empty", "give the words to send")
+		return Report{}, problem("invalid_argument", "the text is empty", "give the text to send")
 	}
 	req := s.request(ipc.TypeMessage, o)
 	req.Text = text
@@ -138,8 +138,8 @@ func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
 		Time: time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
-// deliver queues a request and waits for what becomes of it. From Drop on the
-// request is durable, so the caller's end does not interrupt it there.
+// deliver queues a request and waits for its result. From Enqueue on the request is
+// durable, so the end of ctx does not interrupt Enqueue.
 func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, staged []string, o Options) (Report, error) {
 	if err := ctx.Err(); err != nil {
 		s.unstage(staged)
@@ -179,7 +179,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 	return known.with(result).inWords(s.occasion(id, afterWaiting), time.Since(started), s.config.Ask), nil
 }
 
-// occasion is notTaken while the request lies in the queue, and usual
+// occasion returns notTaken while the request is still in the queue, and usual
 // otherwise.
 func (s *Sender) occasion(id string, usual occasion) occasion {
 	if _, err := os.Lstat(filepath.Join(s.config.IPC, ipc.MessagesDir, id+".json")); err == nil {
@@ -188,7 +188,8 @@ func (s *Sender) occasion(id string, usual occasion) occasion {
 	return usual
 }
 
-// withdraw takes a request back; false means that the host has it already.
+// withdraw withdraws a request. False means that the host has already taken the
+// request.
 func (s *Sender) withdraw(id string, known Report) (Report, bool) {
 	gone, err := s.client.Withdraw(id)
 	if err != nil || !gone {
@@ -199,25 +200,26 @@ func (s *Sender) withdraw(id string, known Report) (Report, bool) {
 	return known.inWords(afterWaiting, 0, s.config.Ask), true
 }
 
-// Status says how far an earlier call's request has come.
+// Status reports the state of an earlier call's request. An error for an unknown or
+// invalid id, or from a host without receipts, is a *Problem and permanent.
 func (s *Sender) Status(id string) (Report, error) {
 	if !ipc.ValidID(id) {
-		return Report{}, problem("invalid_argument", "that is no request id: "+quoted(id), "use the id exactly as send_file or send_message returned it")
+		return Report{}, problem("invalid_argument", "that is not a request id: "+quoted(id), "use the id exactly as send_file or send_message returned it")
 	}
 	result, err := s.client.Status(id)
 	if err != nil {
 		return Report{}, fmt.Errorf("read status of %s: %w", id, asProblem(err))
 	}
 	if result.Code == ipc.CodeNoReceipts {
-		return Report{}, problem(result.Code, "this host gives no receipts, so nothing is known of "+id,
+		return Report{}, problem(result.Code, "this host gives no receipts, so the state of "+id+" is unknown",
 			"ask a member of the chat whether it arrived")
 	}
 	s.forget(id, result)
 	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(s.occasion(id, whenAsked), 0, s.config.Ask), nil
 }
 
-// receipts says whether the host writes results: hosts of the older protocol
-// do not.
+// receipts reports whether the host writes results. Hosts of the older protocol do
+// not.
 func (s *Sender) receipts() bool {
 	_, err := os.Stat(filepath.Join(s.config.IPC, ipc.ResultsDir))
 	return err == nil
@@ -232,8 +234,8 @@ func (s *Sender) remember(id string, staged []string) {
 	s.staged[id] = staged
 }
 
-// forget removes the staged copies of a request that is settled; until then
-// the host may still have to open them.
+// forget removes the staged copies of a request that is final. Until then the host
+// may still have to open them.
 func (s *Sender) forget(id string, result ipc.Result) {
 	if !result.Status.Final() {
 		return
@@ -247,6 +249,6 @@ func (s *Sender) forget(id string, result ipc.Result) {
 
 func (s *Sender) unstage(staged []string) {
 	for _, rel := range staged {
-		_ = s.client.Unstage(rel) // the host sweeps what stays
+		_ = s.client.Unstage(rel) // the host deletes the rest
 	}
 }

@@ -155,7 +155,7 @@ func TestBadFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"other case":                {"report.pdf", "not_found", `did you mean "Report.PDF"`},
 		"below a file":              {"good.pdf/x", "not_found", "there is no file"},
 		"directory":                 {".", "is_directory", "archive"},
-		"FIFO":                      {"pipe", "not_regular", "no plain file"},
+		"FIFO":                      {"pipe", "not_regular", "not a plain file"},
 		"device":                    {"/dev/zero", "not_mounted", "outside the directories"},
 		"loop":                      {"loop", "not_found", "leads back to itself"},
 		"empty":                     {"empty.pdf", "empty_file", "is empty"},

@@ -16,16 +16,16 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// MaxContent is the largest content, in bytes, that a call may carry itself.
+// MaxContent is the largest content, in bytes, that a call itself may contain.
 const MaxContent = 20 << 20
 
-// maxStaged bounds a copy where the host told no limit.
+// maxStaged limits a copy, in bytes, if the host has published no limit.
 const maxStaged = 2 << 30
 
 var errGrew = errors.New("the file grew while it was copied")
 
-// stage copies a checked file into the group's own files directory, as a
-// stream and no more than the limit of its kind.
+// stage copies a checked file into the group's own files directory. It streams, and
+// stops at the limit of the file's kind.
 func (s *Sender) stage(c checkedFile) (string, error) {
 	limit := c.limit
 	if limit == 0 {
@@ -48,8 +48,8 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 	return rel, nil
 }
 
-// copyIn copies bytes into the queue's files directory, which hosts of the
-// older protocol do not make.
+// copyIn copies bytes into the queue's files directory, and creates that directory
+// for hosts of the older protocol.
 func (s *Sender) copyIn(name string, r io.Reader) (string, error) {
 	if err := os.Mkdir(filepath.Join(s.config.IPC, ipc.FilesDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
@@ -57,7 +57,7 @@ func (s *Sender) copyIn(name string, r io.Reader) (string, error) {
 	return s.client.Stage(name, r)
 }
 
-// capped fails once more than left bytes were read.
+// capped fails after more than left bytes were read.
 type capped struct {
 	r    io.Reader
 	left int64
@@ -72,8 +72,8 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SendContent sends a file whose content comes with the call, in standard
-// base64. Limits and errors are those of SendFiles.
+// SendContent sends a file whose content is in the call, in standard base64. Limits
+// and errors are those of SendFiles.
 func (s *Sender) SendContent(ctx context.Context, content string, f File, o Options) (Report, error) {
 	if isBlank(f.Name) {
 		return Report{}, problem("invalid_argument", "the file has no name", "give file_name with its extension, such as chart.png")
@@ -105,8 +105,8 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 	return s.deliver(ctx, req, parts, []string{rel}, o)
 }
 
-// cutDataURL takes "data:image/png;base64," off a content, and the type out of
-// it. Any other content comes back as it is (RFC 2397).
+// cutDataURL removes a prefix such as "data:image/png;base64," (RFC 2397) and
+// returns its type. Any other content is returned unchanged.
 func cutDataURL(content string) (data, mime string) {
 	head, rest, ok := strings.Cut(content, ",")
 	if !ok || !isDataURL(content) {
@@ -121,8 +121,8 @@ func cutDataURL(content string) (data, mime string) {
 
 func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
 
-// decodeContent is strict, so that a cut or garbled content is not sent as a
-// broken file.
+// decodeContent decodes strictly, so that truncated or garbled content is not sent
+// as a broken file.
 func decodeContent(content string) ([]byte, error) {
 	switch {
 	case isBlank(content):
@@ -130,14 +130,14 @@ func decodeContent(content string) ([]byte, error) {
 	case isDataURL(content):
 		return nil, problem("invalid_argument", "content_base64 is a data: URL whose content is not in base64", "encode the file's bytes in base64")
 	case base64.StdEncoding.DecodedLen(len(content)) > MaxContent+2:
-		return nil, problem("file_too_large", "the content has about "+media.Size(int64(base64.StdEncoding.DecodedLen(len(content))))+
+		return nil, problem("file_too_large", "the content is about "+media.Size(int64(base64.StdEncoding.DecodedLen(len(content))))+
 			"; a call may carry "+media.Size(MaxContent), "write it to a file in /workspace/group and use send_file")
 	case strings.ContainsAny(content, "-_"):
 		return nil, problem("invalid_argument", "content_base64 is in the URL alphabet", "use standard base64, with + and /")
 	}
 	encoding := base64.StdEncoding
 	if !strings.Contains(content, "=") {
-		encoding = base64.RawStdEncoding // the padding tells nothing that the length does not
+		encoding = base64.RawStdEncoding // the length already says how much padding there would be
 	}
 	data, err := encoding.Strict().DecodeString(content)
 	if err != nil {
@@ -146,7 +146,7 @@ func decodeContent(content string) ([]byte, error) {
 		if errors.As(err, &at) {
 			where = fmt.Sprintf(" at character %d", int64(at)+1)
 		}
-		return nil, problem("invalid_argument", "content_base64 is no valid base64"+where, "encode the whole file again, or write it to a file and use send_file")
+		return nil, problem("invalid_argument", "content_base64 is not valid base64"+where, "encode the whole file again, or write it to a file and use send_file")
 	}
 	return data, nil
 }

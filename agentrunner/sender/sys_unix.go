@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// links is how many names a file has. The host refuses a file with several,
-// since one of them may lie where the container cannot look.
+// links returns how many names a file has. The host refuses a file with several
+// names, since one of them may be outside the container.
 func links(stat fs.FileInfo) uint64 {
 	if s, ok := stat.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)
@@ -16,7 +16,7 @@ func links(stat fs.FileInfo) uint64 {
 	return 1
 }
 
-// mayWrite asks the system instead of writing: the host is woken by a write.
+// mayWrite asks the system and does not write, because a write would wake the host.
 func mayWrite(dir string) error {
 	const write = 2 // W_OK
 	return syscall.Access(dir, write)

@@ -9,7 +9,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// what names the parts: "report.pdf (1.2 MiB, document)", "the text", "3 files: …".
+// what describes the parts: "report.pdf (1.2 MiB, document)", "the text", "3 parts:
+// …".
 func (r Report) what() string {
 	switch len(r.Files) {
 	case 0:
@@ -43,8 +44,8 @@ func partWords(f Part) string {
 	return fmt.Sprintf("%s (%s, %s)", f.Name, media.Size(f.Size), f.Kind)
 }
 
-// notes are what the host remarks on single parts, such as a picture that went
-// as a document.
+// notes returns the host's remarks on single parts, for example that a picture was
+// sent as a document.
 func (r Report) notes() string {
 	var b strings.Builder
 	for _, f := range r.Files {
@@ -59,8 +60,8 @@ func progressWords(p ipc.Progress) string {
 	return media.Size(p.Sent) + " of " + media.Size(p.Total)
 }
 
-// quoted shows foreign text so that it can neither end its line nor steer a
-// terminal, and cuts what is too long to read.
+// quoted quotes untrusted text so that it can neither end its line nor control a
+// terminal, and shortens it.
 func quoted(s string) string {
 	return strconv.Quote(media.Cut(s, 120))
 }

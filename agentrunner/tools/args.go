@@ -16,8 +16,8 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
-// handle binds a tool to what it does: arguments are checked against its
-// schema first, with words that a model can act on.
+// handle binds a tool to its function. It first checks the arguments against the
+// tool's schema, with messages that a model can act on.
 func handle[A any](k kit, t mcp.Tool, do func(ctx context.Context, args A, progress progressFunc) (*mcp.CallToolResult, error)) server.ServerTool {
 	expected := shapeOf(t)
 	return server.ServerTool{Tool: t, Handler: func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -38,12 +38,12 @@ func handle[A any](k kit, t mcp.Tool, do func(ctx context.Context, args A, progr
 	}}
 }
 
-// bind reads arguments into a tool's parameters. A null counts as left out,
-// which is how some CLIs write an optional parameter.
+// bind reads arguments into a tool's parameters. A null counts as absent, since some
+// CLIs write an optional parameter so.
 func bind(tool string, expected shape, arguments, into any) error {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
-		return fmt.Errorf("the arguments are no JSON: %w", err)
+		return fmt.Errorf("the arguments are not JSON: %w", err)
 	}
 	fields := map[string]json.RawMessage{}
 	if arguments != nil {
@@ -72,22 +72,22 @@ func bind(tool string, expected shape, arguments, into any) error {
 		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields() // inside lists: the top was checked above
+	decoder.DisallowUnknownFields() // only matters inside lists: the top level was checked above
 	if err := decoder.Decode(into); err != nil {
 		return typeError(tool, err)
 	}
 	return nil
 }
 
-// fileList takes a list of files as models write it for the one that the schema
-// asks for: a JSON text with the list in it, and a path in place of an object.
-// Anything else is left as it is.
+// fileList accepts a list of files in the forms that models also write: a JSON
+// string that contains the list, and a path in place of an object. Anything else is
+// returned unchanged.
 func fileList(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(text)
 		if !json.Valid(raw) { // one path
-			raw, _ = json.Marshal([]string{text}) // strings have no way to fail
+			raw, _ = json.Marshal([]string{text}) // marshalling strings cannot fail
 		}
 	}
 	var items []json.RawMessage
@@ -107,7 +107,7 @@ func fileList(raw json.RawMessage) json.RawMessage {
 	return all
 }
 
-// unknown names the parameter that was most likely meant.
+// unknown names the parameter that was probably meant.
 func unknown(tool, key string, expected shape) error {
 	names := slices.Sorted(maps.Keys(expected.Properties))
 	meant := map[string]string{"path": "file_path", "file": "file_path", "filepath": "file_path", "filePath": "file_path",
@@ -151,7 +151,7 @@ func article(value string) string {
 	return "a " + value
 }
 
-// chooseStyle checks the parameter as.
+// chooseStyle checks the parameter "as".
 func chooseStyle(as string) error {
 	styles := []string{"", "auto", "document", "voice", "gif", "sticker"}
 	if !slices.Contains(styles, as) {

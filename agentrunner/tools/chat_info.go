@@ -11,7 +11,7 @@ import (
 //go:embed chat_info.md
 var chatInfoText string
 
-// chatInfo is the one tool whose answer is not a report.
+// chatInfo is the only tool whose answer is not a Report.
 const chatInfo = "chat_info"
 
 // ChatInfoArgs are the parameters of chat_info: none.

@@ -24,7 +24,7 @@ func (k kit) deliveryStatus() server.ServerTool {
 			return nil, err
 		}
 		result := answered(report)
-		result.IsError = false // the question was answered, whatever the answer is
+		result.IsError = false // the question was answered, whatever the status is
 		return result, nil
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// progressFunc tells the client how many bytes are on their way.
+// progressFunc tells the client how many bytes have been sent.
 type progressFunc func(p ipc.Progress, text string)
 
-// progress returns nil where the client did not ask for progress. Its last
-// message may come after the reply: nothing relies on it.
+// progress returns nil if the client did not ask for progress. Its last message may
+// arrive after the reply; nothing depends on it.
 func (k kit) progress(ctx context.Context, req mcp.CallToolRequest) progressFunc {
 	if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
 		return nil
@@ -20,11 +20,11 @@ func (k kit) progress(ctx context.Context, req mcp.CallToolRequest) progressFunc
 	token := req.Params.Meta.ProgressToken
 	told := int64(-1)
 	return func(p ipc.Progress, text string) {
-		if p.Sent <= told { // the protocol wants it to grow
+		if p.Sent <= told { // MCP requires a growing number
 			return
 		}
 		told = p.Sent
-		// A client that is gone or slow loses progress, never the reply.
+		// A client that is gone or slow misses progress, never the reply.
 		_ = k.server.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
 			"progressToken": token, "progress": p.Sent, "total": p.Total, "message": text})
 	}

@@ -20,7 +20,7 @@ type SendFilesArgs struct {
 	Chat    string    `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
 }
 
-// OneFile is one file of several.
+// OneFile is one of several files.
 type OneFile struct {
 	Path    string `json:"file_path" jsonschema_description:"Path of the file: absolute, or relative to the working directory."`
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat. Default: the file's own."`

@@ -1,9 +1,9 @@
-// Package tools is the MCP server that an assistant's CLI starts in its
-// container: the tools by which a model sends files and words to its chat.
+// Package tools is the MCP server that an assistant's CLI starts in its container.
+// It offers the tools with which a model sends files and texts to its chat.
 //
-// Each tool has a file for its parameters and a text beside it that the model
-// reads. What the tools do is [sender]'s part; this package knows only how it
-// is called over MCP. It opens no connection but stdin and stdout.
+// Each tool has a Go file for its parameters and, beside it, an .md file with the
+// text for the model. Package sender does the work; this package only maps it to
+// MCP. It opens no connection except stdin and stdout.
 package tools
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
-// Name is the server's name, which CLIs put before the tools' own.
+// Name is the server's name. CLIs put it before the names of the tools.
 const Name = "longshore"
 
 //go:embed instructions.md
 var instructions string
 
-// Server returns the MCP server with the tools of s. version is shown to
-// clients and by chat_info.
+// Server returns the MCP server with the tools of s. Clients and chat_info show
+// version.
 func Server(s *sender.Sender, version string) *server.MCPServer {
 	m := server.NewMCPServer(Name, version,
 		server.WithToolCapabilities(false),
@@ -33,13 +33,14 @@ func Server(s *sender.Sender, version string) *server.MCPServer {
 		server.WithInstructions(instructions),
 	)
 	k := kit{sender: s, server: m, version: version}
-	// The file is our own and tested; were it broken, the tools would have no parameters.
+	// schemas.json is embedded and tested. If it were broken, the tools would have
+	// no parameters.
 	_ = json.Unmarshal(schemaFile, &k.schemas)
 	m.AddTools(k.sendFile(), k.sendFiles(), k.sendAttachment(), k.sendMessage(), k.deliveryStatus(), k.chatInfo())
 	return m
 }
 
-// kit is what the tools share.
+// kit is shared by all tools.
 type kit struct {
 	sender  *sender.Sender
 	server  *server.MCPServer
@@ -47,9 +48,9 @@ type kit struct {
 	schemas map[string]schemas
 }
 
-// schemas are those of one tool. They lie in schemas.json, made from the Go
-// types by a test that also keeps them equal: making them at each start took
-// longer than all the rest of it.
+// schemas are those of one tool. They are stored in schemas.json. A test generates
+// that file from the Go types and keeps both equal; generating the schemas at each
+// start took longer than the rest of the start.
 type schemas struct {
 	Input  json.RawMessage `json:"input"`
 	Output json.RawMessage `json:"output"`
@@ -58,7 +59,7 @@ type schemas struct {
 //go:embed schemas.json
 var schemaFile []byte
 
-// tool describes one tool. reads says that it changes nothing.
+// tool describes one tool. reads means that the tool changes nothing.
 func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
 	schema := k.schemas[name]
 	if !k.sender.Main() {
@@ -74,8 +75,8 @@ func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
 	return t
 }
 
-// without takes one property out of an object's schema. Only the main group
-// may name a chat, so no other model is offered the parameter.
+// without removes one property from an object's schema. Only the main group may name
+// a chat, so the models of other groups do not see that parameter.
 func without(schema json.RawMessage, property string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var properties map[string]json.RawMessage
@@ -95,7 +96,7 @@ func without(schema json.RawMessage, property string) json.RawMessage {
 	return smaller
 }
 
-// shape is what a call's arguments are held against.
+// shape is the part of a schema that bind checks.
 type shape struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required"`
@@ -103,13 +104,14 @@ type shape struct {
 
 func shapeOf(t mcp.Tool) shape {
 	var s shape
-	// The schema is our own, from a Go type: were it broken, every call's test would say so.
+	// The schema is embedded and tested. If it were broken, the test of every call
+	// would fail.
 	_ = json.Unmarshal(t.RawInputSchema, &s)
 	slices.Sort(s.Required)
 	return s
 }
 
-// answered is the result of a call that reached the queue. Text and structure
+// answered returns the result of a call that reached the queue. Text and structure
 // each say everything, since CLIs show a model only one of them.
 func answered(r sender.Report) *mcp.CallToolResult {
 	result := mcp.NewToolResultStructured(r, r.Summary)
@@ -117,8 +119,8 @@ func answered(r sender.Report) *mcp.CallToolResult {
 	return result
 }
 
-// refused is the result of a call that a model can correct. It has the form
-// that the tool's schema promises: strict clients throw away any other.
+// refused returns the result of a call that the model can correct. The result
+// follows the tool's output schema, as strict clients discard any other.
 func (k kit) refused(tool string, p *sender.Problem) *mcp.CallToolResult {
 	if tool == chatInfo {
 		info := k.sender.Info(k.version)
@@ -132,9 +134,9 @@ func (k kit) refused(tool string, p *sender.Problem) *mcp.CallToolResult {
 	return result
 }
 
-// broken is the result of a call that failed for no reason a model can do
-// something about.
+// broken returns the result of a call that failed for a reason that the model cannot
+// change.
 func (k kit) broken(tool string, err error) *mcp.CallToolResult {
-	return k.refused(tool, &sender.Problem{Code: "internal", Message: fmt.Sprintf("%s did not work: %v", tool, err),
+	return k.refused(tool, &sender.Problem{Code: "internal", Message: fmt.Sprintf("%s failed: %v", tool, err),
 		Hint: "call it once more; if it fails again, tell the operator"})
 }

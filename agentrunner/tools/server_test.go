@@ -234,7 +234,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"style":                {"send_file", map[string]any{"file_path": "a", "as": "photo"}, "it is one of auto, document, voice, gif, sticker."},
 		"not an object":        {"send_file", []any{"a"}, "must be one JSON object"},
 		"of no parameters":     {"chat_info", map[string]any{"verbose": true}, "chat_info has no parameters"},
-		"no such id":           {"delivery_status", map[string]any{"id": "../x"}, "no request id"},
+		"no such id":           {"delivery_status", map[string]any{"id": "../x"}, "not a request id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, fields, bad := call(t, c, test.tool, test.arguments)

@@ -16,15 +16,15 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// workers is how many calls are served at once; each waits for a chat
-// platform most of its time.
+// workers is how many calls are served at once. Each call mostly waits for a chat
+// platform.
 const workers = 32
 
-// ServeStdio serves one client until stdin ends or ctx does; neither is an
-// error. Calls that are in flight when stdin ends are still answered. When ctx
-// ends they are not, and whether their requests are taken back depends on
-// ctx's cause: see [sender.ErrKeep]. A process may call it once at a time, for
-// mcp-go's stdio session belongs to the process.
+// ServeStdio serves one client until stdin ends or ctx is done; neither is an error.
+// When stdin ends, calls in progress are still answered. When ctx ends, they are
+// not; ctx's cause decides whether their requests are withdrawn, see
+// [sender.ErrKeep]. A process may run it only once at a time, because mcp-go's stdio
+// session belongs to the process.
 func ServeStdio(ctx context.Context, m *server.MCPServer, stdin io.Reader, stdout io.Writer, logger *slog.Logger) error {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -40,7 +40,7 @@ func ServeStdio(ctx context.Context, m *server.MCPServer, stdin io.Reader, stdou
 	return err
 }
 
-// logWriter makes log lines of what mcp-go reports.
+// logWriter turns mcp-go's reports into log lines.
 type logWriter struct{ logger *slog.Logger }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -48,16 +48,16 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// gate stands between the server and its streams and holds back the end of
-// stdin while requests are unanswered. Without it mcp-go would cancel them at
-// once, and a client that writes its calls and closes, as a shell's pipe does,
+// gate stands between the server and its streams. It delays the end of stdin while
+// requests are unanswered. Without it, mcp-go would cancel those requests at once,
+// and a client that writes its calls and closes stdin, such as a pipe in a shell,
 // would get no reply.
 type gate struct {
 	ctx context.Context
 	in  *bufio.Reader
 	out io.Writer
 
-	rest []byte // of the line that is being handed on
+	rest []byte // rest of the line that is being passed on
 
 	mu     sync.Mutex
 	open   map[string]int // unanswered requests by id
@@ -68,8 +68,8 @@ func newGate(ctx context.Context, in io.Reader, out io.Writer) *gate {
 	return &gate{ctx: ctx, in: bufio.NewReader(in), out: out, open: map[string]int{}, change: make(chan struct{})}
 }
 
-// Read hands on whole lines, noting the requests in them, and reports the end
-// of stdin only once all of them are answered.
+// Read passes on whole lines and notes the requests in them. It reports the end of
+// stdin after all of them are answered.
 func (g *gate) Read(p []byte) (int, error) {
 	if len(g.rest) == 0 {
 		line, err := g.in.ReadBytes('\n')
@@ -77,7 +77,7 @@ func (g *gate) Read(p []byte) (int, error) {
 			g.drain()
 			return 0, err
 		}
-		if line[len(line)-1] != '\n' { // the last one, cut or unterminated
+		if line[len(line)-1] != '\n' { // the last line, truncated or without a newline
 			line = append(line, '\n')
 		}
 		g.note(line, +1)
@@ -88,16 +88,16 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write hands on one message, which mcp-go writes at once.
+// Write passes on one message; mcp-go writes each message in a single call.
 func (g *gate) Write(p []byte) (int, error) {
 	n, err := g.out.Write(p)
 	g.note(p, -1)
 	return n, err
 }
 
-// note counts a request up (by is +1) and an answer down. A line that is
-// neither, or is broken, counts for nothing; nor does a subscription, which is
-// only answered when it ends.
+// note counts a request up (by is +1) and an answer down. A line that is neither, or
+// is broken, changes nothing. Nor does a subscription, which is only answered when
+// it ends.
 func (g *gate) note(line []byte, by int) {
 	var m struct {
 		ID     any    `json:"id"`
@@ -117,8 +117,8 @@ func (g *gate) note(line []byte, by int) {
 	g.change = make(chan struct{})
 }
 
-// drain waits until every request is answered. Each call answers within its
-// own time limit, so this ends.
+// drain waits until every request is answered. Each call has a time limit, so drain
+// ends.
 func (g *gate) drain() {
 	for {
 		g.mu.Lock()

@@ -1,16 +1,16 @@
-// Package directive sends the files that an assistant names in its answer
-// instead of calling a tool. Each stands on a line of its own:
+// Package directive sends the files that an assistant names in its answer, for
+// assistants that do not call a tool. Each directive is a line of its own:
 //
 //	MEDIA:/workspace/group/chart.png
 //	[[audio_as_voice]]
 //
-// The first sends a file and leaves the text; the second has the audio files of
-// the same answer go as voice messages. Lines within a code fence are text, and
-// so are web addresses. A file that cannot be sent is named in the text in
-// place of its line, with the reason.
+// MEDIA: sends a file, and the line is removed from the text. [[audio_as_voice]]
+// sends the audio files of the same answer as voice messages. Lines in a code fence
+// and web addresses stay text. If a file cannot be sent, its line is replaced by its
+// name and the reason.
 //
-// The files go through the queue like those of a tool call, so the host checks
-// them just the same. LONGSHORE_DIRECTIVES=0 turns the package off.
+// The files go through the queue like those of a tool call, so the host checks them
+// in the same way. LONGSHORE_DIRECTIVES=0 turns the package off.
 package directive
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Agent sends what the answers of another agent name.
+// Agent sends the files that the answers of another agent name.
 type Agent struct {
 	Next agent.Agent
 	Log  *slog.Logger // nil means discard
@@ -34,9 +34,9 @@ type Agent struct {
 
 var _ agent.Agent = Agent{}
 
-// Turn has the other agent answer, sends the files that each answer names, and
-// passes on what is left of its text. It does so once the host has taken or
-// refused them, or the queue has them.
+// Turn runs the other agent, sends the files that each answer names, and passes on
+// the rest of the text. It passes a text on after the host has accepted or refused
+// the files, or the files are queued.
 func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	if t.Getenv("LONGSHORE_DIRECTIVES") == "0" {
 		return a.Next.Turn(ctx, t)
@@ -57,7 +57,7 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	return a.send(ctx, t, reply)
 }
 
-// send takes the directives out of one answer and follows them.
+// send removes the directives from one answer and executes them.
 func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent.Reply, error) {
 	pieces, voice := parse(reply.Text)
 	if len(pieces) == 1 && pieces[0].path == "" && !voice {
@@ -85,10 +85,10 @@ func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent
 	return reply, nil
 }
 
-// piece is some lines of an answer, or a file that one of them names.
+// piece is some lines of an answer, or the path of a directive.
 type piece struct{ text, path string }
 
-// parse takes the directives out of an answer. The pieces are in order.
+// parse splits an answer into text and directives, in order.
 func parse(answer string) (pieces []piece, voice bool) {
 	var text strings.Builder
 	flush := func() {
@@ -132,8 +132,8 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// pathOf is the path in a line that is a directive, without the quotes that
-// models like to put round it.
+// pathOf returns the path of a directive line, without the quotes that models often
+// put around it. It is empty if the line is not a directive.
 func pathOf(line string) string {
 	path, ok := strings.CutPrefix(line, "MEDIA:")
 	if !ok {
@@ -155,13 +155,13 @@ func pathOf(line string) string {
 type messenger struct {
 	sender *sender.Sender
 	voice  bool
-	noWait bool // the host does not answer in time; what follows is queued only
+	noWait bool // the host did not answer in time; further files are only queued
 	sent   int
 	log    *slog.Logger
 }
 
-// send sends one file and returns what the members have to be told instead of
-// it: nothing, if it is on its way.
+// send sends one file and returns a text for the members if that fails; empty if the
+// file has been sent or is still being sent.
 func (m *messenger) send(ctx context.Context, path string) string {
 	name := filepath.Base(path)
 	if m.sent++; m.sent > ipc.MaxFiles {
@@ -171,13 +171,13 @@ func (m *messenger) send(ctx context.Context, path string) string {
 	var p *sender.Problem
 	switch {
 	case errors.As(err, &p):
-		m.log.Warn("file named in the answer was not sent", "code", p.Code)
+		m.log.Warn("a file named in the answer was not sent", "code", p.Code)
 		return fmt.Sprintf("(%s was not sent. %s)", name, p.Text())
 	case err != nil:
-		m.log.Error("send file named in the answer", "error", err)
+		m.log.Error("sending a file named in the answer did not work", "error", err)
 		return fmt.Sprintf("(%s could not be sent.)", name)
 	case report.Failed():
-		m.log.Warn("file named in the answer was not sent", "code", report.Code, "request", report.ID)
+		m.log.Warn("a file named in the answer was not sent", "code", report.Code, "request", report.ID)
 		return fmt.Sprintf("(%s: %s)", name, report.Summary)
 	}
 	m.noWait = m.noWait || report.Status == string(ipc.Queued)

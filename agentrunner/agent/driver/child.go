@@ -15,9 +15,9 @@ import (
 
 const (
 	stopDelay = 5 * time.Second // between SIGTERM and SIGKILL
-	restDelay = 2 * time.Second // for what is still in the pipe when the program has ended
+	restDelay = 2 * time.Second // time to read the rest of the pipe after the program has ended
 	maxLine   = 16 << 20        // bytes of one event; a longer one is skipped
-	maxStderr = 16 << 10        // bytes kept of what the program logs
+	maxStderr = 16 << 10        // bytes kept of the program's log
 )
 
 // child is one run of a program in a process group of its own.
@@ -26,18 +26,19 @@ type child struct {
 	args    []string
 	env     []string
 	dir     string
-	write   func(ctx context.Context, stdin io.WriteCloser) // closes it; ctx ends with the program
+	write   func(ctx context.Context, stdin io.WriteCloser) // must close stdin; ctx ends with the program
 }
 
-// childError is a run that ended with a status other than zero.
+// childError is a run that ended with an exit status other than zero.
 type childError struct {
 	err    error
-	stderr string // its end
+	stderr string // the last part
 }
 
 func (e *childError) Unwrap() error { return e.err }
 
-// Error shows the line that tells most: the last that speaks of an error.
+// Error shows the most useful line: the last one that contains "error", or else the
+// last one.
 func (e *childError) Error() string {
 	var last, telling string
 	for line := range strings.Lines(e.stderr) {
@@ -58,25 +59,25 @@ func (e *childError) Error() string {
 	return fmt.Sprintf("%v: %q", e.err, telling)
 }
 
-// run starts the program, has stdin written, passes each line of stdout to
-// line, and returns when all that and the program have ended, and its process
-// group with it. When ctx ends the whole
-// group is asked to end, and killed if it does not.
+// run starts the program, calls write for stdin and line for each line of stdout. It
+// returns after the program and both streams have ended, and kills the rest of the
+// process group. When ctx ends, the whole group gets SIGTERM, and SIGKILL after
+// stopDelay.
 func (c child) run(ctx context.Context, line func([]byte)) error {
 	stdout, writer, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make pipe: %w", err)
 	}
 	defer stdout.Close()
-	widen(writer) // not the end that is read: that one keeps its deadlines
+	widen(writer) // only this end: a read end that Fd has touched would lose its deadlines
 	stderr := &tail{}
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
-	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode believes PWD
+	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode uses PWD
 	cmd.Stdout, cmd.Stderr = writer, stderr
 	cmd.Cancel = func() error { return stopGroup(cmd) }
 	cmd.WaitDelay = stopDelay
 	ownGroup(cmd)
-	stdin, err := cmd.StdinPipe() // closed by Wait at the latest
+	stdin, err := cmd.StdinPipe() // Wait closes it at the latest
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -90,12 +91,12 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 	streams.Go(func() { lines(stdout, line) })
 	err = cmd.Wait()
 	ended()
-	// What is left of the group holds the pipe open and would outlive its turn.
+	// What is left of the group keeps the pipe open and would outlive the turn.
 	killGroup(cmd)
 	_ = stdout.SetReadDeadline(time.Now().Add(restDelay))
 	streams.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it ended well, and a stray kept its stderr
+		err = nil // the program succeeded, and a stray process kept stderr open
 	}
 	if err != nil {
 		return &childError{err: err, stderr: string(stderr.kept)}
@@ -105,13 +106,13 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 
 func startError(program string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is not installed here: install it, or name it in LONGSHORE_AGENT_PROGRAM", program)
+		return fmt.Errorf("%s is not installed here: install it, or set LONGSHORE_AGENT_PROGRAM to its path", program)
 	}
 	return fmt.Errorf("start %s: %w", program, err)
 }
 
-// lines passes on each line without its end. A line that is too long is left
-// out; the reader's error ends it.
+// lines calls line for each line, without the newline. It skips a line that is too
+// long, and ends at the reader's first error.
 func lines(r io.Reader, line func([]byte)) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var kept []byte

@@ -12,7 +12,7 @@ import (
 type claude struct{}
 
 func (claude) command(s setup) (args, env []string, err error) {
-	// The configuration goes as an argument: it holds no secret.
+	// The configuration is passed as an argument, since it holds no secret.
 	tools, err := mcpconfig.For("claude", s.tools, s.toolsEnv)
 	if err != nil {
 		return nil, nil, err
@@ -25,8 +25,8 @@ func (claude) command(s setup) (args, env []string, err error) {
 		}
 		instructions += "\n" + own + "\n"
 	}
-	// Its messages come back when it has taken them up, with the uuid that they
-	// were given.
+	// Claude Code repeats each message, with its uuid, when it has taken the message
+	// up.
 	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--replay-user-messages",
 		"--mcp-config", tools, "--strict-mcp-config", "--allowedTools", "mcp__longshore",
 		"--append-system-prompt", instructions}
@@ -37,17 +37,18 @@ func (claude) command(s setup) (args, env []string, err error) {
 		args = append(args, "--resume", s.session)
 	}
 	_, env = s.place("CLAUDE_CONFIG_DIR", ".claude", "claude")
-	_, cache := s.place("XDG_CACHE_HOME", ".cache", "cache") // where it logs
+	_, cache := s.place("XDG_CACHE_HOME", ".cache", "cache") // for its logs
 	env = append(append(env, cache...), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-		// It would read what a member names as in "@/etc/passwd", whatever its rights are.
+		// Otherwise Claude Code reads a file that a member names, as in
+		// "@/etc/passwd", regardless of its rights.
 		"CLAUDE_CODE_DISABLE_FILE_MENTIONS=1")
 	if s.rights == Full {
-		// As root it refuses this unless it is told that it sits in a sandbox.
+		// As root, Claude Code refuses this option unless IS_SANDBOX is set.
 		return append(args, "--dangerously-skip-permissions"), append(env, "IS_SANDBOX=1"), nil
 	}
-	// A model may have written the settings in the workspace, so no hook, helper,
-	// address or permission is taken from there. CLAUDE.md then comes from
-	// an additional directory, and AGENTS.md comes from us.
+	// A model may have written the settings in the workspace. So no hook, helper,
+	// address or permission is read from there. CLAUDE.md then comes from an
+	// additional directory, and AGENTS.md is part of the instructions above.
 	return append(args, "--permission-mode", "acceptEdits", "--setting-sources", "user", "--add-dir", s.dir),
 		append(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"), nil
 }
@@ -76,7 +77,7 @@ func (claude) event(line []byte, a *answer) {
 		Failed  bool     `json:"is_error"`
 		Subtype string   `json:"subtype"`
 		Errors  []string `json:"errors"`
-		Status  int      `json:"error_status"` // of a retry
+		Status  int      `json:"error_status"` // of a retry; 0: the model could not be reached
 		Attempt int      `json:"attempt"`
 		Cost    float64  `json:"total_cost_usd"`
 		Usage   struct {
@@ -121,16 +122,16 @@ func (claude) event(line []byte, a *answer) {
 	}
 }
 
-// retry takes in that the model is to be asked again. A key that is not taken
-// is tried once more, since a login may have been renewed by then; Claude Code
-// would try for three minutes.
+// retry records that Claude Code will ask the model again. A key that the model
+// rejects is tried once more, since a login may have been renewed by then; Claude
+// Code itself would try for three minutes.
 func (a *answer) retry(status, attempt int) {
 	a.trouble = fmt.Sprintf("the model answers with status %d, attempt %d", status, attempt)
 	if status == 0 {
 		a.trouble = fmt.Sprintf("the model cannot be reached, attempt %d", attempt)
 	}
 	if attempt > 1 && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
-		a.giveUp, a.err = true, fmt.Sprintf("the model does not take the key (status %d)", status)
+		a.giveUp, a.err = true, fmt.Sprintf("the model rejects the key (status %d)", status)
 	}
 }
 

@@ -25,14 +25,14 @@ func (codex) command(s setup) (args, env []string, err error) {
 	set("sandbox_mode", strconv.Quote(sandbox))
 	set("approval_policy", `"never"`)
 	set("check_for_update_on_startup", "false")
-	// Both wait for addresses that a container may not reach.
+	// Both would connect to addresses that a container may not reach, and wait.
 	set("analytics.enabled", "false")
 	set("features.plugins", "false")
 	set("developer_instructions", tomlString(s.instructions))
 	set("project_doc_fallback_filenames", `["CLAUDE.md"]`)
 	args = append(args, "-c", tools)
 	if url := s.getenv("OPENAI_BASE_URL"); url != "" {
-		// The built-in provider takes no other address.
+		// The built-in provider accepts no other address.
 		set("model_provider", `"longshore"`)
 		set("model_providers.longshore", `{name="longshore", base_url=`+tomlString(url)+
 			`, wire_api="responses", env_key="OPENAI_API_KEY", supports_websockets=false}`)
@@ -44,7 +44,7 @@ func (codex) command(s setup) (args, env []string, err error) {
 		args = append(args, "resume", s.session)
 	}
 	dir, env := s.place("CODEX_HOME", ".codex", "codex")
-	if err := os.MkdirAll(dir, 0o700); err != nil { // it does not make it
+	if err := os.MkdirAll(dir, 0o700); err != nil { // codex does not create it
 		return nil, nil, err
 	}
 	if key := s.getenv("OPENAI_API_KEY"); key != "" && s.getenv("CODEX_API_KEY") == "" {
@@ -53,9 +53,9 @@ func (codex) command(s setup) (args, env []string, err error) {
 	return append(args, "-"), env, nil
 }
 
-// tomlString is a basic string of TOML, whose escapes are those of JSON.
+// tomlString returns a basic string of TOML, whose escapes are those of JSON.
 func tomlString(s string) string {
-	b, _ := json.Marshal(s) // a string has no way to fail
+	b, _ := json.Marshal(s) // marshalling a string cannot fail
 	return string(b)
 }
 
@@ -93,7 +93,7 @@ func (codex) event(line []byte, a *answer) {
 	case "turn.completed":
 		a.done = true
 		a.usage = usage{input: e.Usage.Input, cached: e.Usage.Cached, output: e.Usage.Output, tokensAdd: true}
-	case "error": // it tries again, or turn.failed follows
+	case "error": // codex tries again, or turn.failed follows
 		a.trouble = reason(e.Message)
 	case "turn.failed":
 		a.err = reason(e.Error.Message)

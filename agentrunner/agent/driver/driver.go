@@ -1,25 +1,24 @@
-// Package driver makes agents of agent CLIs: Claude Code, codex, gemini-cli
-// and opencode. Each turn starts the CLI anew with the prompt on stdin, in the
-// mode in which it prints its events as JSON lines, and takes the conversation
-// up again by the CLI's own session id. To Claude Code, which listens while it
-// runs, the follow-ups go too.
+// Package driver runs agent CLIs as agents: Claude Code, codex, gemini-cli and
+// opencode. Each turn starts the CLI with the prompt on stdin, in the mode in which
+// it prints its events as JSON lines, and resumes the conversation by the CLI's own
+// session id. Claude Code reads stdin while it runs, so it also gets the follow-ups.
 //
-// What the package writes lies outside the group's workspace, below the
-// assistant's home ([Options].Home); a CLI keeps its sessions there too, so the
-// home must outlive the container for a conversation to do so.
+// The package writes outside the group's workspace, in the assistant's home
+// directory ([Options].Home). The CLIs keep their sessions there too. So the home
+// must outlive the container if conversations are to do so.
 //
 //	<home>/claude/               CLAUDE_CONFIG_DIR
 //	<home>/codex/                CODEX_HOME
 //	<home>/gemini/.gemini/       GEMINI_CLI_HOME, with our part of settings.json and LONGSHORE.md
 //	<home>/opencode/             XDG_*_HOME, with our longshore.md
 //
-// A directory that the environment names already, or that the CLI has in a
-// home of its own, is left where it is. AGENTS.md and CLAUDE.md in the
-// workspace are read by the CLIs themselves and never written.
+// If the environment already names such a directory, or the user's home already has
+// the CLI's usual one, that directory is used. The CLIs read AGENTS.md and CLAUDE.md
+// in the workspace themselves; the package never writes these.
 //
-// The package installs no CLI and keeps no secret: keys and addresses of
-// models reach a CLI by its usual variables. How little the CLI may do is a
-// matter of its own settings ([Rights]); what keeps it there is the container.
+// The package installs no CLI and stores no secret: each CLI gets the keys and
+// addresses of models through its usual variables. [Rights] limit the CLI through
+// the CLI's own settings; only the container enforces a limit.
 package driver
 
 import (
@@ -39,28 +38,28 @@ import (
 //go:embed instructions.md
 var instructions string
 
-// Names lists the CLIs that New knows, sorted.
+// Names lists the CLIs that New knows, in alphabetical order.
 func Names() []string { return []string{"claude", "codex", "gemini", "opencode"} }
 
-// Rights are what a CLI may do without asking; there is nobody to ask.
+// Rights are what a CLI may do without asking, as there is nobody to ask.
 type Rights string
 
 const (
-	// Workspace lets it edit below its working directory and call Longshore's
+	// Workspace allows editing below the working directory and calls of Longshore's
 	// tools. Commands run in the CLI's own sandbox, or not at all.
 	Workspace Rights = "workspace"
-	// Full lets it do everything. It belongs into a container.
+	// Full allows everything. Use it only in a container.
 	Full Rights = "full"
 )
 
-// Options say how a CLI is run. Those that the environment of a turn can
-// change are read from it.
+// Options are the settings of a Driver. A turn's environment supplies those that are
+// empty.
 type Options struct {
 	Program string       // the CLI; empty: $LONGSHORE_AGENT_PROGRAM, else its usual name
-	Tools   []string     // how the tools' server is started
+	Tools   []string     // program and arguments that start the tools' server
 	Home    string       // empty: $LONGSHORE_AGENT_HOME, else .longshore in the home directory
 	Dir     string       // the workspace, absolute; empty: the working directory
-	Log     *slog.Logger // told each turn's usage; nil means discard
+	Log     *slog.Logger // gets each turn's usage; nil means discard
 }
 
 // Driver is an Agent that runs one CLI.
@@ -73,12 +72,13 @@ type Driver struct {
 
 var _ agent.Agent = (*Driver)(nil)
 
-// New returns the driver of a CLI. It does not look whether it is installed.
+// New returns the driver of a CLI. It does not check whether the CLI is installed.
+// An unknown name is an error.
 func New(name string, o Options) (*Driver, error) {
 	clis := map[string]cli{"claude": claude{}, "codex": codex{}, "gemini": gemini{}, "opencode": opencode{}}
 	c, ok := clis[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no driver for %q: one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown agent CLI %q; use one of %s", name, strings.Join(Names(), ", "))
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -86,37 +86,37 @@ func New(name string, o Options) (*Driver, error) {
 	return &Driver{name: name, cli: c, o: o}, nil
 }
 
-// cli is what differs from one CLI to the next.
+// cli is what differs between the CLIs.
 type cli interface {
-	// command returns the arguments and the further environment of one turn,
-	// and writes the files that they speak of.
+	// command returns the arguments and the additional environment of one turn, and
+	// writes the files that they name.
 	command(s setup) (args, env []string, err error)
-	// prompt writes what the members wrote so that the CLI takes all of it for
-	// words, and nothing for a command or a file to be included.
+	// prompt escapes a member's text so that the CLI reads all of it as text, and
+	// nothing in it as a command or as a file to include.
 	prompt(text string) string
-	// event takes in one line of what the CLI prints.
+	// event reads one line of the CLI's output into the answer.
 	event(line []byte, a *answer)
-	// lost is a part of what the CLI says when it does not know a session.
+	// lost is a part of the CLI's message for an unknown session.
 	lost() string
 }
 
-// answer is what was learnt of a turn so far.
+// answer is what is known of a turn so far.
 type answer struct {
 	text    string
 	session string
-	message string // which of the CLI's messages text belongs to
-	calls   int    // of tools, so far
-	done    bool   // the CLI said that the answer is whole
-	answers int    // of a listener, so far; done speaks of the last
-	taken   string // of a listener: the message that it has taken up last
-	err     string // why it failed, in the CLI's words
-	trouble string // the last that it complained of and did not end for
-	giveUp  bool   // it would go on, and to no purpose: end it
+	message string // id of the CLI's message that text belongs to
+	calls   int    // number of tool calls
+	done    bool   // the CLI reported that the answer is complete
+	answers int    // of a listener: number of answers so far; done refers to the last
+	taken   string // of a listener: id of the message that it took up last
+	err     string // why the turn failed, in the CLI's words
+	trouble string // the CLI's last complaint after which it went on
+	giveUp  bool   // the CLI would go on without success: end it
 	usage   usage
 }
 
-// say takes over a piece of the answer. Only the last message counts: those
-// before it tell what the model is about to do.
+// say adds a piece of the answer. Only the last message counts: earlier messages
+// announce what the model is going to do.
 func (a *answer) say(message, text string) {
 	if a.message != message {
 		a.text, a.message = "", message
@@ -130,12 +130,13 @@ func (a answer) reply() agent.Reply {
 	return agent.Reply{Text: strings.TrimSpace(a.text), Session: a.session}
 }
 
-// maxText is more than any answer that is passed on.
+// maxText limits the collected text, in bytes; it is more than any answer that is
+// passed on.
 const maxText = 2 << 20
 
-// Turn runs the CLI once, or twice where it has lost the session: then the
-// conversation begins anew. What the CLI left in its process group ends with
-// the turn. An error holds the CLI's own words.
+// Turn runs the CLI once. If the CLI no longer knows the session, Turn runs it a
+// second time with a new conversation. The processes that the CLI leaves in its
+// process group end with the turn. An error contains the CLI's own message.
 func (d *Driver) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	a, err := d.once(ctx, t)
 	if err != nil && ctx.Err() == nil && t.Session != "" && strings.Contains(err.Error(), d.cli.lost()) {
@@ -178,7 +179,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
-	if a.done || a.answers > 0 || err == nil { // else it may not even have started
+	if a.done || a.answers > 0 || err == nil { // otherwise the CLI may not even have started
 		d.report(t.Session, a, time.Since(started))
 	}
 	if words.err != nil {
@@ -187,7 +188,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	return a, d.failure(a, err)
 }
 
-// failure is why a turn has no answer, if it has none.
+// failure returns why a turn has no answer; nil if it has one.
 func (d *Driver) failure(a answer, err error) error {
 	switch {
 	case a.err != "":
@@ -204,14 +205,14 @@ func (d *Driver) failure(a answer, err error) error {
 	return fmt.Errorf("%s ended without an answer", d.name)
 }
 
-// setup is what one turn's command is made from.
+// setup holds everything that one turn's command is built from.
 type setup struct {
 	program      string
 	tools        []string
-	toolsEnv     map[string]string // what the tools need, for CLIs that do not hand their own environment on
+	toolsEnv     map[string]string // for the tools, as some CLIs do not pass on their own environment
 	dir          string            // the workspace
 	home         string            // of the assistant
-	own          bool              // the user's home is another directory than the workspace, so what lies in it counts
+	own          bool              // the user's home is not the workspace, so the files in it can be trusted
 	user         string            // the user's home
 	model        string            // empty: the CLI's choice
 	rights       Rights
@@ -246,7 +247,7 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 		s.home = filepath.Join(s.user, ".longshore")
 	}
 	if !filepath.IsAbs(s.home) {
-		return setup{}, fmt.Errorf("the assistant's home %q is no absolute path: set LONGSHORE_AGENT_HOME", s.home)
+		return setup{}, fmt.Errorf("the assistant's home %q is not an absolute path: set LONGSHORE_AGENT_HOME to one", s.home)
 	}
 	s.model = t.Getenv("LONGSHORE_MODEL")
 	var err error
@@ -266,8 +267,8 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 	return s, err
 }
 
-// rights gives all rights in a container only. A runtime without one says
-// where the container's directories really lie.
+// rights allows everything only in a container, unless LONGSHORE_RIGHTS is set.
+// LONGSHORE_MOUNTS shows that there is no container.
 func rights(t agent.Turn) (Rights, error) {
 	switch r := Rights(t.Getenv("LONGSHORE_RIGHTS")); r {
 	case Workspace, Full:

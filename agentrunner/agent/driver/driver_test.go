@@ -112,7 +112,7 @@ func TestFailuresAreToldInWordsThatFitOneLine(t *testing.T) {
 EOF`, "codex: quota is used up"},
 		"gemini that broke off": {"gemini", `echo '{"type":"error","message":"Loop detected"}'; echo '{"type":"result","status":"success"}'`, "gemini: Loop detected"},
 		"a key that is not taken": {"claude", `echo '{"type":"system","subtype":"api_retry","attempt":2,"error_status":401}'; exec sleep 600`,
-			"claude: the model does not take the key (status 401)"},
+			"claude: the model rejects the key (status 401)"},
 		"gemini": {"gemini", `echo '{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"message\":\"quota\"}}]"}}'`, "gemini: quota"},
 	} {
 		t.Run(name, func(t *testing.T) {

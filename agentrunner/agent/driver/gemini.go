@@ -16,8 +16,8 @@ import (
 // gemini is gemini-cli. Measured with 0.61.0.
 type gemini struct{}
 
-// ourContext is a file of instructions that gemini-cli reads from its own
-// directory because settings.json names it.
+// ourContext is the file of instructions that gemini-cli reads in its own directory,
+// because settings.json names the file.
 const ourContext = "LONGSHORE.md"
 
 func (gemini) command(s setup) (args, env []string, err error) {
@@ -43,7 +43,7 @@ func (gemini) command(s setup) (args, env []string, err error) {
 	return args, append(env, "GEMINI_CLI_NO_RELAUNCH=1"), nil
 }
 
-// geminiDir is the directory .gemini; the variable names the one above it.
+// geminiDir returns the directory .gemini; GEMINI_CLI_HOME names its parent.
 func geminiDir(s setup) (dir string, env []string) {
 	dir, env = s.place("GEMINI_CLI_HOME", ".gemini", "gemini")
 	if filepath.Base(dir) == ".gemini" && env == nil && s.getenv("GEMINI_CLI_HOME") == "" {
@@ -52,8 +52,8 @@ func geminiDir(s setup) (dir string, env []string) {
 	return filepath.Join(dir, ".gemini"), env
 }
 
-// geminiSettings puts our part into gemini-cli's settings and leaves the rest
-// as it is; it has no other way to be told of a server for one run alone.
+// geminiSettings adds our part to gemini-cli's settings and keeps the rest.
+// gemini-cli has no option that adds a server for one run only.
 func geminiSettings(path string, s setup) error {
 	all := map[string]any{}
 	was, err := os.ReadFile(path)
@@ -77,14 +77,15 @@ func geminiSettings(path string, s setup) error {
 		object(all, "mcpServers")[name] = server
 	}
 	object(all, "context")["fileName"] = []string{"GEMINI.md", "AGENTS.md", "CLAUDE.md", ourContext}
-	// Both ask for addresses that a container may not reach, and a turn waits.
+	// Both connect to addresses that a container may not reach, and the turn would
+	// wait.
 	unless(object(all, "privacy"), "usageStatisticsEnabled", false)
 	unless(object(all, "general"), "enableAutoUpdate", false)
 	auth := object(object(all, "security"), "auth")
 	if s.rights != Full {
-		// A .env of the workspace, and of the directories above it, may hold
-		// addresses to which the key would go. gemini-cli reads .gemini/.env
-		// too when it checks that there is a key, so it must not check.
+		// A .env file in the workspace, or in a directory above it, may hold an
+		// address that the key would be sent to. gemini-cli also reads .gemini/.env
+		// when it checks that there is a key, so it must not check.
 		object(all, "advanced")["ignoreLocalEnv"] = true
 		auth["useExternal"] = true
 	}
@@ -98,7 +99,7 @@ func geminiSettings(path string, s setup) error {
 	return write(path, string(b)+"\n")
 }
 
-// object returns the object below key, made anew where there is none.
+// object returns the object below key, and creates it if it is missing.
 func object(in map[string]any, key string) map[string]any {
 	if o, ok := in[key].(map[string]any); ok {
 		return o
@@ -108,7 +109,7 @@ func object(in map[string]any, key string) map[string]any {
 	return o
 }
 
-// unless sets what the operator has not set.
+// unless sets a value if the operator has not set one.
 func unless(in map[string]any, key string, value any) {
 	if in[key] == nil {
 		in[key] = value
@@ -144,7 +145,7 @@ func (gemini) event(line []byte, a *answer) {
 	case "tool_use":
 		a.calls++
 	case "message":
-		if e.Role == "assistant" { // what follows a call is another message
+		if e.Role == "assistant" { // the text after a tool call is a new message
 			a.say(strconv.Itoa(a.calls), e.Content)
 		}
 	case "error":
@@ -155,7 +156,7 @@ func (gemini) event(line []byte, a *answer) {
 		switch {
 		case e.Status != "success":
 			a.err = cmp.Or(reason(e.Error.Message), "it gave no reason")
-		case a.text == "": // so end those turns that it breaks off itself
+		case a.text == "": // gemini-cli ends turns that it aborts itself in this way
 			a.err = a.trouble
 		}
 	}

@@ -9,10 +9,10 @@ import (
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// stopGroup asks the whole group to end: a CLI's shells and servers do not
-// always pass a signal on.
+// stopGroup sends SIGTERM to the whole group, as a CLI's shells and servers do not
+// always pass on a signal.
 func stopGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// killGroup ends what is left of the group. Its id is not given to anybody
-// else while there is something left.
+// killGroup kills the rest of the group. The group's id is not reused while a
+// process of the group exists.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -37,8 +37,8 @@ func (opencode) command(s setup) (args, env []string, err error) {
 		edit := map[string]any{"*": "allow", "*.opencode*": "deny", "*opencode.json*": "deny"}
 		config["permission"] = map[string]any{"*": "allow", "bash": "deny", "external_directory": "deny", "edit": edit}
 		config["instructions"] = append(s.ownInstructions(), ours)
-		// The model may write in the workspace, and what it plants would run in
-		// the next turn.
+		// The model may write in the workspace. Without this, what it plants there
+		// would run in the next turn.
 		env = []string{"OPENCODE_DISABLE_PROJECT_CONFIG=1"}
 	}
 	model, err := opencodeModel(s, config)
@@ -65,9 +65,9 @@ func (opencode) command(s setup) (args, env []string, err error) {
 	return args, env, nil
 }
 
-// noConfiguration refuses a turn over a configuration in the workspace: opencode
-// runs the plugins that lie in it or that it names, whatever its settings are.
-// The model cannot write one, but another program may have.
+// noConfiguration refuses a turn if the workspace holds a configuration of opencode:
+// opencode runs the plugins in it, whatever its settings are. The model cannot write
+// such a file, but another program may have.
 func (s setup) noConfiguration() error {
 	for _, name := range []string{".opencode", "opencode.json", "opencode.jsonc"} {
 		if _, err := os.Lstat(filepath.Join(s.dir, name)); err == nil {
@@ -77,8 +77,8 @@ func (s setup) noConfiguration() error {
 	return nil
 }
 
-// ownInstructions are the workspace's, which opencode does not look for
-// without its configuration.
+// ownInstructions returns the workspace's instructions. opencode does not read them
+// if the project's configuration is turned off.
 func (s setup) ownInstructions() []string {
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 		path := filepath.Join(s.dir, name)
@@ -89,8 +89,8 @@ func (s setup) ownInstructions() []string {
 	return nil
 }
 
-// opencodeModel is the model as provider/name. A model at an address of the
-// operator's own needs a provider in the configuration.
+// opencodeModel returns the model as provider/name. A model at the operator's own
+// address needs a provider in the configuration.
 func opencodeModel(s setup, config map[string]any) (string, error) {
 	url := s.getenv("OPENAI_BASE_URL")
 	if url == "" || strings.Contains(s.model, "/") {

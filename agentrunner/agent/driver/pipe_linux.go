@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is the most that a user may ask for without privileges.
+// pipeSize is the largest size, in bytes, that a user may set without privileges.
 const pipeSize = 1 << 20
 
-// widen makes room in a pipe for a long answer: gemini-cli and opencode end
-// without waiting for what they have not got rid of, and of an answer longer
-// than the usual 64 KiB the end was lost and the event of its success with it.
-// Where the kernel refuses, it stays as it is.
+// widen enlarges a pipe for a long answer. gemini-cli and opencode exit without
+// waiting until everything is read. With the usual 64 KiB, the end of a longer
+// answer was lost, and with it the event that reports success. If the kernel
+// refuses, the pipe keeps its size.
 func widen(pipe *os.File) { _, _ = unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, pipeSize) }

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// noCommand has a CLI take a prompt for words alone. Claude Code and gemini-cli
-// hold one that begins with a slash for a command of theirs, such as /init; a
-// host's markup never does, but not every prompt is a host's.
+// noCommand makes a CLI read a prompt as text. Claude Code and gemini-cli read a
+// prompt that starts with a slash as a command of theirs, such as /init. A host's
+// markup never starts so, but not every prompt comes from a host.
 func noCommand(text string) string {
 	start := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 	if strings.HasPrefix(start, "/") {
@@ -16,7 +16,7 @@ func noCommand(text string) string {
 	return text
 }
 
-// noMention keeps a CLI from reading the files that a member names as in "see
-// @notes.txt", where the CLI has no setting for it. The prompts are markup, so
-// the model reads the character that is meant.
+// noMention keeps a CLI from reading files that a member names, as in "see
+// @notes.txt", if the CLI has no setting for it. Prompts are markup, so the model
+// still reads an "@".
 func noMention(text string) string { return strings.ReplaceAll(text, "@", "&#64;") }

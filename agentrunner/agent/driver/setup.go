@@ -10,9 +10,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// forTools picks what the tools read. LONGSHORE_SESSION is the mark by which a
-// runtime finds what an ended assistant has left behind. By TMPDIR and the
-// homes of the CLIs the tools know what may be sent and what never may.
+// forTools returns the environment of the tools. By LONGSHORE_SESSION a runtime
+// finds the processes that an ended assistant has left behind. By TMPDIR and the
+// CLIs' homes the tools know what may be sent and what must not.
 func (s setup) forTools() map[string]string {
 	env := map[string]string{"LONGSHORE_AGENT_HOME": s.home}
 	for _, name := range []string{"LONGSHORE_IPC", "LONGSHORE_MOUNTS", "LONGSHORE_CHAT_JID", "LONGSHORE_GROUP_FOLDER", "LONGSHORE_IS_MAIN",
@@ -25,10 +25,10 @@ func (s setup) forTools() map[string]string {
 	return env
 }
 
-// hideWorkspace gives a CLI that may not do everything another home directory
-// than the workspace. The programs that it starts obey what lies in the home: a
-// shell runs .bashrc, git what .gitconfig names, and the model may have written
-// both. The tools keep the user's home: it is what a "~" in a path means.
+// hideWorkspace gives a CLI with limited rights another home directory if its home
+// is the workspace. The programs that the CLI starts obey files in the home: a shell
+// runs .bashrc, git runs what .gitconfig names, and the model may have written both.
+// The tools keep the user's home, since "~" in a path means that directory.
 func (s *setup) hideWorkspace() error {
 	if s.rights == Full || s.own {
 		return nil
@@ -41,9 +41,10 @@ func (s *setup) hideWorkspace() error {
 	return nil
 }
 
-// place decides where a CLI keeps its things: where its variable says, where
-// the user's home has them already (usual, relative to it), or below the
-// assistant's home. The variable to set is empty in the first two cases.
+// place decides where a CLI keeps its files: in the directory that its variable
+// names; else in the usual directory of the user's home (usual is relative to it),
+// if that exists; else below the assistant's home. env holds the variable to set; it
+// is nil in the first two cases.
 func (s setup) place(variable, usual, own string) (dir string, env []string) {
 	if v := s.getenv(variable); v != "" {
 		return v, nil
@@ -55,8 +56,8 @@ func (s setup) place(variable, usual, own string) (dir string, env []string) {
 	return dir, []string{variable + "=" + dir}
 }
 
-// write replaces a file of ours below a CLI's directory, and leaves one alone
-// that is as it should be.
+// write replaces a file of ours in a CLI's directory, unless it already has this
+// content.
 func write(path, content string) error {
 	if was, err := os.ReadFile(path); err == nil && string(was) == content {
 		return nil
@@ -74,7 +75,7 @@ func write(path, content string) error {
 	return nil
 }
 
-// reason finds the words in an error that a service wrapped into JSON.
+// reason returns the message of an error that a service has wrapped in JSON.
 func reason(s string) string {
 	from, to := strings.IndexByte(s, '{'), strings.LastIndexByte(s, '}')
 	if from < 0 || to < from {
@@ -91,7 +92,8 @@ func reason(s string) string {
 	return clean(body.Error.Message)
 }
 
-// clean takes control characters and what is too long out of foreign words.
+// clean makes untrusted text printable: it removes control characters and shortens
+// it to 1000 characters.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

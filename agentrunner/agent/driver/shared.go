@@ -9,13 +9,13 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
-// maxShared is how much of the groups' common instructions a CLI is given, in
-// bytes. Some take them as one argument, which the kernel limits to 128 KiB.
+// maxShared is how much of the groups' common instructions a CLI gets, in bytes.
+// Some CLIs take them as one argument, which the kernel limits to 128 KiB.
 const maxShared = 32 << 10
 
-// shared is what the operator wrote for all groups, in AGENTS.md or else
-// CLAUDE.md of /workspace/global. No CLI looks there by itself. The main group
-// is given nothing, as NanoClaw v1 has it: its workspace says who it is.
+// shared returns the operator's instructions for all groups, from AGENTS.md or else
+// CLAUDE.md in /workspace/global. No CLI reads that directory by itself. The main
+// group gets nothing, as in NanoClaw v1: its own workspace describes its role.
 func (s setup) shared() (string, error) {
 	config, err := sender.FromEnv(s.getenv)
 	if err != nil {
@@ -42,17 +42,17 @@ func (s setup) shared() (string, error) {
 	return "", nil
 }
 
-// readShared reads a plain file as far as it may be; nothing else is there. A
-// link is followed inside dir only: one that leads out would put a file of the
-// host before the model.
+// readShared reads a plain file up to maxShared bytes; anything else counts as
+// missing. It follows a link only inside dir: a link that leads out would show a
+// file of the host to the model.
 func readShared(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", nil //nolint:nilerr // there is none
+		return "", nil //nolint:nilerr // the directory does not exist
 	}
 	defer func() { _ = root.Close() }()
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return "", nil //nolint:nilerr // most have none
+		return "", nil //nolint:nilerr // most groups have none
 	}
 	file, err := root.Open(name)
 	if err != nil {
@@ -63,6 +63,6 @@ func readShared(dir, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A zero byte would end an argument.
+	// A NUL byte would end an argument.
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(string(text), ""), "\x00", "")), nil
 }

@@ -10,39 +10,39 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 )
 
-// listener is a cli that takes messages while it runs. By its events it tells
-// of each that it has taken it up ([answer].taken), and of each answer.
+// listener is a cli that takes messages while it runs. Its events report each
+// message that it has taken up ([answer].taken) and each answer.
 type listener interface {
-	// message is the line of stdin that holds a text.
+	// message returns the line of stdin that carries a text.
 	message(id, text string) ([]byte, error)
 }
 
-// talk is what a CLI is told in one turn, and what it answers. A CLI that is no
-// listener is told the prompt and nothing else.
+// talk manages what a CLI reads in one turn and what it answers. A CLI that is not a
+// listener reads only the prompt.
 //
-// A listener takes a follow-up up within the answer that it is making, or in
-// one of its own after that. So the turn is over with the answer at which
-// nothing is open; from then on nothing is written, and what was offered
-// belongs to the next turn. Which of the two it is, is decided under mu.
+// A listener takes a follow-up up within its current answer, or in another answer
+// after it. So the turn is over with the answer at which no follow-up is open. From
+// then on nothing is written, and later follow-ups belong to the next turn. mu
+// decides which of the two happens first.
 type talk struct {
 	cli    cli
 	turn   agent.Turn
 	failed func() // ends the CLI
 
 	mu   sync.Mutex
-	open map[string]agent.FollowUp // written and not taken up, by id
+	open map[string]agent.FollowUp // written but not taken up yet, by id
 	done bool
-	over chan struct{} // closed once done
+	over chan struct{} // closed when done is set
 
-	err error // what was taken up or answered could not be told; of the goroutine that hears
+	err error // error of Taken or Say; only for the goroutine that calls hear
 }
 
 func newTalk(c cli, t agent.Turn, failed func()) *talk {
 	return &talk{cli: c, turn: t, failed: failed, open: map[string]agent.FollowUp{}, over: make(chan struct{})}
 }
 
-// write feeds stdin until the turn is over or ctx ends. A program that does
-// not read on has ended or will, and says itself why.
+// write feeds stdin until the turn is over or ctx ends. A write error is ignored:
+// the program has ended or will end, and reports the reason itself.
 func (t *talk) write(ctx context.Context, stdin io.WriteCloser) {
 	defer stdin.Close()
 	l, listens := t.cli.(listener)
@@ -76,7 +76,8 @@ func (t *talk) tell(l listener, stdin io.Writer, id, text string) bool {
 	return err == nil
 }
 
-// begin notes a follow-up before it is written, unless the turn is over.
+// begin records a follow-up before it is written. It returns false if the turn is
+// over.
 func (t *talk) begin(id string, f agent.FollowUp) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +87,7 @@ func (t *talk) begin(id string, f agent.FollowUp) bool {
 	return !t.done
 }
 
-// hear acts on what an event has made of the answer that was.
+// hear acts on the change that one event has made to the answer.
 func (t *talk) hear(was answer, a *answer) {
 	if a.taken != was.taken {
 		t.take(a.taken)
@@ -94,13 +95,13 @@ func (t *talk) hear(was answer, a *answer) {
 	if a.answers == was.answers {
 		return
 	}
-	if was.done { // it was not the last: a task that ran on in the background brought another
+	if was.done { // that answer was not the last: a task in the background has produced another
 		t.say(was)
 	}
 	if t.end(a.err != "") {
 		return
 	}
-	if a.err != "" { // it would go on to answer what is open, which the next run will
+	if a.err != "" { // the CLI would go on to answer the open follow-ups, which belong to the next run
 		t.failed()
 		return
 	}
@@ -124,8 +125,7 @@ func (t *talk) say(a answer) {
 	}
 }
 
-// end ends the turn unless something is open. One that failed is ended in any
-// case.
+// end ends the turn unless a follow-up is open. A failed turn always ends.
 func (t *talk) end(failed bool) (quiet bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

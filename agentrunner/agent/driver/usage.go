@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// usage is what a turn cost, as far as the CLI tells.
+// usage is what a turn cost, as far as the CLI reports it.
 type usage struct {
 	input, cached, output int64   // tokens; cached ones are part of input
-	cost                  float64 // US dollars, by the CLI's own price list; 0: not told
+	cost                  float64 // US dollars, by the CLI's own price list; 0: not reported
 
-	tokensAdd, costAdds bool // the figures count from the session's beginning
+	tokensAdd, costAdds bool // the figures count from the start of the session
 }
 
-// meter makes a turn's figures of those that count from a session's beginning.
+// meter computes one turn's figures from figures that count from the start of a
+// session.
 type meter struct {
 	session string // of the last turn
-	total   usage  // what the CLI said then
+	total   usage  // the figures that the CLI reported then
 }
 
-// read returns a turn's own usage. whole says that earlier turns are in it,
-// because they were not seen by this meter.
+// read returns a turn's own usage. whole means that it includes earlier turns, which
+// this meter has not seen.
 func (m *meter) read(before, after string, u usage) (own usage, whole bool) {
 	was := m.total
 	known := before == "" || before == m.session
@@ -40,7 +41,7 @@ func (m *meter) read(before, after string, u usage) (own usage, whole bool) {
 	return u, false
 }
 
-// report is the operator's line for a turn.
+// report logs one line for a turn, for the operator.
 func (d *Driver) report(before string, a answer, took time.Duration) {
 	u, whole := d.meter.read(before, a.session, a.usage)
 	attrs := []any{"agent", d.name, "took", took.Round(10 * time.Millisecond),

@@ -49,7 +49,7 @@ func TestRealCLIDoesNotWaitForAKeyToBecomeRight(t *testing.T) {
 		_, err := w.turn(ctx, "hello", "")
 		want := "the key is unknown"
 		if cli == "claude" { // whose words name neither the status nor the service's
-			want = "does not take the key (status 401)"
+			want = "rejects the key (status 401)"
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v", err)

@@ -13,23 +13,24 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 )
 
-// maxManifest is more than any caption that a channel takes, in bytes.
+// maxManifest is the size of the largest manifest, in bytes; it is larger than any
+// caption that a channel accepts.
 const maxManifest = 64 << 10
 
-// manifest says how a file is to be sent. Unknown keys are those of other
-// programs that read the same directory.
+// manifest says how a file is to be sent. Unknown keys are ignored: other programs
+// read the same directory.
 type manifest struct {
-	File        string `json:"file"`        // a check only: the file's own name
-	Action      string `json:"action"`      // send, or the form: document, voice, gif, sticker
-	Message     string `json:"message"`     // goes with the file
-	ContentType string `json:"contentType"` // where name and content do not tell
+	File        string `json:"file"`        // the file's own name, only to check it
+	Action      string `json:"action"`      // send, send_file, or a form: document, voice, gif, sticker
+	Message     string `json:"message"`     // caption of the file
+	ContentType string `json:"contentType"` // for a file whose name and content do not show its type
 }
 
-// readManifest describes the file at path by the manifest beside it, if there
-// is one.
+// readManifest describes the file at path, by the manifest beside it if there is
+// one.
 func readManifest(path string) (sender.File, error) {
 	file := sender.File{Path: path, Name: filepath.Base(path)}
-	// A pipe in its place must not make the turn wait.
+	// A pipe in the manifest's place must not block the turn.
 	in, err := os.OpenFile(path+manifestSuffix, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file, nil
@@ -51,10 +52,10 @@ func readManifest(path string) (sender.File, error) {
 func apply(text []byte, file *sender.File) error {
 	var m manifest
 	if err := json.Unmarshal(text, &m); err != nil {
-		return fmt.Errorf("the manifest is no JSON object of texts: %w", err)
+		return fmt.Errorf("the manifest is not a JSON object with string values: %w", err)
 	}
 	if m.File != "" && filepath.Base(m.File) != file.Name {
-		return fmt.Errorf("the manifest names %q, and belongs to %q", m.File, file.Name)
+		return fmt.Errorf("the manifest names %q, but it is beside %q", m.File, file.Name)
 	}
 	switch m.Action {
 	case "", "send", "send_file":

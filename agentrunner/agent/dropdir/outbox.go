@@ -1,21 +1,22 @@
-// Package dropdir sends what an assistant's programs drop into a directory of
-// the workspace, for those that call no tool.
+// Package dropdir sends the files that an assistant's programs put into the drop
+// directory of the workspace, for programs that call no tool. The directory is named
+// outbox, as in other systems with this convention.
 //
 //	outbox/NAME                  a file to send
 //	outbox/NAME.manifest.json    how: {"file","action","message","contentType"}; optional
-//	outbox/.sending/<id>/NAME    taken, until a copy lies in the queue
-//	outbox/failed/NAME           was not sent; NAME.reason.txt says why
+//	outbox/.sending/<id>/NAME    taken, until a copy is in the queue
+//	outbox/failed/NAME           could not be sent; NAME.reason.txt says why
 //
-// A file is complete when its manifest is younger than it, when it has kept
-// size and time for two seconds, or when the turn that wrote it has ended.
-// Names that begin with a dot or end in .tmp or .part are left alone, and so
-// are directories and links.
+// A file is complete if its manifest is not older than the file, if its size and
+// time have not changed for two seconds, or when the turn that wrote it has ended.
+// Names that begin with a dot or end in .tmp or .part are ignored, and so are
+// directories and links.
 //
-// The directory is looked at while a turn runs and at its end; between turns
-// nothing is. Files go through the queue like those of a tool call, so the host
-// checks them just the same. A file that was taken when the run was killed comes
-// into failed/ the next time, since nobody can say whether it arrived.
-// LONGSHORE_OUTBOX=0 turns the package off.
+// The directory is checked while a turn runs and at the end of the turn, not between
+// turns. Files go through the queue like those of a tool call, so the host checks
+// them in the same way. If a run is killed after it took a file, the next run moves
+// the file to failed/, since it may or may not have been sent. LONGSHORE_OUTBOX=0
+// turns the package off.
 package dropdir
 
 import (
@@ -36,14 +37,14 @@ import (
 )
 
 const (
-	stable = 2 * time.Second        // without a change, after which a file is complete
-	every  = 500 * time.Millisecond // between looks while a turn runs
+	stable = 2 * time.Second        // time without a change after which a file is complete
+	every  = 500 * time.Millisecond // time between checks while a turn runs
 
 	manifestSuffix = ".manifest.json"
-	maxNames       = 1000 // looked at once; the rest waits
+	maxNames       = 1000 // number of names that one check reads; the rest waits
 )
 
-// Agent sends what the turns of another agent drop.
+// Agent sends the files that the turns of another agent drop.
 type Agent struct {
 	Next agent.Agent
 	Log  *slog.Logger // nil means discard
@@ -51,9 +52,9 @@ type Agent struct {
 
 var _ agent.Agent = Agent{}
 
-// Turn has the other agent answer and sends meanwhile what lies complete in
-// the outbox. All its goroutines have ended when it returns. What cannot be
-// sent is no error of the turn.
+// Turn runs the other agent and meanwhile sends the files in the drop directory that
+// are complete. All its goroutines have ended when it returns. A file that cannot be
+// sent is not an error of the turn.
 func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	if t.Getenv("LONGSHORE_OUTBOX") == "0" {
 		return a.Next.Turn(ctx, t)
@@ -82,16 +83,16 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	return reply, err
 }
 
-// box is the outbox during one turn.
+// box is the drop directory during one turn.
 type box struct {
 	dir    string
 	sender *sender.Sender
 	log    *slog.Logger
 	seen   map[string]look
-	noWait bool // the host does not answer in time; what follows is queued only
+	noWait bool // the host did not answer in time; further files are only queued
 }
 
-// look is how a file was found the last time it had changed.
+// look is a file's state when its last change was seen.
 type look struct {
 	size  int64
 	time  time.Time
@@ -113,7 +114,8 @@ func (b *box) watch(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// sweep sends what is complete; at the end of a turn all is.
+// sweep sends the complete files. At the end of a turn, all is set and every file
+// counts as complete.
 func (b *box) sweep(ctx context.Context, now time.Time, all bool) {
 	for _, name := range b.names() {
 		if ctx.Err() != nil {
@@ -135,7 +137,7 @@ func (b *box) sweep(ctx context.Context, now time.Time, all bool) {
 	}
 }
 
-// names are those of the files that may be meant.
+// names returns the names of the files to consider, sorted.
 func (b *box) names() []string {
 	dir, err := os.Open(b.dir)
 	if err != nil {
@@ -154,19 +156,19 @@ func (b *box) names() []string {
 	return names
 }
 
-// send takes one file out of the outbox and sends a copy of it.
+// send takes one file out of the drop directory and sends a copy of it.
 func (b *box) send(ctx context.Context, name string) {
 	taken := filepath.Join(b.dir, ".sending", uuid.NewString())
 	if err := os.MkdirAll(taken, 0o755); err != nil {
-		b.log.Error("take file from the outbox", "error", err)
+		b.log.Error("cannot take a file from the drop directory", "error", err)
 		return
 	}
 	path := filepath.Join(taken, name)
 	if err := os.Rename(filepath.Join(b.dir, name), path); err != nil {
 		_ = os.Remove(taken)
-		return // its writer took it away again
+		return // its writer has moved it away again
 	}
-	_ = os.Rename(filepath.Join(b.dir, name+manifestSuffix), path+manifestSuffix) // there may be none
+	_ = os.Rename(filepath.Join(b.dir, name+manifestSuffix), path+manifestSuffix) // there may be no manifest
 	if reason := b.deliver(ctx, path); reason != "" {
 		b.fail(taken, name, reason)
 		return
@@ -174,13 +176,14 @@ func (b *box) send(ctx context.Context, name string) {
 	_ = os.RemoveAll(taken)
 }
 
-// deliver returns why a file was not sent; nothing, if it is on its way.
+// deliver returns why a file was not sent; empty if it has been sent or is still
+// being sent.
 func (b *box) deliver(ctx context.Context, path string) (reason string) {
 	file, err := readManifest(path)
 	if err != nil {
 		return err.Error()
 	}
-	// The end of a turn takes nothing back, and waits for nothing.
+	// At the end of ctx nothing is withdrawn, and nothing waits any longer.
 	kept, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { end(sender.ErrKeep) })()
@@ -198,9 +201,10 @@ func (b *box) deliver(ctx context.Context, path string) (reason string) {
 	return ""
 }
 
-// fail puts a file where its writer finds it, with the reason beside it.
+// fail moves a file to failed/, where its writer finds it, with the reason beside
+// it.
 func (b *box) fail(taken, name, reason string) {
-	b.log.Warn("file of the outbox was not sent", "reason", reason)
+	b.log.Warn("a file of the drop directory was not sent", "reason", reason)
 	failed := filepath.Join(b.dir, "failed")
 	err := os.MkdirAll(failed, 0o755)
 	if err == nil {
@@ -210,20 +214,20 @@ func (b *box) fail(taken, name, reason string) {
 		err = os.WriteFile(filepath.Join(failed, name+".reason.txt"), []byte(reason+"\n"), 0o644)
 	}
 	if err != nil {
-		b.log.Error("keep a file that was not sent", "error", err)
+		b.log.Error("cannot move a file that was not sent to failed/", "error", err)
 		return
 	}
 	_ = os.RemoveAll(taken)
 }
 
-// recover looks at what an earlier run had taken and did not finish.
+// recover handles the files that an earlier run took and did not finish.
 func (b *box) recover() {
 	left, _ := filepath.Glob(filepath.Join(b.dir, ".sending", "*"))
 	for _, taken := range left {
 		entries, _ := os.ReadDir(taken)
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), manifestSuffix) {
-				b.fail(taken, e.Name(), "The run that sent this file was interrupted, so nobody can say whether it arrived. "+
+				b.fail(taken, e.Name(), "The run that sent this file was interrupted, so it may or may not have arrived. "+
 					"Ask a member of the chat; drop it again if it is missing.")
 			}
 		}

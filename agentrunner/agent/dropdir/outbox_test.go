@@ -132,7 +132,7 @@ func TestWhatCannotBeSentIsKeptWithTheReason(t *testing.T) {
 		h.File("group/outbox/broken.pdf.manifest.json", `{`)
 	})
 	for name, want := range map[string]string{"refused": "too many files in an hour", "empty": "is empty", "odd": `"delete_all" is unknown`,
-		"other": "belongs to", "broken": "no JSON"} {
+		"other": "it is beside", "broken": "not a JSON object"} {
 		reason, err := os.ReadFile(filepath.Join(h.Root, "group/outbox/failed", name+".pdf.reason.txt"))
 		if err != nil || !strings.Contains(string(reason), want) {
 			t.Errorf("%s: reason %q, error %v", name, reason, err)

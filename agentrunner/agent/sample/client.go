@@ -14,16 +14,16 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// said is what a tool answered.
+// said is a tool's answer.
 type said struct {
 	text string
-	sent bool // it is in the chat; otherwise the text says what happened
+	sent bool // the chat has it; otherwise the text says what happened
 }
 
-// call starts the tool server, calls one tool and ends the server again.
+// call starts the tool server, calls one tool and ends the server.
 func (a Agent) call(ctx context.Context, t agent.Turn, tool string, arguments map[string]any) (said, error) {
 	if len(a.Tools) == 0 {
-		return said{}, fmt.Errorf("call %s: no program is given that serves the tools", tool)
+		return said{}, fmt.Errorf("call %s: no program that serves the tools is configured", tool)
 	}
 	c, err := client.NewStdioMCPClientWithOptions(a.Tools[0], t.Env, a.Tools[1:], transport.WithCommandStderrWriter(os.Stderr))
 	if err != nil {

@@ -8,7 +8,7 @@ const (
 	reader = right - left // the width of the text
 )
 
-// palette is shared by page and chart.
+// palette holds the colours of page and chart.
 type palette struct{ navy, blue, pale, amber, ink, grey, rule, white rgb }
 
 func colours() palette {
@@ -24,7 +24,7 @@ func colours() palette {
 	}
 }
 
-// pdf lays the report out on one page.
+// pdf returns the report as a PDF of one page.
 func (r report) pdf() []byte {
 	const title = "Harbour week"
 	c := colours()

@@ -13,8 +13,8 @@ const (
 	pageHeight = 841.89
 )
 
-// typeface is a resource name of a page; both are of the fourteen that every
-// reader has, so no font is embedded.
+// typeface is the resource name of a font on a page. Both fonts belong to the
+// fourteen that every PDF reader has, so none is embedded.
 type typeface string
 
 const (
@@ -98,7 +98,8 @@ func encodePDF(p *page, title string, made time.Time) []byte {
 			escape(title), made.UTC().Format("20060102150405")),
 	}
 	var b bytes.Buffer
-	// The second line's bytes above 127 tell programs that copy files that this one is binary.
+	// Bytes above 127 in the second line tell programs that copy files that this
+	// file is binary.
 	b.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
 	offsets := make([]int, len(objects))
 	for i, object := range objects {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// report is the week that both files show: the figures are made up, their
-// days are the seven before the report's.
+// report is the week that both files show. The figures are invented; the days are
+// the seven before the report's.
 type report struct {
 	made time.Time
 	days []day

@@ -1,6 +1,6 @@
-// Package sample is a small assistant that needs no model: it answers a handful
-// of fixed sentences by calling the real tools, as any other assistant would.
-// The demo and the self-test use it.
+// Package sample is a small assistant that needs no model. It answers a handful of
+// fixed sentences by calling the real tools, as any other assistant would. The demo
+// and the self-test use it.
 //
 //	help                     what it can do
 //	ping                     whether the tools work
@@ -8,8 +8,7 @@
 //	send FILE                a file of the workspace through send_file
 //	send me the report       harbour-week.pdf and harbour-week.png through send_files
 //
-// It understands no other language than this, and keeps no memory of what was
-// said.
+// It understands only these sentences and remembers nothing.
 package sample
 
 import (
@@ -27,7 +26,7 @@ import (
 // Agent is the sample assistant.
 type Agent struct {
 	Tools []string         // program and arguments that start the MCP server, such as agentrunner mcp
-	Dir   string           // where the report is written; empty: the working directory
+	Dir   string           // directory for the report; empty: the working directory
 	Now   func() time.Time // nil means time.Now
 }
 
@@ -56,7 +55,7 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 	case verb == "say" && rest != "":
 		answer, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
 		if answer.sent {
-			return "", nil // the words are in the chat, nothing is to be added
+			return "", nil // the text is in the chat; there is nothing to add
 		}
 		return answer.text, err
 	case (verb == "send" || verb == "make") && isReport(rest), isReport(verb):
@@ -74,11 +73,11 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 const help = `I am the sample assistant. Write one of these:
 - send me the report: I make a PDF and a chart and send both
 - send FILE: I send a file of my workspace, such as: send inbox/photo.jpg
-- say TEXT: I say it
-- ping: I tell whether my tools work`
+- say TEXT: I send TEXT as a message
+- ping: I check whether my tools work`
 
-// command splits a message into its first word, in lower case and without
-// what calls the assistant before it, and the rest.
+// command splits a message into its first word, in lower case, and the rest. It
+// removes mentions and greetings at the start.
 func command(message string) (verb, rest string) {
 	message = strings.TrimSpace(message)
 	for strings.HasPrefix(message, "@") {
@@ -93,8 +92,8 @@ func command(message string) (verb, rest string) {
 	return verb, strings.TrimSpace(rest)
 }
 
-// isReport says whether the object of a sentence is the report, and no file
-// that happens to have the word in its name.
+// isReport reports whether the object of a sentence is the report, and not a file
+// whose name contains the word.
 func isReport(s string) bool {
 	for _, word := range strings.Fields(strings.ToLower(s)) {
 		switch strings.Trim(word, ".,:;!?") {
@@ -140,8 +139,8 @@ func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
 	return answer.text, err
 }
 
-// write replaces a file of the workspace as a whole: an earlier one of the
-// same name may still be on its way.
+// write replaces a file of the workspace in one step, since an earlier file of the
+// same name may still be being sent.
 func (a Agent) write(name string, data []byte) (string, error) {
 	dir, err := filepath.Abs(a.Dir)
 	if err != nil {
