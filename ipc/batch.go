@@ -70,13 +70,13 @@ func (s *Spool) Next(ctx context.Context) (*Batch, error) {
 	return nil, ctx.Err()
 }
 
-// Accept removes a request from the queue. Before the call, the caller has recorded
+// Remove takes a request out of the queue. Before the call, the caller has recorded
 // the request durably, unless the request needs no record. The spool unlinks the
 // file after Done.
-func (b *Batch) Accept(it *Item) {
+func (b *Batch) Remove(it *Item) {
 	it.decided = true
 	b.through++
-	b.remove(it)
+	b.unlink(it)
 }
 
 // Refuse moves a request to the errors folder and writes a refused result.
@@ -87,13 +87,13 @@ func (b *Batch) Refuse(it *Item, r *Refusal) {
 	}
 }
 
-// Defer leaves a request in the queue for now. Its result becomes queued, with code
-// and note, which may both be empty. The request is handed out again after
-// [Spool.Wake] or at the next rescan.
-func (b *Batch) Defer(it *Item, code, note string) {
+// Defer leaves a request in the queue for now. Its result becomes queued, with what
+// it waits for; nil: nothing that the agent needs to know. The request is handed out
+// again after [Spool.Wake] or at the next rescan.
+func (b *Batch) Defer(it *Item, why *Refusal) {
 	it.decided = true
 	b.later = append(b.later, it.Name)
-	b.spool.await(b.group, it, code, note).leased = time.Time{} // the file could be read, so no lease blocks it
+	b.spool.await(b.group, it, why).leased = time.Time{} // the file could be read, so no lease blocks it
 }
 
 // Withdrawn reports whether the client has unlinked the request since it was read.
@@ -113,7 +113,7 @@ func (b *Batch) Done() {
 	s, g := b.spool, b.group
 	for _, it := range b.Items {
 		if !it.decided {
-			b.Defer(it, "", "")
+			b.Defer(it, nil)
 		}
 	}
 	if len(b.gone) > 0 {
@@ -185,7 +185,10 @@ func (b *Batch) read(name string) {
 
 // await counts an attempt at a request that has to wait. It writes a queued result
 // for each new reason, so that the client sees each reason once.
-func (s *Spool) await(g *group, it *Item, code, note string) *waiting {
+func (s *Spool) await(g *group, it *Item, why *Refusal) *waiting {
+	if why == nil {
+		why = &Refusal{}
+	}
 	w, known := g.later[it.Name]
 	if !known {
 		if g.later == nil {
@@ -195,11 +198,11 @@ func (s *Spool) await(g *group, it *Item, code, note string) *waiting {
 		g.later[it.Name] = w
 	}
 	w.attempts++
-	if known && w.code == code || !ValidID(it.ID) {
+	if known && w.code == why.Code || !ValidID(it.ID) {
 		return w
 	}
-	w.code = code
-	err := s.WriteResult(g.folder, Result{ID: it.ID, Status: Queued, Code: code, Message: note})
+	w.code = why.Code
+	err := s.WriteResult(g.folder, Result{ID: it.ID, Status: Queued, Code: why.Code, Message: why.Message, Hint: why.Hint})
 	if err != nil {
 		s.noise.say(slog.LevelWarn, "result not written", g.folder, "request", it.ID, "error", err)
 	}
@@ -230,13 +233,13 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 			s.noise.say(slog.LevelWarn, "result not written", g.folder, "request", it.ID, "error", err)
 		}
 	}
-	b.remove(it)
+	b.unlink(it)
 	return true
 }
 
-// remove marks a request for unlinking and hides it from listings until it is
+// unlink marks a request for unlinking and hides it from listings until it is
 // unlinked.
-func (b *Batch) remove(it *Item) {
+func (b *Batch) unlink(it *Item) {
 	g := b.group
 	g.mu.Lock()
 	g.mark(it.Name)

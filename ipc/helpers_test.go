@@ -120,7 +120,7 @@ func (q *queue) work(ctx context.Context, take func(*Batch)) {
 func accept(got chan<- *Item, b *Batch) {
 	for _, it := range b.Items {
 		got <- it
-		b.Accept(it)
+		b.Remove(it)
 	}
 }
 

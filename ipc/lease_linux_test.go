@@ -143,7 +143,7 @@ func TestALeaseAfterALongWaitIsNotRefusedAtOnce(t *testing.T) {
 	dir := prepare(t, "fam")
 	drop(t, dir, "fam", "a.json", hello)
 	synctest.Test(t, func(t *testing.T) {
-		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true}, func(b *Batch) { b.Defer(b.Items[0], "quota", "") })
+		q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Poll: true}, func(b *Batch) { b.Defer(b.Items[0], refuse("quota", "", "")) })
 		defer q.stop()
 		time.Sleep(2 * maxBusy)
 		synctest.Wait()

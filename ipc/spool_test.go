@@ -279,7 +279,7 @@ func TestWithdrawnRequestNoLongerStands(t *testing.T) {
 		if !b.Withdrawn(it) {
 			t.Error("stands after it was withdrawn")
 		}
-		b.Accept(it)
+		b.Remove(it)
 	})
 	<-done
 }
@@ -310,7 +310,7 @@ func TestNoBatchIsHandedOutAfterTheEnd(t *testing.T) {
 		if len(ran) > 0 {
 			t.Error("Run did not wait for a batch")
 		}
-		b.Accept(b.Items[0])
+		b.Remove(b.Items[0])
 		b.Done()
 		if err := <-ran; err != nil {
 			t.Error(err)

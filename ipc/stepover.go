@@ -19,16 +19,16 @@ const maxBusy = 30 * time.Second
 // failing disk) never loses a request.
 func (s *Spool) stepOver(g *group, it *Item, err error) *Refusal {
 	leased := errors.Is(err, syscall.EAGAIN) // open(2): O_NONBLOCK on a file with a lease
-	code, note := "", "the host cannot read the request now and will try again"
+	why := &Refusal{Message: "the host cannot read the request now and will try again"}
 	if leased {
-		code, note = CodeBusy, "another program holds a lease on the request's file; the host will try again"
+		why = refuse(CodeBusy, "another program holds a lease on the request's file; the host will try again", "close the file before you rename it into place")
 	}
 	w := g.later[it.Name]
 	if leased && w != nil && !w.leased.IsZero() && time.Since(w.leased) >= maxBusy {
 		return refuse(CodeBusy, "a lease on the request's file kept the host from reading it",
 			"take no lease on a request's file, and close the file before you rename it into place")
 	}
-	w = s.await(g, it, code, note)
+	w = s.await(g, it, why)
 	if leased && w.leased.IsZero() {
 		w.leased = time.Now()
 	}

@@ -71,9 +71,9 @@ func TestDeferredRequestWaitsForRoomAndDoesNotSpin(t *testing.T) {
 			calls.Add(1)
 			for _, it := range b.Items {
 				if room.Add(-1) < 0 {
-					b.Defer(it, "quota", "64 are waiting")
+					b.Defer(it, refuse("quota", "64 are waiting", "wait"))
 				} else {
-					b.Accept(it)
+					b.Remove(it)
 				}
 			}
 		})

@@ -140,6 +140,9 @@ func (r Report) queuedWords(o occasion, waited time.Duration, what, ask string) 
 		why := "will be sent once the host runs"
 		if r.Message != "" { // the host runs, and says why it has not accepted the request
 			why = "waits, because " + r.Message
+			if r.Hint != "" {
+				why += "; " + r.Hint
+			}
 		}
 		return "Not taken by the host yet: " + what + ". It lies in the queue and " + why + "; id: " + r.ID + then
 	case whenAsked:

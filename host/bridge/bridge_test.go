@@ -199,6 +199,9 @@ func TestOverQuotaARequestStaysAndNothingOvertakesIt(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, true, false, false, false}, accepted); diff != "" {
 		t.Errorf("accepted (-want +got):\n%s", diff)
 	}
+	if r, _ := s.spool.Result("family", "0003"); r.Code != "over_quota" || r.Message == "" || !strings.Contains(r.Hint, "do not call again") {
+		t.Errorf("the agent reads %+v", r)
+	}
 }
 
 func TestWordsThatCannotGoWithTheFileAreAMessageOfTheirOwn(t *testing.T) {

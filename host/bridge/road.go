@@ -72,7 +72,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
 	var accepted acceptance
 	for i, it := range batch.Items {
 		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
-			batch.Accept(it)
+			batch.Remove(it)
 			continue
 		}
 		delivery, err := b.accept(ctx, it, keys[i], accepted.load)
@@ -121,7 +121,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 		}
 		b.Log.Debug("request withdrawn", "group", batch.Folder, "request", it.ID)
 		b.discard(accepted.deliveries[i])
-		batch.Accept(it)
+		batch.Remove(it)
 	}
 	if len(standing.items) == 0 {
 		return
@@ -132,26 +132,30 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 	}
 	for _, it := range standing.items {
 		b.Trace(batch.Folder, it.ID, "recorded")
-		batch.Accept(it)
+		batch.Remove(it)
 	}
 }
 
 // postpone leaves requests in the queue, and says in their results why. A
 // fault of the host is for the operator to read.
 func (b *Bridge) postpone(batch *ipc.Batch, items []*ipc.Item, err error) {
-	code, note := "not_recorded", "the host cannot record deliveries at the moment; it is taken by itself once the operator has seen to that"
+	why := &ipc.Refusal{
+		Code:    "not_recorded",
+		Message: "the host cannot record deliveries at the moment",
+		Hint:    "it is taken by itself once the operator has seen to that; do not call again",
+	}
 	full, isFull := errors.AsType[*outbox.FullError](err)
 	switch {
 	case isFull:
-		code, note = full.Code, full.Message
+		why = AsRefusal(full)
 		b.Log.Warn("requests wait", "group", batch.Folder, "request", items[0].ID, "count", len(items), "error", full, "cause", full.Cause)
 	case errors.Is(err, context.Canceled): // the host is ending, and the next one takes them
-		code, note = "", ""
+		why = nil
 	default:
 		b.Log.Error("requests not accepted, will be tried again", "group", batch.Folder, "request", items[0].ID, "count", len(items), "error", err)
 	}
 	for _, it := range items {
-		batch.Defer(it, code, note)
+		batch.Defer(it, why)
 	}
 }
 
