@@ -19,6 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/internal/near"
 )
 
 func newPair(e *env) *cobra.Command {
@@ -81,7 +82,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	}
 	account := p.platform.Account
 	if p.phone == "" && !p.noPage {
-		if p.page, err = openPairPage(); err != nil {
+		if p.page, err = openPairPage(account); err != nil {
 			return err
 		}
 		defer p.page.close()
@@ -129,7 +130,7 @@ func (e *env) account(cfg *config.Config, platform channel.Platform, names []str
 		return config.Channel{}, usage("several channels are accounts of "+platform.Key, "name one of them: "+strings.Join(could, ", "))
 	}
 	if !slices.Contains(could, name) {
-		return config.Channel{}, hinted(errors.New("the configuration has no channel "+name), "write "+name+": below channels: in "+e.config)
+		return config.Channel{}, hinted(errors.New("the configuration has no channel "+name), near.Hint(name, could, "write "+name+": below channels: in "+e.config))
 	}
 	one, _ := cfg.Channels.Named(name)
 	return one, nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -8,16 +9,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"rsc.io/qr"
+
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 //go:embed pair.html
-var pairHTML []byte
+var pairText string
+
+// pairHTML is the page for a channel.Account.
+var pairHTML = template.Must(template.New("pair").Parse(pairText))
 
 // pairPage shows the QR code of a pairing on loopback, under an address that
 // nobody guesses: whoever sees the code can take the place of this host.
@@ -34,7 +41,11 @@ type pairPage struct {
 }
 
 // openPairPage serves until close.
-func openPairPage() (*pairPage, error) {
+func openPairPage(a *channel.Account) (*pairPage, error) {
+	var page bytes.Buffer
+	if err := pairHTML.Execute(&page, a); err != nil {
+		return nil, fmt.Errorf("make pairing page: %w", err)
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("serve pairing page: %w", err)
@@ -47,7 +58,7 @@ func openPairPage() (*pairPage, error) {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
-		w.Write(pairHTML) //nolint:errcheck // the browser went away
+		w.Write(page.Bytes()) //nolint:errcheck // the browser went away
 	})
 	mux.HandleFunc("GET "+secret+"code", p.code)
 	p.srv = &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}

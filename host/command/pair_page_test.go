@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // The page was cut off in the middle of the answer that said "linked", and told
 // the operator that the command had ended.
 func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
-	p, err := openPairPage()
+	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/near"
 )
 
 func newSend(e *env) *cobra.Command {
@@ -82,7 +83,11 @@ func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	}
 	switch len(found) {
 	case 0:
-		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), "--group takes one of "+folders(c.Groups))
+		var names []string
+		for _, g := range c.Groups {
+			names = append(names, g.Folder, g.Name)
+		}
+		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, "--group takes one of "+folders(c.Groups)))
 	case 1:
 		return found[0], nil
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/host/operator"
 )
@@ -10,7 +11,11 @@ import (
 // configured looks at the channels' settings and at what they need.
 func (d Doctor) configured(ctx context.Context, h hosting) (all []Finding) {
 	for _, check := range d.Channels {
-		all = append(all, check(ctx, h.running)...)
+		for _, f := range check(ctx, h.running) {
+			if !slices.Contains(all, f) { // two accounts may find the same of the machine
+				all = append(all, f)
+			}
+		}
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -44,5 +45,24 @@ func serve(t *testing.T, s *operator.Server) {
 			t.Fatal(ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
+	}
+}
+
+// Two accounts of one platform said the same of the machine, each once.
+func TestWhatTwoChannelsFindIsSaidOnce(t *testing.T) {
+	p := newPatient(t)
+	for range 2 {
+		p.Channels = append(p.Channels, func(context.Context, bool) []doctor.Finding {
+			return []doctor.Finding{{Check: "media_tools", Severity: doctor.Fine, Message: "all run confined"}}
+		})
+	}
+	n := 0
+	for _, f := range p.Examine(t.Context()) {
+		if f.Check == "media_tools" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("said %d times", n)
 	}
 }

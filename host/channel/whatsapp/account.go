@@ -75,7 +75,7 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 	}
 	return w.alone(ctx, func(s *session) error {
 		if s.people.me.IsEmpty() {
-			return ErrNotPaired
+			return fmt.Errorf("%w: link one with `%s`", ErrNotPaired, w.pairCommand())
 		}
 		w.version.ask(ctx)
 		s.newClient()
@@ -99,7 +99,12 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 
 // pairedOnDisk looks into the store without being the device.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
-	db, err := stores.Look(ctx, storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
+	return accountOnDisk(ctx, storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
+}
+
+// accountOnDisk is the account whose keys a device's store holds.
+func accountOnDisk(ctx context.Context, device stores.Spec) (jid string, ok bool) {
+	db, err := stores.Look(ctx, device)
 	if err != nil || db == nil {
 		return "", false
 	}

@@ -14,8 +14,22 @@ import (
 // assistants' files. None is needed.
 var mediaTools = []string{"ffmpeg", "ffprobe", "pdfinfo", "pdftoppm"}
 
-// examine says how the programs that make thumbnails run.
-func examine(ctx context.Context, s channel.Setup, _ bool) []channel.Finding {
+// examine says how the programs that make thumbnails run and, since no host
+// that runs can be asked, whether an account is linked.
+func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
+	tools := examineTools(ctx, s)
+	if running {
+		return tools
+	}
+	if _, linked := accountOnDisk(ctx, storesOf(s.Name, s.Dir, s.Home)[0]); linked {
+		return append(tools, channel.Finding{Check: s.Name, Severity: channel.Fine, Message: "a WhatsApp account is linked"})
+	}
+	w := WhatsApp{opts: Options{Name: s.Name}}
+	return append(tools, channel.Finding{Check: s.Name, Severity: channel.Warning, Message: stopNotPaired.Message, Remedy: "link one with: " + w.pairCommand()})
+}
+
+// examineTools says how the programs run that make thumbnails.
+func examineTools(ctx context.Context, s channel.Setup) []channel.Finding {
 	const check = "media_tools"
 	switch confine.Mode(s.Tools) {
 	case confine.Off:

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"go.mau.fi/whatsmeow"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // phoneClient is what a phone code needs in place of a device's name: the
@@ -17,10 +20,13 @@ const phoneClient = "Chrome (Linux)"
 const firstLogin = time.Minute
 
 // ErrPaired is returned by Pair where an account is linked already.
-var ErrPaired = errors.New("whatsapp: an account is linked already: unlink it with `longshore unpair whatsapp` first")
+var ErrPaired = errors.New("whatsapp: an account is linked already")
 
 // ErrNotPaired is returned where no account is linked.
-var ErrNotPaired = errors.New("whatsapp: no account is linked: link one with `longshore pair whatsapp`")
+var ErrNotPaired = errors.New("whatsapp: no account is linked")
+
+// phoneNumber is what the library makes an account's name of.
+var phoneNumber = regexp.MustCompile(`^\+?[1-9][0-9 ()./-]{6,30}$`)
 
 // PairOptions say how to link an account.
 type PairOptions struct {
@@ -37,6 +43,9 @@ type PairOptions struct {
 // has logged in once, when the codes have run out (after less than three
 // minutes), or with ctx. A Run that waits for an account goes on by itself.
 func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
+	if opts.Phone != "" && !phoneNumber.MatchString(opts.Phone) {
+		return fmt.Errorf("whatsapp: %q is no phone number: write it with its country code and without a leading 0, such as +4915112345678", media.Cut(media.Printable(opts.Phone), 40))
+	}
 	err := w.alone(ctx, func(s *session) error { return w.pair(ctx, s, opts) })
 	w.link.Retry()
 	return err

@@ -79,9 +79,15 @@ func TestPairingWithNobodyThereFails(t *testing.T) {
 	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "update the host") {
 		t.Errorf("pairing an outdated client: %v", err)
 	}
-	for _, phone := range []string{"12", "0155 5000000"} {
-		if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Phone: phone}); err == nil {
-			t.Errorf("paired by the number %s", phone)
+}
+
+// A number that is none was found out only after the server had been asked.
+func TestANumberIsCheckedBeforeAnythingIsSent(t *testing.T) {
+	w := emptyWorld(t)
+	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnConnect, Do: whatsapptest.Refuse, Code: 500})
+	for _, phone := range []string{"12", "0155 5000000", "mine"} {
+		if err := w.ch.Pair(soon(t), whatsapp.PairOptions{Phone: phone}); err == nil || !strings.Contains(err.Error(), "country code") {
+			t.Errorf("pairing by the number %s: %v", phone, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Net struct {
 // Platform is WhatsApp for the host's table.
 func Platform(net Net) channel.Platform {
 	return channel.Platform{
-		Key:      "whatsapp",
+		Key:      platformKey,
 		Help:     "A linked device of a WhatsApp account.",
 		Form:     func(chat groups.JID) bool { return chat.Channel() == "whatsapp" },
 		Settings: defaultSettings,

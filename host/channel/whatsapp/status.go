@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/link"
@@ -19,9 +20,9 @@ const lookEvery = 2 * time.Second
 // docs/whatsapp.md explains each.
 var (
 	stopNotPaired = link.Stop{Code: "whatsapp_not_paired", Message: "no WhatsApp account is linked",
-		Hint: "link one with `longshore pair whatsapp`"}
+		Hint: "link one with `" + pairWhatsApp + "`"}
 	stopLoggedOut = link.Stop{Code: "whatsapp_logged_out", Message: "the WhatsApp account has removed this device",
-		Hint: "link it again with `longshore pair whatsapp`; if the phone says that the account is banned, do not"}
+		Hint: "link it again with `" + pairWhatsApp + "`; if the phone says that the account is banned, do not"}
 	stopReplaced = link.Stop{Code: "whatsapp_replaced", Message: "another program has connected with this device's keys",
 		Hint: "find and stop the other host that uses a copy of the store directory, then restart this one"}
 	stopOutdated = link.Stop{Code: "whatsapp_outdated", Message: "WhatsApp no longer takes this version of the client",
@@ -40,11 +41,25 @@ func withDetail(s link.Stop, detail string) *link.Stop {
 	return &s
 }
 
+// pairCommand links this channel's account.
+func (w *WhatsApp) pairCommand() string {
+	if w.opts.Name == platformKey {
+		return pairWhatsApp
+	}
+	return pairWhatsApp + " " + w.opts.Name
+}
+
+const (
+	platformKey  = "whatsapp"
+	pairWhatsApp = "longshore pair " + platformKey
+)
+
 // withRemedy is err; a stop among it learns what ends its wait besides a Pair
-// of this process.
+// of this process, and the command that pairs this channel.
 func (w *WhatsApp) withRemedy(err error) error {
 	var stop *link.Stop
 	if errors.As(err, &stop) {
+		stop.Hint = strings.Replace(stop.Hint, pairWhatsApp, w.pairCommand(), 1)
 		switch stop.Code {
 		case stopLocked.Code:
 			stop.Wait = link.After(lookEvery)

@@ -41,7 +41,7 @@ func verdict(err error) error {
 		return rejected(err)
 	case errors.Is(err, whatsmeow.ErrNotLoggedIn):
 		return &channel.Error{Class: channel.Held, Code: "whatsapp_not_paired", Message: "no WhatsApp account is linked",
-			Hint: "link one with `longshore pair whatsapp`", Err: err}
+			Hint: "`longshore status` says how to link one", Err: err}
 	case errors.Is(err, whatsmeow.ErrUnknownServer), errors.Is(err, whatsmeow.ErrRecipientADJID):
 		return unknownChat(err)
 	case errors.Is(err, whatsmeow.ErrMessageTimedOut):
