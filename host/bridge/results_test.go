@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -160,6 +161,43 @@ func TestAReceiptDoesNotReportAFailureAgain(t *testing.T) {
 		r, _ := s.spool.Result("family", "both")
 		if r.Status != ipc.Failed || r.Parts[0].Status != ipc.Read {
 			t.Errorf("the result is %+v", r)
+		}
+	})
+}
+
+// The tool that asked waits from the moment at which it wrote the request. A
+// request that lay deferred for longer than that, and failed as soon as there
+// was room, was reported to nobody.
+func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := make(chan struct{})
+		s := newSite(t, func(o *outbox.Options) {
+			o.Limits = limited(outbox.Limits{QuotaPending: 1})
+			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
+				if m.Text == "slow" {
+					return memory.Until(room)
+				}
+				return memory.Permanent()
+			}})}
+		})
+		for _, id := range []string{"slow", "waits"} {
+			s.enqueue("family", id, ipc.Request{Type: ipc.TypeMessage, Text: id}, time.Now())
+		}
+		var a told
+		stop := s.run(&a)
+		time.Sleep(2 * s.opts.Wait())
+		synctest.Wait()
+		if r, _ := s.spool.Result("family", "waits"); r.Code != "over_quota" {
+			t.Fatalf("the second request did not have to wait: %+v", r)
+		}
+		close(room)
+		time.Sleep(time.Second)
+		stop()
+		if r, _ := s.spool.Result("family", "waits"); r.Status != ipc.Failed {
+			t.Errorf("the second request ended as %+v", r)
+		}
+		if len(a.words) != 1 || !strings.Contains(a.words[0], "waits") {
+			t.Errorf("the assistant was told %q", a.words)
 		}
 	})
 }

@@ -201,7 +201,7 @@ func (b *Bridge) written(d outbox.Delivery) bool {
 // stopped waiting is told of a failure, before anybody sees the result.
 func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
 	r := Result(d)
-	if time.Since(d.Created) > b.Wait() && b.failedNow(d.Folder, r) {
+	if time.Since(d.Asked) > b.Wait() && b.failedNow(d.Folder, r) {
 		if err := assistants.Notify(d.Folder, lateWords(r)); err != nil {
 			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
 		}

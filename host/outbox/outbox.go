@@ -94,7 +94,8 @@ type Delivery struct {
 	Channel string
 	Chat    groups.JID
 	Thread  string    // of the chat, as the platform calls it; empty: the chat itself
-	Created time.Time // filled by Put if zero
+	Asked   time.Time // when the request was written, however long it then waited in the queue; Created if zero
+	Created time.Time // when it was accepted, or is tried anew by an operator; filled by Put if zero
 	Parts   []Part    // sent in order
 }
 

@@ -213,6 +213,9 @@ func newItem(d *Delivery) (*item, error) {
 	if it.Created.IsZero() {
 		it.Created = time.Now()
 	}
+	if it.Asked.IsZero() {
+		it.Asked = it.Created
+	}
 	switch {
 	case !blob.IsName(d.Key): // a key has the same form
 		return it, fmt.Errorf("key %q is not 32 lower-case hex digits", d.Key)

@@ -38,7 +38,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName} {
 		// A look changes nothing: the host's next start does.
 		if version < 3 {
-			query = strings.NewReplacer("d.thread", "''", "p.shown", "''", "p.saved", "NULL").Replace(query)
+			query = strings.NewReplacer("d.thread", "''", "d.asked", "d.created", "p.shown", "''", "p.saved", "NULL").Replace(query)
 		}
 		if version == 1 {
 			query = strings.Replace(query, "p.doubt", "p.begun", 1)

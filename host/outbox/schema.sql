@@ -14,7 +14,8 @@ CREATE TABLE delivery (
 	changed INTEGER NOT NULL,
 	open    INTEGER NOT NULL, -- parts that are queued, sending or pending
 	bad     INTEGER NOT NULL DEFAULT 0, -- parts that failed or are uncertain
-	thread  TEXT    NOT NULL DEFAULT '' -- of the chat; empty: the chat itself
+	thread  TEXT    NOT NULL DEFAULT '', -- of the chat; empty: the chat itself
+	asked   INTEGER NOT NULL DEFAULT 0 -- when the request was written
 );
 CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
 CREATE INDEX delivery_settled ON delivery (changed) WHERE open = 0;

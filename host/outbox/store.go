@@ -38,9 +38,11 @@ UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
 	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
 
 // fromVersion2 makes the present schema of version 2, which knew one file a part,
-// no threads and nothing between two attempts.
+// no threads, nothing between two attempts, and only when a request was accepted.
 const fromVersion2 = `
 ALTER TABLE delivery ADD COLUMN thread TEXT NOT NULL DEFAULT '';
+ALTER TABLE delivery ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+UPDATE delivery SET asked = created;
 ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
 ALTER TABLE part ADD COLUMN saved BLOB;
 UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
@@ -65,7 +67,7 @@ func (it *item) skip() {
 	}
 }
 
-const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.created, d.held,
+const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
 	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved
 	FROM delivery d JOIN part p ON p.delivery = d.id `
@@ -85,9 +87,9 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 	err = each(rows, err, func() error {
 		var it item
 		var p Part
-		var created, doubt, next, received int64
+		var asked, created, doubt, next, received int64
 		var file, blob string
-		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &created, &it.held,
+		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &blob, &p.State, &doubt, &p.Attempts, &next,
 			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved); err != nil {
 			return err
@@ -98,7 +100,7 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		}
 		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
 		if n := len(items); n == 0 || items[n-1].id != it.id {
-			it.Created = fromNano(created)
+			it.Asked, it.Created = fromNano(asked), fromNano(created)
 			items = append(items, &it)
 		}
 		last := items[len(items)-1]
@@ -191,9 +193,9 @@ func fromNano(n int64) time.Time {
 
 // insert writes a delivery and returns its id, or 0 when its key is known.
 func insert(t *tx, it *item, now time.Time) (int64, error) {
-	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, created, held, changed, open)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Created), int64(it.held), nano(now), len(it.Parts))
+	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), len(it.Parts))
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}
