@@ -9,7 +9,7 @@
 // assistant with nothing to do makes room.
 //
 //	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
-//	inbound/<folder>/wanted/*.json      members' files that lie with the platform and are to be fetched
+//	inbound/<folder>/wanted/*.json      members' files that are to be fetched from their channels
 //	inbound/<folder>/turn.json          what the turn under way holds, and since when
 //	inbound/<folder>/session            the agent's session id
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
@@ -78,8 +78,8 @@ type Options struct {
 	// package sent was accepted at or after the time.
 	SentSince func(folder string, since time.Time) bool
 
-	// Fetch brings a member's file that lies with the platform of a channel.
-	// Nil: there are none.
+	// Fetch brings a member's file from the channel of that name. Nil: no channel
+	// has files.
 	Fetch func(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
 
 	// Reserve, if not nil, says whether so many bytes more may be written to
@@ -141,6 +141,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Room == nil {
 		o.Room = func(string) error { return nil }
+	}
+	if o.Fetch == nil {
+		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
+			return nil, channel.Unfetchable("no channel has files of members")
+		}
 	}
 	if o.Typing == nil {
 		o.Typing = func(context.Context, groups.Address, bool) {}

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
 	filePatience = 15 * time.Second // for which a message waits for the first attempt at its files
 	fetchTries   = 4                // attempts at a file, over all hosts
 	fetchAge     = 24 * time.Hour   // after which there is no further attempt
+	fetchTime    = 2 * time.Hour    // for one attempt, however patient its channel is
 	maxWants     = 100              // files of one group that wait to be fetched
 	heldPause    = 30 * time.Second // until a channel is asked again that could not ask its platform
 )
@@ -195,14 +194,14 @@ func (m *Manager) hopeless(w *want, err error) bool {
 // bring fetches the bytes, and then copies them into the inbox. Nothing is
 // locked before they are on this host.
 func (m *Manager) bring(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
 	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
 	if err != nil {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	defer from.Close()
-	return m.store(ctx, c, w.File.Name, channel.Attachment{
-		Info: media.Info{Size: w.File.Size}, Open: func(context.Context) (io.ReadCloser, error) { return from, nil },
-	})
+	return m.store(c, w.File.Name, from)
 }
 
 func (m *Manager) fetchLater(c *conversation, w *want, patient bool, pause time.Duration) {

@@ -1,7 +1,6 @@
 package assistant_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -296,20 +295,25 @@ func TestAHangingFileDelaysNoOtherGroup(t *testing.T) {
 	})
 }
 
+// slowFile is a file whose bytes come when the test says so.
+type slowFile struct{ opened, release chan struct{} }
+
+func (s slowFile) Read([]byte) (int, error) {
+	close(s.opened)
+	<-s.release
+	return 0, io.EOF
+}
+
 // Receive and Notify shared a lock, which Receive held while bytes came; the
 // goroutine that writes all groups' results calls Notify.
 func TestANoticeDoesNotWaitForAFile(t *testing.T) {
-	w := newWorld(t, nil)
 	opened, release, received := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	w := newWorld(t, func(o *assistant.Options) {
+		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) { return io.NopCloser(slowFile{opened, release}), nil }
+	})
+	w.run()
 	go func() {
-		received <- w.m.Receive(context.Background(), "family", channel.Inbound{ID: "1", Chat: "web:family", Text: "take this", Files: []channel.Attachment{{
-			Info: media.Info{Name: "slow.txt"},
-			Open: func(context.Context) (io.ReadCloser, error) {
-				close(opened)
-				<-release
-				return io.NopCloser(bytes.NewReader(nil)), nil
-			},
-		}}})
+		received <- w.m.Receive(context.Background(), "family", channel.Inbound{ID: "1", Chat: "web:family", Text: "take this", Files: []channel.Attachment{w.lay("slow.txt", "")}})
 	}()
 	<-opened
 	noticed := make(chan error, 1)
@@ -322,4 +326,22 @@ func TestANoticeDoesNotWaitForAFile(t *testing.T) {
 	}
 	close(release)
 	check(t, <-received)
+}
+
+// What members do to messages starts no turn and leaves nothing behind; a place
+// is heard as the words that it is in.
+func TestOnlyMessagesAndPlacesAreHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		for i, k := range []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindVote, channel.KindMembership} {
+			check(t, w.m.Receive(t.Context(), "family", channel.Inbound{Kind: k, ID: fmt.Sprint(i), Chat: "web:family", Target: "1", Text: "hello", Direct: true}))
+		}
+		if w.runtime.next() != nil || w.kept("family") != 0 {
+			t.Errorf("%d are kept, or a turn was started", w.kept("family"))
+		}
+		place := channel.Location{Latitude: 48.1, Longitude: 11.5, Name: "home"}
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{Kind: channel.KindLocation, ID: "6", Chat: "web:family", Text: place.String(), Location: &place}))
+		has(t, w.runtime.next().input.Prompt, "Location: 48.100000, 11.500000 home")
+	})
 }

@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -30,18 +29,15 @@ const (
 // inboxPath is where the assistant sees them.
 var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
-// takeFiles gives a record its files. Those whose bytes are here are copied
-// into the inbox; those that lie with the platform are returned as wants. A
-// file that cannot be kept has the reason, so that the assistant can say so.
-func (m *Manager) takeFiles(ctx context.Context, c *conversation, r *record, attachments []channel.Attachment) (wants []*want) {
+// takeFiles gives a record its files, and returns those that are to be fetched. A
+// file that will not be has the reason, so that the assistant can say so.
+func (m *Manager) takeFiles(c *conversation, r *record, attachments []channel.Attachment) (wants []*want) {
 	r.waits = map[int]bool{}
 	for i, a := range attachments {
 		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size}
 		switch {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
-		case a.Ref == "" || m.o.Fetch == nil:
-			f = m.keepNow(ctx, c, f, a)
 		case a.Size > m.o.MaxFile:
 			f.Missing = string(tooLarge(m.o.MaxFile))
 		case m.wanted(c)+len(wants) >= maxWants:
@@ -63,18 +59,6 @@ func (m *Manager) wanted(c *conversation) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(c.quick.wants) + len(c.patient.wants)
-}
-
-// keepNow copies a file whose bytes are here.
-func (m *Manager) keepNow(ctx context.Context, c *conversation, f file, a channel.Attachment) file {
-	stored, size, err := m.store(ctx, c, f.Name, a)
-	if err != nil {
-		f.Missing = reason(err)
-		m.o.Log.Warn("member's file not kept", "group", c.group.Folder, "file", f.Name, "error", err)
-		return f
-	}
-	f.Path, f.Size = inboxFile(stored), size
-	return f
 }
 
 // inboxFile is where the assistant sees a file of the inbox.
@@ -108,13 +92,10 @@ func reason(err error) string {
 	return "the host could not keep it; ask the member to send it again"
 }
 
-// keepFile writes one file under a name that nothing had, and returns it. The
+// keepFile writes one file under a name that nothing had, and returns that. The
 // workspace is the agent's: nothing in it is followed, overwritten or trusted
 // (CVE-2026-31990 is what happens otherwise).
-func keepFile(ctx context.Context, workspace, name string, limit int64, a channel.Attachment) (stored string, size int64, err error) {
-	if a.Size > limit {
-		return "", 0, tooLarge(limit)
-	}
+func keepFile(workspace, name string, limit int64, from io.Reader) (stored string, size int64, err error) {
 	home, err := openDir(workspace)
 	if err != nil {
 		return "", 0, fmt.Errorf("open workspace: %w", err)
@@ -134,31 +115,17 @@ func keepFile(ctx context.Context, workspace, name string, limit int64, a channe
 		return "", 0, fmt.Errorf("write to inbox: %w", err)
 	}
 	defer inbox.Remove(tmp)
-	size, err = copyBytes(ctx, f, limit+1, a)
+	if size, err = io.Copy(f, io.LimitReader(from, limit+1)); err == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", 0, err
+		return "", 0, fmt.Errorf("copy file: %w", err)
 	}
 	if size > limit {
 		return "", 0, tooLarge(limit)
 	}
 	stored, err = publish(inbox, tmp, name)
 	return stored, size, err
-}
-
-func copyBytes(ctx context.Context, to *os.File, limit int64, a channel.Attachment) (int64, error) {
-	if a.Open == nil {
-		return 0, missing("the platform brought no content with it")
-	}
-	from, err := a.Open(ctx)
-	if err != nil {
-		return 0, errors.Join(missing("the platform did not hand over its content; ask the member to send it again"), err)
-	}
-	defer from.Close()
-	size, err := io.Copy(to, io.LimitReader(from, limit))
-	if err != nil {
-		return size, fmt.Errorf("copy file: %w", err)
-	}
-	return size, to.Sync()
 }
 
 // publish gives tmp the name, or the name with a number where that is taken.

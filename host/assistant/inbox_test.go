@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,19 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
 )
-
-// attachment is a file of a member.
-func attachment(name, content string) channel.Attachment {
-	return channel.Attachment{
-		Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: int64(len(content))},
-		Open: func(context.Context) (io.ReadCloser, error) {
-			return io.NopCloser(strings.NewReader(content)), nil
-		},
-	}
-}
 
 // workspace is a group's directory beside something that must stay as it is.
 func workspace(t *testing.T) (dir, outside string) {
@@ -50,7 +37,7 @@ func must(t *testing.T, err error) {
 func TestAMembersFileLandsInTheInbox(t *testing.T) {
 	dir, _ := workspace(t)
 	for _, want := range []string{"notes.txt", "notes-2.txt", "notes-3.txt"} {
-		got, size, err := keepFile(t.Context(), dir, "notes.txt", 100, attachment("notes.txt", want))
+		got, size, err := keepFile(dir, "notes.txt", 100, strings.NewReader(want))
 		if err != nil || got != want || size != int64(len(want)) {
 			t.Fatalf("got %q, %d, %v", got, size, err)
 		}
@@ -114,7 +101,7 @@ func TestWhatAnAgentPlantsIsNotFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, outside := workspace(t)
 			must(t, test.plant(dir, outside))
-			got, _, err := keepFile(t.Context(), dir, "a.txt", 100, attachment("a.txt", "member's"))
+			got, _, err := keepFile(dir, "a.txt", 100, strings.NewReader("member's"))
 			switch {
 			case test.fails && err == nil:
 				t.Errorf("kept as %q", got)
@@ -159,7 +146,7 @@ func TestTheInboxRace(t *testing.T) {
 	}()
 	kept := 0
 	for range 2000 {
-		if _, _, err := keepFile(t.Context(), dir, "a.txt", 100, attachment("a.txt", "x")); err == nil {
+		if _, _, err := keepFile(dir, "a.txt", 100, strings.NewReader("x")); err == nil {
 			kept++
 		}
 	}
@@ -176,28 +163,17 @@ func TestTheInboxRace(t *testing.T) {
 }
 
 func TestAFileThatCannotBeKeptIsNamedWithTheReason(t *testing.T) {
-	broken := attachment("a.txt", "x")
-	broken.Open = func(context.Context) (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(strings.NewReader("x"), errorReader{})), nil
-	}
-	gone := attachment("a.txt", "x")
-	gone.Open = func(context.Context) (io.ReadCloser, error) { return nil, errors.New("/srv/state/media: 404") }
-	lying := attachment("a.txt", strings.Repeat("x", 101))
-	lying.Size = 5
 	tests := map[string]struct {
-		a    channel.Attachment
+		from io.Reader
 		want string
 	}{
-		"too large":               {attachment("a.txt", strings.Repeat("x", 101)), "files may have up to 100 bytes"},
-		"larger than it says":     {lying, "files may have up to 100 bytes"},
-		"breaks off":              {broken, "the host could not keep it; ask the member to send it again"},
-		"dropped by the platform": {gone, "the platform did not hand over its content; ask the member to send it again"},
-		"without content":         {channel.Attachment{}, "the platform brought no content with it"},
+		"too large":  {strings.NewReader(strings.Repeat("x", 101)), "files may have up to 100 bytes"},
+		"breaks off": {io.MultiReader(strings.NewReader("x"), errorReader{}), "the host could not keep it; ask the member to send it again"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := workspace(t)
-			_, _, err := keepFile(t.Context(), dir, "a.txt", 100, test.a)
+			_, _, err := keepFile(dir, "a.txt", 100, test.from)
 			if err == nil || reason(err) != test.want {
 				t.Errorf("got %v", err)
 			}

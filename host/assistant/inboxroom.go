@@ -1,14 +1,12 @@
 package assistant
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"syscall"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -20,7 +18,7 @@ const (
 
 // store copies a member's file into the group's inbox, if it has room. Nothing
 // there is ever removed to make some: it may be the assistant's.
-func (m *Manager) store(ctx context.Context, c *conversation, name string, a channel.Attachment) (stored string, size int64, err error) {
+func (m *Manager) store(c *conversation, name string, from io.Reader) (stored string, size int64, err error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
 	workspace := m.o.Layout.Workspace(c.group.Folder)
@@ -36,7 +34,7 @@ func (m *Manager) store(ctx context.Context, c *conversation, name string, a cha
 		limit = max(most-used, 0)
 		full = missing(fmt.Sprintf("the inbox may hold %s and has %s; remove files from it and ask the member to send this one again", media.Size(most), media.Size(used)))
 	}
-	stored, size, err = keepFile(ctx, workspace, name, limit, m.metered(a))
+	stored, size, err = keepFile(workspace, name, limit, m.metered(from))
 	if over := tooLarge(limit); full != "" && errors.Is(err, over) {
 		err = full
 	}
@@ -76,26 +74,18 @@ func inboxUse(workspace string) (bytes int64, names int, err error) {
 	return bytes, len(all), nil
 }
 
-// metered asks for room on the disk as the bytes of an attachment come.
-func (m *Manager) metered(a channel.Attachment) channel.Attachment {
-	if m.o.Reserve == nil || a.Open == nil {
-		return a
+// metered asks for room on the disk as bytes come.
+func (m *Manager) metered(from io.Reader) io.Reader {
+	if m.o.Reserve == nil {
+		return from
 	}
-	open := a.Open
-	a.Open = func(ctx context.Context) (io.ReadCloser, error) {
-		r, err := open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &meter{ReadCloser: r, reserve: m.o.Reserve}, nil
-	}
-	return a
+	return &meter{Reader: from, reserve: m.o.Reserve}
 }
 
 // meter ends where there is no room for what comes next. What was read is on
 // the disk by the next read, where the file system counts it.
 type meter struct {
-	io.ReadCloser
+	io.Reader
 	reserve func(int64) (func(), error)
 	left    int64 // bytes that may come before room is asked for again
 }
@@ -109,7 +99,7 @@ func (m *meter) Read(p []byte) (int, error) {
 		release()
 		m.left = reserveStep
 	}
-	n, err := m.ReadCloser.Read(p[:min(int64(len(p)), m.left)])
+	n, err := m.Reader.Read(p[:min(int64(len(p)), m.left)])
 	m.left -= int64(n)
 	return n, err
 }

@@ -3,28 +3,26 @@ package assistant_test
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/media"
 )
 
-// sends is a member's message with a file whose bytes are here. claimed is its
-// size by the member's word.
+// sends is a member's message with a file. claimed is its size by the member's
+// word.
 func (w *world) sends(id, name, body string, claimed int64) {
 	w.t.Helper()
+	a := w.lay(name, body)
+	a.Size = claimed
 	check(w.t, w.m.Receive(context.Background(), "family", channel.Inbound{
-		ID: id, Chat: groups.JID("web:family"), From: "Ann", Text: "take this", Files: []channel.Attachment{{
-			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: claimed},
-			Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
-		}},
+		ID: id, Chat: groups.JID("web:family"), From: "Ann", Text: "take this", Files: []channel.Attachment{a},
 	}))
 }
 
@@ -41,6 +39,9 @@ func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 		w.sends("2", "b.txt", strings.Repeat("b", 101), 101)
 		w.sends("3", "liar.txt", strings.Repeat("c", 5000), 1)
 		w.sends("4", "d.txt", strings.Repeat("d", 100), 100)
+		w.run()
+		a := w.runtime.next()
+		prompt := a.input.Prompt + strings.Join(a.reads(), "")
 		names, err := os.ReadDir(inbox)
 		check(t, err)
 		var got []string
@@ -50,14 +51,13 @@ func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 		if s := strings.Join(got, " "); s != "a.txt d.txt own.txt" {
 			t.Errorf("the inbox holds %s", s)
 		}
-		w.run()
-		prompt := w.runtime.next().input.Prompt
 		if n := strings.Count(prompt, "remove files from it and ask the member to send this one again"); n != 2 {
 			t.Errorf("%d files were refused with words in %s", n, prompt)
 		}
 		// What the assistant removes makes room.
 		check(t, os.Remove(filepath.Join(inbox, "a.txt")))
 		w.sends("5", "e.txt", strings.Repeat("e", 600), 600)
+		synctest.Wait()
 		if _, err := os.Stat(filepath.Join(inbox, "e.txt")); err != nil {
 			t.Error(err)
 		}
@@ -66,36 +66,47 @@ func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 
 // Room on the disk was asked for by the size that a member claims.
 func TestRoomIsAskedForAsBytesCome(t *testing.T) {
-	var asked int64
-	full := false
-	w := newWorld(t, func(o *assistant.Options) {
-		o.Reserve = func(n int64) (func(), error) {
-			if full {
-				return nil, errors.New("2 GB of temporary space are not to be had in /var/lib/host")
+	synctest.Test(t, func(t *testing.T) {
+		var asked int64
+		full := false
+		w := newWorld(t, func(o *assistant.Options) {
+			o.Reserve = func(n int64) (func(), error) {
+				if full {
+					return nil, errors.New("2 GB of temporary space are not to be had in /var/lib/host")
+				}
+				asked += n
+				return func() {}, nil
 			}
-			asked += n
-			return func() {}, nil
+		})
+		w.run()
+		w.sends("1", "huge.txt", "few bytes", 90<<20)
+		a := w.runtime.next()
+		if asked != 1<<20 {
+			t.Errorf("%d bytes were asked for", asked)
+		}
+		w.sends("2", "small.txt", strings.Repeat("x", 5<<20), 1)
+		synctest.Wait()
+		if asked != 1<<20+6<<20 {
+			t.Errorf("%d bytes were asked for", asked)
+		}
+		a.reads()
+		full = true
+		w.sends("3", "late.txt", "bytes", 5)
+		time.Sleep(time.Minute)
+		a.says("thanks")
+		a.reads()
+		time.Sleep(time.Hour) // until no attempt is left
+		a.exit(nil)
+		if _, err := os.Stat(filepath.Join(w.state, "groups", "family", "inbox", "late.txt")); err == nil {
+			t.Error("a file was kept without room")
+		}
+		data, err := filepath.Glob(filepath.Join(w.state, "inbound", "family", "*-*.json"))
+		check(t, err)
+		last, err := os.ReadFile(data[len(data)-1])
+		check(t, err)
+		has(t, string(last), "the host's disk is full")
+		if strings.Contains(string(last), "/var/lib/host") {
+			t.Error("the record names a host path")
 		}
 	})
-	w.sends("1", "huge.txt", "few bytes", 90<<20)
-	if asked != 1<<20 {
-		t.Errorf("%d bytes were asked for", asked)
-	}
-	w.sends("2", "small.txt", strings.Repeat("x", 5<<20), 1)
-	if asked != 1<<20+6<<20 {
-		t.Errorf("%d bytes were asked for", asked)
-	}
-	full = true
-	w.sends("3", "late.txt", "bytes", 5)
-	if _, err := os.Stat(filepath.Join(w.state, "groups", "family", "inbox", "late.txt")); err == nil {
-		t.Error("a file was kept without room")
-	}
-	data, err := filepath.Glob(filepath.Join(w.state, "inbound", "family", "*-*.json"))
-	check(t, err)
-	last, err := os.ReadFile(data[len(data)-1])
-	check(t, err)
-	has(t, string(last), "the host's disk is full")
-	if strings.Contains(string(last), "/var/lib/host") {
-		t.Error("the record names a host path")
-	}
 }

@@ -10,14 +10,18 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
+// heard says whether an assistant hears of what comes in. What members do to
+// messages, such as edits and reactions, is ignored.
+func heard(k channel.Kind) bool { return k == channel.KindMessage || k == channel.KindLocation }
+
 // Receive keeps a message that a member wrote in the chat of the group with that
-// folder, and sees to it that the group's assistant gets it. Files whose bytes are here are kept with it; those that lie with
-// the platform are fetched afterwards. It returns when the message is on disk; an error
-// means that it is not and the channel may bring it again. A message for a group
+// folder, and sees to it that the group's assistant gets it. Its files are fetched
+// afterwards. It returns when the message is on disk; an error means that it is
+// not and the channel brings it again. What is not heard, a message for a group
 // that has no assistant, and one that came before, are ignored.
-func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
+func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) error {
 	g, ok := m.o.Groups().ByFolder(folder)
-	if !ok || g.Assistant == "" {
+	if !ok || g.Assistant == "" || !heard(in.Kind) {
 		return nil
 	}
 	c, err := m.enter(folder)
@@ -49,7 +53,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if c.store.knows(r.Key) {
 		return nil
 	}
-	wants := m.takeFiles(ctx, c, r, in.Files)
+	wants := m.takeFiles(c, r, in.Files)
 	for _, w := range wants {
 		if err := c.store.saveWant(w); err != nil {
 			return err

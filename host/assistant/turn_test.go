@@ -1,10 +1,8 @@
 package assistant_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 func TestATurn(t *testing.T) {
@@ -204,17 +201,11 @@ func TestFilesAreNamedInThePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *assistant.Options) { o.MaxFile = 10 })
 		w.run()
-		file := func(name, content string) channel.Attachment {
-			return channel.Attachment{
-				Info: media.Info{Name: name, Kind: media.Document, Size: int64(len(content))},
-				Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil },
-			}
-		}
 		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "1", Chat: "web:family", From: "Ann", Files: []channel.Attachment{
-			file("../a.txt", "short"), file("b.txt", "much too long"),
+			w.lay("../a.txt", "short"), w.lay("b.txt", "much too long"),
 		}}))
 		a := w.runtime.next()
-		has(t, a.input.Prompt, `path="/workspace/group/inbox/a.txt"`, `name="b.txt" kind="document" size="13 bytes" not_stored="files may have up to 10 bytes"`)
+		has(t, a.input.Prompt, `path="/workspace/group/inbox/a.txt"`, `name="b.txt" kind="document" mime="text/plain" size="13 bytes" not_stored="files may have up to 10 bytes"`)
 		if content, _ := os.ReadFile(filepath.Join(a.spec.WorkDir, "inbox", "a.txt")); string(content) != "short" {
 			t.Errorf("the file holds %q", content)
 		}

@@ -15,7 +15,7 @@ import (
 // wantedDir is in a group's directory of the store, for its wants.
 const wantedDir = "wanted"
 
-// want is a member's file that lies with the platform. It is on disk from the
+// want is a member's file that lies with its channel. It is on disk from the
 // moment at which its message is, until the file lies in the inbox or the
 // assistant was told that it never will.
 type want struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // world is a host round one Manager: its disk, its chats and its runtime.
@@ -36,6 +38,8 @@ type world struct {
 	sent   []time.Time // by the assistants' tools
 	typing []bool
 	refuse int // so many times Say fails
+
+	shelf map[string]string // files of members by their reference, for a channel that has them at once
 }
 
 type said struct{ Folder, Text string }
@@ -51,7 +55,7 @@ func newWorld(t *testing.T, change func(*assistant.Options), gs ...groups.Group)
 		gs = []groups.Group{group("family")}
 	}
 	w := &world{
-		t: t, state: filepath.Join(t.TempDir(), "state"), groups: gs, keys: map[string]bool{},
+		t: t, state: filepath.Join(t.TempDir(), "state"), groups: gs, keys: map[string]bool{}, shelf: map[string]string{},
 		runtime: &stage{started: make(chan *actor, 100)},
 	}
 	check(t, w.layout().Prepare(gs))
@@ -75,6 +79,9 @@ func (w *world) open() {
 		o.Runtime = w.runtime
 	}
 	o.Say, o.SentSince = w.say, w.sentSince
+	if o.Fetch == nil {
+		o.Fetch = w.fetch
+	}
 	o.Typing = func(_ context.Context, _ groups.Address, on bool) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -161,6 +168,22 @@ func (w *world) write(folder, id, text string) {
 	check(w.t, w.m.Receive(context.Background(), folder, channel.Inbound{
 		ID: id, Chat: groups.JID("web:" + folder), From: "Ann", Text: text, Time: time.Now(),
 	}))
+}
+
+// fetch takes a member's file from the shelf.
+func (w *world) fetch(_ context.Context, _ string, f channel.FileRef) (io.ReadCloser, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return io.NopCloser(strings.NewReader(w.shelf[f.Ref])), nil
+}
+
+// lay puts a member's file on the shelf.
+func (w *world) lay(name, body string) channel.Attachment {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ref := fmt.Sprint("file ", len(w.shelf))
+	w.shelf[ref] = body
+	return channel.Attachment{Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: int64(len(body))}, Ref: ref}
 }
 
 // kept counts the files of messages on disk.

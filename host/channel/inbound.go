@@ -89,9 +89,6 @@ type Person struct {
 type Attachment struct {
 	media.Info
 	Ref string // names the file to its channel
-
-	// Open is of channels that still bring the bytes along. It goes.
-	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // Fetcher is implemented by every channel that has files of members.

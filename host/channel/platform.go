@@ -26,8 +26,7 @@ type Platform struct {
 	// Limits is what the platform takes with these settings.
 	Limits func(Settings) media.Limits
 
-	// New makes the channel. That of a platform with an Account opens nothing
-	// before Run.
+	// New makes the channel, and opens nothing: see Channel.Run and Opener.
 	New func(Setup) (Channel, error)
 
 	// Dir is where the channel that is called as the platform keeps its files.

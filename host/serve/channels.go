@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -33,14 +34,26 @@ func dirOf(cfg *config.Config, c config.Channel) string {
 	return cfg.Layout().Named(c.Name)
 }
 
-// configuredChannels makes the channels of longshore.yaml. With an error it
-// returns those that are open, for Close.
+// openChannels opens what channels take of the machine. A host that will not be
+// run takes nothing.
+func (h *Host) openChannels(ctx context.Context) error {
+	for _, c := range h.Channels {
+		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
+			if err := o.Open(ctx); err != nil {
+				return fmt.Errorf("channel %w", err) // it begins with its name
+			}
+		}
+	}
+	return nil
+}
+
+// configuredChannels makes the channels of longshore.yaml.
 func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
 	var all []channel.Channel
 	for _, c := range cfg.Channels {
 		made, err := c.Platform.New(SetupOf(cfg, c, opts.Log))
 		if err != nil {
-			return all, err
+			return nil, fmt.Errorf("channel %w", err)
 		}
 		all = append(all, made)
 	}

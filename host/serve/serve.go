@@ -101,6 +101,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
+	if err := h.openChannels(ctx); err != nil {
+		return err
+	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
 		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
 	})
@@ -149,7 +152,7 @@ func (h *Host) Close() error {
 		errs = append(errs, h.spool.Close())
 	}
 	for _, c := range h.Channels {
-		if closer, ok := c.(interface{ Close() error }); ok {
+		if closer, ok := c.(channel.Opener); ok {
 			errs = append(errs, closer.Close())
 		}
 	}

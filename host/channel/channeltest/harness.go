@@ -29,6 +29,19 @@ type Harness struct {
 	// Say lets a member write into chat.
 	Say func(t testing.TB, chat groups.JID, s Said)
 
+	// Act lets a member do in chat what is no message: in.Kind is one of Acts, with
+	// what that kind carries. Nil: those stories are left out.
+	Act  func(t testing.TB, chat groups.JID, in channel.Inbound)
+	Acts []channel.Kind
+
+	// Expire makes the platform forget the files that members have sent. Nil:
+	// that story is left out.
+	Expire func(t testing.TB)
+
+	// Untouched fails if the channel that was made last has made files or takes
+	// an address, before it is opened or run. Nil: it has neither.
+	Untouched func(t testing.TB)
+
 	// Ready waits until a running channel is connected. Nil: the suite asks
 	// channel.Status, or, where that is missing, takes a running channel for
 	// connected.
@@ -91,6 +104,13 @@ func stories() []story {
 		{name: "a send works again after a restart", tell: worksAfterRestart, needs: canRestart},
 		{name: "what a member writes comes in", tell: memberWrites},
 		{name: "what a member attaches comes in byte for byte", tell: memberAttaches},
+		{name: "what a member does comes in once", tell: memberActs, needs: func(h Harness) bool { return h.Act != nil }},
+		{name: "what comes in comes once over a restart", tell: onceOverRestart, needs: canRestart},
+		{name: "what was not kept comes in again", tell: notKept, needs: canRestart},
+		{name: "a file is fetched by a later process", tell: fetchedLater, needs: canRestart},
+		{name: "an expired file is refused for good", tell: expired, needs: func(h Harness) bool { return h.Expire != nil }},
+		{name: "a channel that is made and not run leaves nothing", tell: madeAlone},
+		{name: "a channel runs once", tell: runsOnce},
 		{name: "what a member's device reports comes in", tell: deviceReports, needs: func(h Harness) bool { return h.Mark != nil }},
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,36 +138,38 @@ func noise(n int) []byte {
 type inbox struct {
 	mu      sync.Mutex
 	news    chan struct{}
-	got     []received
+	got     []channel.Inbound
+	refuses atomic.Bool // what comes in is not kept
+	refused int
 	reports []string
-}
-
-type received struct {
-	channel.Inbound
-	bodies [][]byte
 }
 
 func newInbox() *inbox { return &inbox{news: make(chan struct{})} }
 
 // Receive implements channel.Inbox.
-func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
-	r := received{Inbound: m}
-	for _, f := range m.Files {
-		body, err := readAll(ctx, f)
-		if err != nil {
-			return fmt.Errorf("read attachment: %w", err)
-		}
-		r.bodies = append(r.bodies, body)
-	}
+func (in *inbox) Receive(_ context.Context, m channel.Inbound) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.got = append(in.got, r)
-	in.changedLocked()
+	defer in.changedLocked()
+	if in.refuses.Load() {
+		in.refused++
+		return errNotKept
+	}
+	in.got = append(in.got, m)
 	return nil
 }
 
-func readAll(ctx context.Context, f channel.Attachment) ([]byte, error) {
-	r, err := f.Open(ctx)
+// errNotKept is of an inbox that refuses.
+var errNotKept = errors.New("the disk is full")
+
+// fetch brings the only file of a message.
+func (j *joined) fetch(m channel.Inbound) ([]byte, error) {
+	j.t.Helper()
+	f, ok := j.Channel.(channel.Fetcher)
+	if !ok || len(m.Files) != 1 || m.Files[0].Ref == "" {
+		j.t.Fatalf("%d files came in, through a Fetcher: %t", len(m.Files), ok)
+	}
+	r, err := f.Fetch(j.ctx, channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref, Patient: true})
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +209,9 @@ func (j *joined) wait(what string, ok func(in *inbox) bool) {
 }
 
 // received waits for n messages of members.
-func (j *joined) received(n int) []received {
+func (j *joined) received(n int) []channel.Inbound {
 	j.t.Helper()
-	var got []received
+	var got []channel.Inbound
 	j.wait(fmt.Sprintf("message %d of a member", n), func(in *inbox) bool {
 		got = append(got[:0], in.got...)
 		return len(got) >= n

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"sync"
@@ -45,10 +46,18 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 		Say: func(t testing.TB, chat groups.JID, s Said) {
 			in := channel.Inbound{Chat: chat, From: s.From, Text: s.Text}
 			if s.File != nil {
-				in.Files = append(in.Files, memory.Attach(s.File.Name, s.File.MIME, s.File.Data))
+				in.Files = append(in.Files, m.Attach(s.File.Name, s.File.MIME, s.File.Data))
 			}
-			within(t, func(ctx context.Context) error { return m.Say(ctx, in) })
+			say(t, m, in)
 		},
+		Acts: []channel.Kind{
+			channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindVote, channel.KindLocation, channel.KindMembership,
+		},
+		Act: func(t testing.TB, chat groups.JID, in channel.Inbound) {
+			in.Chat, in.From, in.Sender = chat, "Ada", "ada@mem"
+			say(t, m, in)
+		},
+		Expire: func(testing.TB) { m.Expire() },
 		Stall: func(t testing.TB) <-chan struct{} {
 			m.Next(memory.Hanging())
 			return reached(t, m, len(m.Attempts())+1)
@@ -57,6 +66,16 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			within(t, func(ctx context.Context) error { return m.Report(ctx, chat, id, state) })
 		},
 	}
+}
+
+// say is a member who does not hear whether the inbox has kept what was said.
+func say(t testing.TB, m *memory.Channel, in channel.Inbound) {
+	within(t, func(ctx context.Context) error {
+		if err := m.Say(ctx, in); !errors.Is(err, errNotKept) {
+			return err
+		}
+		return nil
+	})
 }
 
 // connected says whether a memory channel is.
@@ -209,6 +228,25 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		{name: "loses what members write", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.Text = "" })},
 		{name: "loses who wrote", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.From = "" })},
 		{name: "loses attachments", caught: "what a member attaches comes in byte for byte", wrap: inboxed(func(in *channel.Inbound) { in.Files = nil })},
+		{name: "brings what was kept again", caught: "what a member does comes in once", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error { return m.Run(ctx, twice{in}) }}
+		}},
+		{name: "loses what is reacted with", caught: "what a member does comes in once", wrap: inboxed(func(in *channel.Inbound) { in.Emoji = "" })},
+		{name: "loses what is edited", caught: "what a member does comes in once", wrap: inboxed(func(in *channel.Inbound) { in.Target = "" })},
+		{name: "loses what was not kept", caught: "what was not kept comes in again", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error { return m.Run(ctx, losing{in}) }}
+		}},
+		{name: "tries an expired file for ever", caught: "an expired file is refused for good", wrap: func(m *memory.Channel) channel.Channel { return stubborn{m} }},
+		{name: "runs twice", caught: "a channel runs once", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
+				_ = m.Run(ctx, in)
+				return nil
+			}}
+		}},
+		{name: "begins when it is made", caught: "a channel that is made and not run leaves nothing", wrap: func(m *memory.Channel) channel.Channel {
+			go func() { <-over }()
+			return m
+		}},
 		{name: "leaves a goroutine", caught: "a text arrives", wrap: func(m *memory.Channel) channel.Channel {
 			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
 				go func() { <-over }()
@@ -269,6 +307,32 @@ type changing struct {
 func (c changing) Receive(ctx context.Context, m channel.Inbound) error {
 	c.change(&m)
 	return c.Inbox.Receive(ctx, m)
+}
+
+// twice gives everything two times.
+type twice struct{ channel.Inbox }
+
+func (i twice) Receive(ctx context.Context, m channel.Inbound) error {
+	return errors.Join(i.Inbox.Receive(ctx, m), i.Inbox.Receive(ctx, m))
+}
+
+// losing takes no word for a refusal.
+type losing struct{ channel.Inbox }
+
+func (i losing) Receive(ctx context.Context, m channel.Inbound) error {
+	_ = i.Inbox.Receive(ctx, m)
+	return nil
+}
+
+// stubborn takes what is gone for a passing trouble.
+type stubborn struct{ *memory.Channel }
+
+func (s stubborn) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	r, err := s.Channel.Fetch(ctx, f)
+	if err != nil {
+		return nil, errors.New("not found")
+	}
+	return r, nil
 }
 
 // classed is a channel whose errors are all of one class.

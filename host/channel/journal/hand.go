@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -13,31 +14,41 @@ const (
 	giveUp = 24 * time.Hour  // after which such a message is dropped
 )
 
-// Hand gives members' messages to the host until ctx is done, and prunes the
-// journal. give returns nil once the host keeps the message; then it is not given
-// again. Each chat's messages come in order, one at a time, and no chat waits for
-// another. A message that give refuses is given again after 5 seconds, and is
-// dropped after a day. Hand is called once; give is called from several
-// goroutines, which have ended when Hand returns.
-func (j *Journal) Hand(ctx context.Context, give func(context.Context, Inbound) error) {
-	h := &hand{j: j, give: give, busy: map[groups.JID]bool{}}
+// Queue holds what members wrote until the host has it. A Journal is one; a
+// channel that keeps its chats' history has one in there.
+type Queue interface {
+	// News holds a value after something came in.
+	News() <-chan struct{}
+	// Waiting are the chats with messages that the host does not have.
+	Waiting(ctx context.Context) ([]groups.JID, error)
+	// Next is the oldest such message of a chat; nil if there is none.
+	Next(ctx context.Context, chat groups.JID) (*Inbound, error)
+	// Done says that the host has a message, or will never have it.
+	Done(ctx context.Context, seq int64) error
+}
+
+// Hand gives members' messages to the host until ctx is done. give returns nil
+// once the host keeps the message; then it is not given again. Each chat's
+// messages come in order, one at a time, and no chat waits for another. A message
+// that give refuses is given again after 5 seconds, and is dropped after a day.
+// Hand is called once; give is called from several goroutines, which have ended
+// when Hand returns.
+func Hand(ctx context.Context, q Queue, log *slog.Logger, give func(context.Context, Inbound) error) {
+	h := &hand{q: q, log: log, give: give, busy: map[groups.JID]bool{}, left: make(chan struct{}, 1)}
 	defer h.chats.Wait()
-	retry, prune := time.NewTimer(0), time.NewTicker(pruneEvery)
+	retry := time.NewTimer(0)
 	defer retry.Stop()
-	defer prune.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-prune.C:
-			j.prune(ctx)
-			continue
-		case <-j.news:
+		case <-q.News():
+		case <-h.left:
 		case <-retry.C:
 		}
-		chats, err := j.open(ctx)
+		chats, err := q.Waiting(ctx)
 		if err != nil && ctx.Err() == nil {
-			j.log.Error("look for members' messages", "error", err)
+			log.Error("look for members' messages", "error", err)
 		}
 		for _, chat := range chats {
 			h.serve(ctx, chat)
@@ -48,11 +59,32 @@ func (j *Journal) Hand(ctx context.Context, give func(context.Context, Inbound) 
 	}
 }
 
+// Hand is [Hand] for the journal, and prunes it.
+func (j *Journal) Hand(ctx context.Context, give func(context.Context, Inbound) error) {
+	var pruning sync.WaitGroup
+	defer pruning.Wait()
+	pruning.Go(func() {
+		tick := time.NewTicker(pruneEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				j.prune(ctx)
+			}
+		}
+	})
+	Hand(ctx, j, j.log, give)
+}
+
 // hand is one Hand. It has a goroutine for each chat with messages.
 type hand struct {
-	j     *Journal
+	q     Queue
+	log   *slog.Logger
 	give  func(context.Context, Inbound) error
 	chats sync.WaitGroup
+	left  chan struct{} // holds a value after a chat was left
 
 	mu   sync.Mutex
 	busy map[groups.JID]bool
@@ -80,30 +112,33 @@ func (h *hand) serve(ctx context.Context, chat groups.JID) {
 	})
 }
 
-// leave ends the serving of a chat, and looks for what came in meanwhile.
+// leave ends the serving of a chat, and has Hand look for what came in meanwhile.
 func (h *hand) leave(chat groups.JID) {
 	h.mu.Lock()
 	delete(h.busy, chat)
 	h.mu.Unlock()
-	h.j.poke()
+	select {
+	case h.left <- struct{}{}:
+	default: // it is going to look
+	}
 }
 
 // drain gives a chat's messages; false when one was not taken.
 func (h *hand) drain(ctx context.Context, chat groups.JID) bool {
 	for ctx.Err() == nil {
-		m, err := h.j.next(ctx, chat)
+		m, err := h.q.Next(ctx, chat)
 		if err != nil || m == nil {
 			return err == nil
 		}
 		if err := h.give(ctx, *m); err != nil {
 			if ctx.Err() != nil || time.Since(m.Received) < giveUp {
-				h.j.log.Info("a member's message waits", "chat", chat, "error", err)
+				h.log.Info("a member's message waits", "chat", chat, "error", err)
 				return false
 			}
-			h.j.log.Error("a member's message is dropped: nobody took it in a day", "chat", chat, "message", m.ID, "error", err)
+			h.log.Error("a member's message is dropped: nobody took it in a day", "chat", chat, "message", m.ID, "error", err)
 		}
-		if err := h.j.done(context.WithoutCancel(ctx), m.Seq); err != nil {
-			h.j.log.Error("record that a member's message is kept", "chat", chat, "error", err)
+		if err := h.q.Done(context.WithoutCancel(ctx), m.Seq); err != nil {
+			h.log.Error("record that a member's message is kept", "chat", chat, "error", err)
 			return false
 		}
 	}

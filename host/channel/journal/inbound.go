@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Inbound is a member's message.
+// Inbound is a member's message, or an event.
 type Inbound struct {
 	Seq      int64      // Keep sets it; later messages have larger ones
 	Chat     groups.JID // as the Inbox knows it
@@ -22,6 +22,7 @@ type Inbound struct {
 	Info     []byte     // what the channel notes beside the content; not nil
 	Body     []byte     // the content as it came; not nil
 	Received time.Time
+	Event    bool // for Keep: what a member did to a message, or to the chat
 }
 
 // Keep makes a member's message durable, so that the platform may be told that we
@@ -32,16 +33,32 @@ func (j *Journal) Keep(ctx context.Context, m Inbound) error {
 	if err := j.Room(); err != nil {
 		return err
 	}
-	err := j.exec(ctx, "keep inbound message", `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
-	if err != nil {
-		return err
+	if err := j.insert(ctx, m); err != nil {
+		return fmt.Errorf("keep inbound message: %w", store.Words(err))
 	}
 	j.poke()
 	if j.count() {
 		j.prune(ctx)
 	}
 	return nil
+}
+
+func (j *Journal) insert(ctx context.Context, m Inbound) error {
+	tx, err := j.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	if _, err = tx.ExecContext(ctx, `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano()); err != nil {
+		return err
+	}
+	if m.Event {
+		if _, err = tx.ExecContext(ctx, `INSERT INTO event SELECT last_insert_rowid() WHERE changes() = 1`); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }
 
 // count says whether so many messages came that it is time to prune.
@@ -72,7 +89,7 @@ const inboundColumns = `SELECT seq, chat, id, sender, info, message, received FR
 // it is the latest with that id: others may have used the same one. With
 // senders, which are names of one person, it is of that person.
 func (j *Journal) Inbound(ctx context.Context, chat groups.JID, id string, senders ...string) (*Inbound, error) {
-	where, args := `WHERE chat = ? AND id = ?`, []any{string(chat), id}
+	where, args := `WHERE chat = ? AND id = ? AND `+noEvent, []any{string(chat), id}
 	for _, s := range senders {
 		args = append(args, s)
 	}
@@ -96,8 +113,11 @@ func (j *Journal) one(ctx context.Context, where string, args ...any) (*Inbound,
 	return &m, nil
 }
 
-// open are the chats with messages that the Inbox has not kept.
-func (j *Journal) open(ctx context.Context) (chats []groups.JID, err error) {
+// News implements Queue.
+func (j *Journal) News() <-chan struct{} { return j.news }
+
+// Waiting implements Queue.
+func (j *Journal) Waiting(ctx context.Context) (chats []groups.JID, err error) {
 	rows, err := j.db.QueryContext(ctx, `SELECT DISTINCT chat FROM inbound WHERE done = 0`)
 	if err != nil {
 		return nil, fmt.Errorf("list inbound messages: %w", store.Words(err))
@@ -113,12 +133,12 @@ func (j *Journal) open(ctx context.Context) (chats []groups.JID, err error) {
 	return chats, rows.Err()
 }
 
-// next is the oldest message of a chat that the Inbox has not kept, or nil.
-func (j *Journal) next(ctx context.Context, chat groups.JID) (*Inbound, error) {
+// Next implements Queue.
+func (j *Journal) Next(ctx context.Context, chat groups.JID) (*Inbound, error) {
 	return j.one(ctx, `WHERE chat = ? AND done = 0 ORDER BY seq LIMIT 1`, string(chat))
 }
 
-// done marks a message as kept by the Inbox.
-func (j *Journal) done(ctx context.Context, seq int64) error {
+// Done implements Queue.
+func (j *Journal) Done(ctx context.Context, seq int64) error {
 	return j.exec(ctx, "record that a message is kept", `UPDATE inbound SET done = 1 WHERE seq = ?`, seq)
 }

@@ -8,6 +8,9 @@
 // for quotes, and for a device that asks again.
 //
 // What is done with is forgotten after 7 days, and beyond 1000 messages each way.
+// Of events, which are what members do to messages, the latest 500 are kept,
+// whether the host has them or not: a flood of reactions takes no room from
+// messages.
 //
 // The journal does not look into messages: their bodies are the channel's own.
 package journal
@@ -26,6 +29,7 @@ import (
 // What is kept of messages that are done with.
 const (
 	keepMessages = 1000
+	keepEvents   = 500
 	keepFor      = 7 * 24 * time.Hour
 	pruneEvery   = time.Hour
 	pruneAfter   = 100 // messages of members, so that no flood outgrows keepMessages by more
@@ -54,14 +58,17 @@ CREATE TABLE IF NOT EXISTS inbound (
 );
 CREATE INDEX IF NOT EXISTS inbound_open ON inbound (chat, seq) WHERE done = 0;
 CREATE INDEX IF NOT EXISTS inbound_id ON inbound (chat, id);
-`
+` + eventSchema
+
+// eventSchema is what version 2 adds: which of inbound are events.
+const eventSchema = `CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY);`
 
 // Spec describes the journal of a channel in dir, <platform>-messages.db. The
 // channel holds the lock <platform>.lock while the journal is open.
 func Spec(channel, platform, dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: channel + "-messages", With: channel, Dir: dir, File: platform + "-messages.db", Lock: platform + ".lock", Home: home,
-		Schema: schema, TxLock: "immediate",
+		Schema: schema, Steps: []string{eventSchema}, TxLock: "immediate",
 		// FULL: what is acknowledged to the platform must be on the disk.
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
@@ -121,8 +128,11 @@ func (j *Journal) Room() error {
 
 // Clear deletes all messages.
 func (j *Journal) Clear(ctx context.Context) error {
-	return j.exec(ctx, "forget messages", `DELETE FROM sent; DELETE FROM inbound;`)
+	return j.exec(ctx, "forget messages", `DELETE FROM sent; DELETE FROM inbound; DELETE FROM event;`)
 }
+
+// noEvent is what holds of a member's message.
+const noEvent = `seq NOT IN (SELECT seq FROM event)`
 
 // forgetOld forgets what is old or too much. Members' messages that nobody has
 // kept yet stay, and so do our own that the platform has not acknowledged, until
@@ -133,9 +143,12 @@ func (j *Journal) forgetOld(ctx context.Context) error {
 		`DELETE FROM sent WHERE created < ?1`,
 		`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
 		`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
-		`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound ORDER BY seq DESC LIMIT 1 OFFSET ?2)`,
+		`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound WHERE ` + noEvent + ` ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+			AND ` + noEvent,
+		`DELETE FROM inbound WHERE seq IN (SELECT seq FROM event ORDER BY seq DESC LIMIT -1 OFFSET ?3)`,
+		`DELETE FROM event WHERE seq NOT IN (SELECT seq FROM inbound)`,
 	} {
-		if err := j.exec(ctx, "forget old messages", q, old, keepMessages); err != nil {
+		if err := j.exec(ctx, "forget old messages", q, old, keepMessages, keepEvents); err != nil {
 			return err
 		}
 	}

@@ -77,22 +77,22 @@ func TestAMessageIsInTheJournalOnceAndInOrder(t *testing.T) {
 	put("b@g.us", "1", "anna", "elsewhere")
 	var got []string
 	for {
-		m, err := j.next(ctx, "a@g.us")
+		m, err := j.Next(ctx, "a@g.us")
 		must(t, err)
 		if m == nil {
 			break
 		}
 		got = append(got, string(m.Body))
-		must(t, j.done(ctx, m.Seq))
+		must(t, j.Done(ctx, m.Seq))
 	}
 	if len(got) != 2 || got[0] != "first" || got[1] != "somebody else's with the same id" {
 		t.Errorf("handed over: %q", got)
 	}
 	put("a@g.us", "1", "anna", "a repeat after it was kept")
-	if m, err := j.next(ctx, "a@g.us"); m != nil || err != nil {
+	if m, err := j.Next(ctx, "a@g.us"); m != nil || err != nil {
 		t.Errorf("a repeat is handed over: %v, %v", m, err)
 	}
-	if chats, err := j.open(ctx); err != nil || len(chats) != 1 || chats[0] != "b@g.us" {
+	if chats, err := j.Waiting(ctx); err != nil || len(chats) != 1 || chats[0] != "b@g.us" {
 		t.Errorf("open chats: %v, %v", chats, err)
 	}
 	must(t, j.forgetOld(ctx))
@@ -226,7 +226,7 @@ func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 	if err := j.Keep(ctx, from("a", "anna", "1", "1")); !errors.Is(err, ErrNoRoom) || !errors.Is(err, full) {
 		t.Errorf("Keep on a full disk: %v", err)
 	}
-	if m, err := j.next(ctx, "a"); m != nil || err != nil {
+	if m, err := j.Next(ctx, "a"); m != nil || err != nil {
 		t.Errorf("kept: %+v, %v", m, err)
 	}
 	full = nil
@@ -240,9 +240,9 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 	must(t, j.exec(ctx, "go faster", `PRAGMA synchronous = OFF`))
 	for i := range keepMessages + 2*pruneAfter {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
-		m, err := j.next(ctx, "a")
+		m, err := j.Next(ctx, "a")
 		must(t, err)
-		must(t, j.done(ctx, m.Seq))
+		must(t, j.Done(ctx, m.Seq))
 	}
 	var rows int
 	must(t, j.db.QueryRow(`SELECT COUNT(*) FROM inbound`).Scan(&rows))

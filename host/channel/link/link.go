@@ -21,6 +21,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -64,6 +65,7 @@ type Link struct {
 	platform string // "WhatsApp", for people
 	log      *slog.Logger
 	retry    chan struct{} // holds a value after Retry
+	ran      atomic.Bool
 
 	mu      sync.Mutex
 	up      bool
@@ -79,8 +81,12 @@ func New(platform string, log *slog.Logger) *Link {
 
 // Run calls serve, which opens what the channel needs and calls Stay, until ctx
 // is done. When serve returns a *Stop, Run waits for its remedy and calls serve
-// again. Another error ends Run; an error after ctx is done is only logged.
+// again. Another error ends Run; an error after ctx is done is only logged. A
+// second Run is an error.
 func (l *Link) Run(ctx context.Context, serve func(context.Context) error) error {
+	if l.ran.Swap(true) {
+		return errors.New("the connection to " + l.platform + " has been run before")
+	}
 	defer l.set(func() { l.up, l.stop, l.detail = false, nil, "" })
 	for {
 		select {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -36,11 +37,12 @@ type Options struct {
 }
 
 // Channel is a channel whose platform is a map. It implements channel.Channel
-// and nothing else; [Finding], [Blind] and [Full] add the optional interfaces.
+// and channel.Fetcher; [Finding], [Blind] and [Full] add other interfaces.
 type Channel struct {
 	opts Options
 	p    *platform
 
+	ran     atomic.Bool
 	mu      sync.Mutex
 	inbox   channel.Inbox // while Run runs
 	saying  sync.WaitGroup
@@ -87,13 +89,13 @@ func (m *Channel) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel
 
 // Run implements channel.Channel. It returns early with the error given to End.
 func (m *Channel) Run(ctx context.Context, in channel.Inbox) error {
-	m.mu.Lock()
-	if m.inbox != nil {
-		m.mu.Unlock()
-		return errors.New("run memory channel: it runs already")
+	if m.ran.Swap(true) {
+		return errors.New("run memory channel: it has been run before")
 	}
+	m.mu.Lock()
 	m.inbox = in
 	m.mu.Unlock()
+	m.p.bringUnread(ctx, in)
 	m.p.changed()
 
 	var err error
@@ -129,28 +131,6 @@ func (m *Channel) connected() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.offline && (m.opts.Online || m.inbox != nil)
-}
-
-// Say lets a member write. It waits for Run, fills an empty ID, From and Time,
-// and returns what the inbox said.
-func (m *Channel) Say(ctx context.Context, msg channel.Inbound) error {
-	in, err := m.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.saying.Done()
-	return in.Receive(ctx, m.p.filled(msg))
-}
-
-// Report lets a member's device report of a message. It waits for Run.
-func (m *Channel) Report(ctx context.Context, chat groups.JID, id string, state channel.State) error {
-	in, err := m.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.saying.Done()
-	in.Report(ctx, chat, id, state)
-	return nil
 }
 
 // enter returns the inbox once there is one, and keeps Run from returning

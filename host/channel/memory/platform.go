@@ -30,12 +30,15 @@ type platform struct {
 	tries   map[string]int
 	writers map[groups.JID]int
 	ids     int
+	unread  []channel.Inbound     // of members, that no inbox has kept
+	files   map[string]memberFile // by reference
+	expired int                   // files
 }
 
 func newPlatform() *platform {
 	return &platform{
 		news: make(chan struct{}), chats: map[groups.JID][]Seen{}, byID: map[string]channel.Receipt{},
-		tries: map[string]int{}, writers: map[groups.JID]int{},
+		tries: map[string]int{}, writers: map[groups.JID]int{}, files: map[string]memberFile{},
 	}
 }
 
@@ -117,6 +120,9 @@ func (p *platform) receipt(id string) *channel.Receipt {
 func (p *platform) filled(m channel.Inbound) channel.Inbound {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, f := range m.Files {
+		p.files[f.Ref] = memberFile{m.Chat, p.files[f.Ref].data}
+	}
 	if m.ID == "" {
 		m.ID = p.newID()
 	}

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -49,12 +48,6 @@ func (s Seen) String() string {
 		return fmt.Sprintf("%s %.40q re %q", s.ID, s.Text, s.ReplyTo)
 	}
 	return fmt.Sprintf("%s %.40q re %q with %+v", s.ID, s.Text, s.ReplyTo, s.Files())
-}
-
-// Attach makes an attachment that reads data.
-func Attach(name, mimeType string, data []byte) channel.Attachment {
-	info := media.Info{Name: name, MIME: mimeType, Kind: media.KindByName(name), Size: int64(len(data))}
-	return channel.Attachment{Info: info, Open: func(context.Context) (io.ReadCloser, error) { return closer{bytes.NewReader(data)}, nil }}
 }
 
 // Text makes a message.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,7 +29,7 @@ func BenchmarkSend(b *testing.B) {
 func benchmarkSend(b *testing.B, size int64) {
 	dir := b.TempDir()
 	opts := options(filepath.Join(dir, "web"))
-	w, err := web.New(opts)
+	w, err := opened(opts)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,8 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,13 +33,28 @@ func TestConformance(t *testing.T) {
 	channeltest.Run(t, channeltest.Harness{
 		Chat: "web:family", Other: "web:work", Unknown: "web:nobody",
 		New: func(t testing.TB) channel.Channel {
-			m.opts = options(t.TempDir())
+			m.opts = options(filepath.Join(t.TempDir(), "web"))
 			return m.open(t)
 		},
 		Restart:  func(t testing.TB) channel.Channel { return m.open(t) },
 		Received: m.received,
 		Say:      m.say,
 		Mark:     m.mark,
+		Expire: func(t testing.TB) { // by hand, or by the channel's own sweep
+			for _, name := range stored(t, m.opts.Dir) {
+				if err := os.Remove(filepath.Join(m.opts.Dir, "files", name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		Untouched: func(t testing.TB) {
+			if _, err := os.Stat(m.opts.Dir); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("its directory: %v", err)
+			}
+			if url := m.web.URL(); url != "" {
+				t.Errorf("it listens on %s", url)
+			}
+		},
 	})
 }
 

@@ -58,6 +58,7 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 		`INSERT INTO gone (seq, chat, id, key, file, time, forgotten)
 			SELECT m.seq, m.chat, m.id, m.key, COALESCE(f.id, ''), m.time, ?3
 			FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ?1 AND m.seq <= ?2`,
+		`DELETE FROM waiting WHERE chat = ?1 AND seq <= ?2`,
 		`DELETE FROM files WHERE message IN (SELECT seq FROM messages WHERE chat = ?1 AND seq <= ?2)`,
 		`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
 	} {

@@ -38,7 +38,7 @@ func TestOnlyLoopbackWithoutAToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t.TempDir())
 			c.change(&o)
-			w, err := web.New(o)
+			w, err := opened(o)
 			if err == nil {
 				defer w.Close()
 			}
@@ -57,7 +57,7 @@ func TestAListenerThatOthersReachNeedsAToken(t *testing.T) {
 	defer l.Close()
 	o := options(t.TempDir())
 	o.Listener = l
-	if w, err := web.New(o); err == nil {
+	if w, err := opened(o); err == nil {
 		w.Close()
 		t.Error("it was taken")
 	}
@@ -225,7 +225,7 @@ func TestAHeaderThatDoesNotEnd(t *testing.T) {
 }
 
 func TestTheHandlerStandsAlone(t *testing.T) {
-	w, err := web.New(options(t.TempDir()))
+	w, err := opened(options(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestTheHandlerStandsAlone(t *testing.T) {
 	req.Host = "localhost"
 	req.Header.Set("Content-Type", "application/json")
 	w.Handler().ServeHTTP(rec, req)
-	if rec.Code != 503 {
+	if rec.Code != 201 {
 		t.Errorf("before Run a post is answered %d %s", rec.Code, rec.Body)
 	}
 }

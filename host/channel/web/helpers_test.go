@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // inbox keeps what the channel hands to the host.
 type inbox struct {
 	receive func(context.Context, channel.Inbound) error // nil: keep
+	fetch   func(context.Context, channel.FileRef) (io.ReadCloser, error)
 
 	mu      sync.Mutex
 	kept    []channel.Inbound
@@ -47,7 +49,7 @@ func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, f := range m.Files {
-		r, err := f.Open(ctx)
+		r, err := in.fetch(ctx, channel.FileRef{Chat: m.Chat, Ref: f.Ref})
 		if err != nil {
 			return err
 		}
@@ -116,6 +118,15 @@ func options(dir string) web.Options {
 	}
 }
 
+// opened is a channel that listens.
+func opened(opts web.Options) (*web.Web, error) {
+	w, err := web.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.Open(context.Background())
+}
+
 func start(t testing.TB, opts web.Options) *site {
 	t.Helper()
 	return startWith(t, opts, newInbox())
@@ -123,10 +134,11 @@ func start(t testing.TB, opts web.Options) *site {
 
 func startWith(t testing.TB, opts web.Options, in *inbox) *site {
 	t.Helper()
-	w, err := web.New(opts)
+	w, err := opened(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	in.fetch = w.Fetch
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx, in) }()
@@ -139,7 +151,6 @@ func startWith(t testing.TB, opts web.Options, in *inbox) *site {
 		http.DefaultClient.CloseIdleConnections()
 	})
 	t.Cleanup(s.stop)
-	// Run's first act is to take the inbox; the first post needs it.
 	for ok, _ := w.Connected(); !ok; ok, _ = w.Connected() {
 		res, err := http.Get(w.URL() + "api/chats")
 		if err != nil {
@@ -185,12 +196,19 @@ func (s *site) say(text string) web.Message {
 	return s.posted(s.do("POST", "/api/chats/family/messages", bytes.NewReader(b), "Content-Type", "application/json"))[0]
 }
 
+// posted waits until the host has what was posted.
 func (s *site) posted(res *http.Response, body []byte) []web.Message {
 	s.t.Helper()
 	if res.StatusCode != http.StatusCreated {
 		s.t.Fatalf("post answered %d: %s", res.StatusCode, body)
 	}
-	return s.decode(body)
+	ms := s.decode(body)
+	if s.in.receive == nil {
+		s.in.wait(s.t, func() bool {
+			return slices.ContainsFunc(s.in.kept, func(m channel.Inbound) bool { return m.ID == ms[0].ID })
+		})
+	}
+	return ms
 }
 
 func (s *site) decode(body []byte) []web.Message {

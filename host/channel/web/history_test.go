@@ -79,7 +79,7 @@ func TestTheSameIDShowsOnce(t *testing.T) {
 	}
 }
 
-func stored(t *testing.T, dir string) []string {
+func stored(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "files"))
 	if err != nil {

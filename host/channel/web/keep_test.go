@@ -239,7 +239,7 @@ func ask(t *testing.T, dir, query string) (n int) {
 func TestAFullChatWaitsForTheSweep(t *testing.T) {
 	opts := options(t.TempDir())
 	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 1
-	w, err := web.New(opts)
+	w, err := opened(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,14 +297,14 @@ func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
 	s.say("old")
 	before := s.history("")
 	s.stop()
-	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; PRAGMA user_version = 1")
+	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; PRAGMA user_version = 1")
 	s = start(t, opts)
 	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
 		t.Error(diff)
 	}
 	s.stop()
-	alter(t, opts.Dir, "PRAGMA user_version = 4")
-	if w, err := web.New(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
+	alter(t, opts.Dir, "PRAGMA user_version = 5")
+	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("a history of a later version opens: %v, %v", w, err)
 	}
 }

@@ -12,12 +12,17 @@ func (o Options) address() httpd.Address {
 	return httpd.Address{Listen: o.Listen, Listener: o.Listener, Token: o.Token, Hosts: o.Hosts}
 }
 
-// Addr is the address that New listens on.
+// Addr is the address that Open listens on.
 func (w *Web) Addr() net.Addr { return w.listener.Addr() }
 
-// URL is the index page's address, without the token. For an address that
-// stands for every interface it names loopback.
-func (w *Web) URL() string { return httpd.URL(w.listener.Addr()) }
+// URL is the index page's address once the channel is open, without the token. For
+// an address that stands for every interface it names loopback.
+func (w *Web) URL() string {
+	if !w.opened.Load() {
+		return ""
+	}
+	return httpd.URL(w.listener.Addr())
+}
 
 // Handler is everything that Run serves, behind its guards.
 func (w *Web) Handler() http.Handler {

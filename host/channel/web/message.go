@@ -24,7 +24,8 @@ type Message struct {
 	File      *File     `json:"file,omitempty"`
 	Status    Status    `json:"status"`
 
-	seq int64 // its place in the history
+	seq     int64 // its place in the history
+	answers bool  // a member's answer to the assistant
 }
 
 // Quote is the message that another one answers.
@@ -54,7 +55,7 @@ type Status string
 // The states. A member's message stays Received; the assistant's goes from
 // Sent over Delivered to Read.
 const (
-	Received  Status = "received"  // handed to the host
+	Received  Status = "received"  // in the history, and the host gets it
 	Sent      Status = "sent"      // in the history
 	Delivered Status = "delivered" // pushed to a page or fetched
 	Read      Status = "read"      // seen on a page

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -62,7 +61,7 @@ func TestAHistoryThatIsGoneTakesNoFileWithIt(t *testing.T) {
 		if err := spoil(filepath.Join(opts.Dir, "web.db")); err != nil {
 			t.Fatal(err)
 		}
-		if w, err := web.New(opts); err == nil || !strings.Contains(err.Error(), "longshore store set-aside web") {
+		if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "longshore store set-aside web") {
 			t.Errorf("%s: %v, %v", name, w, err)
 		}
 		if diff := cmp.Diff(before, stored(t, opts.Dir)); diff != "" {
@@ -74,7 +73,7 @@ func TestAHistoryThatIsGoneTakesNoFileWithIt(t *testing.T) {
 func TestASecondHostDoesNotOpenTheHistory(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	if w, err := web.New(opts); err == nil || !strings.Contains(err.Error(), "another process uses the store web") {
+	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "another process uses the store web") {
 		t.Errorf("%v, %v", w, err)
 	}
 	s.say("still works")

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
 // pipes is a listener in memory, so that its clients live in a test's own time.
@@ -95,13 +93,15 @@ func serve(t *testing.T) *pipes {
 	l := newPipes()
 	o := options(t.TempDir())
 	o.Listener = l
-	w, err := web.New(o)
+	w, err := opened(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx, newInbox()) }()
+	in := newInbox()
+	in.fetch = w.Fetch
+	go func() { ended <- w.Run(ctx, in) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

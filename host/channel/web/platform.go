@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -35,15 +34,11 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 	for _, c := range s.Chats {
 		chats = append(chats, Chat(c))
 	}
-	w, err := New(Options{
+	return New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
 		Chats: chats, AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk, Log: s.Log,
 		Keep: set.Keep.Std(), Quota: int64(set.History), Roll: set.History > 0,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("channel %w", err) // it begins with its name
-	}
-	return w, nil
 }
 
 // fewDistinct characters are worth guessing: it catches "aaaa…" and the like.

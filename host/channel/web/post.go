@@ -10,21 +10,18 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
-	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
-	maxText      = 20_000    // characters of a member's text
-	maxJSON      = 256 << 10 // bytes of a post without files
-	keepingLimit = time.Minute
+	maxText = 20_000    // characters of a member's text
+	maxJSON = 256 << 10 // bytes of a post without files
 )
 
 // posted is what a member says, in either form.
@@ -141,9 +138,7 @@ func (p *posted) check() error {
 	return nil
 }
 
-// speak hands the post to the host and then shows it. The chat is held
-// meanwhile, so that an answer cannot come before its question; the host must
-// therefore not wait for a Send to this chat inside Receive.
+// speak puts the post into the history, from where the host gets it.
 func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error) {
 	if err := c.enter(ctx); err != nil {
 		return nil, err
@@ -154,20 +149,9 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 			return there, err
 		}
 	}
-	in := w.inbox.Load()
-	if in == nil {
-		return nil, httpd.Refuse(http.StatusServiceUnavailable, "not_running", "the host is starting or stopping", "try again in a moment")
-	}
-	ms, files, inbound, err := w.compose(ctx, c, p)
+	ms, files, err := w.compose(ctx, c, p)
 	if err != nil {
 		return nil, err
-	}
-	// The member may leave now; the message goes through.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepingLimit)
-	defer cancel()
-	if err := (*in).Receive(ctx, inbound); err != nil {
-		w.log.Warn("a member's message was not kept", "channel", w.Name(), "chat", c.JID, "error", err)
-		return nil, httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the host could not take the message; nothing was sent", "try again in a moment")
 	}
 	if err := w.appendLocked(ctx, c, ms, files); err != nil {
 		return nil, err
@@ -175,25 +159,22 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	return ms, nil
 }
 
-// compose makes the messages, their files and what the host gets, all with
-// the first message's id.
-func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, channel.Inbound, error) {
+// compose makes the messages and their files. The ids of the further messages
+// begin with the first one's.
+func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return nil, nil, channel.Inbound{}, fmt.Errorf("make message id: %w", err)
+		return nil, nil, fmt.Errorf("make message id: %w", err)
 	}
 	base := strings.ReplaceAll(id.String(), "-", "")
-	in := channel.Inbound{ID: base, Chat: c.JID, From: p.From, Text: p.Text, Time: time.Now().UTC()}
 	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Status: Received, Key: p.Key}
 	if p.ReplyTo != "" {
 		answered, err := w.store.byID(ctx, c.name, p.ReplyTo)
 		if err != nil {
-			return nil, nil, channel.Inbound{}, err
+			return nil, nil, err
 		}
 		if answered != nil {
-			first.ReplyTo, first.Quote = p.ReplyTo, answered.quote()
-			in.Quote = &channel.Quote{ID: p.ReplyTo, From: first.Quote.From, Text: first.Quote.Text, Own: answered.Assistant}
-			in.Direct = answered.Assistant
+			first.ReplyTo, first.Quote, first.answers = p.ReplyTo, answered.quote(), answered.Assistant
 		}
 	}
 	ms := []*Message{first}
@@ -204,9 +185,8 @@ func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*s
 		}
 		ms[i].File = w.describe(f.staged, f.info)
 		files = append(files, f.staged)
-		in.Files = append(in.Files, channel.Attachment{Info: f.info, Open: func(context.Context) (io.ReadCloser, error) { return w.blobs.Open(f.Name) }})
 	}
-	return ms, files, in, nil
+	return ms, files, nil
 }
 
 // diskProblem is what a member reads when a file cannot be stored.

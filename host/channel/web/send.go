@@ -24,6 +24,9 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err != nil {
 		return channel.Receipt{}, err
 	}
+	if !w.opened.Load() {
+		return channel.Receipt{}, &channel.Error{Code: "not_running", Message: "the chat page does not run yet"}
+	}
 	if err := channel.Check(w.Name(), m, w.opts.Limits); err != nil {
 		return channel.Receipt{}, err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
-// 3. A later version adds its steps in Store.
+// 3, waitingSchema version 4. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,7 +56,7 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema, Steps: []string{goneSchema, sessionSchema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema, Steps: []string{goneSchema, sessionSchema, waitingSchema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -76,10 +76,11 @@ type store struct {
 	lock  *os.File // of the directory: one process has it
 	db    *stores.DB
 	write sync.Mutex
+	news  chan struct{} // holds a value after a member's message was added
 }
 
 func openStore(spec stores.Spec) (*store, error) {
-	s := &store{spec: spec}
+	s := &store{spec: spec, news: make(chan struct{}, 1)}
 	var err error
 	if s.lock, err = stores.Lock(spec); err == nil {
 		s.db, err = stores.Open(context.Background(), spec)
@@ -146,8 +147,16 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 			}
 		}
 	}
+	if first := msgs[0]; !first.Assistant {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, first.seq, chat, first.answers); err != nil {
+			return false, fmt.Errorf("write history: %w", stores.Words(err))
+		}
+	}
 	if err := tx.Commit(); err != nil {
 		return false, fmt.Errorf("write history: %w", stores.Words(err))
+	}
+	if !msgs[0].Assistant {
+		s.poke()
 	}
 	return true, nil
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -52,6 +53,7 @@ var (
 	_ channel.Channel = (*Web)(nil)
 	_ channel.Status  = (*Web)(nil)
 	_ channel.Typing  = (*Web)(nil)
+	_ channel.Opener  = (*Web)(nil)
 
 	chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
@@ -86,7 +88,7 @@ type Options struct {
 	Log           *slog.Logger  // discarded when nil
 }
 
-// Web is the channel. New makes one, Run serves it, Close frees it.
+// Web is the channel. New makes one, Open listens, Run serves.
 type Web struct {
 	opts     Options
 	log      *slog.Logger
@@ -101,6 +103,8 @@ type Web struct {
 	uploads  *httpd.Places
 	full     chan struct{} // holds a value when a chat's files are too much
 
+	opened  atomic.Bool // what New did not open is there
+	ran     atomic.Bool
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
 	stop    chan struct{} // closed when streams must end
@@ -118,8 +122,8 @@ type room struct {
 	lock chan struct{}
 }
 
-// New opens the history, sweeps what a crash left behind and listens. It
-// starts no goroutine of its own. The options' errors name the remedy.
+// New makes the channel of the options. It opens nothing; the errors name the
+// remedy.
 func New(opts Options) (*Web, error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
@@ -139,13 +143,21 @@ func New(opts Options) (*Web, error) {
 		}
 	}
 	var err error
-	if w.assets, err = loadAssets(); err != nil {
-		return nil, err
+	w.assets, err = loadAssets()
+	return w, err
+}
+
+// Open listens, opens the history and sweeps what a crash left behind. It starts
+// no goroutine of its own.
+func (w *Web) Open(context.Context) error {
+	if w.opened.Load() {
+		return nil
 	}
 	if err := w.open(); err != nil {
-		return nil, errors.Join(err, w.Close())
+		return errors.Join(err, w.Close())
 	}
-	return w, nil
+	w.opened.Store(true)
+	return nil
 }
 
 func (o *Options) fill() error {
@@ -259,22 +271,30 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
 	}
 }
 
-// Run serves the page and deletes what is not to be kept until ctx is done,
-// then ends every request, closes the history and returns. It is called once.
+// Run serves the page, hands over what members post and deletes what is not to be
+// kept until ctx is done. Then it ends every request, closes the history and
+// returns.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
+	if w.ran.Swap(true) {
+		return errors.New("web: the channel has been run before")
+	}
+	if err := w.Open(ctx); err != nil {
+		return err
+	}
 	w.inbox.Store(&in)
-	sweeping, endSweep := context.WithCancel(ctx)
-	defer endSweep()
-	var sweep sync.WaitGroup
-	sweep.Go(func() { w.sweep(sweeping) })
+	working, endWork := context.WithCancel(ctx)
+	defer endWork()
+	var work sync.WaitGroup
+	work.Go(func() { w.sweep(working) })
+	work.Go(func() { journal.Hand(working, w.store, w.log, w.giveTo(in)) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())
 	err := httpd.Serve(ctx, w.listener, w.Handler(), w.log, func() {
 		w.serving.Store(false)
 		w.inbox.Store(nil)
 		w.endStreams()
-		endSweep()
-		sweep.Wait()
+		endWork()
+		work.Wait()
 	})
 	if err != nil {
 		err = fmt.Errorf("web: %w", err)
@@ -284,8 +304,8 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 
 func (w *Web) endStreams() { w.stopped.Do(func() { close(w.stop) }) }
 
-// Close frees what New opened. Run does it by itself; only a Web that is
-// never run needs it. Send fails afterwards with an error that passes.
+// Close frees what Open took. Run does it by itself; only a Web that is not run
+// needs it. Send fails afterwards with an error that passes.
 func (w *Web) Close() error {
 	w.closed.Do(func() {
 		w.endStreams()

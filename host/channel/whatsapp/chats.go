@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,10 +17,10 @@ import (
 
 // chatFacts is what a send has to know of a chat, and who is in it.
 type chatFacts struct {
-	expiration uint32             // seconds after which the chat forgets a message; 0: never
-	adminsOnly bool               // only admins write, and the account is none
-	hidden     bool               // its members address each other by hidden id (LID), not by number
-	present    map[types.JID]bool // a group's members by number and by hidden id; nil for a person
+	expiration uint32                     // seconds after which the chat forgets a message; 0: never
+	adminsOnly bool                       // only admins write, and the account is none
+	hidden     bool                       // its members address each other by hidden id (LID), not by number
+	present    map[types.JID]channel.Role // a group's members by number and by hidden id; nil for a person
 }
 
 // chats asks WhatsApp about chats, and remembers what it answered until a chat
@@ -105,15 +106,19 @@ func (c *chats) ask(outer context.Context, to types.JID) (chatFacts, error) {
 func (c *chats) factsOf(info *types.GroupInfo) chatFacts {
 	facts := chatFacts{
 		adminsOnly: info.IsAnnounce, hidden: info.AddressingMode == types.AddressingModeLID,
-		present: make(map[types.JID]bool, 2*len(info.Participants)),
+		present: make(map[types.JID]channel.Role, 2*len(info.Participants)),
 	}
 	if info.IsEphemeral {
 		facts.expiration = info.DisappearingTimer
 	}
 	for _, p := range info.Participants {
+		role := channel.RoleMember
+		if p.IsAdmin {
+			role = channel.RoleAdmin
+		}
 		for _, address := range []types.JID{p.JID, p.PhoneNumber, p.LID} {
 			if p.Error == 0 && address.User != "" {
-				facts.present[address.ToNonAD()] = true
+				facts.present[address.ToNonAD()] = role
 			}
 		}
 		if c.people.isAdmin(p) {
@@ -121,6 +126,18 @@ func (c *chats) factsOf(info *types.GroupInfo) chatFacts {
 		}
 	}
 	return facts
+}
+
+// roleOf is what a member may do in a group, if that is remembered.
+func (c *chats) roleOf(ctx context.Context, group types.JID, who member) channel.Role {
+	if c == nil { // there is no connection to ask
+		return channel.RoleUnknown
+	}
+	c.mu.Lock()
+	present := c.known[group].present
+	c.mu.Unlock()
+	who = c.people.both(ctx, who)
+	return cmp.Or(present[who.jid], present[who.alt])
 }
 
 // notReady is a question that WhatsApp did not answer.

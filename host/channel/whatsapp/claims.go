@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // Anybody can send a receipt, or ask for a message again, with any message's
@@ -78,14 +80,14 @@ func (c *chats) concern(ctx context.Context, chat groups.JID, src types.MessageS
 func (c *chats) inGroup(ctx context.Context, group types.JID, who member) bool {
 	present := c.present(ctx, group)
 	who = c.people.both(ctx, who)
-	return present[who.jid] || !who.alt.IsEmpty() && present[who.alt]
+	return cmp.Or(present[who.jid], present[who.alt]) != channel.RoleUnknown
 }
 
 // present is who is in a group, by all their addresses; nil if WhatsApp does
 // not say so in time. However many devices claim something, there is one
 // question at a time about a group, one for each change of the group, and a
 // pause after one without an answer.
-func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]bool {
+func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]channel.Role {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
 	leave, err := c.claims.Enter(ctx, group.String())

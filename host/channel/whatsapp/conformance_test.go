@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 	"go.uber.org/goleak"
 
@@ -50,6 +52,12 @@ func TestConformance(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindLocation, channel.KindMembership},
+		Act: func(t testing.TB, chat groups.JID, in channel.Inbound) {
+			w.t = t
+			w.acts(chat, in)
+		},
+		Expire: func(testing.TB) { w.srv.LoseMedia() },
 		Stall: func(testing.TB) <-chan struct{} {
 			return w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Swallow, Phone: botNumber}).Hit()
 		},
@@ -66,6 +74,52 @@ func TestConformance(t *testing.T) {
 			}
 		},
 	})
+}
+
+// acts lets Anna do what is no message. Bo joins and leaves.
+func (w *world) acts(chat groups.JID, in channel.Inbound) {
+	to := waJID(chat)
+	switch in.Kind {
+	case channel.KindEdit:
+		w.says(chat, w.anna.Client.BuildEdit(to, in.Target, plain(in.Text)))
+	case channel.KindDeletion:
+		w.says(chat, w.anna.Client.BuildRevoke(to, types.EmptyJID, in.Target))
+	case channel.KindReaction:
+		w.says(chat, w.anna.Client.BuildReaction(to, types.EmptyJID, in.Target, in.Emoji))
+	case channel.KindLocation:
+		w.says(chat, &waE2E.Message{LocationMessage: &waE2E.LocationMessage{
+			DegreesLatitude: &in.Location.Latitude, DegreesLongitude: &in.Location.Longitude, Name: &in.Location.Name,
+		}})
+	case channel.KindMembership:
+		const bo = "4915550000009"
+		if w.srv.Phone(bo) == nil {
+			w.srv.AddPhone(bo, "Bo")
+		}
+		if len(in.Joined) > 0 {
+			w.srv.AddMember(to, bo)
+		} else {
+			w.srv.RemoveMember(to, bo)
+		}
+	}
+}
+
+// Who is an admin is known from the group's own list, which the channel has asked
+// for anyway.
+func TestARoleComesFromTheGroup(t *testing.T) {
+	w := newWorld(t)
+	chat := groups.JID("120363000000000007@g.us")
+	w.srv.AddGroup(whatsapptest.Group{JID: waJID(chat), Members: []string{botNumber, annaNumber}, Admins: []string{annaNumber}})
+	w.run()
+	for _, c := range []groups.JID{chat, family} {
+		w.send(text(c, "hello"))
+		w.says(c, plain("hello"))
+	}
+	got := w.received(2)
+	for _, m := range got {
+		if want := map[groups.JID]channel.Role{chat: channel.RoleAdmin, family: channel.RoleMember}[m.Chat]; m.Role != want {
+			t.Errorf("in %s Anna is %q, want %q", m.Chat, m.Role, want)
+		}
+	}
 }
 
 // shown is a message as Anna's app shows it, its file downloaded.

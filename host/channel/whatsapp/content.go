@@ -1,13 +1,13 @@
 package whatsapp
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -25,7 +25,34 @@ func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
 		return contextOf(w)
 	}
+	if w := m.GetProtocolMessage().GetEditedMessage(); w != nil {
+		return contextOf(w)
+	}
 	return nil
+}
+
+// actOf is what kind of thing a member's message is, and the message that it is
+// about. A plain message is about none.
+func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
+	switch p, r := m.GetProtocolMessage(), m.GetReactionMessage(); {
+	case p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE:
+		return channel.KindDeletion, p.GetKey().GetID()
+	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
+		return channel.KindEdit, p.GetKey().GetID()
+	case r != nil:
+		return channel.KindReaction, r.GetKey().GetID()
+	case m.GetLocationMessage() != nil:
+		return channel.KindLocation, ""
+	}
+	return channel.KindMessage, ""
+}
+
+// locationOf is the place in a message.
+func locationOf(l *waE2E.LocationMessage) *channel.Location {
+	return &channel.Location{
+		Latitude: l.GetDegreesLatitude(), Longitude: l.GetDegreesLongitude(),
+		Name: strings.Join(strings.Fields(l.GetName()+" "+l.GetAddress()), " "),
+	}
 }
 
 // textOf is what a person reads in a message: its text, its caption, or words
@@ -42,8 +69,11 @@ func textOf(m *waE2E.Message) string {
 	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
 		return textOf(w)
 	}
+	if w := m.GetProtocolMessage().GetEditedMessage(); w != nil {
+		return textOf(w)
+	}
 	if l := m.GetLocationMessage(); l != nil {
-		return strings.TrimSpace(fmt.Sprintf("Location: %.6f, %.6f %s %s", l.GetDegreesLatitude(), l.GetDegreesLongitude(), l.GetName(), l.GetAddress()))
+		return locationOf(l).String()
 	}
 	if c := m.GetContactMessage(); c != nil {
 		return "Contact: " + c.GetDisplayName() + "\n" + c.GetVcard()

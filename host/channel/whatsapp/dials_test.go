@@ -31,7 +31,7 @@ func FuzzAMembersMessageReachesOnlyWhatsApp(f *testing.F) {
 	w.in.mu.Lock()
 	w.in.check = func(m channel.Inbound) {
 		for _, file := range m.Files {
-			if r, err := file.Open(context.Background()); err == nil {
+			if r, err := w.ch.Fetch(context.Background(), refOf(m, file)); err == nil {
 				_, _ = io.Copy(io.Discard, r)
 				r.Close()
 			}

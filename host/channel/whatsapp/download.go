@@ -47,7 +47,7 @@ func remote(msg whatsmeow.DownloadableMessage, size int64) (remoteFile, error) {
 		encrypted: msg.GetFileEncSHA256(), plain: msg.GetFileSHA256(), size: size,
 	}
 	if f.kind == "" || len(f.key) != 32 || len(f.encrypted) != 32 || len(f.plain) != 32 {
-		return f, unfetchable("the message lacks the file's key or its hashes")
+		return f, channel.Unfetchable("the message lacks the file's key or its hashes")
 	}
 	return f, checkPath(f.path)
 }
@@ -61,19 +61,9 @@ func checkPath(path string) error {
 	_, err := url.ParseRequestURI(path) // the library takes what is no address for trouble of the network, and tries again
 	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || len(path) > maxPath ||
 		strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`\@#`, r) }) {
-		return unfetchable("the message names no place on WhatsApp's media servers")
+		return channel.Unfetchable("the message names no place on WhatsApp's media servers")
 	}
 	return nil
-}
-
-// unfetchable is a file that nobody will ever get.
-func unfetchable(why string) error {
-	return &channel.Error{Class: channel.Permanent, Code: "not_fetchable", Message: why, Hint: "ask the member to send the file again"}
-}
-
-// opener downloads a member's file when it is read.
-func (s *session) opener(m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info) func(context.Context) (io.ReadCloser, error) {
-	return func(ctx context.Context) (io.ReadCloser, error) { return s.fetch(ctx, m, msg, info, transfer.Patient) }
 }
 
 // fetch downloads a member's file to a file without a name, where the library
@@ -85,13 +75,8 @@ func (s *session) fetch(ctx context.Context, m *inboundMessage, msg whatsmeow.Do
 		return nil, err
 	}
 	if most := s.w.opts.MaxInbound; f.size > most {
-		return nil, unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(most)))
+		return nil, channel.Unfetchable(fmt.Sprintf("%q has %s, and members' files may have %s", info.Name, media.Size(f.size), media.Size(most)))
 	}
-	ctx, leave, ok := s.gate.Enter(ctx)
-	if !ok {
-		return nil, notConnected(nil)
-	}
-	defer leave()
 	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(f.size), transfer.ErrSlow)
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -170,7 +155,7 @@ func (s *session) askAgain(ctx context.Context, m *inboundMessage, key []byte) (
 	case e := <-answer:
 		retry, err := whatsmeow.DecryptMediaRetryNotification(e, key)
 		if errors.Is(err, whatsmeow.ErrMediaNotAvailableOnPhone) {
-			return "", unfetchable("neither WhatsApp's servers nor the sender's phone have the file any more")
+			return "", channel.Unfetchable("neither WhatsApp's servers nor the sender's phone have the file any more")
 		}
 		if err != nil {
 			return "", fmt.Errorf("ask for it again: %w", err)

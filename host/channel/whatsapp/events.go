@@ -2,12 +2,16 @@ package whatsapp
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 
@@ -45,6 +49,7 @@ func (s *session) handle(evt any) bool {
 		}
 	case *events.GroupInfo:
 		s.chats.forget(e.JID, nil)
+		return s.keepMembers(e)
 	case *events.JoinedGroup:
 		s.chats.forget(e.JID, nil)
 	default:
@@ -168,21 +173,61 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 func (s *session) keep(e *events.Message) bool {
 	chat := s.chatOf(e.Info.MessageSource)
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
-	if e.Info.IsFromMe || e.Message == nil || e.IsEdit || history || chat == "" {
+	if e.Info.IsFromMe || e.Message == nil || history || chat == "" {
 		return true
 	}
-	if _, file := downloadable(e.Message, e.Info.Timestamp); file.Kind == "" && textOf(e.Message) == "" {
-		return true // keys, reactions, votes, revocations
+	kind, target := actOf(e.Message)
+	_, file := downloadable(e.Message, e.Info.Timestamp)
+	said := file.Kind != "" || textOf(e.Message) != ""
+	switch kind {
+	case channel.KindMessage, channel.KindLocation:
+		if !said || e.IsEdit {
+			return true // keys, votes
+		}
+	case channel.KindEdit:
+		if !said || target == "" {
+			return true
+		}
+	default:
+		if target == "" {
+			return true
+		}
 	}
-	err := s.ledger.putInbound(s.gate.Context(), inboundMessage{
+	return s.put(inboundMessage{
 		Inbound: journal.Inbound{Chat: chat, ID: e.Info.ID}, message: e.Message,
 		info: inboundInfo{
 			Chat: e.Info.Chat, Sender: e.Info.Sender, Alt: e.Info.SenderAlt, IsGroup: e.Info.IsGroup,
 			PushName: e.Info.PushName, Time: e.Info.Timestamp,
 		},
 	})
+}
+
+// keepMembers makes durable who has joined or left a group. WhatsApp tells it
+// without an id of ours to keep: the same news again has the same one.
+func (s *session) keepMembers(e *events.GroupInfo) bool {
+	source := types.MessageSource{Chat: e.JID, IsGroup: true}
+	m := inboundMessage{message: &waE2E.Message{}, info: inboundInfo{
+		Chat: e.JID, IsGroup: true, Time: e.Timestamp, Joined: e.Join, Left: e.Leave,
+	}}
+	if m.Chat = s.chatOf(source); m.Chat == "" || !m.info.members() {
+		return true
+	}
+	if e.Sender != nil {
+		m.info.Sender = *e.Sender
+	}
+	if e.SenderPN != nil {
+		m.info.Alt = *e.SenderPN
+	}
+	news := sha256.Sum256(fmt.Append(nil, e.Timestamp.Unix(), e.ParticipantVersionID, e.Join, e.Leave))
+	m.ID = hex.EncodeToString(news[:16])
+	return s.put(m)
+}
+
+// put makes what a member wrote or did durable; false when that fails.
+func (s *session) put(m inboundMessage) bool {
+	err := s.ledger.putInbound(s.gate.Context(), m)
 	if err != nil {
-		s.log.Error("a member's message could not be kept; whatsapp will repeat it", "chat", chat, "error", err)
+		s.log.Error("a member's message could not be kept; whatsapp will repeat it", "chat", m.Chat, "error", err)
 		if errors.Is(err, journal.ErrNoRoom) {
 			s.state.missed.Store(true)
 		}

@@ -27,11 +27,11 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 		return nil, err
 	}
 	if m == nil {
-		return nil, unfetchable("the host does not know the message any more")
+		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
 	msg, info := downloadable(m.message, m.info.Time)
 	if msg == nil {
-		return nil, unfetchable("the message holds no file")
+		return nil, channel.Unfetchable("the message holds no file")
 	}
 	pace := transfer.Brisk
 	if f.Patient {

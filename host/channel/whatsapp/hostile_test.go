@@ -43,7 +43,7 @@ func (w *world) opened() func(id string) (string, error) {
 	defer w.in.mu.Unlock()
 	w.in.check = func(m channel.Inbound) {
 		for _, f := range m.Files {
-			r, err := f.Open(soon(w.t))
+			r, err := w.ch.Fetch(soon(w.t), refOf(m, f))
 			if err != nil {
 				results[m.ID] = result{err: err}
 				continue

@@ -25,19 +25,46 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	info := contextOf(m.message)
 	who := m.writer()
 	in := channel.Inbound{
-		ID: m.ID, Chat: m.Chat, Time: m.info.Time,
+		ID: m.ID, Chat: m.Chat, Time: m.info.Time, Role: s.chats.roleOf(ctx, m.info.Chat, who),
 		From: s.people.nameOf(ctx, who, m.info.PushName), Sender: s.people.senderOf(ctx, who),
 	}
-	in.Text, in.Direct = s.mentions(ctx, first(textOf(m.message), maxInboundText), info.GetMentionedJID())
+	in.Kind, in.Target = actOf(m.message)
+	in.Target = first(in.Target, maxQuotedID)
+	switch {
+	case m.info.members():
+		in.Kind, in.Joined, in.Left = channel.KindMembership, s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
+		return in
+	case in.Kind == channel.KindReaction:
+		in.Emoji = channel.CleanName(m.message.GetReactionMessage().GetText())
+		return in
+	case in.Kind == channel.KindLocation:
+		in.Location = locationOf(m.message.GetLocationMessage())
+		in.Location.Name = first(in.Location.Name, maxInboundText)
+	}
+	var direct bool
+	in.Text, direct = s.mentions(ctx, first(textOf(m.message), maxInboundText), info.GetMentionedJID())
+	if in.Target != "" {
+		return in
+	}
+	in.Direct = direct
 	if info.GetStanzaID() != "" {
 		var ours bool
 		in.Quote, ours = s.quote(ctx, m.Chat, info)
 		in.Direct = in.Direct || ours
 	}
-	if msg, info := downloadable(m.message, m.info.Time); msg != nil {
-		in.Files = []channel.Attachment{{Info: info, Ref: m.Ref(), Open: s.opener(m, msg, info)}}
+	if _, info := downloadable(m.message, m.info.Time); info.Kind != "" {
+		in.Files = []channel.Attachment{{Info: info, Ref: m.Ref()}}
 	}
 	return in
+}
+
+// persons are members by their addresses.
+func (s *session) persons(ctx context.Context, addresses []types.JID) (all []channel.Person) {
+	for _, j := range addresses {
+		who := member{jid: j.ToNonAD()}
+		all = append(all, channel.Person{Name: s.people.nameOf(ctx, who, ""), Sender: s.people.senderOf(ctx, who)})
+	}
+	return all
 }
 
 // mentions writes names for the addresses that a text mentions, and says

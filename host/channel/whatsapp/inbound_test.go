@@ -152,7 +152,7 @@ func TestExpiredMediaIsAskedForAgain(t *testing.T) {
 func TestAFileOfAMemberIsBounded(t *testing.T) {
 	w := newWorld(t, func(o *whatsapp.Options) { o.MaxInbound = 10_000 }).run()
 	open := func(m channel.Inbound) error {
-		r, err := m.Files[0].Open(soon(t))
+		r, err := w.ch.Fetch(soon(t), refOf(m, m.Files[0]))
 		if err == nil {
 			r.Close()
 		}
@@ -187,7 +187,7 @@ func TestACorruptDownloadIsNotRead(t *testing.T) {
 	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnDownload, Do: whatsapptest.Corrupt})
 	var err error
 	w.in.mu.Lock()
-	w.in.check = func(m channel.Inbound) { _, err = m.Files[0].Open(soon(t)) }
+	w.in.check = func(m channel.Inbound) { _, err = w.ch.Fetch(soon(t), refOf(m, m.Files[0])) }
 	w.in.mu.Unlock()
 	if _, err := w.anna.SendFile(soon(t), waJID(family), whatsapptest.File{Body: bytes.NewReader(noise(5000))}); err != nil {
 		t.Fatal(err)
@@ -252,8 +252,8 @@ func TestWhatConcernsNobodyIsNotKept(t *testing.T) {
 	w := newWorld(t, func(o *whatsapp.Options) { o.Chats = []groups.JID{family} }).run()
 	w.says(work, plain("in a group that is not registered"))
 	w.says(groups.JID(w.bot.JID().String()), plain("directly"))
-	w.says(family, &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{
-		Key: w.anna.Client.BuildMessageKey(waJID(family), types.EmptyJID, "3EB0AA"), Text: proto.String("👍"),
+	w.says(family, &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{ // a vote, which needs the poll to be read
+		PollCreationMessageKey: w.anna.Client.BuildMessageKey(waJID(family), types.EmptyJID, "3EB0AA"),
 	}})
 	w.send(text(family, "our own"))
 	w.says(family, plain("to the assistant"))

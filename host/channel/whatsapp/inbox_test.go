@@ -22,6 +22,7 @@ type inbox struct {
 	calls   int
 	holding int
 	check   func(channel.Inbound) // instead of reading files; called with the lock held
+	fetch   func(context.Context, channel.FileRef) (io.ReadCloser, error)
 }
 
 func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
@@ -47,7 +48,7 @@ func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 		if check != nil {
 			break
 		}
-		r, err := f.Open(ctx)
+		r, err := in.fetch(ctx, refOf(m, f))
 		if err != nil {
 			return err
 		}
@@ -69,6 +70,10 @@ func (in *inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	in.got = append(in.got, m)
 	in.told()
 	return nil
+}
+
+func refOf(m channel.Inbound, f channel.Attachment) channel.FileRef {
+	return channel.FileRef{Chat: m.Chat, Ref: f.Ref, Patient: true}
 }
 
 func (in *inbox) Report(_ context.Context, chat groups.JID, id string, state channel.State) {

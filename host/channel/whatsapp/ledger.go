@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
@@ -52,7 +53,11 @@ type inboundInfo struct {
 	IsGroup  bool
 	PushName string
 	Time     time.Time
+
+	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
 }
+
+func (i inboundInfo) members() bool { return len(i.Joined)+len(i.Left) > 0 }
 
 // inboundMessage is a member's message.
 type inboundMessage struct {
@@ -74,6 +79,8 @@ func (l ledger) putInbound(ctx context.Context, m inboundMessage) (err error) {
 	if m.Body, err = proto.Marshal(m.message); err != nil {
 		return fmt.Errorf("keep inbound message: %w", err)
 	}
+	kind, _ := actOf(m.message)
+	m.Event = m.info.members() || kind != channel.KindMessage && kind != channel.KindLocation
 	m.Sender, m.Received = m.info.Sender.ToNonAD().String(), time.Now()
 	return l.Keep(ctx, m.Inbound)
 }

@@ -164,7 +164,7 @@ func (w *world) run() *world {
 
 // begin runs the channel without waiting for its connection.
 func (w *world) begin() {
-	w.in = &inbox{news: make(chan struct{})}
+	w.in = &inbox{news: make(chan struct{}), fetch: w.ch.Fetch}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	ch, in := w.ch, w.in

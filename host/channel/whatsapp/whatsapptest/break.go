@@ -65,3 +65,12 @@ func (s *Server) ExpireMedia() {
 		f.expired = true
 	}
 }
+
+// LoseMedia is ExpireMedia when the phones of those who sent the files no longer
+// have them either.
+func (s *Server) LoseMedia() {
+	s.ExpireMedia()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.fileKey)
+}

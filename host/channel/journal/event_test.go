@@ -1,0 +1,38 @@
+package journal
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A member who reacts without end would have pushed out the messages that
+// others quote, and whose files are still to be fetched.
+func TestAFloodOfReactionsTakesNoRoomFromMessages(t *testing.T) {
+	dir := t.TempDir()
+	j, ctx := reopened(t, dir), t.Context()
+	must(t, j.Keep(ctx, from("a@g.us", "anna", "M", "a photo")))
+	m, err := j.Next(ctx, "a@g.us")
+	must(t, err)
+	must(t, j.Done(ctx, m.Seq))
+	for i := range keepMessages + keepEvents {
+		e := from("a@g.us", "bo", fmt.Sprint("R", i), "a heart")
+		e.Event = true
+		must(t, j.Keep(ctx, e))
+		must(t, j.Keep(ctx, e)) // the platform repeats it
+	}
+	must(t, j.forgetOld(ctx))
+	n := 0
+	must(t, j.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM inbound WHERE done = 0`).Scan(&n))
+	if n != keepEvents {
+		t.Errorf("%d reactions are kept, want %d", n, keepEvents)
+	}
+	if m, err := j.Next(ctx, "a@g.us"); err != nil || m.ID != fmt.Sprint("R", keepMessages) {
+		t.Errorf("the oldest is %+v, %v", m, err)
+	}
+	if m, err := j.Inbound(ctx, "a@g.us", "M"); m == nil || err != nil {
+		t.Errorf("the message is not known any more: %v", err)
+	}
+	if m, err := j.Inbound(ctx, "a@g.us", fmt.Sprint("R", keepMessages+keepEvents-1)); m != nil || err != nil {
+		t.Errorf("a reaction was found as a message: %+v, %v", m, err)
+	}
+}

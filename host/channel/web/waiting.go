@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// waitingSchema is what version 4 adds: members' posts that the host does not
+// have yet, by the first message of each. A post waits from the moment at which
+// it is in the history.
+const waitingSchema = `
+CREATE TABLE waiting (
+	seq  INTEGER PRIMARY KEY,
+	chat TEXT NOT NULL,
+	own  INTEGER NOT NULL -- it answers the assistant
+);`
+
+// maxPost is more than one post has messages.
+const maxPost = 1000
+
+var (
+	_ journal.Queue   = (*store)(nil)
+	_ channel.Fetcher = (*Web)(nil)
+)
+
+func (s *store) poke() {
+	select {
+	case s.news <- struct{}{}:
+	default: // it is going to be looked for
+	}
+}
+
+// News implements journal.Queue.
+func (s *store) News() <-chan struct{} { return s.news }
+
+// Waiting implements journal.Queue.
+func (s *store) Waiting(ctx context.Context) (chats []groups.JID, err error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT chat FROM waiting")
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var chat string
+		if err := rows.Scan(&chat); err != nil {
+			return nil, fmt.Errorf("read history: %w", stores.Words(err))
+		}
+		chats = append(chats, groups.JID(Scheme+chat))
+	}
+	return chats, rows.Err()
+}
+
+// Next implements journal.Queue.
+func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, error) {
+	chat, _ := chatOf(jid)
+	m, at := journal.Inbound{Chat: jid}, int64(0)
+	err := s.db.QueryRowContext(ctx, `SELECT m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
+		WHERE w.chat = ? ORDER BY w.seq LIMIT 1`, chat).Scan(&m.Seq, &m.ID, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+	}
+	m.Received = time.UnixMilli(at)
+	return &m, nil
+}
+
+// Done implements journal.Queue.
+func (s *store) Done(ctx context.Context, seq int64) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if _, err := s.db.ExecContext(ctx, "DELETE FROM waiting WHERE seq = ?", seq); err != nil {
+		return fmt.Errorf("write history: %w", stores.Words(err))
+	}
+	return nil
+}
+
+// inbound is a post as the host gets it: its messages are one.
+func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbound, error) {
+	chat, _ := chatOf(row.Chat)
+	ms, err := s.query(ctx, "SELECT "+columns+` WHERE m.chat = ?1 AND m.seq BETWEEN ?2 AND ?2 + ?3 AND (m.id = ?4 OR m.id LIKE ?4 || '-%')
+		ORDER BY m.seq`, chat, row.Seq, maxPost, row.ID)
+	if err != nil || len(ms) == 0 { // without messages it was deleted just now
+		return channel.Inbound{}, err
+	}
+	first := ms[0]
+	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time}
+	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
+		return in, fmt.Errorf("read history: %w", stores.Words(err))
+	}
+	if q := first.Quote; q != nil {
+		in.Quote = &channel.Quote{ID: first.ReplyTo, From: q.From, Text: q.Text, Own: in.Direct}
+	}
+	for _, m := range ms {
+		if f := m.File; f != nil {
+			in.Files = append(in.Files, channel.Attachment{Ref: f.ID, Info: media.Info{Name: f.Name, MIME: f.MIME, Kind: f.Kind, Size: f.Size, Loop: f.Loop}})
+		}
+	}
+	return in, nil
+}
+
+// giveTo hands a post to the host.
+func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
+	return func(ctx context.Context, row journal.Inbound) error {
+		m, err := w.store.inbound(ctx, row)
+		if err != nil || m.ID == "" {
+			return err
+		}
+		return in.Receive(ctx, m)
+	}
+}
+
+// Fetch opens a file of a member, as long as its message is in the history.
+func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	if !w.opened.Load() {
+		return nil, &channel.Error{Class: channel.Held, Code: "not_running", Message: "the chat page does not run", Hint: "start the host"}
+	}
+	chat, _ := chatOf(f.Chat)
+	ms, err := w.store.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND f.id = ?", chat, f.Ref)
+	if err != nil {
+		return nil, err
+	}
+	gone := channel.Unfetchable("the chat no longer keeps the file")
+	if len(ms) == 0 {
+		return nil, gone
+	}
+	body, err := w.blobs.Open(f.Ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, gone
+	}
+	return body, err
+}
