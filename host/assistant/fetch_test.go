@@ -309,7 +309,9 @@ func (s slowFile) Read([]byte) (int, error) {
 func TestANoticeDoesNotWaitForAFile(t *testing.T) {
 	opened, release, received := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	w := newWorld(t, func(o *assistant.Options) {
-		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) { return io.NopCloser(slowFile{opened, release}), nil }
+		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
+			return io.NopCloser(slowFile{opened, release}), nil
+		}
 	})
 	w.run()
 	go func() {

@@ -178,8 +178,11 @@ func TestWhatIsNoStopEndsRun(t *testing.T) {
 	if err := l.Run(t.Context(), func(context.Context) error { return errBroken }); !errors.Is(err, errBroken) {
 		t.Errorf("Run: %v", err)
 	}
+	if err := l.Run(t.Context(), func(context.Context) error { return nil }); err == nil {
+		t.Error("it was run twice")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := l.Run(ctx, func(context.Context) error { cancel(); return errBroken }); err != nil {
+	if err := newLink().Run(ctx, func(context.Context) error { cancel(); return errBroken }); err != nil {
 		t.Errorf("an error at the end: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		return channel.Receipt{}, err
 	}
 	if !w.opened.Load() {
-		return channel.Receipt{}, &channel.Error{Code: "not_running", Message: "the chat page does not run yet"}
+		return channel.Receipt{}, &channel.Error{Code: "not_connected", Message: "the chat page does not run yet"}
 	}
 	if err := channel.Check(w.Name(), m, w.opts.Limits); err != nil {
 		return channel.Receipt{}, err

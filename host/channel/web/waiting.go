@@ -125,7 +125,7 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 // Fetch opens a file of a member, as long as its message is in the history.
 func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	if !w.opened.Load() {
-		return nil, &channel.Error{Class: channel.Held, Code: "not_running", Message: "the chat page does not run", Hint: "start the host"}
+		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}
 	}
 	chat, _ := chatOf(f.Chat)
 	ms, err := w.store.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND f.id = ?", chat, f.Ref)
