@@ -1,8 +1,11 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"net"
+	"net/url"
+	"time"
 )
 
 // Severity says how much a finding matters.
@@ -32,4 +35,15 @@ func AddressTaken(ctx context.Context, address string) error {
 		return err
 	}
 	return ln.Close()
+}
+
+// Unreachable returns why nobody accepts a connection at an address that the
+// operator wrote, or nil. It waits five seconds at most.
+func Unreachable(ctx context.Context, u *url.URL) error {
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }

@@ -1,7 +1,7 @@
 // Package httpd is what the HTTP servers of channels have in common: they listen
 // on this machine alone unless there is a token, answer to their own names, refuse
-// what other sites send through a browser, end requests that trickle, and say
-// what is wrong in JSON.
+// what other sites send through a browser, end requests that trickle, verify signed
+// webhooks, and say what is wrong in JSON.
 package httpd
 
 import (

@@ -20,13 +20,13 @@ const maxAnswer = 64 << 10 // bytes of an answer that are read
 // b. The answer is that of status 2xx, cut at 64 KiB; any other status comes with
 // an error of the class that HTTP gives it: Held for 401, 403 and a redirect that
 // the client does not follow, Passing for 408, 429 and 503, Ambiguous for any
-// other 5xx, Permanent for the rest. Without an answer the error is Ambiguous if
+// other 5xx, Permanent for the rest, of which 404 and 410 are an unknown chat. Without an answer the error is Ambiguous if
 // the whole body has gone out, and passes otherwise.
-func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (status int, answer []byte, err error) {
+func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
 	defer b.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)
 	if err != nil {
-		return 0, nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.ContentLength, req.Header = b.Length, header
 	req.Header.Set("Content-Type", b.Type)
@@ -35,17 +35,17 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 	}
 	res, err := c.Do(req)
 	if err != nil {
-		return 0, nil, b.unanswered(who, err)
+		return nil, b.unanswered(who, err)
 	}
 	defer Drain(res)
 	if answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
-		return 0, nil, b.unanswered(who, err)
+		return nil, b.unanswered(who, err)
 	}
 	if res.StatusCode/100 != 2 {
-		return res.StatusCode, nil, refused(who, res, answer)
+		return nil, refused(who, res, answer)
 	}
 	b.progress.At(b.progress.size)
-	return res.StatusCode, answer, nil
+	return answer, nil
 }
 
 // unanswered is a request that ended without an answer.
@@ -73,6 +73,8 @@ func refused(who string, res *http.Response, answer []byte) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Class, e.Code, e.Message = channel.Held, "not_authorized", who+" does not accept the host's credentials ("+s+")"
 		e.Hint = "correct the channel's settings in longshore.yaml"
+	case http.StatusNotFound, http.StatusGone:
+		e.Code, e.Message, e.Hint = "unknown_chat", who+" knows no such chat ("+s+")", "ask the operator whether the chat and the address in longshore.yaml are right"
 	case http.StatusRequestEntityTooLarge:
 		e.Code, e.Message, e.Hint = "file_too_large", who+" takes no message of this size", "send a smaller file"
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:

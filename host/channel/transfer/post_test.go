@@ -49,7 +49,7 @@ func platform(t *testing.T, h http.HandlerFunc) (c *http.Client, url string) {
 
 func post(t *testing.T, c *http.Client, url string, b *transfer.Body) (string, error) {
 	t.Helper()
-	_, answer, err := transfer.Post(t.Context(), c, "the platform", url, http.Header{"X-Mine": {"kept"}}, b)
+	answer, err := transfer.Post(t.Context(), c, "the platform", url, http.Header{"X-Mine": {"kept"}}, b)
 	return string(answer), err
 }
 
