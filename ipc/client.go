@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/media"
 
@@ -67,9 +68,14 @@ func (c *Client) EnqueueAs(ctx context.Context, r Request, file Type) (id string
 	return id, nil
 }
 
-// Withdraw removes a request from the queue and reports whether it did. False means
-// that the host has already taken the request; the request's result then says what
-// happened to it.
+// withdrawPatience is how long Withdraw looks for a result of a request that it has
+// unlinked. The host writes one right after it has recorded a request.
+const withdrawPatience = time.Second
+
+// Withdraw removes a request from the queue and reports whether the host will never
+// send it. False means that the host has already taken the request; the request's
+// result then says what happened to it. The host may record a request in the instant
+// in which it is unlinked here: so Withdraw waits a second for a result that says so.
 func (c *Client) Withdraw(id string) (bool, error) {
 	if !ValidID(id) {
 		return false, unknown(id)
@@ -81,7 +87,18 @@ func (c *Client) Withdraw(id string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("withdraw request: %w", err)
 	}
-	return true, safefs.SyncDir(c.path(MessagesDir))
+	if err := safefs.SyncDir(c.path(MessagesDir)); err != nil {
+		return false, fmt.Errorf("withdraw request: %w", err)
+	}
+	taken := func(r Result) bool { return r.Status.Final() || r.Channel != "" }
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawPatience)
+	defer cancel()
+	r, err := c.Wait(ctx, id, func(r Result) {
+		if taken(r) {
+			cancel()
+		}
+	})
+	return !taken(r), err
 }
 
 // Status returns the current result of a request. A request that still waits is

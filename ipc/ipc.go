@@ -98,7 +98,7 @@ type Result struct {
 	ID        string    `json:"id"`
 	Status    Status    `json:"status"`
 	Chat      string    `json:"chatJid,omitempty"`
-	Channel   string    `json:"channel,omitempty"`
+	Channel   string    `json:"channel,omitempty"`   // set once the host has recorded the request
 	MessageID string    `json:"messageId,omitempty"` // the platform's id, of the last part that has one
 	Code      string    `json:"code,omitempty"`      // stable code of a refusal or failure
 	Message   string    `json:"message,omitempty"`   // what happened, for the agent

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,6 +283,42 @@ func TestWithdrawnRequestNoLongerStands(t *testing.T) {
 		b.Remove(it)
 	})
 	<-done
+}
+
+// The client unlinked a request that the host had just recorded, and said that
+// nothing was sent.
+func TestARequestThatIsRecordedWhileItIsWithdrawnIsNotCalledWithdrawn(t *testing.T) {
+	dir := prepare(t, "fam")
+	c := NewClient(filepath.Join(dir, "fam"))
+	id, err := c.Enqueue(t.Context(), Request{Type: TypeMessage, Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := make(chan *queue, 1)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}}, func(b *Batch) {
+		q := <-recorded
+		answer := make(chan bool, 1)
+		go func() {
+			gone, err := c.Withdraw(id)
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- gone
+		}()
+		for !b.Withdrawn(b.Items[0]) { // until the client has unlinked it, after the record
+			runtime.Gosched()
+		}
+		b.Remove(b.Items[0])
+		if err := q.WriteResult("fam", Result{ID: id, Status: Queued, Channel: "web"}); err != nil {
+			t.Error(err)
+		}
+		if <-answer {
+			t.Error("the client says that nothing was sent")
+		}
+	})
+	recorded <- q
+	q.result("fam", id, Queued)
+	q.stop()
 }
 
 func TestNoBatchIsHandedOutAfterTheEnd(t *testing.T) {
