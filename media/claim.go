@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Claimed is a file as somebody describes it who sends it: nothing of it has been
-// looked at. The name is made safe, and a file without one is called by its kind
-// and time; what is no media type is application/octet-stream.
+// Claimed describes a file by the sender's claims alone, without its content. It
+// makes the name safe. A file without a name gets one from its kind and time. A
+// claim that is not a media type becomes application/octet-stream.
 func Claimed(kind Kind, name, mediaType string, size uint64, at time.Time) Info {
 	mediaType = claimedType(mediaType)
 	if name == "" {
@@ -21,7 +21,7 @@ func Claimed(kind Kind, name, mediaType string, size uint64, at time.Time) Info 
 // maxMediaType is the longest media type: two names of 127 bytes (RFC 6838, section 4.2).
 const maxMediaType = 127 + len("/") + 127
 
-// claimedType is a media type in lower case and without parameters.
+// claimedType returns a media type in lower case and without parameters.
 func claimedType(claim string) string {
 	claim, _, _ = strings.Cut(claim, ";")
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(claim))

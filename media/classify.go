@@ -11,24 +11,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Classify says what a file is. name is what it is to be called in the chat,
-// claimed the sender's MIME type (may be empty), head its first bytes, up to
-// [HeadSize], size its length in bytes, as the form that was asked for.
+// Classify determines what a file is. name is the name to show in the chat, claimed
+// the sender's MIME type (may be empty), head the first bytes of the file, up to
+// [HeadSize], size its length in bytes, and as the form that the sender asks for.
 //
-// The content decides. The claim and then the extension only refine what the
-// content leaves open (a CSV is text, a DOCX is a ZIP); one that contradicts
-// the content is passed over. A file is an image, a video or audio only by its
-// content, and never when its name is that of a program or a page. Nothing is
-// decoded, so a picture that unpacks to gigabytes costs nothing here.
+// The content decides. The claim, and then the extension, only refine what the
+// content leaves open (a CSV is text, a DOCX is a ZIP); a claim that contradicts the
+// content is ignored. A file is an image, a video or audio only by its content, and
+// never if its name is that of a program or a page. Nothing is decoded, so a picture
+// that unpacks to gigabytes costs nothing here.
 //
-// The error is an *[Error] for an empty file, an unknown style, or a style
-// for which the file has no sensible form.
+// The error is a *refusal.Error, and permanent: for an empty file, an unknown style,
+// or a style that the file cannot have.
 func Classify(name, claimed string, head []byte, size int64, as Style) (Info, error) {
 	info := Info{Name: SafeName(name), Size: size}
 	if size <= 0 {
 		return Info{}, &refusal.Error{
 			Code:    "file_empty",
-			Message: info.Name + " is empty (0 bytes); chats take no empty files",
+			Message: info.Name + " is empty (0 bytes); chats do not accept empty files",
 			Hint:    "write the content first, then send the file",
 		}
 	}
@@ -49,15 +49,15 @@ func Classify(name, claimed string, head []byte, size int64, as Style) (Info, er
 	return info, err
 }
 
-// content is what the first bytes say.
+// content is the type that the first bytes show.
 type content struct {
 	mime string
-	text bool // some kind of text
+	text bool // any kind of text
 }
 
 func sniff(head []byte) content {
 	if len(head) == 0 {
-		return content{mime: unknownType} // unread is not plain text
+		return content{mime: unknownType} // an unread file is not plain text
 	}
 	if len(head) > HeadSize {
 		head = head[:HeadSize]
@@ -67,8 +67,8 @@ func sniff(head []byte) content {
 	for m := found; m != nil; m = m.Parent() {
 		c.text = c.text || canonical(m.String()) == plainText
 	}
-	// The library looks for MP3 frames anywhere in the bytes, which holds of
-	// much that is no music.
+	// The library looks for MP3 frames anywhere in the bytes and so finds them in
+	// many files that are not music.
 	if c.mime == "audio/mpeg" && !mp3Start(head) {
 		c.mime = unknownType
 	}
@@ -79,11 +79,11 @@ func mp3Start(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("ID3")) || len(head) > 1 && head[0] == 0xFF && head[1]&0xE0 == 0xE0
 }
 
-// resolve picks the type: the claim or the extension where the content leaves
-// it open, else the content.
+// resolve picks the type: the content's, or the claim's or the extension's if the
+// content leaves it open.
 func resolve(c content, claimed string, ext fileType, known bool) string {
 	claim, ok := byMIME(claimed)
-	// "Some text" and "some bytes" claim nothing that the extension could not say better.
+	// As a claim, "some text" or "some bytes" says less than the extension.
 	if ok && claimed != plainText && claimed != unknownType && c.allows(claim) {
 		return claimed
 	}
@@ -93,7 +93,7 @@ func resolve(c content, claimed string, ext fileType, known bool) string {
 	return c.mime
 }
 
-// allows says whether content that looks like c can be of type t.
+// allows reports whether a file with content c can be of type t.
 func (c content) allows(t fileType) bool {
 	switch {
 	case t.mime == c.mime:
@@ -101,8 +101,8 @@ func (c content) allows(t fileType) bool {
 	case t.within == "":
 		return false
 	case t.within == inText && c.text:
-		// What kind of text it is the bytes only hint at, but a page or a
-		// script stays one whatever it is called.
+		// The bytes only hint at the kind of text. But a page or a script stays one,
+		// whatever its name is.
 		return t.active || !c.active()
 	case t.within == inAny:
 		return c.mime == unknownType
@@ -115,7 +115,7 @@ func (c content) active() bool {
 	return ok && t.active && c.mime != plainText
 }
 
-// surprise explains a document whose name or claim made the sender expect a
+// surprise explains why a file goes as a document if its name or claim suggests a
 // picture, a video or sound.
 func surprise(info Info, claimed string, ext fileType, known bool) string {
 	if info.Kind != Document {

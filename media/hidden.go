@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// WithoutHidden removes from a text the characters that show as nothing and in
-// which a sentence can be written that only a model reads: tags, which repeat
-// ASCII (U+E0000 to U+E007F), and variation selectors, of which there are 256,
-// one for each byte. What people write keeps its form:
+// WithoutHidden removes invisible characters that can carry a text which only a
+// model reads: tags, which repeat ASCII (U+E0000 to U+E007F), and variation
+// selectors, of which there are 256, one for each byte. These uses stay:
 //
 //   - the flags of England, Scotland and Wales, the only ones that Unicode
 //     recommends to write with tags (emoji-sequences.txt, RGI_Emoji_Tag_Sequence);
@@ -18,10 +17,9 @@ import (
 //   - one of U+E0100 to U+E01EF behind a unified ideograph (UTS #37);
 //   - one Mongolian selector behind a Mongolian letter (StandardizedVariants.txt).
 //
-// A text that holds none of them comes back unchanged. In one that does, each
-// byte that is not UTF-8 becomes U+FFFD: the bytes on both sides of a removed
-// character could otherwise join to a new one. The result stays the same if
-// WithoutHidden is applied again.
+// A text without such characters is returned unchanged. In any other text, each byte
+// that is not UTF-8 becomes U+FFFD; otherwise the bytes on both sides of a removed
+// character could join to a new one. Applying WithoutHidden again changes nothing.
 func WithoutHidden(text string) string {
 	if !strings.ContainsFunc(text, hiding) {
 		return text
@@ -48,7 +46,8 @@ func hiding(r rune) bool { return isTag(r) || unicode.Is(unicode.Variation_Selec
 
 func isTag(r rune) bool { return r >= 0xE0000 && r <= 0xE007F }
 
-// selects reports whether a selector may stand behind base and before rest.
+// selects reports whether a variation selector may stand behind base and before
+// rest.
 func selects(base, selector rune, rest string) bool {
 	const keycap = "\u20e3"
 	switch {
@@ -66,8 +65,8 @@ func selects(base, selector rune, rest string) bool {
 }
 
 // emojiWithStyles holds the symbols that have a text and an emoji form, by the
-// blocks of emoji-variation-sequences.txt. In these blocks some symbols without
-// the two forms are among them, which lets one bit behind a symbol through.
+// blocks of emoji-variation-sequences.txt. The blocks also contain some symbols
+// without the two forms; a selector behind one of these stays and can carry one bit.
 var emojiWithStyles = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00A9, 0x00A9, 1}, {0x00AE, 0x00AE, 1}, {0x203C, 0x203C, 1}, {0x2049, 0x2049, 1}, {0x2122, 0x2122, 1}, {0x2139, 0x2139, 1},
@@ -80,7 +79,7 @@ var emojiWithStyles = &unicode.RangeTable{
 	LatinOffset: 2,
 }
 
-// tagFlag is the length of the flag made of tags with which a text begins, or 0.
+// tagFlag returns the length of the flag made of tags at the start of a text, or 0.
 func tagFlag(text string) int {
 	const black, end = "\U0001F3F4", "\U000E007F"
 	if !strings.HasPrefix(text, black) {

@@ -245,9 +245,9 @@ func plural(k Kind) string {
 	return string(k) // video, audio
 }
 
-// Size prints a number of bytes for people, in steps of 1024: "17 bytes",
-// "3.4 KiB", "71 MiB". All words of Longshore take their sizes from here, so
-// that a number from a message means the same in longshore.yaml.
+// Size prints a number of bytes for people, in steps of 1024: "17 bytes", "3.4 KiB",
+// "71 MiB". longshore.yaml uses the same units, so a number from a message can be
+// written there.
 func Size(n int64) string {
 	if n < 1024 {
 		return exact(n)

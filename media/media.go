@@ -1,9 +1,9 @@
-// Package media says what a file is: its kind, its MIME type, the name it may
-// carry, and whether a channel takes it.
+// Package media determines what a file is: its kind, its MIME type, a safe name, and
+// whether a channel accepts it.
 //
-// It decides from a file's first bytes and its name, never from what the
-// sender claims alone. It does not open files, and it does not know channels:
-// a channel hands over its [Limits] as data.
+// It decides by the file's first bytes and its name, never by the sender's claims
+// alone. It opens no files and knows no channels: a channel provides its [Limits] as
+// data.
 package media
 
 // Kind is the form in which a chat shows a file.
@@ -16,10 +16,10 @@ const (
 	Audio    Kind = "audio"
 	Voice    Kind = "voice"    // a voice note: Ogg Opus, played in the chat
 	Sticker  Kind = "sticker"  // a WebP shown without a frame
-	Document Kind = "document" // everything else, and whatever was asked to go as one
+	Document Kind = "document" // everything else, and every file that the sender wants sent as one
 )
 
-// Style is the form the sender asks for.
+// Style is the form that the sender asks for.
 type Style string
 
 // The styles. The empty style is Auto.
@@ -31,19 +31,19 @@ const (
 	AsSticker  Style = "sticker"
 )
 
-// Info is what is known of a file once it was looked at.
+// Info describes a file after its examination.
 type Info struct {
-	Name string `json:"name"` // safe on every platform, extension kept, at most 200 bytes
+	Name string `json:"name"` // safe on every platform, with its extension, at most 200 bytes
 	Kind Kind   `json:"kind"`
 	MIME string `json:"mime"`           // without parameters
 	Size int64  `json:"size"`           // bytes
-	Loop bool   `json:"loop,omitempty"` // a video to be shown looping and silent, as a GIF
-	Note string `json:"note,omitempty"` // why it goes in another form than was asked; empty otherwise
+	Loop bool   `json:"loop,omitempty"` // a video to be shown looping and silent, like a GIF
+	Note string `json:"note,omitempty"` // why it goes in another form than asked for; else empty
 }
 
-// HeadSize is how many of a file's first bytes Classify wants; fewer are fine
-// where the file is shorter. It is the detection library's own window: with
-// fewer bytes it would take a cut-off text for a whole one.
+// HeadSize is how many of a file's first bytes Classify needs; a shorter file has
+// fewer. It is the detection library's own window: with fewer bytes, the library
+// would take a truncated text for a complete one.
 const HeadSize = 4096
 
 // Kinds returns every kind, in the order in which limits are shown.

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxName = 200 // bytes; leaves room below the 255 of file systems for a prefix or a counter
-	maxExt  = 20  // bytes; what follows the last dot of a longer name is a sentence, not a type
+	maxExt  = 20  // bytes; the text behind the last dot of a longer name is not a type
 
 	maxMarks = 8 // combining marks on one character
 
@@ -22,21 +22,23 @@ const (
 	zwnj, zwj = '\u200c', '\u200d' // needed by Persian and by joined emoji
 )
 
-// SafeName makes of any name one that every platform takes as a file's name
-// and that reads as what it is: of a path the last component, in any other name
-// an underscore for each slash; valid UTF-8 in NFC, no control, invisible or bidirectional characters, no hidden text, none of <>:"/\|?*,
-// no leading dot (".env" is "_.env"), no trailing dot or space, not a device of Windows, at most
-// 200 bytes with the extension kept. It is never empty ("file") and a safe
-// name comes back unchanged.
+// SafeName turns any name into a file name that every platform accepts and that
+// shows what it is. Of a path it keeps the last component; in any other name each
+// slash becomes an underscore. The result:
+//   - is valid UTF-8 in NFC, with at most 200 bytes, extension included;
+//   - has no control, invisible or bidirectional characters, no hidden text, and none of <>:"/\|?*;
+//   - has no leading dot (".env" becomes "_.env"), no trailing dot or space, and is not the name of a Windows device;
+//   - is never empty ("file").
 //
-// It does not make names unique, and letters that look alike stay.
+// A safe name is returned unchanged. SafeName does not make names unique, and keeps
+// letters that look alike.
 func SafeName(name string) string {
 	if isPath(name) {
 		name = strings.TrimRight(name, `/\`)
 		name = name[strings.LastIndexAny(name, `/\`)+1:]
 	}
 	name = norm.NFC.String(fewMarks(WithoutHidden(strings.Map(safeRune, name))))
-	// Composing can bring a character back that may not stand in a name.
+	// NFC can compose a character that may not be in a name.
 	name = strings.Join(strings.Fields(strings.Map(safeRune, name)), " ")
 	name = shorten(trim(name), maxName-1) // one byte for the underscore below
 	if device(name) {
@@ -48,7 +50,7 @@ func SafeName(name string) string {
 	return name
 }
 
-// isPath says whether a name is meant as a path. A slash alone does not make it
+// isPath reports whether a name is meant as a path. A slash alone does not make it
 // one: people write "Q4/2026.pdf".
 func isPath(name string) bool {
 	for _, start := range []string{"/", `\`, "./", `.\`, "../", `..\`, "~/"} {
@@ -60,10 +62,10 @@ func isPath(name string) bool {
 	return drive || strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`)
 }
 
-// safeRune maps a character to what may stand in a name, or to -1.
+// safeRune maps a character to one that may be in a name, or to -1.
 func safeRune(r rune) rune {
 	switch {
-	case r == utf8.RuneError: // invalid bytes, or what a decoder made of them
+	case r == utf8.RuneError: // invalid bytes, or a decoder's replacement for them
 		return '_'
 	case strings.ContainsRune(`<>:"/\|?*`, r):
 		return '_'
@@ -77,8 +79,8 @@ func safeRune(r rune) rune {
 	return r
 }
 
-// fewMarks drops what is piled on one character beyond maxMarks: no script
-// needs it, it hides the lines around it, and normal form breaks longer piles
+// fewMarks removes combining marks beyond maxMarks on one character. No script needs
+// more; more would hide the lines around the name, and NFC breaks longer sequences
 // up with an invisible character.
 func fewMarks(name string) string {
 	marks := 0
@@ -92,8 +94,9 @@ func fewMarks(name string) string {
 	}, name)
 }
 
-// trim takes off what hides a file or what Windows drops. A name that is
-// nothing but a known extension gets a stem instead: ".pdf" is "file.pdf".
+// trim removes dots and characters at the ends that hide a file or that Windows
+// drops. A name that is only a known extension gets a stem: ".pdf" becomes
+// "file.pdf".
 func trim(name string) string {
 	name = strings.TrimRight(name, invisibleEnd)
 	bare := strings.TrimLeft(name, invisibleEnd)
@@ -108,8 +111,8 @@ func trim(name string) string {
 	return bare
 }
 
-// shorten cuts the stem, between characters, so that name has at most limit
-// bytes and still its extension.
+// shorten cuts the stem, between characters, so that name has at most limit bytes
+// and keeps its extension.
 func shorten(name string, limit int) string {
 	if len(name) <= limit {
 		return name
@@ -125,7 +128,7 @@ func shorten(name string, limit int) string {
 	for cut > 0 && !utf8.RuneStart(name[cut]) {
 		cut--
 	}
-	for whole := cut; whole > 0; { // a character goes with its marks, where it is not all marks
+	for whole := cut; whole > 0; { // a character stays with its marks, unless everything is marks
 		if r, _ := utf8.DecodeRuneInString(name[whole:]); !unicode.Is(unicode.M, r) && !joiner(r) {
 			cut = whole
 			break
@@ -138,7 +141,7 @@ func shorten(name string, limit int) string {
 
 func joiner(r rune) bool { return r == zwj || r == zwnj }
 
-// device says whether Windows would open a device for the name, with whatever
+// device reports whether Windows would open a device for the name, with any
 // extension (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 func device(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
@@ -154,7 +157,7 @@ func device(name string) bool {
 	return ok && utf8.RuneCountInString(port) == 1 && strings.Contains("0123456789¹²³", port)
 }
 
-// extension returns what follows the last dot of a safe name, in lower case.
+// extension returns the text behind the last dot of a safe name, in lower case.
 func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 }

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes foreign text fit to be shown to an operator: on a terminal,
-// in a log, in a table. Control characters, bidirectional overrides, invisible
-// characters and bytes that are not UTF-8 come out as Go escapes (\n, \x1b,
-// \u202e), so the result is one line and moves no cursor. Text that holds none
-// of them comes back unchanged. The escapes are for the eye: a backslash in s
-// stays as it is, so the way back is not unique.
+// Printable makes untrusted text safe to show to an operator: on a terminal, in a
+// log, in a table. Control characters, bidirectional overrides, invisible characters
+// and bytes that are not UTF-8 become Go escapes (\n, \x1b, \u202e). So the result
+// is one line and moves no cursor. Other text is returned unchanged. The result
+// cannot be converted back, because a backslash in s stays as it is.
 func Printable(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -29,8 +28,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// blank says whether a letter or symbol by Unicode's books shows as nothing,
-// so that a name or a word made of it could not be seen.
+// blank reports whether a character that Unicode calls a letter or symbol is
+// invisible, so that nobody could see a name made of it.
 func blank(r rune) bool {
 	switch r {
 	case 0x115F, 0x1160, 0x3164, 0xFFA0, // Hangul fillers
@@ -42,8 +41,8 @@ func blank(r rune) bool {
 	return false
 }
 
-// Cut is s if it has at most n characters, and else its beginning, of n
-// characters with the … at its end.
+// Cut returns s if it has at most n characters, and else its first n characters with
+// "…" as the last of them.
 func Cut(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -59,7 +58,7 @@ func cutLast(s string) string {
 	return s[:len(s)-size] + "…"
 }
 
-// Count is a number with its noun: "1 turn", "3 turns".
+// Count returns a number with its noun: "1 turn", "3 turns".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

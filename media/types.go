@@ -15,11 +15,11 @@ const (
 type fileType struct {
 	ext    string // lower case, no dot
 	mime   string
-	within string // what the content looks like where it cannot tell this type itself; empty: it always can
-	active bool   // a program, or a page that can hold one: a name with it is never shown as a picture
+	within string // content in which this type cannot be told from others; empty: the content always shows the type
+	active bool   // a program, or a page that can contain one: such a name is never shown as a picture
 }
 
-// The names of content that many types share.
+// The kinds of content that many types share.
 const (
 	inText = plainText
 	inZip  = "application/zip"
@@ -32,9 +32,9 @@ const (
 	inAny  = unknownType // no signature at all
 )
 
-// fileTypes is the table, read-only. It is our own because mime.TypeByExtension
-// answers from files of the machine it runs on. The first row of a MIME type
-// gives the extension that [ExtensionFor] returns.
+// fileTypes is the table of extensions, read-only. mime.TypeByExtension is not used
+// because it depends on files of the machine. The first row of a MIME type gives the
+// extension that [ExtensionFor] returns.
 var fileTypes = []fileType{
 	// shown in the chat
 	{ext: "jpg", mime: "image/jpeg"}, {ext: "jpeg", mime: "image/jpeg"}, {ext: "jpe", mime: "image/jpeg"},
@@ -163,9 +163,9 @@ func byMIME(mimeType string) (fileType, bool) {
 	return fileTypes[i], true
 }
 
-// MIMEByName is the MIME type that a name's extension stands for, or
-// application/octet-stream. It is a guess for friendly words; what a file is
-// only [Classify] says.
+// MIMEByName returns the MIME type of a name's extension, or
+// application/octet-stream. It is a guess for messages; only [Classify] determines
+// the type.
 func MIMEByName(name string) string {
 	if t, ok := byExt(extension(SafeName(name))); ok {
 		return t.mime
@@ -173,8 +173,8 @@ func MIMEByName(name string) string {
 	return unknownType
 }
 
-// KindByName is the kind in which a file of that name goes if its content
-// agrees. Like [MIMEByName] it is a guess.
+// KindByName returns the kind of a file with that name if the content agrees. Like
+// [MIMEByName] it is a guess.
 func KindByName(name string) Kind {
 	t, ok := byExt(extension(SafeName(name)))
 	if !ok || t.active {
@@ -183,8 +183,8 @@ func KindByName(name string) Kind {
 	return kindOf(t.mime)
 }
 
-// ExtensionFor is the usual extension of a MIME type, with its dot, for files
-// that come without a name; empty where none is known.
+// ExtensionFor returns the usual extension of a MIME type, with its dot, for files
+// without a name; empty if none is known.
 func ExtensionFor(mimeType string) string {
 	mimeType = canonical(mimeType)
 	if t, ok := byMIME(mimeType); ok && mimeType != unknownType {
@@ -193,8 +193,8 @@ func ExtensionFor(mimeType string) string {
 	return ""
 }
 
-// canonical is one spelling of a MIME type: lower case, no parameters, the
-// name the table uses. What is no MIME type becomes empty.
+// canonical returns one spelling of a MIME type: lower case, no parameters, the name
+// in the table. It is empty if the text is not a MIME type.
 func canonical(mimeType string) string {
 	t, _, err := mime.ParseMediaType(mimeType)
 	if err != nil || strings.Count(t, "/") != 1 {
@@ -237,8 +237,8 @@ func canonical(mimeType string) string {
 	return t
 }
 
-// kindOf is the form in which chats show a type. Only what platforms show in
-// place is more than a document: in particular no SVG, which is a page.
+// kindOf returns the form in which chats show a type. Everything that platforms do
+// not show in place is a document; so is SVG, which is a page.
 func kindOf(mimeType string) Kind {
 	switch mimeType {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":

@@ -1,9 +1,8 @@
-// Package probe reads what a chat's app shows of a file before a member opens
-// it: the size of a picture or film, how long a sound lasts, its waveform, a
-// thumbnail.
+// Package probe reads what a chat's app shows of a file before a member opens it:
+// the size of a picture or film, the duration of a sound, its waveform, a thumbnail.
 //
-// Its input is anybody's: every reader bounds what it reads, and what makes no
-// sense counts as absent.
+// Its input is untrusted. Every reader limits how much it reads, and values that
+// make no sense count as absent.
 package probe
 
 import (
@@ -12,20 +11,20 @@ import (
 	"io"
 )
 
-// Bounds for a JPEG that was made to be read for ever.
+// Limits for a JPEG that was made to be read without end.
 const (
 	maxSegments = 64
-	maxEntries  = 512 // of a directory of tags
+	maxEntries  = 512 // of one directory of tags
 )
 
 // Upright is the orientation of a picture that is shown as it is stored.
 const Upright = 1
 
-// Orientation says how a JPEG wants to be turned before it is shown: the value
-// of the tag Orientation in its EXIF segment, from 1 to 8 (Exif 2.32, section
-// 4.6.4.A). It is Upright if there is none, or no valid one. Orientation reads
-// r from the beginning: the heads of at most 64 segments, and the content of
-// those that EXIF may use, which have 64 KiB at most.
+// Orientation returns how a JPEG must be turned before it is shown: the value of the
+// tag Orientation in its EXIF segment, from 1 to 8 (Exif 2.32, section 4.6.4.A). It
+// is Upright if there is no valid one. Orientation reads r from the beginning: the
+// heads of at most 64 segments, and the content of possible EXIF segments, at most
+// 64 KiB each.
 func Orientation(r io.ReadSeeker) int {
 	var head [4]byte
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
@@ -59,8 +58,8 @@ func Orientation(r io.ReadSeeker) int {
 	return Upright
 }
 
-// orientationOf reads the first directory of a TIFF structure (TIFF 6.0,
-// section 2): a byte order, 42, the directory's offset; there a number of
+// orientationOf reads the first directory of a TIFF structure (TIFF 6.0, section 2):
+// a byte order, 42 and the directory's offset; the directory has a number of
 // entries, each with a tag, a type, a count and a value.
 func orientationOf(tiff []byte) int {
 	var order binary.ByteOrder = binary.LittleEndian
@@ -93,5 +92,5 @@ func orientationOf(tiff []byte) int {
 	return Upright
 }
 
-// Sideways says whether width and height change places.
+// Sideways reports whether an orientation swaps width and height.
 func Sideways(orientation int) bool { return orientation >= 5 && orientation <= 8 }

@@ -14,8 +14,9 @@ var (
 	mp3Clocks = [4]int{44100, 48000, 32000, 0}
 )
 
-// mp3Seconds reads an MP3's first frame. With a Xing or Info header the number
-// of frames is known; else the first frame's bit rate is taken for all.
+// mp3Seconds computes the duration from an MP3's first frame: from the number of
+// frames in a Xing or Info header, else from the first frame's bit rate, as if all
+// frames had it.
 func mp3Seconds(r io.ReadSeeker) uint32 {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -49,7 +50,7 @@ func mp3Seconds(r io.ReadSeeker) uint32 {
 	return 0
 }
 
-// id3Size is the length of the ID3v2 tag at the start, 0 without one.
+// id3Size returns the length of the ID3v2 tag at the start; 0 without a tag.
 func id3Size(r io.ReadSeeker) int64 {
 	var head [10]byte
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
@@ -65,8 +66,8 @@ func id3Size(r io.ReadSeeker) int64 {
 	return n + 10
 }
 
-// xingFrames is the number of frames that a Xing header inside the first frame
-// tells, 0 without one.
+// xingFrames returns the number of frames from a Xing header in the first frame; 0
+// without a header.
 func xingFrames(frame []byte) uint32 {
 	frame = frame[:min(len(frame), 200)]
 	i := max(bytes.Index(frame, []byte("Xing")), bytes.Index(frame, []byte("Info")))

@@ -5,19 +5,19 @@ import (
 	"io"
 )
 
-// Bounds for an MP4 that was made to be read for ever.
+// Limits for an MP4 that was made to be read without end.
 const (
 	maxBoxes = 2000
 	maxDepth = 4
 )
 
 type mp4Facts struct {
-	width, height uint32 // of the first track that has them, as it is shown
+	width, height uint32 // of the first track that has them, as shown
 	seconds       uint32
 }
 
-// readMP4 reads the movie header and the track headers of an ISO base media
-// file (ISO/IEC 14496-12): boxes of a size, a type and a content.
+// readMP4 reads the movie header and the track headers of an ISO base media file
+// (ISO/IEC 14496-12). The file consists of boxes with a size, a type and a content.
 func readMP4(r io.ReadSeeker) mp4Facts {
 	end, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -33,13 +33,13 @@ func readMP4(r io.ReadSeeker) mp4Facts {
 
 type mp4Reader struct {
 	r     io.ReadSeeker
-	left  int // boxes that may still be read
+	left  int // number of boxes that may still be read
 	facts mp4Facts
 
-	movieSideways, trackSideways bool // turned by a quarter, either way
+	movieSideways, trackSideways bool // turned by a quarter, in either direction
 }
 
-// boxes reads those between two offsets.
+// boxes reads the boxes between two offsets.
 func (m *mp4Reader) boxes(at, end int64, depth int) {
 	for at+8 <= end && depth < maxDepth && m.left > 0 {
 		m.left--
@@ -85,7 +85,8 @@ func (m *mp4Reader) read(at int64, n int) []byte {
 	return b
 }
 
-// movieHeader: version 0 has 32-bit times, version 1 has 64-bit ones.
+// movieHeader reads the duration. Version 0 has 32-bit times, version 1 has 64-bit
+// times.
 func (m *mp4Reader) movieHeader(start, end int64) {
 	b := m.read(start, int(min(32, end-start)))
 	if end-start >= 60+36 { // the matrix, then 28 bytes
@@ -106,9 +107,8 @@ func seconds(duration uint64, scale uint32) uint32 {
 	return roundSeconds(float64(duration) / float64(scale))
 }
 
-// sideways says whether a matrix of nine numbers, by which a picture is turned
-// before it is shown, swaps width and height (ISO/IEC 14496-12, section 6.2.2):
-// x becomes y and y becomes x, whatever their signs.
+// sideways reports whether a matrix of nine numbers swaps width and height (ISO/IEC
+// 14496-12, section 6.2.2): x becomes y and y becomes x, with any sign.
 func sideways(matrix []byte) bool {
 	if len(matrix) < 36 {
 		return false
@@ -117,8 +117,8 @@ func sideways(matrix []byte) bool {
 	return at(0) == 0 && at(4) == 0 && at(1) != 0 && at(3) != 0
 }
 
-// trackHeader: the matrix is followed by width and height, which are its last
-// eight bytes, as 16.16 numbers.
+// trackHeader reads width and height: the last eight bytes, after the matrix, as
+// 16.16 numbers.
 func (m *mp4Reader) trackHeader(start, end int64) {
 	if m.facts.width != 0 || end-start < 84 {
 		return

@@ -10,11 +10,11 @@ import (
 // opusRate is the clock of every Ogg Opus stream, RFC 7845 section 4.
 const opusRate = 48000
 
-// waveformValues is how many bars the apps draw.
+// waveformValues is the number of bars that the apps draw.
 const waveformValues = 64
 
-// maxPackets is an hour of packets of 20 ms twice over; what comes later does
-// not change the picture.
+// maxPackets is almost three hours of packets of 20 ms. Later packets do not change
+// the picture.
 const maxPackets = 1 << 19
 
 type opusFacts struct {
@@ -23,10 +23,10 @@ type opusFacts struct {
 	opus     bool // the stream is Opus
 }
 
-// readOpus reads a whole Ogg Opus file. The duration is the last page's
-// granule position less the pre-skip. The waveform is drawn from the sizes of
-// the packets: an encoder with a variable rate spends its bytes where it is
-// loud, and that can be had without decoding.
+// readOpus reads a whole Ogg Opus file. The duration is the last page's granule
+// position less the pre-skip. The waveform is drawn from the sizes of the packets:
+// an encoder with a variable rate uses more bytes for loud parts, so nothing has to
+// be decoded.
 func readOpus(r io.ReadSeeker) opusFacts {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return opusFacts{}
@@ -50,7 +50,7 @@ func readOpus(r io.ReadSeeker) opusFacts {
 		if page.serial != serial {
 			continue
 		}
-		if page.granule != ^uint64(0) { // no packet ends on this page
+		if page.granule != ^uint64(0) { // else no packet ends on this page
 			granule = max(granule, page.granule)
 		}
 		for _, lacing := range page.lacing {
@@ -71,7 +71,7 @@ func readOpus(r io.ReadSeeker) opusFacts {
 	return f
 }
 
-// oggPage is one page; RFC 3533 section 6 has the layout.
+// oggPage is one page; for its layout see RFC 3533, section 6.
 type oggPage struct {
 	serial  uint32
 	granule uint64
@@ -99,7 +99,8 @@ func readPage(r *bufio.Reader) (p oggPage, ok bool) {
 	return p, err == nil
 }
 
-// drawWaveform spreads the packets' sizes over the bars, the largest being 100.
+// drawWaveform averages the packets' sizes over the bars and scales the largest bar
+// to 100.
 func drawWaveform(sizes []uint32) []byte {
 	if len(sizes) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// A PDF's pages are looked for in so many bytes, and never more pages than a
-// person would believe.
+// Limits for counting a PDF's pages: the bytes that are searched, and the largest
+// credible count.
 const (
 	pdfWindow = 8 << 20
 	maxPages  = 100_000
@@ -21,8 +21,7 @@ var (
 	pdfCount = regexp.MustCompile(`/Count\s+([0-9]{1,6})\b`)
 )
 
-// pdf makes a thumbnail of the first page where a tool can, and counts
-// the pages.
+// pdf counts the pages and makes a thumbnail of the first one, if a tool can.
 func (p *Prober) pdf(ctx context.Context, r io.ReadSeeker, src io.ReadSeeker) Facts {
 	f := Facts{Pages: p.tools.pages(ctx, src), Thumbnail: p.tools.firstPage(ctx, src)}
 	if f.Pages == 0 {
@@ -31,8 +30,8 @@ func (p *Prober) pdf(ctx context.Context, r io.ReadSeeker, src io.ReadSeeker) Fa
 	return f
 }
 
-// countPages finds the largest count in a page tree that is not compressed;
-// others stay uncounted. No PDF is parsed here: it is not worth the danger.
+// countPages returns the largest count in a page tree that is not compressed, else
+// 0. It does not parse the PDF, as that would be too dangerous for its use.
 func countPages(r io.ReadSeeker) uint32 {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return 0

@@ -15,16 +15,16 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// A thumbnail is made of a picture whose decoding needs up to decodeBudget
-// bytes; a picture of 439 KB can ask for 381 MB. A Prober decodes one at a time.
+// A picture gets a thumbnail only if decoding it needs at most decodeBudget bytes: a
+// picture of 439 KB can need 381 MB. A Prober decodes one picture at a time.
 const (
 	decodeBudget  = 64 << 20
-	thumbnailEdge = 100 // pixels; those of WhatsApp's apps are about as large
+	thumbnailEdge = 100 // pixels; about the size of those that WhatsApp's apps make
 	maxThumbnail  = 16 << 10
 )
 
-// image reads a JPEG, PNG or GIF. Width, height and thumbnail are those of
-// the picture as it is shown: a phone stores it as its sensor lies.
+// image reads a JPEG, PNG or GIF. Width, height and thumbnail are those of the
+// picture as it is shown; a phone stores it as its sensor was held.
 func (p *Prober) image(r io.ReadSeeker) Facts {
 	config, format, err := image.DecodeConfig(bufio.NewReader(r))
 	if err != nil || config.Width <= 0 || config.Height <= 0 {
@@ -38,7 +38,7 @@ func (p *Prober) image(r io.ReadSeeker) Facts {
 	if Sideways(orientation) {
 		f.Width, f.Height = f.Height, f.Width
 	}
-	if format == "webp" || decodeCost(config, format, r) > decodeBudget { // a WebP's canvas says nothing of what is in it
+	if format == "webp" || decodeCost(config, format, r) > decodeBudget { // a WebP's canvas does not show how much decoding needs
 		return f
 	}
 	p.decoding.Lock()
@@ -52,7 +52,8 @@ func (p *Prober) image(r io.ReadSeeker) Facts {
 	return f
 }
 
-// decodeCost is how many bytes the standard library allocates to decode it.
+// decodeCost estimates how many bytes the standard library allocates to decode a
+// picture.
 func decodeCost(c image.Config, format string, r io.ReadSeeker) int64 {
 	pixels := int64(c.Width) * int64(c.Height)
 	if pixels > decodeBudget {
@@ -69,7 +70,8 @@ func decodeCost(c image.Config, format string, r io.ReadSeeker) int64 {
 	return pixels * 4
 }
 
-// progressive says whether a JPEG's frame is; so is one that cannot be read.
+// progressive reports whether a JPEG is progressive; an unreadable one counts as
+// progressive.
 func progressive(r io.ReadSeeker) bool {
 	if _, err := r.Seek(2, io.SeekStart); err != nil {
 		return true
@@ -96,7 +98,7 @@ func progressive(r io.ReadSeeker) bool {
 	return true
 }
 
-// thumbnail is a small JPEG of img, turned as its orientation says, or nil.
+// thumbnail returns a small JPEG of img, turned by its orientation, or nil.
 func thumbnail(img image.Image, orientation int) []byte {
 	b := img.Bounds()
 	if b.Empty() {
@@ -109,7 +111,7 @@ func thumbnail(img image.Image, orientation int) []byte {
 		w = max(1, b.Dx()*thumbnailEdge/b.Dy())
 	}
 	small := image.NewRGBA(image.Rect(0, 0, w, h))
-	draw.Draw(small, small.Bounds(), image.White, image.Point{}, draw.Src) // under what is transparent
+	draw.Draw(small, small.Bounds(), image.White, image.Point{}, draw.Src) // behind transparent parts
 	draw.ApproxBiLinear.Scale(small, small.Bounds(), img, b, draw.Over, nil)
 	var out bytes.Buffer
 	if err := jpeg.Encode(&out, turned(small, orientation), &jpeg.Options{Quality: 70}); err != nil {
@@ -118,7 +120,7 @@ func thumbnail(img image.Image, orientation int) []byte {
 	return out.Bytes()
 }
 
-// turned is a picture as an EXIF orientation wants it shown.
+// turned returns a picture as its EXIF orientation asks to show it.
 func turned(src *image.RGBA, orientation int) *image.RGBA {
 	w, h := src.Rect.Dx(), src.Rect.Dy()
 	from := map[int]func(x, y int) (int, int){
@@ -146,7 +148,7 @@ func turned(src *image.RGBA, orientation int) *image.RGBA {
 	return dst
 }
 
-// checkedThumbnail is what a tool made, if it is a small JPEG.
+// checkedThumbnail returns a tool's output if it is a small JPEG, else nil.
 func checkedThumbnail(b []byte) []byte {
 	if len(b) == 0 || len(b) > maxThumbnail {
 		return nil
@@ -158,8 +160,9 @@ func checkedThumbnail(b []byte) []byte {
 	return b
 }
 
-// webpSize reads a WebP's canvas. The extended header (VP8X) tells whether it
-// moves; see https://developers.google.com/speed/webp/docs/riff_container.
+// webpSize reads a WebP's canvas. The extended header (VP8X) says whether the
+// picture is animated; see
+// https://developers.google.com/speed/webp/docs/riff_container.
 func webpSize(r io.ReadSeeker) (width, height uint32, animated bool) {
 	var head [30]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "RIFF" || string(head[8:12]) != "WEBP" {

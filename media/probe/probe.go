@@ -13,11 +13,11 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Facts is what a chat's app can show of a file before a member opens it.
-// What is not known is zero.
+// Facts is what a chat's app can show of a file before a member opens it. Unknown
+// values are zero.
 type Facts struct {
-	Width, Height uint32 // pixels, as the picture or film is shown
-	Seconds       uint32 // of sound or film, at least 1
+	Width, Height uint32 // pixels, as shown
+	Seconds       uint32 // duration of sound or film; at least 1 if known
 	Pages         uint32
 	Animated      bool
 	Opus          bool   // Ogg Opus
@@ -25,26 +25,26 @@ type Facts struct {
 	Thumbnail     []byte // a JPEG of at most 100 by 100 pixels
 }
 
-// Temp makes a file without a name for so many bytes. The caller closes the
+// Temp creates an unnamed file for the given number of bytes. The caller closes the
 // file and then calls release.
 type Temp func(bytes int64) (f *os.File, release func(), err error)
 
-// Prober reads facts. Its methods may be called from several goroutines.
+// Prober reads Facts. Its methods may be called concurrently.
 type Prober struct {
 	tools    tools
 	decoding sync.Mutex // one picture at a time
 }
 
-// New makes a Prober. mode says how the programs of the machine run that make
-// thumbnails and find durations; with the empty mode none runs.
+// New returns a Prober. mode says how it runs the machine's programs that make
+// thumbnails and find durations; with the empty mode it runs none.
 func New(mode confine.Mode, temp Temp) *Prober { return &Prober{tools: tools{mode: mode, temp: temp}} }
 
-// readTime bounds all reading for one file, tools included.
+// readTime limits all reading of one file, tools included.
 const readTime = 15 * time.Second
 
-// Read reads what can be known of a file that is shown as a kind, by its media
-// type, in at most 15 s. Nothing fails: what cannot be read is not known. Tools
-// read src only if it is an *os.File.
+// Read reads the facts of a file with the given kind and media type, in at most 15
+// s. It returns no error: what it cannot read stays zero. Tools read src only if src
+// is an *os.File.
 func (p *Prober) Read(ctx context.Context, src io.ReadSeeker, kind media.Kind, mime string) Facts {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -89,12 +89,12 @@ func (p *Prober) audio(ctx context.Context, mime string, r io.ReadSeeker, src io
 	return f
 }
 
-// maxHeader is how far into a picture its size is looked for, in bytes: the size
-// of a JPEG may stand behind kilobytes of camera data.
+// maxHeader is how much of a picture is read to find its size, in bytes. The size of
+// a JPEG may come after kilobytes of camera data.
 const maxHeader = 1 << 20
 
-// Dimensions reads how many pixels a JPEG, PNG, GIF or WebP has as it is
-// stored, without decoding it; 0 if that cannot be told.
+// Dimensions returns the size in pixels of a JPEG, PNG, GIF or WebP as stored,
+// without decoding it; 0 if unknown.
 func Dimensions(r io.Reader) (width, height int) {
 	c, _, err := image.DecodeConfig(io.LimitReader(r, maxHeader))
 	if err != nil {
@@ -103,7 +103,7 @@ func Dimensions(r io.Reader) (width, height int) {
 	return c.Width, c.Height
 }
 
-// seekReader is a file for the small readers: it ends with its context.
+// seekReader fails once its context has ended.
 type seekReader struct {
 	ctx context.Context
 	r   io.ReadSeeker
@@ -118,9 +118,9 @@ func (s *seekReader) Read(p []byte) (int, error) {
 
 func (s *seekReader) Seek(off int64, whence int) (int64, error) { return s.r.Seek(off, whence) }
 
-// roundSeconds never calls something that can be heard 0 seconds long.
+// roundSeconds rounds, but never down to 0 for a sound that is not empty.
 func roundSeconds(d float64) uint32 {
-	if !(d > 0 && d <= math.MaxInt32) { // nor what is no number
+	if !(d > 0 && d <= math.MaxInt32) { // false for NaN too
 		return 0
 	}
 	return max(1, uint32(math.Round(d)))

@@ -1,5 +1,5 @@
-// Package probetest makes small files for the tests of those who read or send
-// them: none of them holds more than its headers need.
+// Package probetest makes small files for tests. The files contain little more than
+// their headers.
 package probetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// OggPage is one page whose packets have the given sizes. Its checksum is
-// zero; nobody here reads it.
+// OggPage returns a page with the given packets. Its checksum is zero; nothing in
+// these tests reads it.
 func OggPage(granule uint64, packets ...[]byte) []byte {
 	var lacing, body []byte
 	for _, p := range packets {
@@ -34,7 +34,8 @@ func OggPage(granule uint64, packets ...[]byte) []byte {
 	return append(append(head, lacing...), body...)
 }
 
-// Opus is a voice note of so many packets of 20 ms, the later the larger.
+// Opus returns a voice note with this many packets of 20 ms, each larger than the
+// one before.
 func Opus(packets int) []byte {
 	head := append([]byte("OpusHead\x01\x01"), 0x38, 0x01, 0x80, 0xbb, 0, 0, 0, 0, 0) // pre-skip 312
 	out := append(OggPage(0, head), OggPage(0, []byte("OpusTags\x00\x00\x00\x00\x00\x00\x00\x00"))...)
@@ -61,7 +62,7 @@ func u32(ns ...uint32) (b []byte) {
 	return b
 }
 
-// MP4 is an MP4 without a sample in it, whose movie box comes last.
+// MP4 returns an MP4 without samples whose movie box comes last.
 func MP4(seconds, width, height uint32) []byte {
 	mvhd := Box("mvhd", u32(0, 0, 0, 1000, seconds*1000), make([]byte, 80))
 	sound := Box("trak", Box("tkhd", make([]byte, 84)))
@@ -71,7 +72,7 @@ func MP4(seconds, width, height uint32) []byte {
 	}, nil)
 }
 
-// MP4With64 has every field in its 64-bit form.
+// MP4With64 returns the movie box of an MP4 with every field in its 64-bit form.
 func MP4With64(seconds uint64) []byte {
 	mvhd := append(u32(1<<24, 0, 0, 0, 0, 600), binary.BigEndian.AppendUint64(nil, seconds*600)...)
 	moov := Box("mvhd", mvhd, make([]byte, 80))
@@ -115,7 +116,7 @@ func Encoded(t testing.TB, format string, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// Bomb is a PNG of few bytes that decodes into w x h pixels.
+// Bomb returns a PNG of a few bytes that decodes into w x h pixels.
 func Bomb(w, h uint32) []byte {
 	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x00\x00\x00\x00")
 	binary.BigEndian.PutUint32(b[16:], w)
@@ -124,19 +125,19 @@ func Bomb(w, h uint32) []byte {
 	return b
 }
 
-// The corners of a picture as it is shown, each in a colour of its own.
+// Corners are the colours of a picture's corners, as shown.
 var Corners = map[string]color.NRGBA{
 	"top left": {R: 255, A: 255}, "top right": {G: 255, A: 255}, "bottom left": {B: 255, A: 255}, "bottom right": {R: 255, G: 255, A: 255},
 }
 
-// sides says where the first row and the first column of what is stored are
+// sides says on which sides the first stored row and the first stored column are
 // shown (Exif 2.32, section 4.6.4.A).
 var sides = map[int][2]string{
 	1: {"top", "left"}, 2: {"top", "right"}, 3: {"bottom", "right"}, 4: {"bottom", "left"},
 	5: {"left", "top"}, 6: {"right", "top"}, 7: {"right", "bottom"}, 8: {"left", "bottom"},
 }
 
-// corner names the corner between two sides.
+// corner returns the name of the corner between two sides.
 func corner(a, b string) string {
 	if a == "left" || a == "right" {
 		a, b = b, a
@@ -148,8 +149,8 @@ func opposite(side string) string {
 	return map[string]string{"top": "bottom", "bottom": "top", "left": "right", "right": "left"}[side]
 }
 
-// TurnedJPEG is a photo of w x h pixels as a phone stores it that was held so
-// that the photo has this orientation.
+// TurnedJPEG returns a photo of w x h pixels, stored as a phone does that was held
+// so that the photo has this orientation.
 func TurnedJPEG(t testing.TB, w, h, orientation int) []byte {
 	t.Helper()
 	row, column := sides[orientation][0], sides[orientation][1]
@@ -176,8 +177,8 @@ func TurnedJPEG(t testing.TB, w, h, orientation int) []byte {
 	return append(append(head, segment...), plain[2:]...)
 }
 
-// matrices turn a picture by the degrees; 16.16 numbers, but the last of each
-// row is 2.30 (ISO/IEC 14496-12, section 8.3.2).
+// matrices turn a picture by the given degrees. The numbers are 16.16, except the
+// last of each row, which is 2.30 (ISO/IEC 14496-12, section 8.3.2).
 var matrices = map[int][9]int32{
 	0:   {0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000},
 	90:  {0, 0x10000, 0, -0x10000, 0, 0, 0, 0, 0x40000000},
@@ -192,8 +193,8 @@ func Matrix(degrees int) (b []byte) {
 	return b
 }
 
-// TurnedMP4 is a film whose samples have w x h pixels, turned by its track and
-// by the whole film.
+// TurnedMP4 returns a film of w x h pixels that both its track and its movie header
+// turn.
 func TurnedMP4(w, h uint32, track, movie int) []byte {
 	mvhd := Box("mvhd", u32(0, 0, 0, 1000, 5000), make([]byte, 16), Matrix(movie), make([]byte, 28))
 	tkhd := Box("tkhd", make([]byte, 40), Matrix(track), u32(w<<16, h<<16))
