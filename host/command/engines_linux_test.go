@@ -60,7 +60,7 @@ echo over`
 	if left := h.running(); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	for _, words := range []string{"container engine went away", "the container engine went away while it ran", "nothing runs assistants at the moment"} {
+	for _, words := range []string{"container engine went away", "the container engine went away while the assistant ran", "the container engine does not answer"} {
 		if !strings.Contains(log.String(), words) {
 			t.Errorf("the operator is not told %q:\n%s", words, log.String())
 		}

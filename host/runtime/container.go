@@ -1,20 +1,18 @@
 // Package runtime runs one group's assistant, as a child process or in a
-// container, and speaks the agent protocol of NanoClaw v1 with it.
+// container, and speaks NanoClaw v1's agent protocol with it.
 //
 // The protocol: the program gets one JSON document on stdin, then EOF. On
-// stdout it writes any number of outputs, each a JSON object between two
-// marker lines ([Parser]); whatever else it writes there is noise. What it
-// writes to stderr is its log, kept for the operator in a bounded file
-// ([Log]). Follow-up messages reach it as files in its input directory, which
-// is not this package's part.
+// stdout it writes any number of outputs, each a JSON object between two marker
+// lines ([Parser]); everything else there is ignored. Its stderr is a log, kept
+// for the operator in a bounded file ([Log]). Follow-up messages reach the
+// program as files in its input directory; another package writes them.
 //
-// A [Runtime] starts a [Session]; [Process] is the runtime that needs no
-// container engine. It keeps host and assistant apart in nothing but their
-// environment, and is meant for a demo and for a machine whose assistants are
-// trusted.
+// A [Runtime] starts a [Session]. [Process] is the runtime that needs no
+// container engine. It separates host and assistant only by their environment,
+// and is meant for a demo and for a machine whose assistants are trusted.
 //
-// The package decides neither when an assistant runs nor what becomes of its
-// words, and it keeps no state over a restart.
+// The package does not decide when an assistant runs or what happens with its
+// answers, and keeps no state over a restart.
 package runtime
 
 import (
@@ -27,60 +25,60 @@ import (
 
 // Runtime starts assistants.
 type Runtime interface {
-	// Start starts the assistant that spec describes and returns once it
-	// runs. The session outlives ctx, which bounds the start alone. An error
-	// may pass; none is permanent by itself. One that is ErrAway says that
-	// nothing was started, and that only what runs assistants has to come back.
+	// Start starts the assistant that spec describes and returns when it runs.
+	// ctx limits only the start; the session outlives it. Every error may be
+	// temporary. ErrAway means that nothing was started because the engine does
+	// not answer.
 	Start(ctx context.Context, spec Spec) (Session, error)
 }
 
-// Session is one running assistant. Its methods may be called from several
-// goroutines.
+// Session is one running assistant. Its methods may be called concurrently. The
+// session owns its goroutines; they have ended when Wait returns.
 type Session interface {
-	// Outputs brings what the assistant says, in order. It is closed when
-	// nothing more can come. Whoever started the session reads it until then;
-	// an assistant that writes faster than it is read waits.
+	// Outputs delivers the assistant's outputs, in order, and is closed after
+	// the last one. The caller of Start must read it until then. An assistant
+	// that writes faster than the outputs are read has to wait.
 	Outputs() <-chan Output
 
-	// Wait blocks until the assistant and everything it started have ended
-	// and the session's goroutines too. Nil means that it ended by itself
-	// and in good order; ErrStopped, that Stop ended it. The error is
-	// ErrOutOfMemory too where the kernel killed some of it for that, and
-	// ErrLost where it may still run, unheard.
+	// Wait blocks until the assistant, everything it started, and the session's
+	// goroutines have ended. Nil means that the assistant ended by itself and
+	// without error, ErrStopped that Stop ended it. The error is also
+	// ErrOutOfMemory if the kernel killed a part of the assistant for its
+	// memory, and ErrLost if the container may still be running.
 	Wait() error
 
-	// Stop asks the assistant to end, kills it with all it started when it
-	// has not after a grace or when ctx is done, and returns when it is gone.
-	// Outputs that nobody has read by then are dropped.
+	// Stop asks the assistant to end. It kills the assistant and everything it
+	// started after a grace period or when ctx is done, and returns when all
+	// have ended. Outputs that nobody has read by then are discarded.
 	Stop(ctx context.Context)
 }
 
-// The ends of a session that whoever started it has to tell apart.
+// The errors of Wait that a caller must tell apart.
 var (
-	ErrStopped     = errors.New("assistant was stopped")
+	ErrStopped     = errors.New("the assistant was stopped")
 	ErrOutOfMemory = errors.New("ran out of memory")
-	ErrLost        = errors.New("lost sight of the container")
+	ErrLost        = errors.New("lost contact with the container")
 )
 
-// ErrAway says that what runs assistants does not answer.
-var ErrAway = errors.New("nothing runs assistants at the moment")
+// ErrAway means that the engine that runs assistants does not answer.
+var ErrAway = errors.New("the container engine does not answer")
 
 // Spec describes one session.
 type Spec struct {
 	Group   groups.Group
 	Command []string          // the program and its arguments; empty: the runtime's default
-	Agent   string            // which agent the program drives, as LONGSHORE_AGENT; may be empty
-	Env     map[string]string // further environment, as the operator configured it
+	Agent   string            // agent that the program drives, as LONGSHORE_AGENT; may be empty
+	Env     map[string]string // further environment, from the operator's configuration
 	Input   []byte            // written to stdin, followed by EOF
-	Mounts  []mounts.Mount    // what the assistant sees
+	Mounts  []mounts.Mount    // what the assistant can see
 	WorkDir string            // the group's workspace, absolute, on the host
 	IPC     string            // the group's ipc directory, absolute, on the host
-	Temp    string            // for temporary files of an assistant without a container, absolute; the runtime makes and removes it; empty: none
-	LogDir  string            // where assistant.log goes, absolute; empty: stderr is dropped
-	TZ      string            // the time zone's IANA name; empty: UTC
+	Temp    string            // directory for temporary files of an assistant without a container, absolute; the runtime creates and removes it; empty: none
+	LogDir  string            // directory of assistant.log, absolute; empty: stderr is discarded
+	TZ      string            // IANA name of the time zone; empty: UTC
 }
 
-// Status is how the work that an output ends went.
+// Status is the result of the work that an output ends.
 type Status string
 
 // The statuses of the protocol.
@@ -89,14 +87,15 @@ const (
 	Failure Status = "error"
 )
 
-// Output is one thing an assistant said. Everything in it is foreign text.
+// Output is one output of an assistant. All of it is untrusted text.
 type Output struct {
 	Status       Status  `json:"status"`
-	Result       *string `json:"result"` // nil: nothing to say, the session's id may have changed
+	Result       *string `json:"result"` // nil: no text; the session's id may have changed
 	NewSessionID string  `json:"newSessionId"`
 	Error        string  `json:"error"` // why Status is Failure
 
 	// Inputs are the names of the follow-ups that the assistant has read since
-	// its last output. Nil: it does not tell, as v1's does not.
+	// its last output. Nil: the assistant does not report them, as v1's does
+	// not.
 	Inputs []string `json:"inputs"`
 }

@@ -9,26 +9,27 @@ import (
 	"strings"
 )
 
-// The session's mark and what an older session of the same group is known by.
+// The variables that mark a session, and by which an older session of the same
+// group is found.
 const (
 	markPrefix = "LONGSHORE_SESSION="
 	envIPC     = "LONGSHORE_IPC"
 )
 
-// mountEnv is one entry of LONGSHORE_MOUNTS: by it the assistant's tools turn
-// the paths of this machine into the ones that requests use, and back.
+// mountEnv is one entry of LONGSHORE_MOUNTS. With it, the assistant's tools
+// convert between this machine's paths and those of requests.
 type mountEnv struct {
 	Path     string `json:"path"`
 	Local    string `json:"local"`
 	ReadOnly bool   `json:"readOnly"`
 }
 
-// environment is all that a child process gets to know of its host. Nothing
-// of the host's own environment is in it but PATH.
+// environment returns everything that a child process learns of its host. Of
+// the host's own environment it contains only PATH.
 func environment(path, session string, spec Spec) ([]string, error) {
 	mounts := []mountEnv{}
 	for _, m := range spec.Mounts {
-		if !m.Shadow { // without a container nothing lies over the path
+		if !m.Shadow { // without a container nothing hides the path
 			mounts = append(mounts, mountEnv{m.Container, m.Host, m.ReadOnly})
 		}
 	}
@@ -47,10 +48,10 @@ func environment(path, session string, spec Spec) ([]string, error) {
 	})
 }
 
-// Environment is the environment of an assistant, as sorted KEY=value, for a
-// runtime: its defaults, over them what spec and the operator say, and over
-// that what is the host's word alone, the runtime's own included. A variable
-// of the host's whose value is empty is not there.
+// Environment returns an assistant's environment as sorted KEY=value, for a
+// runtime. defaults come first; spec and the operator's variables override
+// them; the host's own variables, including own, override everything. A host's
+// variable with an empty value is omitted.
 func Environment(spec Spec, defaults, own map[string]string) ([]string, error) {
 	vars := map[string]string{"LANG": "C.UTF-8", "TZ": cmp.Or(spec.TZ, "UTC")}
 	maps.Copy(vars, defaults)

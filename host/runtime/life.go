@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Life is what every session is, whatever runs in it: its outputs, whether it
-// was asked to stop, and how it ended. A runtime's session embeds it; make it
-// with NewLife.
+// Life is the part that all sessions share: the outputs, whether a stop was
+// requested, and how the session ended. A runtime's session embeds it; NewLife
+// makes it.
 type Life struct {
 	outputs chan Output
-	dropped chan struct{} // closed when nobody will read outputs any more
-	done    chan struct{} // closed when all has ended; err is set before
+	dropped chan struct{} // closed when nobody reads outputs any more
+	done    chan struct{} // closed when everything has ended; err is set before
 	drop    func()
 	err     error
 
@@ -20,7 +20,7 @@ type Life struct {
 	stopped bool
 }
 
-// NewLife is that of a session that begins.
+// NewLife returns the Life of a new session.
 func NewLife() *Life {
 	l := &Life{outputs: make(chan Output), dropped: make(chan struct{}), done: make(chan struct{})}
 	l.drop = sync.OnceFunc(func() { close(l.dropped) })
@@ -36,7 +36,7 @@ func (l *Life) Wait() error {
 	return l.err
 }
 
-// Emit hands one output to whoever reads them, or drops it after Drop.
+// Emit passes one output to the reader, or discards it after DiscardOutputs.
 func (l *Life) Emit(out Output) {
 	select {
 	case l.outputs <- out:
@@ -44,30 +44,31 @@ func (l *Life) Emit(out Output) {
 	}
 }
 
-// Silence says that no output follows. Call it once, after the last Emit.
+// Silence closes Outputs. It is called once, after the last Emit.
 func (l *Life) Silence() { close(l.outputs) }
 
-// Drop says that nobody reads outputs any more.
-func (l *Life) Drop() { l.drop() }
+// DiscardOutputs makes Emit discard all further outputs.
+func (l *Life) DiscardOutputs() { l.drop() }
 
-// Stopping notes that the session is being stopped, so that its end is
-// ErrStopped whatever it looks like.
+// Stopping records that the session is being stopped, so that Wait returns
+// ErrStopped, however the session ends.
 func (l *Life) Stopping() {
 	l.mu.Lock()
 	l.stopped = true
 	l.mu.Unlock()
 }
 
-// Stopped says whether Stopping was called.
+// Stopped reports whether Stopping was called.
 func (l *Life) Stopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stopped
 }
 
-// Verdict keeps why the session ends and returns what Wait will. Call it once,
-// before End. A stop hides every other reason but those that outlast it.
-func (l *Life) Verdict(err error) error {
+// Conclude records why the session ended and returns the error that Wait will
+// return. It is called once, before End. A stop hides every reason except
+// ErrOutOfMemory and ErrLost.
+func (l *Life) Conclude(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -80,7 +81,7 @@ func (l *Life) Verdict(err error) error {
 	return err
 }
 
-// End says that all of the session has ended. Call it once.
+// End marks the session as ended. It is called once.
 func (l *Life) End() { close(l.done) }
 
 // Done is closed by End.

@@ -12,36 +12,36 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a log: two files of maxLog bytes, and logRate bytes a second.
+// The limits of a log: two files of maxLog bytes, and logRate bytes a second.
 const (
 	maxLog  = 1 << 20
 	logRate = 64 << 10
 )
 
-// Log keeps what an assistant writes to stderr:
+// Log stores what an assistant writes to stderr:
 //
 //	<dir>/assistant.log     the newest
-//	<dir>/assistant.log.1   what was before, replaced when the newest is full
+//	<dir>/assistant.log.1   the one before, replaced when the newest is full
 //
-// It never blocks its writer and never fails: what comes faster than 64 KiB a
-// second, or cannot be written, is dropped and its amount noted. Control and
-// bidi characters are escaped, so that the file may be shown on a terminal. A
-// line that begins with a bracket is the host's own: the assistant's are set in
-// by a space.
+// It never blocks its writer and never fails. Output above 64 KiB a second, or
+// that cannot be written, is discarded and its amount noted. Control and
+// bidirectional characters are escaped, so that the file is safe on a terminal.
+// A line that begins with a bracket is the host's own; in the assistant's
+// lines, a space comes before the bracket.
 type Log struct {
 	mu      sync.Mutex
 	path    string
 	file    *os.File
 	size    int64
-	second  time.Time // the second that used counts
+	second  time.Time // the second that used refers to
 	used    int
 	dropped int
-	partial []byte // the start of a character that the next write completes
-	midline bool   // what was written last did not end its line
+	partial []byte // start of a character that the next write completes
+	midline bool   // the last write did not end its line
 }
 
-// OpenLog opens the log in dir, which it makes, for the host's eyes alone. The
-// caller closes it.
+// OpenLog opens the log in dir, readable only for the host's user, and creates
+// dir. The caller closes the log.
 func OpenLog(dir string) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make log directory: %w", err)
@@ -64,14 +64,15 @@ func (l *Log) open() error {
 		return err
 	}
 	l.file, l.size = f, info.Size()
-	if last := []byte{0}; l.size > 0 { // of a host that died
+	if last := []byte{0}; l.size > 0 { // written by a host that was killed
 		_, err := f.ReadAt(last, l.size-1)
 		l.midline = err != nil || last[0] != '\n'
 	}
 	return nil
 }
 
-// Write keeps what the bounds allow and reports all of it as written.
+// Write stores as much as the limits allow. It always reports all bytes as
+// written.
 func (l *Log) Write(piece []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +95,7 @@ func (l *Log) Write(piece []byte) (int, error) {
 	return n, nil
 }
 
-// Note writes a line of the host's own, outside of the rate.
+// Note writes a line of the host's own, which does not count for the rate.
 func (l *Log) Note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +125,7 @@ func (l *Log) noteDropped() {
 	}
 }
 
-// note writes a line of the host's own on a line of its own.
+// note writes a line of the host's own, on a new line.
 func (l *Log) note(format string, args ...any) {
 	text := fmt.Appendf(nil, format, args...)
 	if l.midline {
@@ -140,14 +141,15 @@ func (l *Log) write(text []byte) {
 	if l.size+int64(len(text)) > maxLog {
 		l.file.Close()
 		l.file = nil
-		// A rename that fails leaves the old file; starting it anew keeps the bound.
+		// If the rename fails, the old file is removed, so that the limit
+		// holds.
 		if os.Rename(l.path, l.path+".1") != nil {
 			os.Remove(l.path)
 		}
 		if l.open() != nil {
 			return
 		}
-		if l.midline { // a line that goes on is none of the host's
+		if l.midline { // the continued line could otherwise look like the host's
 			text = append([]byte("… "), text...)
 		}
 	}
@@ -161,7 +163,7 @@ func (l *Log) write(text []byte) {
 	}
 }
 
-// printable escapes what would act on a terminal.
+// printable escapes characters that would control a terminal.
 func (l *Log) printable(piece []byte) []byte {
 	piece = append(l.partial, piece...)
 	out := make([]byte, 0, len(piece)+16)
@@ -188,7 +190,7 @@ func (l *Log) printable(piece []byte) []byte {
 	return out
 }
 
-// begins says whether what follows out in the file begins a line.
+// begins reports whether the text after out begins a line of the file.
 func (l *Log) begins(out []byte) bool {
 	if len(out) == 0 {
 		return !l.midline

@@ -6,40 +6,39 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The pace at which an assistant is read: far above what agents write, and
-// the largest output comes through at once. Reading costs the host and the
-// engine more than writing costs the assistant, whose share of the processor
-// bounds only the latter.
+// The pace at which an assistant's output is read: far above what agents write,
+// and the largest output comes through at once. Without it, reading could cost
+// the host and the engine much more than writing costs the assistant, because
+// only the assistant's processor time is limited.
 const (
 	paceRate  = 8 << 20  // bytes a second
 	paceBurst = 16 << 20 // bytes
-	paceRead  = 4 << 10  // what one read counts for at least, however little it brings
+	paceRead  = 4 << 10  // least number of bytes that one read counts for
 )
 
-// Pace bounds how fast a session's output is read. Whoever writes faster
-// waits, as its pipe is full. Make it with NewPace; its methods may be called
-// from several goroutines, and one pace may serve all of a session's streams.
+// Pace limits how fast a session's output is read. A faster writer waits,
+// because its pipe is full. NewPace makes it. Its methods may be called
+// concurrently, and one Pace may serve all streams of a session.
 type Pace struct {
 	bytes *rate.Limiter
 	ctx   context.Context
 	end   context.CancelFunc
 }
 
-// NewPace is that of a session that begins. It ends with ctx or by End, of
-// which one must come.
+// NewPace returns the Pace of a new session. To free it, end ctx or call End.
 func NewPace(ctx context.Context) *Pace {
 	p := &Pace{bytes: rate.NewLimiter(paceRate, paceBurst)}
 	p.ctx, p.end = context.WithCancel(ctx)
 	return p
 }
 
-// Spend notes a read of n bytes and blocks until the next one may be made. Call
-// it once the bytes were handed on, so that none of them waits.
+// Spend records a read of n bytes and blocks until the next read is allowed.
+// The caller first passes the bytes on, so that they do not wait.
 func (p *Pace) Spend(n int) {
-	// An error is the pace's end, or a read larger than any that is made.
+	// An error means that the Pace has ended, or that a read was larger than
+	// any that happens.
 	_ = p.bytes.WaitN(p.ctx, max(n, paceRead))
 }
 
-// End lets everything through from now on: the writer has ended, and what is
-// left is little.
+// End removes the limit: the writer has ended, and little is left to read.
 func (p *Pace) End() { p.end() }

@@ -5,31 +5,33 @@ import (
 	"encoding/json"
 )
 
-// The lines round an output, as NanoClaw v1 writes them.
+// The lines around an output, as in NanoClaw v1.
 const (
 	outputStart = "---NANOCLAW_OUTPUT_START---"
 	outputEnd   = "---NANOCLAW_OUTPUT_END---"
 )
 
-// MaxOutput is the largest output, in bytes; v1 has the same bound. A larger
-// one is dropped and counted.
+// MaxOutput is the size of the largest output, in bytes; v1 has the same limit.
+// A larger output is discarded and counted in Broken.
 const MaxOutput = 10 << 20
 
-// maxNoise bounds a line outside of an output: enough to recognise a marker.
+// maxNoise limits a line outside an output, in bytes; it suffices to recognise
+// a marker.
 const maxNoise = 4 << 10
 
-// Parser finds the outputs in what an assistant writes to stdout, in pieces of
-// any size. It keeps at most MaxOutput bytes. Its zero value is not usable:
-// Emit must be set. It is for one goroutine.
+// Parser finds the outputs in an assistant's stdout, which arrives in pieces of
+// any size. It keeps at most MaxOutput bytes. Emit must be set. A Parser is for
+// one goroutine.
 type Parser struct {
 	Emit func(Output) // called for each output, in order
 
-	// What was not an output: markers without their match, JSON that is none,
-	// too large or of an unknown status.
+	// Broken counts what is not a valid output: markers without their
+	// counterpart, invalid JSON, an output that is too large or has an unknown
+	// status.
 	Broken int
 
 	line   []byte // the unfinished line
-	long   bool   // the unfinished line exceeded its bound
+	long   bool   // the unfinished line exceeded its limit
 	body   []byte // the lines since the start marker
 	inside bool
 	over   bool // the body exceeded MaxOutput
@@ -51,7 +53,7 @@ func (p *Parser) Write(piece []byte) (int, error) {
 	return n, nil
 }
 
-// Close takes the stream's end: a last line may lack its newline.
+// Close ends the stream; the last line may lack its newline.
 func (p *Parser) Close() error {
 	p.finishLine()
 	if p.inside {
@@ -76,7 +78,7 @@ func (p *Parser) finishLine() {
 	line, long := bytes.TrimSpace(p.line), p.long
 	switch {
 	case !long && string(line) == outputStart:
-		if p.inside { // the END of the one before is missing
+		if p.inside { // the END marker of the output before is missing
 			p.Broken++
 		}
 		p.reset(true)
@@ -92,7 +94,7 @@ func (p *Parser) finishLine() {
 	case !p.over:
 		p.body = append(append(p.body, p.line...), '\n')
 	}
-	if cap(p.line) > 1<<16 { // one huge line is no reason to keep its room
+	if cap(p.line) > 1<<16 { // do not keep the memory of one huge line
 		p.line = nil
 	}
 	p.line, p.long = p.line[:0], false

@@ -23,13 +23,13 @@ import (
 // host, in a process group of its own, in the group's workspace. Its zero value
 // is usable.
 //
-// The child sees the real directories and has the host's rights: it is kept
-// from the host's environment, not from the host's files. When a session ends,
-// whatever its process group left is killed, and on Linux also what moved to
-// another group or session but still carries the session's mark in its
-// environment; a program that does away with the mark escapes. When the host
-// itself is killed, Linux kills the child with it; what the child had started
-// is killed when the same group's next session starts.
+// The child sees the real directories and has the host's rights: it has no
+// access to the host's environment, but to the host's files. When a session
+// ends, every process left in its group is killed. On Linux, so is every
+// process that moved to another group or session but still has the session's
+// mark in its environment; a program that removes the mark escapes. If the host
+// itself is killed, Linux kills the child too; the child's own processes are
+// killed when the same group's next session starts.
 type Process struct {
 	Command []string      // the default command; empty: this executable with "agentrunner run"
 	Path    string        // the child's PATH; empty: the host's
@@ -39,7 +39,8 @@ type Process struct {
 
 var _ Runtime = Process{}
 
-// Start starts the child. The error may hold host paths: it is the operator's.
+// Start starts the child. The error may contain host paths, so it is only for
+// the operator.
 func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ type process struct {
 	temp                             string // removed at the end; may be empty
 
 	mu     sync.Mutex
-	reaped bool // the process id may belong to somebody else
+	reaped bool // the process id may belong to another process now
 }
 
 func (s *process) prepare(p Process, spec Spec) (err error) {
@@ -132,12 +133,12 @@ func (s *process) prepare(p Process, spec Spec) (err error) {
 	s.cmd.Stdin = bytes.NewReader(spec.Input)
 	s.cmd.Stdout, s.cmd.Stderr = s.stdoutW, s.stderrW
 	s.cmd.SysProcAttr = childAttributes()
-	s.cmd.WaitDelay = 2 * time.Second // for a stray that keeps stdin open
+	s.cmd.WaitDelay = 2 * time.Second // for a stray process that keeps stdin open
 	return nil
 }
 
-// makeTemp makes the directory for temporary files, without what an earlier
-// session left there because it was killed.
+// makeTemp creates the directory for temporary files. It first removes what an
+// earlier, killed session left there.
 func (s *process) makeTemp(dir string) error {
 	if dir == "" {
 		return nil
@@ -149,8 +150,8 @@ func (s *process) makeTemp(dir string) error {
 	return nil
 }
 
-// removeTemp removes a directory and all below it, also directories in which
-// its owner may not write, as Go's module cache makes them.
+// removeTemp removes a directory with its content, even directories in which
+// their owner may not write, such as those of Go's module cache.
 func removeTemp(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
@@ -165,8 +166,9 @@ func removeTemp(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// run starts the child, waits for it and its pipes, and clears up. It keeps
-// its thread: the kernel kills the child when the thread that made it ends.
+// run starts the child, waits for it and its pipes, and cleans up. It stays on
+// its thread, because the kernel kills the child when the thread that started
+// it ends.
 func (s *process) run(started chan<- error) {
 	defer s.End()
 	runtime.LockOSThread()
@@ -177,7 +179,7 @@ func (s *process) run(started chan<- error) {
 	err := s.cmd.Start()
 	started <- err
 	if err != nil {
-		s.Verdict(err)
+		s.Conclude(err)
 		return
 	}
 	s.stdoutW.Close()
@@ -192,7 +194,7 @@ func (s *process) run(started chan<- error) {
 	readers.Go(func() { copyPipe(s.stderrTo, s.stderr, pace) })
 
 	err = reap(s.cmd, s.killAll)
-	// Nobody writes any more: what the pipes still hold is the rest.
+	// Nobody writes any more, so the pipes hold the rest of the output.
 	pace.End()
 	now := time.Now()
 	s.stdout.SetReadDeadline(now)
@@ -203,16 +205,17 @@ func (s *process) run(started chan<- error) {
 
 func (s *process) finish(err error, broken int) {
 	if broken > 0 {
-		s.log.Warn("assistant wrote broken outputs", "count", broken)
+		s.log.Warn("the assistant wrote broken outputs", "count", broken)
 	}
-	err = s.Verdict(err)
+	err = s.Conclude(err)
 	if l, ok := s.stderrTo.(*Log); ok {
 		l.Note("session ended: %v", err)
 	}
 }
 
-// killAll ends whatever is left of the session. The child itself has ended
-// but is not reaped, where the system allows that, so its id is still its own.
+// killAll kills everything that is left of the session. If the system allows,
+// the ended child is not collected yet, so its process id cannot belong to
+// another process.
 func (s *process) killAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +245,7 @@ func (s *process) closeFiles() {
 		return
 	}
 	if err := removeTemp(s.temp); err != nil {
-		s.log.Warn("the assistant's temporary files stay until its next start", "error", err)
+		s.log.Warn("cannot delete the assistant's temporary files before its next start", "error", err)
 	}
 }
 
@@ -259,19 +262,20 @@ func (s *process) Stop(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	s.signal(syscall.SIGKILL)
-	s.Drop()
+	s.DiscardOutputs()
 	<-s.Done()
 }
 
-// afterExit bounds what is read once the writer has ended, and how long an
-// empty pipe that a stray keeps open is waited for.
+// The limits after the writer's end: how many bytes are still read, and how
+// long to wait for an empty pipe that a stray process keeps open.
 const (
 	afterExitBytes = 1 << 20 // the largest pipe an unprivileged process can have
 	afterExitWait  = 500 * time.Millisecond
 )
 
-// copyPipe copies at a pace until the pipe's end. A read deadline in the past
-// says that the writer has ended: then what the pipe holds is still copied.
+// copyPipe copies at a pace until the end of the pipe. A read deadline in the
+// past means that the writer has ended: then copyPipe still copies what the
+// pipe holds.
 func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
 	buf := make([]byte, 32<<10)
 	exited, rest := false, afterExitBytes
@@ -294,7 +298,7 @@ func copyPipe(to io.Writer, pipe *os.File, pace *Pace) {
 	}
 }
 
-// nopLog drops stderr.
+// nopLog discards stderr.
 type nopLog struct{}
 
 func (nopLog) Write(p []byte) (int, error) { return len(p), nil }

@@ -14,20 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttributes puts the child into a process group of its own, which
-// signals reach as a whole, and has the kernel kill it when the host dies.
+// childAttributes puts the child into a process group of its own, so that
+// signals reach the whole group, and makes the kernel kill the child when the
+// host dies.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// keepDescriptors makes every open descriptor but the standard three end at
-// the child's exec. Go opens none that would not; whoever started the host, or
-// a library in another language, may have (CVE-2024-21626 was such a one).
-// Where the kernel does not know the call, before 5.11, nothing is lost.
+// keepDescriptors closes every descriptor except the standard three when the
+// child starts its program. Go opens none that would stay open, but the program
+// that started the host, or a library in another language, may have (as in
+// CVE-2024-21626). Kernels before 5.11 do not know the call; then nothing
+// changes.
 func keepDescriptors() { _ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }
 
-// reap waits for the child to end, calls killAll while its process id cannot
-// belong to anybody else yet, and then collects it.
+// reap waits for the child to end, calls killAll while the child's process id
+// cannot be reused yet, and then collects the child.
 func reap(cmd *exec.Cmd, killAll func()) error {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -39,9 +41,9 @@ func reap(cmd *exec.Cmd, killAll func()) error {
 	return cmd.Wait()
 }
 
-// killMarked kills the processes whose environment holds all marks. One that
-// ends in "=" matches any value. It looks again while it finds some, because a
-// process may fork meanwhile, but not for ever.
+// killMarked kills the processes whose environment contains all marks. A mark
+// that ends in "=" matches any value. It repeats while it finds processes, as
+// they may fork meanwhile, but at most 20 times.
 func killMarked(marks ...string) {
 	for range 20 {
 		if !killMarkedOnce(marks) {
@@ -65,8 +67,8 @@ func killMarkedOnce(marks []string) (found bool) {
 	return found
 }
 
-// killIfMarked takes hold of the process before it looks at it, so that the
-// signal cannot meet another one that got the same id meanwhile.
+// killIfMarked opens the process before it examines it, so that the signal
+// cannot reach another process that has got the same id meanwhile.
 func killIfMarked(pid int, marks []string) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

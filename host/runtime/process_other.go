@@ -7,19 +7,20 @@ import (
 	"syscall"
 )
 
-// childAttributes puts the child into a process group of its own, which
-// signals reach as a whole.
+// childAttributes puts the child into a process group of its own, so that
+// signals reach the whole group.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// keepDescriptors does nothing: there is no call for it here.
+// keepDescriptors does nothing: this system has no call for it.
 func keepDescriptors() {}
 
-// reap collects the child, then kills what is left of its group.
+// reap collects the child, then kills the rest of its group.
 func reap(cmd *exec.Cmd, killAll func()) error {
 	err := cmd.Wait()
 	killAll()
 	return err
 }
 
-// killMarked does nothing: another process's environment cannot be read here.
+// killMarked does nothing: this system does not show another process's
+// environment.
 func killMarked(...string) {}

@@ -1,22 +1,21 @@
-// Package containertest gives tests a container engine and images to run in
-// it, on a machine that need not have more than Debian's docker.io and
-// debootstrap.
+// Package containertest provides tests with a container engine and images for
+// it, on a machine that needs no more than Debian's docker.io and debootstrap.
 //
-// An engine that answers at the usual places is used as it is. Where none
-// does, the first test of a process that asks starts one of its own, which
-// [Main] stops again. Everything that takes long lies in a cache, which one
-// process uses at a time:
+// An engine that answers in the usual places is used. If none does, the first
+// test of a process that asks for one starts an engine, which [Main] stops
+// again. Everything that takes long is kept in a cache, which one process uses
+// at a time:
 //
 //	$LONGSHORE_TEST_CACHE or <user cache>/longshore-test/
 //	  lock          held by the process whose engine runs
 //	  base.tar      a Debian by debootstrap
 //	  engine/       the engine's data: the images of earlier runs
 //	  dockerd.pid   the engine of the process that holds the lock
-//	  podman…       the same for Podman, which tests have by [OnPodman]
-//	  private…      the same for the engine of one test, see [Private]
+//	  podman…       the same for Podman, see [OnPodman]
+//	  private…      the same for the engine of a single test, see [Private]
 //
-// A test that cannot have an engine is skipped, or fails when
-// LONGSHORE_TEST_ALL is set.
+// A test that cannot have an engine is skipped, or fails if LONGSHORE_TEST_ALL
+// is set.
 package containertest
 
 import (
@@ -30,17 +29,17 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// Network is what a container's network must be for it to reach the test's
-// servers on loopback. The engine that tests start has no bridge.
+// Network is the network that a container needs to reach the tests' servers on
+// loopback. The engine that tests start has no bridge.
 const Network = "host"
 
-// world is what the tests of one process share.
+// world is shared by the tests of one process.
 type world struct {
 	once   sync.Once
 	err    error
 	engine *docker.Engine
 	host   string
-	own    *daemon // nil: somebody else's engine
+	own    *daemon // nil: the engine is not ours
 
 	images sync.Mutex // one build at a time
 }
@@ -61,8 +60,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Engine returns a connection to the engine and where it listens, as
-// DOCKER_HOST has it. The connection is the process's.
+// Engine returns a connection to the engine, which belongs to the process, and
+// the engine's address in the form of DOCKER_HOST.
 func Engine(t testing.TB) (*docker.Engine, string) {
 	t.Helper()
 	shared.once.Do(func() { shared.err = shared.find() })
@@ -86,7 +85,7 @@ func (w *world) find() (err error) {
 		w.engine, err = connect(nil)
 	}
 	if podmanWanted() || errors.As(err, &none) {
-		if w.own, err = startDaemon(); err != nil { // it waits for the engine of another test process
+		if w.own, err = startDaemon(); err != nil { // waits for the engine of another test process
 			return err
 		}
 		w.engine, err = connect(w.own.getenv)

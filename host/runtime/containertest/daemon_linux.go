@@ -13,22 +13,23 @@ import (
 	"time"
 )
 
-// lockWait is how long another test process may keep the engine's directory.
+// lockWait is how long a test waits for another test process that uses the
+// engine's directory.
 const lockWait = 15 * time.Minute
 
-// daemon is an engine of this process's own.
+// daemon is an engine that this process has started.
 type daemon struct {
 	kind   kind
 	lock   *os.File
-	run    string // a short path, because a socket's may not be long
-	data   string // what it keeps
+	run    string // a short path, because the path of a socket must be short
+	data   string // the engine's data
 	engine *process
 }
 
 // kind is one sort of engine.
 type kind struct {
 	program string
-	from    string // the package that has it
+	from    string // Debian's package of the program
 	data    string // below the cache
 	lock    string
 	args    func(*daemon) []string
@@ -47,7 +48,7 @@ var dockerd = kind{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-// cacheDir is where what takes long is kept.
+// cacheDir returns the directory for everything that takes long to make.
 func cacheDir() (string, error) {
 	if dir := os.Getenv("LONGSHORE_TEST_CACHE"); dir != "" {
 		return dir, os.MkdirAll(dir, 0o755)
@@ -67,7 +68,8 @@ func startDaemon() (*daemon, error) {
 	return dockerd.start()
 }
 
-// start starts an engine, when no other test process has one of its kind.
+// start starts an engine after every other test process has ended its engine of
+// this kind.
 func (k kind) start() (*daemon, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("none answers, and only root can start one")
@@ -124,7 +126,7 @@ func (d *daemon) host() string { return "unix://" + filepath.Join(d.run, "s") }
 
 func (d *daemon) getenv(name string) string { return only(d.host())(name) }
 
-// stop ends the engine, with whatever runs in it.
+// stop ends the engine and everything that runs in it.
 func (d *daemon) stop() {
 	if d.kind.end != nil {
 		d.kind.end(d)
@@ -149,12 +151,12 @@ func lockFile(path string) (*os.File, error) {
 		if time.Now().After(deadline) {
 			return nil, errors.Join(fmt.Errorf("another test process keeps its engine: lock %s: %w", path, err), f.Close())
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the kernel tells nobody when a lock is free
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the kernel does not notify anybody of a free lock
 	}
 }
 
-// endLeft ends the engine of a test process that was killed, if it is one: its
-// command line must name our directory.
+// endLeft ends the engine of a test process that was killed. It only ends a
+// process whose command line names our directory.
 func endLeft(pidFile, data string) error {
 	text, err := os.ReadFile(pidFile)
 	if err != nil {
@@ -175,6 +177,6 @@ func endLeft(pidFile, data string) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("engine %d of an earlier test does not end", pid)
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // no child of ours, so nothing tells of its end
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // not our child, so there is no notice of its end
 	}
 }

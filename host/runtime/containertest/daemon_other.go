@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// daemon is never there: containers of Linux need Linux.
+// daemon does not exist here: Linux containers need Linux.
 type daemon struct{}
 
 func startDaemon() (*daemon, error) {

@@ -19,13 +19,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// baseName is the Debian that images for tests are built from.
+// baseName is the Debian image that test images are built from.
 const baseName = "longshore-test/base:bookworm"
 
-// buildTime bounds a base or an image.
+// buildTime limits the making of a base or an image.
 const buildTime = 10 * time.Minute
 
-// Base returns the name of an image with a small Debian in it.
+// Base returns the name of an image with a small Debian.
 func Base(t testing.TB) string {
 	t.Helper()
 	Engine(t)
@@ -45,9 +45,9 @@ func AgentImage(t testing.TB, agent string) string {
 	return image(t, agent, map[string]string{"AGENT": agent, "TOOLS": ""})
 }
 
-// FullImage returns the name of an image with the document tools that
-// operators get, and without an agent's CLI. The first build fetches some
-// hundred megabytes.
+// FullImage returns the name of an image with the document tools that operators
+// get, without an agent's CLI. The first build downloads some hundred
+// megabytes.
 func FullImage(t testing.TB) string {
 	t.Helper()
 	return image(t, "full", map[string]string{"AGENT": "none"})
@@ -88,7 +88,7 @@ func Runner(t testing.TB) string {
 	return path
 }
 
-// digest tells one state of the sources from another.
+// digest identifies one state of the sources.
 func digest(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -98,8 +98,8 @@ func digest(path string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// trusted is this machine's own list of certificates: what it trusts to fetch
-// packages with, the build may too.
+// trusted returns the machine's list of certificates, so that a build trusts
+// the same servers as the machine.
 func trusted() string {
 	const list = "/etc/ssl/certs/ca-certificates.crt"
 	if _, err := os.Stat(list); err != nil {
@@ -108,7 +108,7 @@ func trusted() string {
 	return list
 }
 
-// base imports the Debian unless the engine has it.
+// base imports the Debian image unless the engine has it.
 func (w *world) base() error { return importBase(context.Background(), w.host) }
 
 func importBase(ctx context.Context, host string) error {

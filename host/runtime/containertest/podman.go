@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// engineVariable names the sort of engine that tests start and use, whatever
-// else answers: podman, or empty.
+// engineVariable names the kind of engine that tests start and use, even if
+// another one answers: podman, or empty.
 const engineVariable = "LONGSHORE_TEST_ENGINE"
 
 func podmanWanted() bool { return os.Getenv(engineVariable) == "podman" }
 
-// OnPodman runs tests of the same package once more, on Podman: in a process
-// of their own, because the engine is a process's own.
+// OnPodman runs tests of the same package once more, on Podman. They run in
+// another process, because each process has one engine.
 func OnPodman(t *testing.T, tests ...string) {
 	t.Helper()
 	if podmanWanted() {
-		t.Skip("runs other tests on Podman, which these are")
+		t.Skip("starts other tests on Podman; this process is already on Podman")
 	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		unavailable(t, err)

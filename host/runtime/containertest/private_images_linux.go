@@ -10,8 +10,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Base returns the name of an image with a small Debian in it, as the
-// function Base does for the shared engine.
+// Base returns the name of an image with a small Debian, as the function Base
+// does for the shared engine.
 func (p *Private) Base() string {
 	p.t.Helper()
 	if err := importBase(p.t.Context(), p.Host()); err != nil {
@@ -21,7 +21,7 @@ func (p *Private) Base() string {
 }
 
 // Runner returns the name of an image with a small Debian and this tree's
-// agentrunner in it.
+// agentrunner.
 func (p *Private) Runner() string {
 	p.t.Helper()
 	path := Runner(p.t)
@@ -36,7 +36,7 @@ func (p *Private) Runner() string {
 	return name
 }
 
-// putRunner makes the image called name out of base and the program at path.
+// putRunner makes the image called name from base and the program at path.
 func (p *Private) putRunner(api *client.Client, base, path, name string) error {
 	ctx := p.t.Context()
 	made, err := api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: &container.Config{

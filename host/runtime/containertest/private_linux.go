@@ -15,21 +15,21 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// Private is an engine of one test's own, which the test may kill and start
-// again, and give flags that no other test could live with. Its data lies in
-// the cache beside the shared engine's, and one test uses it at a time.
+// Private is an engine for one test only. The test may kill it, start it again,
+// and give it flags that would break other tests. Its data is in the cache
+// beside the shared engine's; one test uses it at a time.
 type Private struct {
 	t      testing.TB
-	run    string // holds the socket and what lives as long as the engine
+	run    string // holds the socket and files that live as long as the engine
 	data   string
-	before []string // the command that becomes the engine
+	before []string // the command that starts the engine
 	flags  []string
-	engine *process // nil: it does not run
+	engine *process // nil: the engine does not run
 }
 
-// NewPrivate starts an engine with the given flags beside those that it always
-// has: no network that reaches out, and a socket of its own unless the flags
-// name another way in. The test's end ends it, with whatever runs in it.
+// NewPrivate starts an engine with the given flags. The engine always has no
+// outside network, and has its own socket unless the flags name another
+// address. The end of the test ends the engine and everything that runs in it.
 func NewPrivate(t testing.TB, flags ...string) *Private {
 	t.Helper()
 	p := newPrivate(t, flags)
@@ -37,14 +37,13 @@ func NewPrivate(t testing.TB, flags ...string) *Private {
 	return p
 }
 
-// NewRemapped starts an engine whose containers' users are other users on the
-// machine unless a container asks not to have them remapped. The ranges that
-// it takes them from are in files of its own, which it alone sees in the place
-// of the machine's.
+// NewRemapped starts an engine that maps its containers' users to other users
+// of the machine, unless a container turns that off. The ranges of those users
+// are in files that only this engine sees in place of the machine's.
 func NewRemapped(t testing.TB) *Private {
 	t.Helper()
 	p := newPrivate(t, []string{"--bridge=none", "--userns-remap=nobody:nogroup"})
-	p.data = filepath.Join(p.run, "data") // the cache may lie in a home that those users cannot enter
+	p.data = filepath.Join(p.run, "data") // the cache may be in a home directory that those users cannot enter
 	p.before = p.withRanges("nobody:400000:65536\nnogroup:400000:65536\n")
 	p.Start()
 	return p
@@ -54,7 +53,7 @@ func NewRemapped(t testing.TB) *Private {
 const Nobody = 65534
 
 // NewRootless starts an engine as the user Nobody, with the host's network and
-// data of its own. It takes Debian's rootlesskit and uidmap.
+// its own data. It needs Debian's rootlesskit and uidmap.
 func NewRootless(t testing.TB) *Private {
 	t.Helper()
 	for _, program := range []string{"rootlesskit", "newuidmap"} {
@@ -76,8 +75,8 @@ func NewRootless(t testing.TB) *Private {
 	return p
 }
 
-// withRanges is the beginning of a command that sees the given lines in the
-// place of the machine's lists of users' and groups' ranges.
+// withRanges returns the start of a command that sees the given lines in place
+// of the machine's ranges of users and groups.
 func (p *Private) withRanges(lines string) []string {
 	p.t.Helper()
 	file := filepath.Join(p.run, "ranges")
@@ -109,14 +108,15 @@ func newPrivate(t testing.TB, flags []string) *Private {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { clearAway(p.run, p.data) })
-	if err := os.Chmod(p.run, 0o711); err != nil { // who may use the socket is the socket's to say
+	if err := os.Chmod(p.run, 0o711); err != nil { // the mode of the socket decides who may use it
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.End(syscall.SIGTERM) })
 	return p
 }
 
-// Start starts the engine, which must not run, and waits until it answers.
+// Start starts the engine, which must not be running, and waits until it
+// answers.
 func (p *Private) Start() {
 	p.t.Helper()
 	log, err := os.OpenFile(filepath.Join(p.run, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -149,21 +149,22 @@ func (p *Private) End(sig syscall.Signal) {
 		p.t.Errorf("the engine did not end by %v", sig)
 	}
 	p.engine = nil
-	// Its containerd, which the kernel kills with it, is no child of ours. Where
-	// nobody collects orphans at once, the next engine would wait for the dead one.
+	// The kernel kills the engine's containerd with it, but that process is not
+	// our child. If nobody collects it at once, the next engine would wait for
+	// it.
 	os.Remove(filepath.Join(p.run, "x/containerd/containerd.pid"))
 }
 
-// Host is where the engine listens, as DOCKER_HOST has it.
+// Host returns the engine's address in the form of DOCKER_HOST.
 func (p *Private) Host() string { return "unix://" + p.Socket() }
 
-// Socket is the path of its socket.
+// Socket returns the path of the engine's socket.
 func (p *Private) Socket() string { return filepath.Join(p.run, "s") }
 
-// Getenv is an environment that names this engine and nothing else.
+// Getenv is an environment that only names this engine.
 func (p *Private) Getenv(name string) string { return only(p.Host())(name) }
 
-// Connect returns a connection, which the test's end closes.
+// Connect returns a connection. The end of the test closes it.
 func (p *Private) Connect() *docker.Engine {
 	p.t.Helper()
 	e, err := docker.Connect(p.t.Context(), p.Getenv)
@@ -174,8 +175,8 @@ func (p *Private) Connect() *docker.Engine {
 	return e
 }
 
-// API is the engine's own, for what docker.Engine does not offer. The test's
-// end closes it.
+// API returns a client of the engine's own API, for functions that
+// docker.Engine lacks. The end of the test closes it.
 func (p *Private) API() *client.Client {
 	p.t.Helper()
 	api, err := client.New(client.WithHost(p.Host()))

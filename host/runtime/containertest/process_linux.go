@@ -13,12 +13,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// process is an engine's program. It goes with this process, also when that is
-// killed.
+// process is the program of an engine. It ends with this process, even if this
+// process is killed.
 type process struct {
 	name   string
 	pid    int
-	exited chan struct{} // closed when it has ended
+	exited chan struct{} // closed when the process has ended
 }
 
 func startProcess(cmd *exec.Cmd, name string) (*process, error) {
@@ -26,7 +26,7 @@ func startProcess(cmd *exec.Cmd, name string) (*process, error) {
 	started, exited := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(exited)
-		runtime.LockOSThread() // the kernel's signal is for the end of the thread
+		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread ends
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -59,8 +59,8 @@ func (p *process) ready(getenv func(string) string) error {
 	}
 }
 
-// end sends a signal and waits until the process has ended. It says whether
-// that took no SIGKILL.
+// end sends a signal and waits until the process has ended. It reports whether
+// the process ended without SIGKILL.
 func (p *process) end(sig syscall.Signal) (obeyed bool) {
 	syscall.Kill(p.pid, sig)
 	select {
@@ -73,9 +73,9 @@ func (p *process) end(sig syscall.Signal) (obeyed bool) {
 	}
 }
 
-// clearAway removes what an engine that has ended had for its life, with what
-// it left mounted: the network namespaces of its last containers, and its data,
-// which one that was killed had mounted on itself.
+// clearAway removes the files of an engine that has ended, and unmounts what it
+// left mounted: the network namespaces of its last containers, and its data,
+// which a killed engine had mounted on itself.
 func clearAway(run, data string) {
 	left, _ := filepath.Glob(filepath.Join(run, "x/netns/*"))
 	for _, ns := range left {
@@ -86,7 +86,7 @@ func clearAway(run, data string) {
 	os.RemoveAll(run)
 }
 
-// only is an environment that names one engine and nothing else.
+// only returns an environment that names one engine and nothing else.
 func only(host string) func(string) string {
 	return func(name string) string {
 		if name == "DOCKER_HOST" {

@@ -13,9 +13,10 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 )
 
-// user is the user and group that containers run as, as the container counts
-// them. On an engine that runs as a user, root in the container is that user,
-// and any other would be a stranger to the group's directories.
+// user returns the user and group that containers run as, in the container's
+// numbering. On a rootless engine, root in the container is the engine's user
+// on the host, and every other user would have no access to the group's
+// directories.
 func (e *Engine) user() (uid, gid int) {
 	if e.facts.Rootless {
 		return 0, 0
@@ -23,7 +24,8 @@ func (e *Engine) user() (uid, gid int) {
 	return groups.AgentUser()
 }
 
-// onHost is the same user as the host counts, for a host of the given user.
+// onHost returns the same user in the host's numbering, for a host that runs as
+// the given user.
 func (e *Engine) onHost(uid, gid int) (int, int) {
 	if e.facts.Rootless {
 		return uid, gid
@@ -31,15 +33,15 @@ func (e *Engine) onHost(uid, gid int) (int, int) {
 	return groups.AgentUserOf(uid, gid)
 }
 
-// Access checks that a container will be able to use its mounts as they are
-// meant, and that none of them gives it the engine. The error names every
-// mount that is wrong, with what to do.
+// Access checks that a container can use its mounts as intended, and that no
+// mount contains an engine's socket. The error lists every mount that is wrong,
+// each with its remedy, and is permanent until the operator acts.
 func (e *Engine) Access(mounts []mounts.Mount) error {
 	return e.access(os.Geteuid(), os.Getegid(), mounts)
 }
 
-// AccessOf is Access for the host on a state directory, which need not run as
-// whoever asks: it runs as the directory's owner.
+// AccessOf is Access for the host that works on a state directory. That host
+// may run as another user than the caller: it runs as the directory's owner.
 func (e *Engine) AccessOf(state string, mounts []mounts.Mount) error {
 	info, err := os.Stat(state)
 	if err == nil {
@@ -53,7 +55,7 @@ func (e *Engine) AccessOf(state string, mounts []mounts.Mount) error {
 func (e *Engine) access(uid, gid int, mounts []mounts.Mount) error {
 	var errs []error
 	if e.facts.Rootless && uid == 0 {
-		errs = append(errs, errors.New("the engine runs as a user and the host as root; run longshore as that user"))
+		errs = append(errs, errors.New("the engine runs as a user but the host runs as root; run longshore as the engine's user"))
 	}
 	uid, gid = e.onHost(uid, gid)
 	for _, m := range mounts {
@@ -66,7 +68,7 @@ func (e *Engine) access(uid, gid int, mounts []mounts.Mount) error {
 			continue
 		}
 		if i := slices.IndexFunc(e.sockets, func(socket string) bool { return socket != "" && holds(m.Host, socket) }); i >= 0 {
-			errs = append(errs, fmt.Errorf("mount %s: %s holds %s, a container engine's socket, by which a container could take over this machine; mount a smaller directory",
+			errs = append(errs, fmt.Errorf("mount %s: %s holds %s, the socket of a container engine, with which a container could take over this machine; mount a smaller directory",
 				m.Container, m.Host, e.sockets[i]))
 		}
 		want, need := uint32(0o5), "read"
@@ -74,16 +76,17 @@ func (e *Engine) access(uid, gid int, mounts []mounts.Mount) error {
 			want, need = 0o7, "write"
 		}
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && !allowed(stat, uint32(uid), uint32(gid), want) {
-			errs = append(errs, fmt.Errorf("mount %s: user %d, as whom the assistant runs, may not %s %s; run: %s",
+			errs = append(errs, fmt.Errorf("mount %s: the assistant runs as user %d, who may not %s %s; run: %s",
 				m.Container, uid, need, m.Host, remedy(m, stat, uid, gid)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// remedy is the command after which the user may do what the mount is for: the
-// bits are given to whom the kernel looks at, the owner before the group
-// before all others. What only root may run begins with sudo, unless root asks.
+// remedy returns the command that gives the user the access that the mount
+// needs. It sets the bits that the kernel checks: the owner's, else the
+// group's, else everybody's. A command that only root may run begins with sudo,
+// unless the caller is root.
 func remedy(m mounts.Mount, stat *syscall.Stat_t, uid, gid int) string {
 	sudo := func(needed bool) string {
 		if needed && os.Geteuid() != 0 {
@@ -112,8 +115,8 @@ func remedy(m mounts.Mount, stat *syscall.Stat_t, uid, gid int) string {
 	return give
 }
 
-// allowed says whether the mode bits give a user without privileges what it
-// wants. Access control lists are not looked at.
+// allowed reports whether the mode bits give an unprivileged user the wanted
+// access. It ignores access control lists.
 func allowed(stat *syscall.Stat_t, uid, gid, want uint32) bool {
 	bits := uint32(stat.Mode) // Darwin has 16 of them
 	switch {
@@ -125,14 +128,15 @@ func allowed(stat *syscall.Stat_t, uid, gid, want uint32) bool {
 	return bits&want == want
 }
 
-// holds says whether path lies at or below dir, links resolved.
+// holds reports whether path is dir or lies below it, after links are resolved.
 func holds(dir, path string) bool {
 	rel, err := filepath.Rel(resolved(dir), resolved(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved is path without links. It need not exist; where what it lies in does
-// not either, it stays as it is.
+// resolved returns path without links. If path does not exist, the links of its
+// directory are resolved; if that does not exist either, path is returned
+// unchanged.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

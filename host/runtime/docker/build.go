@@ -20,24 +20,26 @@ import (
 //go:embed Dockerfile.agent
 var dockerfile []byte
 
-// Dockerfile is how the agent's image is built.
+// Dockerfile returns the Dockerfile of the agent's image.
 func Dockerfile() []byte { return bytes.Clone(dockerfile) }
 
-// BuildOptions says what to build. Tag and Runner are needed.
+// BuildOptions are the settings of a build. Tag and Runner are required.
 type BuildOptions struct {
 	Tag     string
 	Runner  string            // path of an agentrunner for the engine's machine
-	CA      string            // path of certificates that npm trusts beside its own; may be empty
+	CA      string            // path of certificates that npm trusts in addition to its own; may be empty
 	Args    map[string]string // build arguments: BASE, AGENT, TOOLS, …
-	Network string            // of the build; empty: the engine's default
+	Network string            // network of the build; empty: the engine's default
 	NoCache bool
-	Pull    bool // ask for a newer base
-	// Progress takes what the build says, line by line. It is foreign text.
+	Pull    bool // look for a newer base image
+	// Progress is called with each line of the build's output, which is
+	// untrusted text.
 	Progress func(line string)
 }
 
-// Build builds the agent's image with the engine's own builder and returns its
-// id. What an earlier build of the same has made is taken from there.
+// Build builds the agent's image with the engine's own builder and returns the
+// image's id. Layers of an earlier build are reused. Progress, if set, is
+// called from this goroutine.
 func (e *Engine) Build(ctx context.Context, o BuildOptions) (id string, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -73,7 +75,7 @@ func (e *Engine) Build(ctx context.Context, o BuildOptions) (id string, err erro
 	return readBuild(answer.Body, o.Progress)
 }
 
-// readBuild reads the engine's account of a build.
+// readBuild reads the engine's report of a build.
 func readBuild(body io.Reader, progress func(string)) (id string, err error) {
 	said := json.NewDecoder(body)
 	for {
@@ -102,13 +104,13 @@ func readBuild(body io.Reader, progress func(string)) (id string, err error) {
 		}
 	}
 	if id == "" {
-		return "", errors.New("build image: the engine broke off")
+		return "", errors.New("build image: the engine ended the build without a result")
 	}
 	return id, nil
 }
 
-// writeContext packs what the build needs. All times are the same, so that the
-// same files make the same layers.
+// writeContext packs the files of the build. All times are equal, so that equal
+// files make equal layers.
 func writeContext(to io.Writer, o BuildOptions) error {
 	pack := tar.NewWriter(to)
 	runner, err := os.ReadFile(o.Runner)
@@ -137,8 +139,8 @@ func writeContext(to io.Writer, o BuildOptions) error {
 	return pack.Close()
 }
 
-// checkRunner refuses a program that could not run in the image: for another
-// machine, or one that needs libraries which the base may not have.
+// checkRunner refuses a program that cannot run in the image: one for another
+// machine, or one that needs libraries which the base may lack.
 func checkRunner(path, arch string) error {
 	f, err := elf.Open(path)
 	if err != nil {

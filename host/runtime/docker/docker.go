@@ -1,29 +1,29 @@
-// Package docker runs each group's assistant in a container of its own, by the
-// API of a Docker engine, which Podman offers too. Where Podman does otherwise
-// is in podman.go.
+// Package docker runs each group's assistant in a container of its own, through
+// the API of a Docker engine, which Podman offers too. The differences of
+// Podman are in podman.go.
 //
-// What a container gets, and nothing else:
+// A container gets this and nothing else:
 //
 //	/                 the image, read-only
 //	/workspace/...    the rows of the group's mount map, with their modes
-//	/tmp              its own, in memory, gone when it ends
-//	$HOME             its own, in memory too or kept on the host, as the runtime says
+//	/tmp              its own, in memory, deleted at its end
+//	$HOME             its own; in memory, or kept on the host if Homes is set
 //	stdin             the prompt and the group's secrets, once
 //	network           as configured
 //
 // It runs as the user that owns the group's directories, without capabilities,
-// without a way to gain rights, and within limits of memory, processors and
-// processes. No secret is in its configuration, where everybody who may ask
-// the engine could read it.
+// without a way to gain privileges, and with limits on memory, processors and
+// processes. Its configuration holds no secret, as everybody who may ask the
+// engine can read it.
 //
-// A container is called longshore-<state>-<folder>, so that a group cannot
-// have two, and its labels say which state directory and group it belongs to.
-// A host that was killed leaves its containers running; [Engine.Reap] ends
-// them. None is taken over: what it said meanwhile cannot be heard any more,
-// and the messages that it held are kept elsewhere.
+// A container is called longshore-<state>-<folder>, so that a group cannot have
+// two. Its labels name the state directory and the group. A host that was
+// killed leaves its containers running; [Engine.Reap] ends them. A new host
+// does not adopt them: their outputs since then are lost, and the messages that
+// they were given are recorded elsewhere.
 //
-// The package decides neither when an assistant runs nor how many do. It pulls
-// no image; [Engine.Build] builds the agent's own.
+// The package does not decide when an assistant runs or how many do. It pulls
+// no image; [Engine.Build] builds the agent's.
 package docker
 
 import (
@@ -39,24 +39,24 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
-// Home is the home directory that containers have unless the runtime names
-// another. It is where Dockerfile.agent makes one.
+// Home is the containers' home directory unless Runtime.Home names another.
+// Dockerfile.agent creates it.
 const Home = "/home/agent"
 
-// Runtime starts one assistant's containers. Engine, Image and State are
-// needed; the zero value of everything else is usable.
+// Runtime starts the assistants' containers. Engine, Image and State are
+// required; the zero value of every other field is usable.
 type Runtime struct {
 	Engine  *Engine
 	Image   string
-	State   string        // the state directory, absolute: whose containers these are
-	Home    string        // what HOME names; empty: the constant Home
-	Homes   string        // where each group's home is kept, on the host, absolute; empty: it is in memory
-	Network string        // as the engine calls it: none, bridge, host, or one the operator made; empty: bridge
-	Memory  int64         // bytes, what lies in /tmp and the home directory included; 0: 2 GiB
+	State   string        // the state directory that the containers belong to, absolute
+	Home    string        // value of HOME; empty: the constant Home
+	Homes   string        // directory on the host that keeps each group's home, absolute; empty: homes are in memory
+	Network string        // name for the engine: none, bridge, host, or a network of the operator; empty: bridge
+	Memory  int64         // bytes, including the files in /tmp and in a home in memory; 0: 2 GiB
 	CPUs    float64       // 0: 2
 	Pids    int64         // processes and threads; 0: 512
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
-	Away    time.Duration // for which an engine that went away under a container is waited for; 0: 10 s
+	Away    time.Duration // how long a session waits for an engine that went away; 0: 10 s
 	Log     *slog.Logger  // nil: discard
 }
 
@@ -90,9 +90,9 @@ func (r Runtime) withDefaults() Runtime {
 	return r
 }
 
-// Start makes the container and starts it. One that an earlier host left for
-// the group is removed first. The error may hold host paths: it is the
-// operator's.
+// Start creates and starts the container. If an earlier host left a container
+// of the group, Start removes that first. The error may contain host paths, so
+// it is only for the operator.
 func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
 	r = r.withDefaults()
 	r.Engine.Sweep(ctx)
@@ -116,8 +116,8 @@ func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session,
 	return s, nil
 }
 
-// create makes the container, after it removed the one of that name that an
-// earlier host left.
+// create creates the container, after it has removed one of the same name that
+// an earlier host left.
 func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) {
 	options, err := r.options(spec)
 	if err != nil {
@@ -134,12 +134,13 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 		return "", err
 	}
 	for _, warning := range made.Warnings {
-		r.Log.Warn("container engine warns", "group", spec.Group.Folder, "error", warning)
+		r.Log.Warn("warning of the container engine", "group", spec.Group.Folder, "error", warning)
 	}
 	return made.ID, nil
 }
 
-// removeLeft removes the container that has the name, if it is one of ours.
+// removeLeft removes the container that has the name, if it is one of
+// Longshore's.
 func (r Runtime) removeLeft(ctx context.Context, options client.ContainerCreateOptions) error {
 	found, err := r.Engine.api.ContainerInspect(ctx, options.Name, client.ContainerInspectOptions{})
 	if errdefs.IsNotFound(err) {
@@ -151,11 +152,11 @@ func (r Runtime) removeLeft(ctx context.Context, options client.ContainerCreateO
 	if found.Container.Config == nil || found.Container.Config.Labels[labelState] != options.Config.Labels[labelState] {
 		return fmt.Errorf("another container is called %s; remove or rename it", options.Name)
 	}
-	r.Log.Warn("container of an earlier run removed", "group", options.Config.Labels[labelGroup])
+	r.Log.Warn("removed the container of an earlier run", "group", options.Config.Labels[labelGroup])
 	return r.Engine.remove(ctx, found.Container.ID)
 }
 
-// explain adds the remedy to what engines say in their own words.
+// explain adds a remedy to an engine's error.
 func explain(err error) error {
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w", runtime.ErrAway, err)

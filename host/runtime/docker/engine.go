@@ -13,48 +13,49 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// pingTime bounds how long an engine may take to answer that it is there.
+// pingTime limits how long an engine may take to answer.
 const pingTime = 10 * time.Second
 
 // Engine is a connection to a container engine. Its methods may be called
-// from several goroutines.
+// concurrently. The caller of Connect closes it.
 type Engine struct {
 	api    *client.Client
 	host   string
 	facts  Facts
-	userns bool // containers' users are other users on the host
+	userns bool // the engine maps containers' users to other users of the host
 
-	sockets []string // of every engine that this machine may have, this one's too
+	sockets []string // sockets of every engine that this machine may have, including this one's
 
 	mu   sync.Mutex
 	left []string // containers that could not be removed
 }
 
-// Facts is what matters of an engine.
+// Facts describes an engine.
 type Facts struct {
-	Host     string   // where it listens
-	Name     string   // as it calls itself: its version and system
-	Podman   bool     // it is Podman, which does some of the API otherwise
-	Rootless bool     // it runs as a user: root in a container is that user
-	Arch     string   // as Go calls it
-	Lacks    []string // limits that it cannot set
+	Host     string   // its address, in the form of DOCKER_HOST
+	Name     string   // its version and system, as it reports them
+	Podman   bool     // the engine is Podman, whose API differs in parts
+	Rootless bool     // the engine runs as a user; root in a container is that user
+	Arch     string   // in Go's terms
+	Lacks    []string // limits that the engine cannot set
 }
 
-// NoEngineError says that no engine answers. It passes when one is started.
+// NoEngineError means that no engine answers. It is temporary: it ends when an
+// engine is started.
 type NoEngineError struct{ Tried []string }
 
 func (e *NoEngineError) Error() string {
 	return "no container engine answers: tried " + strings.Join(e.Tried, "; ")
 }
 
-// Hint says what to do.
+// Hint returns the remedy.
 func (e *NoEngineError) Hint() string {
-	return "start Docker, or Podman's service (systemctl --user start podman.socket), and see that this user may use its socket; DOCKER_HOST or a docker context names another one"
+	return "start Docker, or Podman's service (systemctl --user start podman.socket), and make sure that this user may use its socket; DOCKER_HOST or a docker context can name another engine"
 }
 
-// Connect finds the engine by the variables and contexts that the docker
-// command knows and asks it what it can do. getenv may be nil for the
-// process's own environment. The error is a *NoEngineError where none answers.
+// Connect finds the engine by the same variables and contexts as the docker
+// command, and asks it what it can do. If getenv is nil, the process's
+// environment is used. If no engine answers, the error is a *NoEngineError.
 func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -98,7 +99,7 @@ func connect(ctx context.Context, at endpoint) (*Engine, error) {
 	return e, nil
 }
 
-// ask learns what the engine can do.
+// ask reads the engine's facts.
 func (e *Engine) ask(ctx context.Context) error {
 	answer, err := e.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
@@ -131,14 +132,14 @@ func (e *Engine) ask(ctx context.Context) error {
 	return nil
 }
 
-// Facts tells what the engine is, as of Connect.
+// Facts returns the facts as of Connect.
 func (e *Engine) Facts() Facts { return e.facts }
 
-// Close lets go of the connection. Containers run on.
+// Close closes the connection. Containers continue to run.
 func (e *Engine) Close() error { return e.api.Close() }
 
-// Socket is the path of the engine's socket on this machine; empty: it listens
-// elsewhere.
+// Socket returns the path of the engine's socket on this machine; empty if the
+// engine listens elsewhere.
 func (e *Engine) Socket() string {
 	path, _ := strings.CutPrefix(e.host, "unix://")
 	if path == e.host {
@@ -152,7 +153,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// goArch is Go's name for what uname says.
+// goArch returns Go's name of a machine that uname names.
 func goArch(machine string) string {
 	switch machine {
 	case "x86_64":

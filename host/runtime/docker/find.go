@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// endpoint is where an engine may listen.
+// endpoint is an address at which an engine may listen.
 type endpoint struct {
-	host   string // as DOCKER_HOST has it: unix:///run/docker.sock
-	from   string // what named it
+	host   string // in the form of DOCKER_HOST: unix:///run/docker.sock
+	from   string // the setting that names it
 	tls    tlsFiles
-	chosen bool // somebody asked for this one, so no other is tried
+	chosen bool // a setting names this one, so no other is tried
 }
 
-// tlsFiles are the paths that an endpoint over TCP needs; empty: none.
+// tlsFiles are the certificate files for an endpoint over TCP; empty: none.
 type tlsFiles struct{ ca, cert, key string }
 
-// endpoints lists where to look for an engine, best first. As the docker
-// command does: DOCKER_HOST, then the context that DOCKER_CONTEXT or the
-// configuration file names, then the default sockets; and podman's
-// CONTAINER_HOST and sockets after those of docker.
+// endpoints lists the addresses to try, best first, in the order of the docker
+// command: DOCKER_HOST; the context from DOCKER_CONTEXT or the configuration
+// file; then podman's CONTAINER_HOST; then the default sockets, docker's before
+// podman's.
 func endpoints(getenv func(string) string) ([]endpoint, error) {
 	config := configDir(getenv)
 	if host := getenv("DOCKER_HOST"); host != "" {
@@ -43,14 +43,14 @@ func endpoints(getenv func(string) string) ([]endpoint, error) {
 		return []endpoint{{host: host, from: "CONTAINER_HOST", chosen: true}}, nil
 	}
 	var found []endpoint
-	for _, socket := range customary(getenv) {
+	for _, socket := range defaultSockets(getenv) {
 		found = append(found, endpoint{host: "unix://" + socket, from: "default"})
 	}
 	return found, nil
 }
 
-// customary are the sockets that engines have unless told otherwise.
-func customary(getenv func(string) string) []string {
+// defaultSockets lists the sockets that engines use by default.
+func defaultSockets(getenv func(string) string) []string {
 	run := getenv("XDG_RUNTIME_DIR")
 	return slices.DeleteFunc([]string{
 		"/var/run/docker.sock", filepath.Join(run, "docker.sock"),
@@ -58,11 +58,11 @@ func customary(getenv func(string) string) []string {
 	}, func(path string) bool { return !filepath.IsAbs(path) })
 }
 
-// sockets lists where any engine of this machine may listen, in use or not:
-// those that the variables and all contexts name, the customary ones of every
-// user, and containerd's, which Docker's runs on.
+// sockets lists all addresses at which any engine of this machine may listen,
+// used or not: those in the variables and in all contexts, the default ones of
+// every user, and those of containerd, which Docker uses.
 func sockets(getenv func(string) string) []string {
-	all := append(customary(getenv), "/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock")
+	all := append(defaultSockets(getenv), "/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock")
 	for _, pattern := range []string{"/run/user/*/docker.sock", "/run/user/*/podman/podman.sock"} {
 		users, _ := filepath.Glob(pattern) // the pattern is well-formed
 		all = append(all, users...)
@@ -76,13 +76,13 @@ func sockets(getenv func(string) string) []string {
 	return all
 }
 
-// configDir is where the docker command keeps its configuration.
+// configDir returns the directory of the docker command's configuration.
 func configDir(getenv func(string) string) string {
 	return cmp.Or(getenv("DOCKER_CONFIG"), filepath.Join(getenv("HOME"), ".docker"))
 }
 
-// tlsOf finds the certificates for the engine that DOCKER_HOST names. Its
-// variables may be set for another one: a socket needs none.
+// tlsOf returns the certificates for the engine that DOCKER_HOST names. The
+// variables may be meant for another engine, so a socket gets none.
 func tlsOf(host, config string, getenv func(string) string) tlsFiles {
 	dir := getenv("DOCKER_CERT_PATH")
 	if dir == "" && getenv("DOCKER_TLS_VERIFY") != "" {
@@ -105,8 +105,8 @@ func currentContext(config string) string {
 	return c.CurrentContext
 }
 
-// readContext reads a context where the docker command keeps it: below the
-// SHA-256 of its name.
+// readContext reads a context of the docker command. Its directory is named by
+// the SHA-256 of the context's name.
 func readContext(config, name string) (endpoint, error) {
 	sum := sha256.Sum256([]byte(name))
 	id := hex.EncodeToString(sum[:])
@@ -127,7 +127,7 @@ func readContext(config, name string) (endpoint, error) {
 	return e, nil
 }
 
-// contextHost is what a context's file names as its engine; empty: none.
+// contextHost returns the engine that a context's file names; empty: none.
 func contextHost(file string) (string, error) {
 	var meta struct {
 		Endpoints map[string]struct{ Host string }
@@ -139,8 +139,8 @@ func contextHost(file string) (string, error) {
 	return meta.Endpoints["docker"].Host, err
 }
 
-// contextHosts are the engines that contexts name. One that cannot be read
-// names none.
+// contextHosts returns the engines that contexts name. It skips unreadable
+// contexts.
 func contextHosts(config string) (hosts []string) {
 	files, _ := filepath.Glob(filepath.Join(config, "contexts", "meta", "*", "meta.json"))
 	for _, file := range files {

@@ -30,7 +30,7 @@ func TestWhatEndsAnAssistantIsTold(t *testing.T) {
 	w := newWorld(t)
 	memory := "ran out of memory"
 	if w.onPodman() { // which does not say so
-		memory = "killed by signal 9, as what wants more memory"
+		memory = "killed by signal 9, perhaps because of its memory"
 	}
 	for _, tc := range []struct{ name, script, want string }{
 		{"exit", "exit 7", "exit status 7"},

@@ -17,20 +17,20 @@ import (
 
 // The labels of a container.
 const (
-	labelState = "longshore.state" // which state directory, as stateID
+	labelState = "longshore.state" // id of the state directory, see stateID
 	labelGroup = "longshore.group" // the group's folder
 )
 
 // maxFiles is how many files a process may have open.
 const maxFiles = 16384
 
-// stateID names a state directory where its path may not be told.
+// stateID identifies a state directory without revealing its path.
 func stateID(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return hex.EncodeToString(sum[:6])
 }
 
-// options are all that the engine gets to know of a container.
+// options returns everything that the engine learns about a container.
 func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, error) {
 	env, err := runtime.Environment(spec, map[string]string{"HOME": r.Home}, nil)
 	if err != nil {
@@ -61,9 +61,9 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 	}, nil
 }
 
-// confine is what keeps the container in.
+// confine returns the settings that isolate the container.
 func (r Runtime) confine(binds []mount.Mount) *container.HostConfig {
-	init := true // a first process that collects the children that others leave
+	init := true // a first process that collects orphaned children
 	config := &container.HostConfig{
 		Mounts:         binds,
 		NetworkMode:    container.NetworkMode(r.Network),
@@ -72,38 +72,38 @@ func (r Runtime) confine(binds []mount.Mount) *container.HostConfig {
 		SecurityOpt:    []string{"no-new-privileges"},
 		IpcMode:        container.IPCModePrivate,
 		Init:           &init,
-		OomScoreAdj:    500, // rather an assistant than the host
+		OomScoreAdj:    500, // the kernel kills an assistant before the host
 		LogConfig:      container.LogConfig{Type: "none"},
 		Tmpfs: map[string]string{
 			"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", r.Memory/2),
 		},
 		Resources: container.Resources{
-			Memory: r.Memory, MemorySwap: r.Memory, // the two together: no swap
+			Memory: r.Memory, MemorySwap: r.Memory, // memory and swap together, so there is no swap
 			NanoCPUs: int64(r.CPUs * 1e9), PidsLimit: &r.Pids,
 			Ulimits: []*container.Ulimit{{Name: "core"}, {Name: "nofile", Soft: maxFiles, Hard: maxFiles}},
 		},
 	}
 	if r.Homes == "" {
-		// The engine gives it the mode of the directory that the image has there,
+		// The engine gives the file system the mode of the image's directory,
 		// so the user must own it.
 		config.Tmpfs[r.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,%s,size=%d", r.Engine.owner(), r.Memory/2)
 	}
 	if r.Engine.facts.Podman {
 		forPodman(config)
 	}
-	if r.Engine.userns { // or the group's directories would be another user's
+	if r.Engine.userns { // otherwise the group's directories would belong to another user
 		config.UsernsMode = "host"
 	}
 	return config
 }
 
-// bindings are the mounts as the engine takes them, in the table's order.
+// bindings converts the mounts to the engine's form, in the table's order.
 func bindings(table []mounts.Mount) ([]mount.Mount, error) {
 	var all []mount.Mount
 	for _, m := range table {
 		if m.Shadow {
 			if _, err := os.Lstat(m.Hides); os.IsNotExist(err) {
-				continue // the project is read-only, so there is nothing to mount on
+				continue // the project is read-only, so the engine could not create a mount point
 			}
 		}
 		if m.Shadow && m.Host == "" {
@@ -126,7 +126,8 @@ func bindings(table []mounts.Mount) ([]mount.Mount, error) {
 	return all, nil
 }
 
-// keptHome makes the group's home directory unless it is there, and mounts it.
+// keptHome returns the mount of the group's home directory, and creates the
+// directory if it is missing.
 func (r Runtime) keptHome(folder string) (mount.Mount, error) {
 	dir := filepath.Join(r.Homes, folder)
 	if err := os.MkdirAll(r.Homes, 0o755); err != nil {
@@ -147,8 +148,8 @@ func (r Runtime) keptHome(folder string) (mount.Mount, error) {
 	}, err
 }
 
-// sameDirectory refuses a path that leads elsewhere than its name says: the
-// engine would follow a link that was planted since the configuration was read.
+// sameDirectory refuses a path that contains a link: the engine would follow a
+// link that was planted after the configuration was read.
 func sameDirectory(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -161,7 +162,7 @@ func sameDirectory(path string) error {
 	case real != filepath.Clean(path):
 		return fmt.Errorf("%s leads to %s by a link that was not there when the host started", path, real)
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", path)
+		return fmt.Errorf("%s is not a directory", path)
 	}
 	return nil
 }

@@ -21,15 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// podmanEngine is how Podman calls itself among the parts of its version.
+// podmanEngine is Podman's name in the components of its version.
 const podmanEngine = "Podman Engine"
 
-// maxAnswer bounds what is read of an answer by Podman's own interface.
+// maxAnswer limits how much of an answer of Podman's own API is read, in bytes.
 const maxAnswer = 1 << 20
 
-// owner are the options that give a file system in memory to the containers'
-// user: the kernel's own for Docker, which passes them on; Podman 4 refuses
-// those and has one that says it without a number.
+// owner returns the mount options that make the containers' user the owner of a
+// file system in memory. Docker passes them on to the kernel. Podman 4 refuses
+// these and has its own option, without a number.
 func (e *Engine) owner() string {
 	if e.facts.Podman {
 		return "U"
@@ -38,11 +38,11 @@ func (e *Engine) owner() string {
 	return fmt.Sprintf("uid=%d,gid=%d", uid, gid)
 }
 
-// forPodman says the same as config in Podman's words.
+// forPodman changes config to Podman's form.
 //
-// Into a file system in memory Podman copies what it finds at that place, so
-// that a shadow would show what it hides. The option against it can only be
-// given to those that have no mount of their own.
+// Podman copies the files below a mount point into a file system in memory, so
+// a shadow would show what it hides. The option against that exists only for
+// Tmpfs, not for Mounts, so the shadows move there.
 func forPodman(config *container.HostConfig) {
 	config.Ulimits = append(config.Ulimits, processLimit())
 	for target, options := range config.Tmpfs {
@@ -61,20 +61,20 @@ func forPodman(config *container.HostConfig) {
 	})
 }
 
-// nameInUse says whether a container was refused for its name: a conflict,
-// which Podman 4 answers as if it were a fault of its own.
+// nameInUse reports whether the engine refused a container because of its name.
+// Docker answers with a conflict, Podman 4 with an internal error.
 func nameInUse(err error) bool {
 	return errdefs.IsConflict(err) || err != nil && strings.Contains(err.Error(), "that name is already in use")
 }
 
-// networkMissing says whether Podman has no network of the name, which it
-// answers in the same way.
+// networkMissing reports whether Podman has no network of that name. Podman 4
+// answers that with an internal error too.
 func networkMissing(err error) bool {
 	return strings.Contains(err.Error(), "network not found")
 }
 
-// known is how a container ended where Podman 4, asked in the moment of its
-// end, only says that it does not know.
+// known returns how a container ended. If Podman 4 is asked at the moment of
+// the end, it only answers that it does not know; then known asks again.
 func (s *session) known(exit container.WaitResponse) container.WaitResponse {
 	if !s.engine.facts.Podman || exit.Error == nil {
 		return exit
@@ -88,9 +88,9 @@ func (s *session) known(exit container.WaitResponse) container.WaitResponse {
 	return container.WaitResponse{StatusCode: int64(found.Container.State.ExitCode)}
 }
 
-// prepare lets Podman make all that the container needs to start; Docker does
-// when it starts it. An attach to Podman does so too, but of what went wrong its
-// client tells the status alone.
+// prepare lets Podman make everything that the container needs to start. Docker
+// does so at the start. Attaching to Podman does so too, but then Podman's
+// client reports only the status of an error.
 func (e *Engine) prepare(ctx context.Context, id string) error {
 	if !e.facts.Podman {
 		return nil
@@ -101,8 +101,8 @@ func (e *Engine) prepare(ctx context.Context, id string) error {
 	return nil
 }
 
-// askRights learns what Podman 4 does not tell in Docker's words: whether it
-// runs as a user, and which limits such a one may set.
+// askRights reads what Podman 4 does not report in Docker's API: whether it is
+// rootless, and which limits it can then set.
 func (e *Engine) askRights(ctx context.Context) error {
 	var info struct {
 		Host struct {
@@ -127,8 +127,8 @@ func (e *Engine) askRights(ctx context.Context) error {
 	return nil
 }
 
-// askPodman asks by Podman's own interface, in the form of its version 4, and
-// decodes the answer into what is there for it; nil: nothing.
+// askPodman calls Podman's own API, version 4, and decodes the answer into into
+// unless that is nil.
 func (e *Engine) askPodman(ctx context.Context, method, path string, into any) error {
 	dial := e.api.Dialer()
 	transport := &http.Transport{
@@ -160,11 +160,11 @@ func (e *Engine) askPodman(ctx context.Context, method, path string, into any) e
 	return body.Decode(into)
 }
 
-// processLimit names the limit of processes that Podman would otherwise raise
-// to a million, which an engine without CAP_SYS_RESOURCE, as one that itself
-// is in a container, is refused. Podman's service lowers its own to the
-// kernel's pid_max. What bounds an assistant is the limit of its container;
-// this one counts all that its user has.
+// processLimit sets the limit of processes per user. Without it, Podman raises
+// the limit to a million, and the kernel refuses that to an engine without
+// CAP_SYS_RESOURCE, for example to one in a container. Podman's service lowers
+// its own limit to the kernel's pid_max. An assistant is limited by its
+// container's limit; this limit counts all processes of its user.
 func processLimit() *container.Ulimit {
 	limit := int64(math.MaxInt32)
 	if text, err := os.ReadFile("/proc/sys/kernel/pid_max"); err == nil {

@@ -10,19 +10,18 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// removeTime bounds the removal of one container.
+// removeTime limits the removal of one container.
 const removeTime = 30 * time.Second
 
-// Reap ends and removes every container that was started for the state
-// directory, and returns the groups they belonged to. A host calls it before
-// it starts any; that no other host works on the directory is the caller's to
-// know.
+// Reap ends and removes every container that belongs to the state directory,
+// and returns their groups. A host calls it before it starts any container, and
+// must be the only host that works on the directory.
 func (e *Engine) Reap(ctx context.Context, state string) (folders []string, err error) {
 	left, err := e.api.ContainerList(ctx, client.ContainerListOptions{
 		All: true, Filters: client.Filters{}.Add("label", labelState+"="+stateID(state)),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for containers of an earlier host: %w", err)
+		return nil, fmt.Errorf("list containers of an earlier host: %w", err)
 	}
 	var errs []error
 	for _, c := range left.Items {
@@ -35,7 +34,7 @@ func (e *Engine) Reap(ctx context.Context, state string) (folders []string, err 
 	return folders, errors.Join(errs...)
 }
 
-// remove kills a container if it runs, and waits until it is gone.
+// remove kills a container if it runs, and waits until it is removed.
 func (e *Engine) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, removeTime)
 	defer cancel()
@@ -44,7 +43,7 @@ func (e *Engine) remove(ctx context.Context, id string) error {
 	if errdefs.IsNotFound(err) {
 		return nil
 	}
-	if err != nil && !errdefs.IsConflict(err) { // a conflict: it is being removed already
+	if err != nil && !errdefs.IsConflict(err) { // a conflict: it is already being removed
 		return err
 	}
 	select {
@@ -58,16 +57,16 @@ func (e *Engine) remove(ctx context.Context, id string) error {
 	}
 }
 
-// remember notes a container that could not be removed.
+// remember notes a container that could not be removed, for Sweep.
 func (e *Engine) remember(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.left = append(e.left, id)
 }
 
-// Sweep removes what sessions could not, as when the engine had gone away. It
-// asks the engine nothing where there is nothing to remove, and keeps what it
-// could not remove for the next time.
+// Sweep removes the containers that sessions could not remove, for example
+// because the engine had gone away. If there are none, it does not contact the
+// engine. Containers that it cannot remove wait for the next call.
 func (e *Engine) Sweep(ctx context.Context) {
 	e.mu.Lock()
 	left := e.left

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// afterExit is how long the stream of a container that has ended may stay
-	// silent before it is taken for ended too.
+	// afterExit is how long the output of an ended container may be silent
+	// before it counts as ended too.
 	afterExit = 5 * time.Second
 
-	// askAgain is the time between two questions to an engine that went away.
+	// askAgain is the time between two requests to an engine that went away.
 	askAgain = 500 * time.Millisecond
 
-	// killTime is how long the engine may take to report the end of a
-	// container that was killed.
+	// killTime is how long the engine may take to report the end of a killed
+	// container.
 	killTime = 30 * time.Second
 )
 
@@ -39,7 +39,7 @@ type session struct {
 	engine  *Engine
 	log     *slog.Logger
 	grace   time.Duration
-	awayMax time.Duration // how long an engine that went away is waited for
+	awayMax time.Duration // how long to wait for an engine that went away
 	memory  int64
 
 	id     string
@@ -47,12 +47,12 @@ type session struct {
 	exit   client.ContainerWaitResult
 	stderr io.WriteCloser
 
-	ctx     context.Context // of the calls that last as long as the container
+	ctx     context.Context // for calls that last as long as the container
 	abandon context.CancelFunc
 	pace    *runtime.Pace
-	spent   int // bytes that the last Read brought
+	spent   int // bytes that the last Read returned
 	exited  atomic.Bool
-	away    bool // the engine went away for a while
+	away    bool // the engine was away for a while
 }
 
 func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
@@ -72,7 +72,7 @@ func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
 	return s, nil
 }
 
-// start makes the container, listens to it and lets it go.
+// start creates the container, attaches to it and starts it.
 func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err error) {
 	if s.id, err = r.create(ctx, spec); err != nil {
 		return err
@@ -88,12 +88,13 @@ func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err 
 	if _, err = s.engine.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
 		return err
 	}
-	// Nobody else removes the container, so its end is told however late one asks.
+	// Only this session removes the container, so its end can be asked for at
+	// any time.
 	s.exit = s.engine.api.ContainerWait(s.ctx, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	return nil
 }
 
-// discard clears up after a start that did not succeed.
+// discard cleans up after a failed start.
 func (s *session) discard() {
 	if s.id != "" {
 		s.removeSelf()
@@ -109,12 +110,12 @@ func (s *session) closeAll() {
 	s.stderr.Close()
 }
 
-// run feeds the container, listens until it has ended, and removes it.
+// run feeds the container, reads its output until it has ended, and removes it.
 func (s *session) run(input []byte) {
 	defer s.End()
 	defer s.closeAll()
 	var helpers sync.WaitGroup
-	helpers.Go(func() { // ends with the connection at the latest
+	helpers.Go(func() { // ends when the connection is closed, at the latest
 		s.stream.Conn.Write(input)
 		s.stream.CloseWrite()
 	})
@@ -123,7 +124,8 @@ func (s *session) run(input []byte) {
 	helpers.Go(func() {
 		defer close(heard)
 		defer s.Silence()
-		// An error is the connection's end; why the container ended is asked for below.
+		// An error is the end of the connection; await finds out why the
+		// container ended.
 		stdcopy.StdCopy(parser, s.stderr, s)
 		parser.Close()
 	})
@@ -137,10 +139,10 @@ func (s *session) run(input []byte) {
 	helpers.Wait()
 }
 
-// Read reads the container's output at the session's pace. Once the container
-// has ended, what is on its way is still read, however slowly somebody takes it.
+// Read reads the container's output at the session's pace. After the
+// container's end it still reads the rest, however slowly the caller takes it.
 func (s *session) Read(p []byte) (int, error) {
-	s.pace.Spend(s.spent) // what the last one brought was handed on
+	s.pace.Spend(s.spent) // the bytes of the last Read have been passed on
 	if s.exited.Load() {
 		s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))
 	}
@@ -153,8 +155,8 @@ func (s *session) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// await waits for the container's end. An engine that goes away takes its
-// connections with it, and is asked again for a while.
+// await waits for the container's end. If the engine goes away, its connections
+// end, so await asks again until awayMax is over.
 func (s *session) await() (exit container.WaitResponse, err error) {
 	var patience <-chan time.Time
 	for lost := false; !lost; {
@@ -164,12 +166,12 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 		case err = <-s.exit.Error:
 		}
 		if errdefs.IsNotFound(err) {
-			return exit, fmt.Errorf("somebody removed the container: %w", err)
+			return exit, fmt.Errorf("the container was removed from outside: %w", err)
 		}
 		if !s.away {
 			s.away = true
 			patience = time.After(s.awayMax)
-			s.log.Warn("container engine went away", "error", err)
+			s.log.Warn("the container engine went away", "error", err)
 		}
 		if s.ctx.Err() != nil || s.Stopped() && client.IsErrConnectionFailed(err) {
 			break
@@ -185,18 +187,18 @@ func (s *session) await() (exit container.WaitResponse, err error) {
 	return exit, fmt.Errorf("%w: %w", runtime.ErrLost, err)
 }
 
-// finish removes the container and says how it ended.
+// finish removes the container and records how it ended.
 func (s *session) finish(exit container.WaitResponse, err error, broken int) {
 	if broken > 0 {
-		s.log.Warn("assistant wrote broken outputs", "count", broken)
+		s.log.Warn("the assistant wrote broken outputs", "count", broken)
 	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), killTime)
-		err = s.verdict(ctx, exit)
+		err = s.exitError(ctx, exit)
 		cancel()
 	}
 	s.removeSelf()
-	err = s.Verdict(err)
+	err = s.Conclude(err)
 	if log, ok := s.stderr.(*runtime.Log); ok {
 		log.Note("session ended: %v", err)
 	}
@@ -205,29 +207,30 @@ func (s *session) finish(exit container.WaitResponse, err error, broken int) {
 func (s *session) removeSelf() {
 	if err := s.engine.remove(context.Background(), s.id); err != nil {
 		s.engine.remember(s.id)
-		s.log.Warn("container not removed; it will be tried again", "error", err)
+		s.log.Warn("the container was not removed; the host will try again", "error", err)
 	}
 }
 
-// Stop implements Session. The grace is waited for here: while Podman itself
-// waits for a container to stop, it lets nobody kill it.
+// Stop implements Session. It waits for the grace period itself, because Podman
+// lets nobody kill a container while Podman waits for its end.
 func (s *session) Stop(ctx context.Context) {
 	s.Stopping()
 	if s.endsBy(ctx, "SIGTERM", s.grace) {
 		return
 	}
-	// Whoever reads the last outputs gets them.
+	// The reader of the outputs still gets the last ones.
 	if ctx.Err() == nil && s.endsBy(ctx, "SIGKILL", time.Second) {
 		return
 	}
 	s.kill()
 }
 
-// endsBy sends the container a signal and says whether it ends in time.
+// endsBy sends the container a signal and reports whether the session ends in
+// time.
 func (s *session) endsBy(ctx context.Context, signal string, in time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, in)
 	defer cancel()
-	// One that has ended already, or an engine that went away, shows below.
+	// An error, such as for a container that has already ended, shows below.
 	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: signal})
 	select {
 	case <-s.Done():
@@ -237,22 +240,22 @@ func (s *session) endsBy(ctx context.Context, signal string, in time.Duration) b
 	}
 }
 
-// kill ends the container whatever the assistant is about, and what it said
-// that nobody read is dropped.
+// kill ends the container in any state. Outputs that nobody has read are
+// discarded.
 func (s *session) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
-	s.Drop() // first: Podman hears of a container's end after its last output
+	s.DiscardOutputs() // first: Podman reports a container's end only after its last output was read
 	s.engine.api.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
 	select {
 	case <-s.Done():
-	case <-ctx.Done(): // the engine says nothing any more
+	case <-ctx.Done(): // the engine does not answer any more
 		s.abandon()
 		<-s.Done()
 	}
 }
 
-// nopLog drops stderr.
+// nopLog discards stderr.
 type nopLog struct{}
 
 func (nopLog) Write(p []byte) (int, error) { return len(p), nil }

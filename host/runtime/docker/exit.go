@@ -13,26 +13,26 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
-// oomDelay is how much later than a container's end its engine may hear that
-// memory was the reason: the kernel tells of both on separate ways.
+// oomDelay is how long after a container's end its engine may still learn that
+// memory was the reason: the kernel reports the two separately.
 const oomDelay = 2 * time.Second
 
-// killed is the exit status of what SIGKILL ended.
+// killed is the exit status of a process that SIGKILL ended.
 const killed = 128 + 9
 
-// verdict says why an assistant ended; nil: by itself and in good order.
-func (s *session) verdict(ctx context.Context, exit container.WaitResponse) error {
-	err := s.reason(ctx, exit)
+// exitError returns why an assistant ended; nil: by itself and without error.
+func (s *session) exitError(ctx context.Context, exit container.WaitResponse) error {
+	err := s.exitReason(ctx, exit)
 	switch {
 	case !s.away:
 		return err
 	case err == nil:
-		return errors.New("the container engine went away while it ran, and what it said then is lost")
+		return errors.New("the container engine went away while the assistant ran; the output of that time is lost")
 	}
-	return fmt.Errorf("the container engine went away while it ran: %w", err)
+	return fmt.Errorf("the container engine went away while the assistant ran: %w", err)
 }
 
-func (s *session) reason(ctx context.Context, exit container.WaitResponse) error {
+func (s *session) exitReason(ctx context.Context, exit container.WaitResponse) error {
 	switch {
 	case exit.Error != nil && exit.Error.Message != "":
 		return fmt.Errorf("container: %s", exit.Error.Message)
@@ -40,18 +40,18 @@ func (s *session) reason(ctx context.Context, exit container.WaitResponse) error
 		return nil
 	case s.outOfMemory(ctx, exit.StatusCode):
 		return fmt.Errorf("%w; the assistant's limit is memory: %d MiB", runtime.ErrOutOfMemory, s.memory>>20)
-	case exit.StatusCode == killed && s.engine.facts.Podman: // which does not tell
-		return fmt.Errorf("killed by signal 9, as what wants more memory than its limit is; the assistant's is memory: %d MiB", s.memory>>20)
+	case exit.StatusCode == killed && s.engine.facts.Podman: // Podman does not report the reason
+		return fmt.Errorf("killed by signal 9, perhaps because of its memory; the assistant's limit is memory: %d MiB", s.memory>>20)
 	case exit.StatusCode > 128:
 		return fmt.Errorf("killed by signal %d", exit.StatusCode-128)
 	}
 	return fmt.Errorf("exit status %d", exit.StatusCode)
 }
 
-// outOfMemory says whether the kernel killed something in the container for
-// the memory it wanted. Docker notes that of a container only if it hears of
-// it before the container's end, which on a busy machine one in twenty times
-// it does not. Its list of events has it in any order.
+// outOfMemory reports whether the kernel killed a process of the container for
+// its memory. Docker records that for a container only if it learns of it
+// before the container's end; on a busy machine it misses one in twenty.
+// Docker's list of events contains it in any order.
 func (s *session) outOfMemory(ctx context.Context, status int64) bool {
 	found, err := s.engine.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil || found.Container.State == nil {
