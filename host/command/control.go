@@ -16,6 +16,20 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
+// hostOf asks the host that runs on a configuration; it is nil if none does.
+// That it may not be well is for status to say.
+func hostOf(ctx context.Context, c *config.Config) (*operator.Client, error) {
+	client := operator.NewClient(operator.ControlDir(c.Layout()))
+	health := client.Health(ctx)
+	switch {
+	case errors.Is(health, operator.ErrDenied):
+		return nil, hinted(health, asOwner)
+	case errors.Is(health, operator.ErrNoHost):
+		return nil, nil
+	}
+	return client, nil
+}
+
 // withControl calls do with the Control of the host that runs, or, if none
 // does, with one of this process, which reads the outbox's records and opens
 // the outbox itself only to act.
@@ -24,13 +38,12 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	if err != nil {
 		return err
 	}
-	client := operator.NewClient(operator.ControlDir(c.Layout()))
-	health := client.Health(ctx)
-	if errors.Is(health, operator.ErrDenied) {
-		return hinted(health, asOwner)
+	client, err := hostOf(ctx, c)
+	if err != nil {
+		return err
 	}
-	if !errors.Is(health, operator.ErrNoHost) {
-		return do(client) // it answers; that it may not be well is for status to say
+	if client != nil {
+		return do(client)
 	}
 	kept := outbox.Store(c.Layout().Outbox(), serve.HomeOf(c))
 	if store.InUse(kept) {
@@ -53,12 +66,11 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 // withAccounts calls do with the Control of the host that runs, or, where none
 // does, with one that has nothing but the channels' accounts.
 func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(operator.Control) error) error {
-	client := operator.NewClient(operator.ControlDir(cfg.Layout()))
-	health := client.Health(ctx)
-	if errors.Is(health, operator.ErrDenied) {
-		return hinted(health, asOwner)
+	client, err := hostOf(ctx, cfg)
+	if err != nil {
+		return err
 	}
-	if !errors.Is(health, operator.ErrNoHost) {
+	if client != nil {
 		return do(client)
 	}
 	desk := operator.NewDesk(operator.DeskOptions{})

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/nanoclaw"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // importFlags are what import nanoclaw takes.
@@ -79,8 +80,7 @@ func outside(dir, file string) error {
 	if err != nil {
 		return fmt.Errorf("find where to write: %w", err)
 	}
-	rel, err := filepath.Rel(dir, parent)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if _, inside := safefs.Below(dir, parent); !inside {
 		return nil
 	}
 	return usage(fmt.Sprintf("%s lies in the directory that is imported", file), "run the command elsewhere, or name a file outside with --to")

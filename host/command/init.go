@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 func newInit(e *env) *cobra.Command {
@@ -45,25 +46,14 @@ func newInit(e *env) *cobra.Command {
 // writeConfig writes the file with mode 0600, since secrets may come to stand
 // in it.
 func writeConfig(path string, text []byte, force bool) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	if _, err := os.Lstat(path); err == nil && !force {
 		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
 	}
+	err := safefs.WriteFile(path, text, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
 	}
 	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if _, err := f.Write(text); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	if err := f.Close(); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	return nil

@@ -27,6 +27,14 @@ func (e *env) printJSON(v any) error {
 	return err
 }
 
+// answer prints v for a program, or calls print for people.
+func (e *env) answer(v any, print func() error) error {
+	if e.json {
+		return e.printJSON(v)
+	}
+	return print()
+}
+
 // escapeInvisible writes what Printable would replace as a JSON escape. Such a
 // character can only stand inside a JSON string, where the escape means the same.
 func escapeInvisible(text string) string {

@@ -50,13 +50,10 @@ func newList(e *env, short string, f *operator.Filter, print func([]operator.Ite
 			}
 			return e.withControl(cmd.Context(), func(c operator.Control) error {
 				items, err := c.List(cmd.Context(), *f)
-				switch {
-				case err != nil:
+				if err != nil {
 					return ofControl(err)
-				case e.json:
-					return e.printJSON(items)
 				}
-				return print(items)
+				return e.answer(items, func() error { return print(items) })
 			})
 		},
 	}
@@ -76,10 +73,7 @@ func newShow(e *env, short string) *cobra.Command {
 				if err != nil {
 					return ofControl(err)
 				}
-				if e.json {
-					return e.printJSON(item)
-				}
-				return e.printItem(item)
+				return e.answer(item, func() error { return e.printItem(item) })
 			})
 		},
 	}

@@ -39,11 +39,9 @@ again at the next start, under the same id; what was accepted goes on then, too.
 
 func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	// Asked first, or the second host would complain of a port in use.
-	health := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(ctx)
-	if errors.Is(health, operator.ErrDenied) {
-		return hinted(health, asOwner)
-	}
-	if !errors.Is(health, operator.ErrNoHost) {
+	if host, err := hostOf(ctx, cfg); err != nil {
+		return err
+	} else if host != nil {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	log := newLog(e.stderr, cfg.Log)

@@ -22,10 +22,7 @@ func newStatus(e *env) *cobra.Command {
 				if err != nil {
 					return ofControl(err)
 				}
-				if e.json {
-					return e.printJSON(s)
-				}
-				return e.printStatus(s)
+				return e.answer(s, func() error { return e.printStatus(s) })
 			})
 		},
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -38,11 +37,9 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	if len(stores) == 0 {
 		return usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
 	}
-	health := operator.NewClient(operator.ControlDir(cfg.Layout())).Health(cmd.Context())
-	switch {
-	case errors.Is(health, operator.ErrDenied):
-		return hinted(health, asOwner)
-	case !errors.Is(health, operator.ErrNoHost):
+	if host, err := hostOf(cmd.Context(), cfg); err != nil {
+		return err
+	} else if host != nil {
 		return hinted(operator.ErrRunning, "stop the host first")
 	}
 	moved, err := store.SetAside(stores, time.Now())

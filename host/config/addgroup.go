@@ -54,13 +54,7 @@ func AddGroup(text []byte, g groups.Group) ([]byte, error) {
 // the next key.
 func topLevel(file *ast.File, key string, last int) (ast.Node, int) {
 	for _, doc := range file.Docs {
-		var pairs []*ast.MappingValueNode
-		switch body := doc.Body.(type) {
-		case *ast.MappingNode:
-			pairs = body.Values
-		case *ast.MappingValueNode:
-			pairs = []*ast.MappingValueNode{body}
-		}
+		pairs := entriesOf(doc.Body)
 		for i, pair := range pairs {
 			if pair.Key.GetToken().Value != key {
 				continue
