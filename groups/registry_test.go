@@ -1,28 +1,14 @@
 package groups_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
-
-// code is the code of a refusal, "" for no error, "passing" for another error.
-func code(err error) string {
-	var refusal *refusal.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &refusal):
-		return refusal.Code
-	}
-	return "passing"
-}
 
 func TestParseJID(t *testing.T) {
 	for jid, channel := range map[string]string{
@@ -62,7 +48,7 @@ func TestParseJID(t *testing.T) {
 	} {
 		got, err := groups.ParseJID(jid)
 		if channel == "" {
-			if code(err) != groups.CodeBadJID || got != "" {
+			if fstest.Code(err) != groups.CodeBadJID || got != "" {
 				t.Errorf("ParseJID(%q) = %q, %v; want bad_jid", jid, got, err)
 			}
 			continue
@@ -111,7 +97,7 @@ func TestAuthorizeOwnChatOnlyMainAny(t *testing.T) {
 		{"", "web:family", "", groups.CodeGroupUnknown},
 	} {
 		got, err := r.Authorize(tt.folder, tt.claimed)
-		if got.JID != tt.want || code(err) != tt.code {
+		if got.JID != tt.want || fstest.Code(err) != tt.code {
 			t.Errorf("Authorize(%q, %q) = %v, %v; want %q, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
 		}
 	}
@@ -152,7 +138,7 @@ func TestAChatIsAJIDOnAChannel(t *testing.T) {
 		{"ops", "web/web/web:family", groups.Address{}, groups.CodeBadJID},
 	} {
 		got, err := r.Authorize(tt.folder, tt.claimed)
-		if got != tt.want || code(err) != tt.code {
+		if got != tt.want || fstest.Code(err) != tt.code {
 			t.Errorf("Authorize(%q, %q) = %v, %v; want %v, code %q", tt.folder, tt.claimed, got, err, tt.want, tt.code)
 		}
 	}

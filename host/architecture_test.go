@@ -19,7 +19,7 @@ const module = "github.com/longshore-bridge/longshore"
 // has no place in the design yet. "x/..." stands for a room with all below it.
 var rooms = map[string][]string{
 	"internal/browsertest": {},
-	"internal/fstest":      {},
+	"internal/fstest":      {"internal/refusal"},
 	"internal/hostnames":   {},
 	"internal/refusal":     {},
 	"internal/safefs":      {},

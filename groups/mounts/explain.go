@@ -1,7 +1,6 @@
 package mounts
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -26,9 +25,8 @@ func (m *Map) Explain(p string) (*File, []Step, error) {
 		return file, steps, nil
 	}
 	words := err.Error()
-	var refusal *refusal.Error
-	if errors.As(err, &refusal) {
-		words = fmt.Sprintf("%s (%s): %s", refusal.Message, refusal.Code, refusal.Hint)
+	if r := refusal.Of(err); r != nil {
+		words = fmt.Sprintf("%s (%s): %s", r.Message, r.Code, r.Hint)
 	}
 	return nil, append(steps, Step{Name: failedStep(steps), Words: words}), err
 }

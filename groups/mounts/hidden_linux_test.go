@@ -34,7 +34,7 @@ func hides(t testing.TB, m *mounts.Map, rels ...string) {
 	for _, rel := range rels {
 		p := "/workspace/project/" + rel
 		refuses(t, m, p, mounts.CodePathShadowed)
-		if err := m.OpenPortable(p); code(err) != mounts.CodePathShadowed && code(err) != mounts.CodePathEscapes {
+		if err := m.OpenPortable(p); fstest.Code(err) != mounts.CodePathShadowed && fstest.Code(err) != mounts.CodePathEscapes {
 			t.Errorf("the portable way: %s: %v, want it refused", rel, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestHiddenThingsUnderSecondNames(t *testing.T) {
 	for _, rel := range []string{"file", "bound/store/keys.db"} {
 		refuses(t, m, "/workspace/project/"+rel, mounts.CodeOtherDevice)
 		// A bound file has the device number of what is around it.
-		if err := m.OpenPortable("/workspace/project/" + rel); code(err) != mounts.CodePathShadowed {
+		if err := m.OpenPortable("/workspace/project/" + rel); fstest.Code(err) != mounts.CodePathShadowed {
 			t.Errorf("the portable way: %s: %v", rel, err)
 		}
 	}

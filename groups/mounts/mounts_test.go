@@ -87,8 +87,8 @@ func refuses(t testing.TB, m *mounts.Map, p, want string) {
 		t.Errorf("Open(%q) succeeds; want %s", p, want)
 		return
 	}
-	if code(err) != want {
-		t.Errorf("Open(%q): %s (%v); want %s", p, code(err), err, want)
+	if fstest.Code(err) != want {
+		t.Errorf("Open(%q): %s (%v); want %s", p, fstest.Code(err), err, want)
 		return
 	}
 	message, hint := err.(*refusal.Error).Message, err.(*refusal.Error).Hint
@@ -277,7 +277,7 @@ func TestParallelOpensWhileTheDirectoryIsReplaced(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				f, err := m.Open("/workspace/group/report.pdf")
-				switch code(err) {
+				switch fstest.Code(err) {
 				case "":
 					f.Close()
 				case mounts.CodeMountMissing, mounts.CodeFileMissing:

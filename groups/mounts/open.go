@@ -75,9 +75,8 @@ func (m *Map) open(p string, note func(step, words string)) (*File, error) {
 			file, to, err = r.openIn(h, rel, clean)
 			return err
 		})
-		var refusal *refusal.Error
-		if errors.As(err, &refusal) && refusal.Code == CodeFileMissing {
-			refusal.Hint += m.hint()
+		if r := refusal.Of(err); r != nil && r.Code == CodeFileMissing {
+			r.Hint += m.hint()
 		}
 		if err != nil {
 			return nil, err
@@ -129,11 +128,11 @@ func (l *link) follow(container string) (string, error) {
 // throughLink turns the refusal of a path into that of a link which leads
 // there.
 func throughLink(hops int, err error) error {
-	var refusal *refusal.Error
-	if hops == 0 || !errors.As(err, &refusal) {
+	r := refusal.Of(err)
+	if hops == 0 || r == nil {
 		return err
 	}
-	switch refusal.Code {
+	switch r.Code {
 	case CodeNotMounted, CodeBadPath, CodePathEscapes:
 		return escapes("the path is a link out of what the container shares with the host")
 	}

@@ -34,13 +34,7 @@ groups:
 - {folder: family, chat: "web:family", channel: web, main: true}
 - {folder: team, chat: "web:team", channel: web-team}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load(file, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := configIn(t, file, text)
 	h := startHost(t, cfg, nil)
 	desk := h.Desk(true)
 	for i, want := range []struct{ name, chat, dir string }{{"web", "family", "web"}, {"web-team", "team", "channels/web-team"}} {
@@ -98,16 +92,10 @@ groups:
 - {folder: work, chat: "web:family", channel: web-team, assistant: echo}
 - {folder: ops, chat: "web:ops", channel: web, main: true}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cfg := configIn(t, file, text)
 	var said bytes.Buffer
 	if code := run(t.Context(), "", allPlatforms(), []string{"-c", file, "config", "validate"}, strings.NewReader(""), &said, &said); code != exitOK {
 		t.Fatalf("config validate: %d, %s", code, said.String())
-	}
-	cfg, err := config.Load(file, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
 	}
 	h := startHost(t, cfg, nil)
 	ctx := soon(t)
@@ -183,15 +171,12 @@ groups:
 // accounts have the same ids in chats with the same name.
 func TestSameIDsOfTwoAccountsDoNotMix(t *testing.T) {
 	const family = groups.JID("mem:family")
-	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(`limits: {free_disk: 0}
+	cfg := configIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), `limits: {free_disk: 0}
 assistants: {echo: {agent: command, command: [cat]}}
 groups:
 - {folder: home, chat: "mem:home", assistant: echo}
 - {folder: work, chat: "mem:work", assistant: echo}
-`), os.Getenv, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	var accounts [2]*memory.Channel
 	var all []channel.Channel
 	for i, name := range []string{"mem-home", "mem-work"} {
@@ -242,6 +227,17 @@ groups:
 	if seen, err := accounts[0].WaitShown(ctx, family, 2); err != nil || !strings.Contains(seen[1].Text, "to home") {
 		t.Errorf("home sees %v, %v", seen, err)
 	}
+}
+
+// configIn writes a configuration file and reads it.
+func configIn(t *testing.T, file, text string) *config.Config {
+	t.Helper()
+	write(t, file, text)
+	cfg, err := config.Load(file, allPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
 }
 
 // startHost runs a host until the test ends; channels nil: those of cfg.

@@ -154,8 +154,8 @@ func (l *looking) Drop(ctx context.Context, id string) error {
 
 // ofControl gives an answer of the host its exit code and its hint.
 func ofControl(err error) error {
-	if oe, ok := errors.AsType[*refusal.Error](err); ok {
-		return hinted(errors.New(oe.Message), oe.Hint)
+	if r := refusal.Of(err); r != nil {
+		return hinted(r, r.Hint)
 	}
 	return err
 }

@@ -73,15 +73,21 @@ func memoryDir(b *testing.B) string {
 	return dir
 }
 
-// rawWatch reads inotify events with nothing around them, until the test ends.
-func rawWatch(b *testing.B, dir string) <-chan time.Time {
+// watch is an inotify descriptor that tells those events of a directory.
+func watch(b *testing.B, dir string, events uint32) (fd int) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err == nil {
+		_, err = unix.InotifyAddWatch(fd, dir, events)
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_MOVED_TO|unix.IN_DELETE_SELF); err != nil {
-		b.Fatal(err)
-	}
+	return fd
+}
+
+// rawWatch reads inotify events with nothing around them, until the test ends.
+func rawWatch(b *testing.B, dir string) <-chan time.Time {
+	fd := watch(b, dir, unix.IN_MOVED_TO|unix.IN_DELETE_SELF)
 	seen := make(chan time.Time, 1)
 	go func() {
 		defer close(seen)

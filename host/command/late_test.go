@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
-	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -18,15 +16,7 @@ import (
 // startMemory runs a whole host on an in-memory channel until the test ends.
 func startMemory(t *testing.T, yaml string, m *memory.Channel) *serve.Host {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "longshore.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load(path, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startHost(t, cfg, substitutes(m))
+	return startHost(t, configIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), yaml), substitutes(m))
 }
 
 // echo is an assistant that answers with its prompt.

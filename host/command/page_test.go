@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
@@ -19,11 +18,7 @@ import (
 // startDemo runs the demo's host until the test ends and returns its page.
 func startDemo(t *testing.T) (page string, h *serve.Host) {
 	t.Helper()
-	cfg, err := config.Parse(filepath.Join(t.TempDir(), "demo.yaml"), demoConfig, os.Getenv, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h = startHost(t, cfg, nil)
+	h = startHost(t, configIn(t, filepath.Join(t.TempDir(), "demo.yaml"), string(demoConfig)), nil)
 	return strings.TrimRight(webOf(h).URL(), "/"), h
 }
 

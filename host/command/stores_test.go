@@ -34,11 +34,7 @@ assistants: {sample: {agent: sample}}
 func newStores(t *testing.T) (file string, cfg *config.Config) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "longshore.yaml")
-	write(t, file, storesConfig)
-	cfg, err := config.Load(file, allPlatforms())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg = configIn(t, file, storesConfig)
 	report := filepath.Join(t.TempDir(), "report.txt")
 	write(t, report, "All is well.")
 	if out, code := briefly(t, "-c", file, "send", report, "--group", "family"); code != exitOK {

@@ -36,11 +36,8 @@ func newStraight(b *testing.B, in string) *straight {
 	for _, dir := range []string{s.messages, s.results} {
 		s.must(os.MkdirAll(dir, 0o755))
 	}
+	s.watch = watch(b, s.messages, unix.IN_MOVED_TO)
 	var err error
-	s.watch, err = unix.InotifyInit1(unix.IN_CLOEXEC)
-	s.must(err)
-	_, err = unix.InotifyAddWatch(s.watch, s.messages, unix.IN_MOVED_TO)
-	s.must(err)
 	s.db, err = sql.Open("sqlite", "file:"+filepath.Join(in, "straight", "records.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	s.must(err)
 	s.db.SetMaxOpenConns(1)

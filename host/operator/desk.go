@@ -174,8 +174,8 @@ func (d *Desk) locate(id string, request, delivery func() error) error {
 }
 
 func isNotFound(err error) bool {
-	e, ok := errors.AsType[*refusal.Error](err)
-	return ok && e.Code == CodeNotFound
+	r := refusal.Of(err)
+	return r != nil && r.Code == CodeNotFound
 }
 
 // Send accepts a file.

@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // blobs lists the files that the outbox keeps.
@@ -180,18 +181,7 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 // TestFullDiskLosesNothing lets a small file system run full at ever new
 // places, and wants what was accepted sent once there is room.
 func TestFullDiskLosesNothing(t *testing.T) {
-	mount := t.TempDir()
-	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("cannot mount a small file system:", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(mount, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	mount := fstest.SmallDisk(t, "4m")
 	b := newBook()
 	ch := &fake{name: "fake"}
 	o := b.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{FreeDisk: -1})})

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // accepts says whether a file can be accepted, by accepting one.
@@ -84,18 +84,7 @@ func details(err error) string {
 // TestADiskThatRunsFullIsSaidSo, by acceptance and by the check, with free_disk
 // turned off: SQLite's word for it is "database or disk is full (13)".
 func TestADiskThatRunsFullIsSaidSo(t *testing.T) {
-	mount := t.TempDir()
-	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=2m"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("cannot mount a small file system:", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(mount, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	mount := fstest.SmallDisk(t, "2m")
 	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox")})
 	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
 		t.Fatal(err)

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -130,14 +129,7 @@ func TestTwoSweepsOfOneSecondLieApart(t *testing.T) {
 
 // TestAFullDiskHasWords: SQLite's are "database or disk is full (13)".
 func TestAFullDiskHasWords(t *testing.T) {
-	mount := t.TempDir()
-	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=256k"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("cannot mount a small file system:", err)
-	}
-	t.Cleanup(func() { must(t, unix.Unmount(mount, 0)) })
+	mount := fstest.SmallDisk(t, "256k")
 	db, closing, err := open(specIn(mount))
 	must(t, err)
 	for err == nil {

@@ -1,10 +1,13 @@
-// Package fstest makes directories, files and file systems for tests.
+// Package fstest makes directories, files and file systems for tests, and says
+// by which code one was refused.
 package fstest
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // RealTemp is a temporary directory whose path is free of links.
@@ -44,6 +47,17 @@ func Symlink(t testing.TB, target string, parts ...string) {
 	if err := os.Symlink(target, filepath.Join(parts...)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Code is the code of a refusal, "" for no error, "passing" for another error.
+func Code(err error) string {
+	if err == nil {
+		return ""
+	}
+	if r := refusal.Of(err); r != nil {
+		return r.Code
+	}
+	return "passing"
 }
 
 // Lacking skips a test for want of something on this machine; where all tests

@@ -2,32 +2,19 @@ package web_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/longshore-bridge/longshore/host/channel"
 	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestAFullDiskOfTheHistoryIsSaidInWords: SQLite's are "database or disk is
 // full (13)".
 func TestAFullDiskOfTheHistoryIsSaidInWords(t *testing.T) {
-	mount := t.TempDir()
-	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=512k"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("cannot mount a small file system:", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(mount, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	mount := fstest.SmallDisk(t, "512k")
 	s := start(t, options(filepath.Join(mount, "web")))
 	defer s.stop()
 	for range 1000 {
