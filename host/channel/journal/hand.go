@@ -75,7 +75,7 @@ func (j *Journal) Hand(ctx context.Context, give func(context.Context, Inbound) 
 			}
 		}
 	})
-	Hand(ctx, j, j.log, give)
+	Hand(ctx, j, j.Log, give)
 }
 
 // hand is one Hand. It has a goroutine for each chat with messages.

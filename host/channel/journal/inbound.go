@@ -30,35 +30,43 @@ type Inbound struct {
 // they saw no acknowledgement of. With ErrNoRoom it is not kept, and the platform
 // must keep it.
 func (j *Journal) Keep(ctx context.Context, m Inbound) error {
-	if err := j.Room(); err != nil {
-		return err
+	_, err := j.KeepNew(ctx, m)
+	return err
+}
+
+// KeepNew is Keep, and says whether the message was not there.
+func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error) {
+	if err := j.HasRoom(); err != nil {
+		return false, err
 	}
-	if err := j.insert(ctx, m); err != nil {
-		return fmt.Errorf("keep inbound message: %w", store.Words(err))
+	if isNew, err = j.insert(ctx, m); err != nil {
+		return false, fmt.Errorf("keep inbound message: %w", store.Words(err))
 	}
 	j.poke()
 	if j.count() {
 		j.prune(ctx)
 	}
-	return nil
+	return isNew, nil
 }
 
-func (j *Journal) insert(ctx context.Context, m Inbound) error {
+func (j *Journal) insert(ctx context.Context, m Inbound) (isNew bool, err error) {
 	tx, err := j.db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	if _, err = tx.ExecContext(ctx, `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano()); err != nil {
-		return err
+	res, err := tx.ExecContext(ctx, `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
+	if err != nil {
+		return false, err
 	}
 	if m.Event {
 		if _, err = tx.ExecContext(ctx, `INSERT INTO event SELECT last_insert_rowid() WHERE changes() = 1`); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return tx.Commit()
+	n, err := res.RowsAffected()
+	return n == 1, errors.Join(err, tx.Commit())
 }
 
 // count says whether so many messages came that it is time to prune.

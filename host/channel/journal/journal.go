@@ -77,27 +77,38 @@ func Spec(channel, platform, dir string, home store.Home) store.Spec {
 // ErrNoRoom is what Keep returns while the disk is almost full.
 var ErrNoRoom = errors.New("the disk has no room for what members write")
 
+// Options of a Journal; the zero value will do.
+type Options struct {
+	// Room, if not nil, is asked before a member's message is kept; its error says
+	// why the disk has no room.
+	Room func() error
+	// Fresh is how long a message is known at least, however many come after it.
+	Fresh time.Duration
+	Log   *slog.Logger // discarded when nil
+}
+
 // Journal is an open journal. Its methods may be called from several goroutines.
 type Journal struct {
+	Options
 	db   *store.DB
-	room func() error // nil: there is room
-	log  *slog.Logger
 	news chan struct{} // holds a value after Keep
 
 	mu   sync.Mutex
 	kept int // messages of members since the last prune
 }
 
-// Open opens the journal that spec describes. room, which may be nil, is asked
-// before a member's message is kept; its error says why the disk has no room. The
-// caller holds the lock, and calls Close.
-func Open(ctx context.Context, spec store.Spec, room func() error, log *slog.Logger) (*Journal, error) {
+// Open opens the journal that spec describes. The caller holds the lock, and calls
+// Close.
+func Open(ctx context.Context, spec store.Spec, o Options) (*Journal, error) {
 	db, err := store.Open(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	j := &Journal{db: db, room: room, log: log, news: make(chan struct{}, 1)}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	j := &Journal{Options: o, db: db, news: make(chan struct{}, 1)}
 	if err := j.forgetOld(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -115,12 +126,12 @@ func (j *Journal) poke() {
 	}
 }
 
-// Room is ErrNoRoom while the disk has no room for members' messages.
-func (j *Journal) Room() error {
-	if j.room == nil {
+// HasRoom is ErrNoRoom while the disk has no room for members' messages.
+func (j *Journal) HasRoom() error {
+	if j.Room == nil {
 		return nil
 	}
-	if err := j.room(); err != nil {
+	if err := j.Room(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	return nil
@@ -138,17 +149,17 @@ const noEvent = `seq NOT IN (SELECT seq FROM event)`
 // kept yet stay, and so do our own that the platform has not acknowledged, until
 // their time is over.
 func (j *Journal) forgetOld(ctx context.Context) error {
-	old := time.Now().Add(-keepFor).UnixNano()
+	old, fresh := time.Now().Add(-keepFor).UnixNano(), time.Now().Add(-j.Fresh).UnixNano()
 	for _, q := range []string{
 		`DELETE FROM sent WHERE created < ?1`,
 		`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
 		`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
 		`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound WHERE ` + noEvent + ` ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-			AND ` + noEvent,
+			AND received <= ?4 AND ` + noEvent,
 		`DELETE FROM inbound WHERE seq IN (SELECT seq FROM event ORDER BY seq DESC LIMIT -1 OFFSET ?3)`,
 		`DELETE FROM event WHERE seq NOT IN (SELECT seq FROM inbound)`,
 	} {
-		if err := j.exec(ctx, "forget old messages", q, old, keepMessages, keepEvents); err != nil {
+		if err := j.exec(ctx, "forget old messages", q, old, keepMessages, keepEvents, fresh); err != nil {
 			return err
 		}
 	}
@@ -161,7 +172,7 @@ func (j *Journal) forgetOld(ctx context.Context) error {
 // prune is forgetOld for those who have something else to do.
 func (j *Journal) prune(ctx context.Context) {
 	if err := j.forgetOld(ctx); err != nil && ctx.Err() == nil {
-		j.log.Error("forget old messages", "error", err)
+		j.Log.Error("forget old messages", "error", err)
 	}
 }
 

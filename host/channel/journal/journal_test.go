@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ func newJournal(t *testing.T) *Journal {
 
 func reopened(t *testing.T, dir string) *Journal {
 	t.Helper()
-	j, err := Open(t.Context(), Spec("slack-work", "slack", dir, store.Home{}), nil, slog.New(slog.DiscardHandler))
+	j, err := Open(t.Context(), Spec("slack-work", "slack", dir, store.Home{}), Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, j.Close()) })
 	return j
@@ -222,7 +221,7 @@ func TestWhatNobodyTakesForADayIsDropped(t *testing.T) {
 func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 	j, ctx := newJournal(t), t.Context()
 	full := errors.New("only 3 MiB of disk are free")
-	j.room = func() error { return full }
+	j.Room = func() error { return full }
 	if err := j.Keep(ctx, from("a", "anna", "1", "1")); !errors.Is(err, ErrNoRoom) || !errors.Is(err, full) {
 		t.Errorf("Keep on a full disk: %v", err)
 	}
@@ -230,7 +229,7 @@ func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 		t.Errorf("kept: %+v, %v", m, err)
 	}
 	full = nil
-	j.room = func() error { return nil }
+	j.Room = func() error { return nil }
 	must(t, j.Keep(ctx, from("a", "anna", "1", "1")))
 }
 
@@ -248,6 +247,23 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 	must(t, j.db.QueryRow(`SELECT COUNT(*) FROM inbound`).Scan(&rows))
 	if rows > keepMessages+pruneAfter {
 		t.Errorf("%d messages are kept", rows)
+	}
+}
+
+// A webhook that was taken could have been sent once more after a thousand others.
+func TestWhatIsFreshIsKnownAfterAFlood(t *testing.T) {
+	j, ctx := newJournal(t), t.Context()
+	j.Fresh = time.Minute
+	must(t, j.exec(ctx, "go faster", `PRAGMA synchronous = OFF`))
+	for i := range keepMessages + 2*pruneAfter {
+		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
+	}
+	must(t, j.exec(ctx, "have all kept", `UPDATE inbound SET done = 1`))
+	must(t, j.forgetOld(ctx))
+	for id, want := range map[string]bool{"0": false, "new": true} {
+		if isNew, err := j.KeepNew(ctx, from("a", "anna", id, "once more")); err != nil || isNew != want {
+			t.Errorf("%s is new: %t, %v", id, isNew, err)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *session) connect(ctx context.Context, up func(detail string)) error {
 			if s.w.link.Up() && !s.client.IsConnected() {
 				return errLost
 			}
-			if s.state.missed.Load() && s.ledger.Room() == nil {
+			if s.state.missed.Load() && s.ledger.HasRoom() == nil {
 				s.state.missed.Store(false)
 				return errMissed
 			}

@@ -60,7 +60,7 @@ func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
 	s.keys, s.people = keys, peopleOf(device)
 	if s.scratch, err = transfer.OpenScratch(filepath.Join(w.opts.Dir, "whatsapp-tmp"), w.opts.Reserve); err == nil {
 		s.probe = probe.New(w.opts.Tools, s.scratch.File)
-		s.ledger.Journal, err = journal.Open(ctx, specs[1], w.opts.Room, w.log)
+		s.ledger.Journal, err = journal.Open(ctx, specs[1], journal.Options{Room: w.opts.Room, Log: w.log})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
