@@ -1,4 +1,6 @@
-package whatsapptest
+// Package npmtest installs packages of npm's that tests hold this project
+// against: programs and libraries that nobody here wrote.
+package npmtest
 
 import (
 	"context"
@@ -8,33 +10,33 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 	"time"
 )
 
-// The member program, and the exact versions of all that it is made of.
-//
-//go:embed testdata/baileys
-var baileys embed.FS
-
-// baileysModules returns a node_modules directory with Baileys in it, installed
-// by npm into LONGSHORE_NPM or the user's cache directory, where it stays for
-// the next run (30 MB). The lock file pins every package by its hash. If npm
-// cannot install it, the test is skipped, or fails with LONGSHORE_TEST_ALL set.
-func baileysModules(t testing.TB) string {
+// Modules returns a node_modules directory, installed by npm into LONGSHORE_NPM or
+// the user's cache directory, where it stays for the next run. The directory dir
+// of files has a package.json, and a package-lock.json that pins every package by
+// its hash. If npm cannot install them, the test is skipped, or fails with
+// LONGSHORE_TEST_ALL set. The tests of -short do not start Node.
+func Modules(t testing.TB, files embed.FS, dir string) string {
 	t.Helper()
-	dir, err := installBaileys(t.Context())
+	if testing.Short() {
+		t.Skip("starts Node")
+	}
+	at, err := install(t.Context(), files, dir)
 	if err != nil && os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatalf("baileys is not there: %v", err)
+		t.Fatalf("%s is not there: %v", path.Base(dir), err)
 	}
 	if err != nil {
-		t.Skipf("baileys is not there: %v", err)
+		t.Skipf("%s is not there: %v", path.Base(dir), err)
 	}
-	return filepath.Join(dir, "node_modules")
+	return filepath.Join(at, "node_modules")
 }
 
-func installBaileys(ctx context.Context) (string, error) {
+func install(ctx context.Context, files embed.FS, from string) (string, error) {
 	cache := os.Getenv("LONGSHORE_NPM")
 	if cache == "" {
 		user, err := os.UserCacheDir()
@@ -46,12 +48,12 @@ func installBaileys(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("node"); err != nil {
 		return "", err
 	}
-	lock, err := baileys.ReadFile("testdata/baileys/package-lock.json")
+	lock, err := files.ReadFile(path.Join(from, "package-lock.json"))
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(lock)
-	dir := filepath.Join(cache, "baileys-"+hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(cache, path.Base(from)+"-"+hex.EncodeToString(sum[:6]))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -64,7 +66,7 @@ func installBaileys(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(temp)
-	if err := npmCI(ctx, temp); err != nil {
+	if err := npmCI(ctx, files, from, temp); err != nil {
 		return "", err
 	}
 	if err := os.Rename(temp, dir); err != nil {
@@ -75,9 +77,9 @@ func installBaileys(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-func npmCI(ctx context.Context, dir string) error {
+func npmCI(ctx context.Context, files embed.FS, from, dir string) error {
 	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := baileys.ReadFile("testdata/baileys/" + name)
+		data, err := files.ReadFile(path.Join(from, name))
 		if err != nil {
 			return err
 		}

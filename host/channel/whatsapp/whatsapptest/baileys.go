@@ -3,6 +3,7 @@ package whatsapptest
 import (
 	"bufio"
 	"context"
+	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,14 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/internal/npmtest"
 )
+
+// The member program, and the exact versions of all that it is made of (30 MB).
+//
+//go:embed testdata/baileys
+var baileys embed.FS
 
 // Baileys is a member whose client is Baileys, in a Node process of its own. It
 // shares no code with whatsmeow, so what it reads is written as WhatsApp's own
@@ -71,10 +79,7 @@ type BaileysFile struct {
 // the test.
 func (s *Server) NewBaileys(t testing.TB) *Baileys {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts Node")
-	}
-	modules := baileysModules(t)
+	modules := npmtest.Modules(t, baileys, "testdata/baileys")
 	b := &Baileys{srv: s, ended: make(chan struct{}), changed: make(chan struct{})}
 	stdout, err := b.start(filepath.Join(modules, "baileys"), t.TempDir())
 	if err != nil {
