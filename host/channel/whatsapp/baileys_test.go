@@ -165,6 +165,45 @@ func (w *world) baileysAnswers(clara *whatsapptest.Baileys, chat groups.JID, bef
 	}
 }
 
+// What members do to messages comes in from another client than ours.
+func TestWhatBaileysEditsDeletesAndReactsToComesIn(t *testing.T) {
+	w, clara := withBaileys(t)
+	n := 0
+	does := func(chat groups.JID, f whatsapptest.BaileysFile) channel.Inbound {
+		t.Helper()
+		if f.Chat = string(chat); chat == directly {
+			f.Chat = w.bot.JID().String()
+		}
+		id, err := clara.Send(soon(t), f)
+		if err != nil {
+			t.Fatalf("%s in %s: %v", f.Kind, chat, err)
+		}
+		n++
+		in := w.received(n)[n-1]
+		if in.Chat != chat || in.Sender == "" || in.ID != id {
+			t.Errorf("%s in %s came in as %+v, want id %s", f.Kind, chat, in, id)
+		}
+		return in
+	}
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		target := does(chat, whatsapptest.BaileysFile{Kind: "text", Text: "words"}).ID
+		for _, tt := range []struct {
+			send whatsapptest.BaileysFile
+			want channel.Inbound
+		}{
+			{whatsapptest.BaileysFile{Kind: "edit", About: target, Text: "better"}, channel.Inbound{Kind: channel.KindEdit, Target: target, Text: "better"}},
+			{whatsapptest.BaileysFile{Kind: "reaction", About: target, Text: "👍🏽"}, channel.Inbound{Kind: channel.KindReaction, Target: target, Emoji: "👍🏽"}},
+			{whatsapptest.BaileysFile{Kind: "deletion", About: target}, channel.Inbound{Kind: channel.KindDeletion, Target: target}},
+			{whatsapptest.BaileysFile{Kind: "location", Name: "pier"}, channel.Inbound{Kind: channel.KindLocation, Text: "Location: 48.137154, 11.576124 pier"}},
+		} {
+			got := does(chat, tt.send)
+			if got.Kind != tt.want.Kind || got.Target != tt.want.Target || got.Text != tt.want.Text || got.Emoji != tt.want.Emoji || (got.Location != nil) != (got.Kind == channel.KindLocation) {
+				t.Errorf("in %s came in %+v, want %+v", chat, got, tt.want)
+			}
+		}
+	}
+}
+
 // A quote names its writer as the chat addresses them, and holds the content
 // alone: the secret would let others write votes and edits in the writer's name.
 func TestBaileysReadsWhomAQuoteIsFrom(t *testing.T) {

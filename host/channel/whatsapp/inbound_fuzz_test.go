@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow/proto/waAdv"
+	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
@@ -63,6 +64,7 @@ func fuzzSession(f *testing.F) *session {
 		s.people.device.LIDs.PutLIDMapping(ctx, fuzzLID, fuzzAnna),
 		s.ledger.putSent(ctx, sentMessage{Sent: journal.Sent{ID: fuzzOurs, Chat: fuzzGroup, Created: time.Now()}, message: words("ours")}),
 		s.ledger.putInbound(ctx, inboundMessage{Inbound: journal.Inbound{Chat: fuzzGroup, ID: fuzzAnnas}, message: words("Anna's"), info: fuzzInfo(true, "Anna")}),
+		s.ledger.Done(ctx, 1),
 	} {
 		if err != nil {
 			f.Fatal(err)
@@ -100,7 +102,11 @@ func fuzzSeeds() []*waE2E.Message {
 	document := &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{
 		URL: url, DirectPath: path, Mimetype: kind, FileLength: size, FileName: proto.String("../a\x00\u202efdp.exe"), Caption: proto.String("see"), ContextInfo: about(fuzzOurs, fuzzSelf),
 	}}
+	key := &waCommon.MessageKey{ID: proto.String(strings.Repeat("\xff\n", 100)), FromMe: proto.Bool(true)}
 	plain := []*waE2E.Message{
+		{ReactionMessage: &waE2E.ReactionMessage{Key: key, Text: proto.String("👍🏽\u202e\x1b[2J" + strings.Repeat("❤", 100))}},
+		{ProtocolMessage: &waE2E.ProtocolMessage{Key: key, Type: waE2E.ProtocolMessage_REVOKE.Enum()}},
+		{ProtocolMessage: &waE2E.ProtocolMessage{Key: key, Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), EditedMessage: words("@100000000000001 edited")}},
 		words("hello @4915550000000, @100000000000001"), words(strings.Repeat("é", 100_000)), words("\xff\x00\x1b[31m\u202e"), {},
 		{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("@100000000000001 and @4915550000000"), ContextInfo: about(fuzzAnnas, fuzzLID)}},
 		{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("no, you"), ContextInfo: about(strings.Repeat("\n\xff", 200), types.JID{User: "\x00", Server: "lid"})}},
@@ -168,11 +174,11 @@ func (s *session) fuzzKeep(t *testing.T, m *waE2E.Message, id, push string, grou
 	if !s.keep(e.UnwrapRaw()) {
 		t.Fatal("not kept, so that WhatsApp would repeat it for ever")
 	}
-	row, err := s.ledger.inbound(t.Context(), groups.JID(info.Chat.String()), id)
+	row, err := read(s.ledger.Next(t.Context(), groups.JID(info.Chat.String()))) // an event, too
 	if err != nil {
 		t.Fatalf("what was kept cannot be read: %v", err)
 	}
-	if row == nil || row.Seq == 1 { // not kept, or Anna's that was there before
+	if row == nil { // not kept, or of the id that was there before
 		return nil
 	}
 	t.Cleanup(func() {
@@ -211,6 +217,16 @@ func checkInbound(t *testing.T, in channel.Inbound) {
 		if utf8.RuneCountInString(q.Text) > maxInboundText || utf8.RuneCountInString(q.ID) > maxQuotedID {
 			t.Errorf("a quote has %d bytes of text, %d of id", len(q.Text), len(q.ID))
 		}
+	}
+	if n := utf8.RuneCountInString(in.Target); n > maxQuotedID || channel.CleanName(in.Emoji) != in.Emoji {
+		t.Errorf("it is about %q with %q", in.Target, in.Emoji)
+	}
+	if in.Target != "" && (len(in.Files) > 0 || in.Quote != nil || in.Direct || in.Kind == channel.KindMessage) {
+		t.Errorf("what is done to a message came in as %+v", in)
+	}
+	texts = append(texts, in.Target, in.Emoji)
+	if in.Location != nil {
+		texts = append(texts, in.Location.Name)
 	}
 	for _, s := range texts {
 		if !utf8.ValidString(s) {

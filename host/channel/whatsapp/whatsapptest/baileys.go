@@ -67,12 +67,13 @@ type BaileysFile struct {
 	Do     string `json:"do"` // set by Send
 	Tag    string `json:"tag"`
 	Chat   string `json:"chat"`
-	Kind   string `json:"kind"` // text, document, image, voice
+	Kind   string `json:"kind"` // text, document, image, voice, location; edit, deletion, reaction
 	Path   string `json:"path,omitempty"`
 	Name   string `json:"name,omitempty"`
 	MIME   string `json:"mime,omitempty"`
 	Text   string `json:"text,omitempty"`
 	Quoted string `json:"quoted,omitempty"` // the id of a message that it has received
+	About  string `json:"about,omitempty"`  // the id of its own message that is edited, deleted or reacted to
 }
 
 // NewBaileys starts a Baileys client that is not paired. Its process ends with
@@ -246,7 +247,7 @@ func (b *Baileys) Forget(ctx context.Context) error {
 	return err
 }
 
-// Send sends a text or a file and returns the message's id.
+// Send sends a text, a file or what else a member does, and returns its id.
 func (b *Baileys) Send(ctx context.Context, f BaileysFile) (types.MessageID, error) {
 	b.mu.Lock()
 	b.tags++

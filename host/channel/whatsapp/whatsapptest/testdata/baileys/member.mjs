@@ -105,14 +105,19 @@ async function show(m) {
 	tell('message', shown)
 }
 
-async function send({ chat, kind: type, path, name, mime, text, quoted, tag }) {
+async function send({ chat, kind: type, path, name, mime, text, quoted, about, tag }) {
 	try {
 		const file = path && readFileSync(path)
+		const key = { remoteJid: chat, fromMe: true, id: about }
 		const content = {
 			text: () => ({ text }),
 			document: () => ({ document: file, fileName: name, mimetype: mime, caption: text }),
 			image: () => ({ image: file, mimetype: mime, caption: text, jpegThumbnail: null, width: 1, height: 1 }),
-			voice: () => ({ audio: file, mimetype: mime, ptt: true, seconds: 1, waveform: new Uint8Array(64) })
+			voice: () => ({ audio: file, mimetype: mime, ptt: true, seconds: 1, waveform: new Uint8Array(64) }),
+			location: () => ({ location: { degreesLatitude: 48.137154, degreesLongitude: 11.576124, name } }),
+			edit: () => ({ text, edit: key }),
+			deletion: () => ({ delete: key }),
+			reaction: () => ({ react: { text, key } })
 		}[type]()
 		const m = await sock.sendMessage(chat, content, quoted ? { quoted: received.get(quoted) } : {})
 		sent.set(m.key.id, m.message)
