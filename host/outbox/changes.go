@@ -234,9 +234,4 @@ func (l *changeList) release(folder string) {
 }
 
 // signal wakes one reader, who wakes the next if there is more.
-func (l *changeList) signal() {
-	select {
-	case l.news <- struct{}{}:
-	default:
-	}
-}
+func (l *changeList) signal() { signal(l.news) }

@@ -2,11 +2,7 @@ package outbox
 
 import (
 	"container/heap"
-	"context"
-	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -25,9 +21,6 @@ const (
 	// inMemory those of all.
 	readAhead = 32
 	inMemory  = 4096
-
-	// look is how often a send in flight is looked at for its progress.
-	look = time.Second
 )
 
 // line is a channel with the chats that wait for it: round robin among the
@@ -227,162 +220,4 @@ func (h *waitHeap) Pop() any {
 	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
 	return ln
-}
-
-// dispatcher lets the lanes send. Run owns it.
-//
-// It is one loop that sees all lanes, because fairness and rates are decisions
-// among all of them. A goroutine for each chat, with a semaphore of Parallel
-// places for each channel, was tried: it is 71 lines shorter, but the chats of
-// a busy group take the places as they come free, so that 75 to 810 sends went
-// ahead of a quiet group's (at most 2 may), and 10,000 deliveries drained at
-// half the rate.
-type dispatcher struct {
-	o        *Outbox
-	wg       sync.WaitGroup // the attempts in flight
-	limiters map[string]*rate.Limiter
-}
-
-// Wake ends the waits after errors of a channel's chats: it is connected again.
-func (o *Outbox) Wake(channelName string) {
-	o.mu.Lock()
-	now := time.Now()
-	for _, ln := range o.waits {
-		if ln.key.Channel == channelName && ln.state == waiting && ln.backoff {
-			ln.at = now
-			if len(ln.heads) > 0 {
-				it := ln.heads[0]
-				it.Parts[it.pos].Next = time.Time{}
-			}
-		}
-	}
-	heap.Init(&o.waits)
-	o.mu.Unlock()
-	o.poke()
-}
-
-// poke makes the dispatcher look again. It never blocks.
-func (o *Outbox) poke() { signal(o.wake) }
-
-// signal puts a value into a channel of capacity one, unless there is one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-func (d *dispatcher) loop(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	sweep := time.Now()
-	for {
-		if now := time.Now(); !now.Before(sweep) {
-			d.o.expire(now)
-			sweep = now.Add(time.Hour)
-		}
-		held := d.o.releaseHolds()
-		next := d.round(ctx)
-		if held && (next.IsZero() || time.Until(next) > look) {
-			next = time.Now().Add(look)
-		}
-		if next.IsZero() || next.After(sweep) {
-			next = sweep
-		}
-		timer.Reset(time.Until(next))
-		select {
-		case <-ctx.Done():
-			return
-		case <-d.o.wake:
-		case <-timer.C:
-		}
-	}
-}
-
-// round moves what is due and starts what may start. It returns when the next
-// lane is due; zero: none is.
-func (d *dispatcher) round(ctx context.Context) time.Time {
-	o := d.o
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := time.Now()
-	for len(o.waits) > 0 && !o.waits[0].at.After(now) {
-		ln := heap.Pop(&o.waits).(*lane)
-		if ln.state == running {
-			d.watch(ln, now)
-		} else {
-			o.schedule(ln)
-		}
-	}
-	parallel := o.limits().Parallel
-	for _, l := range o.lines {
-		for l.hold.since.IsZero() && l.busy < parallel && len(l.ring) > 0 && ctx.Err() == nil && len(o.outcomes) < maxOutcomes {
-			d.start(ctx, l.next(), now)
-		}
-	}
-	if len(o.waits) == 0 {
-		return time.Time{}
-	}
-	return o.waits[0].at
-}
-
-// start begins a lane's attempt, unless its group's rate wants it to wait.
-func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
-	o := d.o
-	if ln.blocked > 0 || ln.count <= 0 {
-		o.schedule(ln)
-		return
-	}
-	if !ln.paid {
-		ln.paid = true
-		if delay := d.delay(ln.folder, now); delay > 0 {
-			o.wait(ln, now.Add(delay), false)
-			return
-		}
-	}
-	ln.paid = false
-	ln.line.busy++
-	a := &attempt{ln: ln, moved: now}
-	ln.attempt, ln.state, ln.at = a, running, now.Add(look)
-	heap.Push(&o.waits, ln)
-	d.wg.Go(func() { o.serve(ctx, a) })
-}
-
-// delay is how long a group's next attempt has to wait for its rate.
-func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
-	r := d.o.opts.Rate(folder)
-	if r.PerMinute <= 0 {
-		return 0
-	}
-	limit := rate.Limit(r.PerMinute / 60)
-	l := d.limiters[folder]
-	if l == nil {
-		l = rate.NewLimiter(limit, max(r.Burst, 1))
-		d.limiters[folder] = l
-	}
-	if l.Limit() != limit || l.Burst() != max(r.Burst, 1) {
-		l.SetLimitAt(now, limit)
-		l.SetBurstAt(now, max(r.Burst, 1))
-	}
-	return l.ReserveN(now, 1).DelayFrom(now)
-}
-
-// watch looks at a send in flight: one whose bytes move is a change, and one
-// that does not move gives its place to another chat, so that hanging chats do
-// not stop the channel's others.
-func (d *dispatcher) watch(ln *lane, now time.Time) {
-	a := ln.attempt
-	if sent := a.sent.Load(); sent != a.seen {
-		a.seen, a.moved = sent, now
-		if a.it != nil && a.pos < len(a.it.Parts) {
-			a.it.Parts[a.pos].Sent = sent
-			d.o.changed(a.it)
-		}
-	}
-	if !a.stalled && now.Sub(a.moved) >= d.o.opts.Stall {
-		a.stalled = true
-		ln.line.busy--
-	}
-	ln.at = now.Add(look)
-	heap.Push(&d.o.waits, ln)
 }

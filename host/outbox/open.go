@@ -118,7 +118,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 func (o *Outbox) Run(ctx context.Context) error {
 	o.reporting(true)
 	defer o.reporting(false)
-	d := &dispatcher{o: o, limiters: map[string]*rate.Limiter{}}
+	d := &dispatcher{o: o, limiters: map[string]*rate.Limiter{}, down: map[*line]bool{}}
 	recorded, stop := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(recorded)

@@ -21,7 +21,8 @@
 //	put.go      acceptance
 //	store.go    the records
 //	commit.go   how many changes share a commit
-//	lane.go     which chat is next
+//	lane.go     the chats that wait
+//	dispatch.go which chat is next
 //	attempt.go  one attempt at one part
 //	outcome.go  what came of the attempt, and its record
 //	receipt.go  what is heard of a part afterwards

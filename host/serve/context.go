@@ -26,9 +26,6 @@ func (h *Host) tellContexts(ctx context.Context) error {
 				continue
 			}
 			up[c.Name()] = now
-			if now {
-				h.Outbox.Wake(c.Name()) // what failed while it was down need not wait out its pause
-			}
 			h.tellContextsOf(c)
 		}
 		select {

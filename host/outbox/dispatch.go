@@ -1,0 +1,201 @@
+package outbox
+
+import (
+	"container/heap"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// look is how often a send in flight is looked at for its progress, and a channel
+// that chats wait for, for its connection.
+const look = time.Second
+
+// dispatcher lets the lanes send. Run owns it.
+//
+// It is one loop that sees all lanes, because fairness and rates are decisions
+// among all of them. A goroutine for each chat, with a semaphore of Parallel
+// places for each channel, was tried: it is 71 lines shorter, but the chats of
+// a busy group take the places as they come free, so that 75 to 810 sends went
+// ahead of a quiet group's (at most 2 may), and 10,000 deliveries drained at
+// half the rate.
+type dispatcher struct {
+	o        *Outbox
+	wg       sync.WaitGroup // the attempts in flight
+	limiters map[string]*rate.Limiter
+	down     map[*line]bool // the channel was not connected when it was asked last
+}
+
+// wakeReconnected ends the waits after errors of the chats whose channel was not
+// connected and is again. It says whether a channel is still not connected, for
+// which a chat may wait.
+func (d *dispatcher) wakeReconnected() (down bool) {
+	o := d.o
+	o.mu.Lock()
+	var lines []*line
+	if len(o.waits) > 0 {
+		lines = slices.Collect(maps.Values(o.lines))
+	}
+	o.mu.Unlock()
+	for _, l := range lines {
+		status, ok := l.ch.(channel.Status)
+		if !ok {
+			continue
+		}
+		connected, _ := status.Connected()
+		if connected && d.down[l] {
+			o.endBackoff(l)
+		}
+		d.down[l] = !connected
+		down = down || !connected
+	}
+	return down
+}
+
+func (o *Outbox) endBackoff(l *line) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	for _, ln := range o.waits {
+		if ln.line == l && ln.state == waiting && ln.backoff {
+			ln.at = now
+			if len(ln.heads) > 0 {
+				it := ln.heads[0]
+				it.Parts[it.pos].Next = time.Time{}
+			}
+		}
+	}
+	heap.Init(&o.waits)
+}
+
+// poke makes the dispatcher look again. It never blocks.
+func (o *Outbox) poke() { signal(o.wake) }
+
+// signal puts a value into a channel of capacity one, unless there is one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (d *dispatcher) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	sweep := time.Now()
+	for {
+		if now := time.Now(); !now.Before(sweep) {
+			d.o.expire(now)
+			sweep = now.Add(time.Hour)
+		}
+		held, down := d.o.releaseHolds(), d.wakeReconnected()
+		next := d.round(ctx)
+		if (held || down) && (next.IsZero() || time.Until(next) > look) {
+			next = time.Now().Add(look)
+		}
+		if next.IsZero() || next.After(sweep) {
+			next = sweep
+		}
+		timer.Reset(time.Until(next))
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.o.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// round moves what is due and starts what may start. It returns when the next
+// lane is due; zero: none is.
+func (d *dispatcher) round(ctx context.Context) time.Time {
+	o := d.o
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	for len(o.waits) > 0 && !o.waits[0].at.After(now) {
+		ln := heap.Pop(&o.waits).(*lane)
+		if ln.state == running {
+			d.watch(ln, now)
+		} else {
+			o.schedule(ln)
+		}
+	}
+	parallel := o.limits().Parallel
+	for _, l := range o.lines {
+		for l.hold.since.IsZero() && l.busy < parallel && len(l.ring) > 0 && ctx.Err() == nil && len(o.outcomes) < maxOutcomes {
+			d.start(ctx, l.next(), now)
+		}
+	}
+	if len(o.waits) == 0 {
+		return time.Time{}
+	}
+	return o.waits[0].at
+}
+
+// start begins a lane's attempt, unless its group's rate wants it to wait.
+func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
+	o := d.o
+	if ln.blocked > 0 || ln.count <= 0 {
+		o.schedule(ln)
+		return
+	}
+	if !ln.paid {
+		ln.paid = true
+		if delay := d.delay(ln.folder, now); delay > 0 {
+			o.wait(ln, now.Add(delay), false)
+			return
+		}
+	}
+	ln.paid = false
+	ln.line.busy++
+	a := &attempt{ln: ln, moved: now}
+	ln.attempt, ln.state, ln.at = a, running, now.Add(look)
+	heap.Push(&o.waits, ln)
+	d.wg.Go(func() { o.serve(ctx, a) })
+}
+
+// delay is how long a group's next attempt has to wait for its rate.
+func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
+	r := d.o.opts.Rate(folder)
+	if r.PerMinute <= 0 {
+		return 0
+	}
+	limit := rate.Limit(r.PerMinute / 60)
+	l := d.limiters[folder]
+	if l == nil {
+		l = rate.NewLimiter(limit, max(r.Burst, 1))
+		d.limiters[folder] = l
+	}
+	if l.Limit() != limit || l.Burst() != max(r.Burst, 1) {
+		l.SetLimitAt(now, limit)
+		l.SetBurstAt(now, max(r.Burst, 1))
+	}
+	return l.ReserveN(now, 1).DelayFrom(now)
+}
+
+// watch looks at a send in flight: one whose bytes move is a change, and one
+// that does not move gives its place to another chat, so that hanging chats do
+// not stop the channel's others.
+func (d *dispatcher) watch(ln *lane, now time.Time) {
+	a := ln.attempt
+	if sent := a.sent.Load(); sent != a.seen {
+		a.seen, a.moved = sent, now
+		if a.it != nil && a.pos < len(a.it.Parts) {
+			a.it.Parts[a.pos].Sent = sent
+			d.o.changed(a.it)
+		}
+	}
+	if !a.stalled && now.Sub(a.moved) >= d.o.opts.Stall {
+		a.stalled = true
+		ln.line.busy--
+	}
+	ln.at = now.Add(look)
+	heap.Push(&d.o.waits, ln)
+}
