@@ -90,6 +90,9 @@ func TestProblemsWithAccountsHaveALineAndARemedy(t *testing.T) {
 	} {
 		_, err := parse(t, configDir(t), tt.text)
 		problems := problemsIn(err)
+		for _, p := range problems {
+			hasPlaceCaretAndRemedy(t, tt.text, p)
+		}
 		if !slices.ContainsFunc(problems, func(p *config.Problem) bool {
 			return p.Line == tt.line && p.Key == tt.key && strings.Contains(p.Message, tt.words) && p.Hint != ""
 		}) {

@@ -112,6 +112,18 @@ var configErrors = []struct {
 	{"the operator's own block", "mounts: {allow: [{path: ../share}], block: ['key?', 'a/b']}\ngroups:\n- folder: a\n  chat: web:a\n  mounts:\n  - name: x\n    host: ../share/keys\n", []string{`1|mounts.block[1]|no pattern`, `7|groups[0].mounts[0].host|"keys" is blocked`}},
 	{"the project in the state directory", "state: .\n", []string{`1|project|state directory`}},
 	{"a home directory for main", "project: ../home\ngroups:\n- {folder: a, chat: 'web:a', main: true}\n", []string{`1|project|home directory`}},
+	{"channels that are a list", "channels: [web]\n", []string{`1|channels|a block of keys is expected`}},
+	{"a broken pattern", "mounts: {block: ['[']}\n", []string{`1|mounts.block[0]|no pattern`}},
+	{"an empty path", "state: ''\n", []string{`1|state|path is empty`}},
+	{"too many processors", "assistants:\n  a: {cpus: 5000}\n", []string{`2|assistants.a.cpus|at most 4096`}},
+	{"the network of another container", "assistants:\n  a: {network: 'container:b'}\n", []string{`2|assistants.a.network|no name of a network`}},
+	{"an image that is none", "assistants:\n  a: {runtime: docker, image: 'A B'}\n", []string{`2|assistants.a.image|no name of an image`}},
+	{"a mount of nothing", "groups:\n- folder: a\n  chat: web:a\n  mounts:\n  - {write: true}\n", []string{`5|groups[0].mounts[0].name|no name is given`, `5|groups[0].mounts[0].host|no host is given`}},
+	{"an allowlist of nothing", "mounts:\n  allow: [{write: true}]\n", []string{`2|mounts.allow[0].path|no path is given`}},
+	{"a web address without a host", "channels:\n  web: {token: '${TOKEN}', url: 'https://?'}\n", []string{`2|channels.web.url|no web address`}},
+	{"a long name", "name: " + strings.Repeat("a", 101) + "\n", []string{`1|name|longer than 100`}},
+	{"a rate of nothing", "groups:\n- {folder: a, chat: 'web:a', rate: {burst: 0}}\n", []string{`2|groups[0].rate.burst|above 0`}},
+	{"a name in quotes", "assistants:\n  \"a b\": {}\n", []string{`2|assistants.a b|no name of an assistant`}},
 	{"several at once", "nmae: x\nlog: {level: loud}\ngroups:\n- folder: ..\n  chat: x\n", []string{`1||unknown key`, `2|log.level|unknown`, `4|groups[0].folder|no name`, `5|groups[0].chat|no chat`}},
 }
 
@@ -195,6 +207,17 @@ func TestConfigErrorsHoldNoSecret(t *testing.T) {
 		"channels:\n  web:\n    token: {hunter2: a}\n",
 		"assistants:\n  a:\n    env: {KEY: hunter2, \"B C\": hunter2}\n    agnt: x\n",
 		"token: hunter2\n\tname: x\n",
+		"channels:\n  web:\n    token: |\n      hunter2\n    lisen: x\n",
+		"channels:\n  web: {token: \"a\n    hunter2\", lisen: x}\n",
+		"channels:\n  web: {url: 'https://me:hunter2@h'}\n",
+		"channels:\n  web: {token: hunter2, listen: x}\n  web: {}\n",
+		"assistants:\n  a: {env: {name: hunter2}, agnt: x}\n",
+		"assistants:\n  a: {env: [hunter2]}\n",
+		"assistants:\n  a: {agent: sample, command: [x, --token, hunter2]}\n",
+		"assistants:\n  a: hunter2\n",
+		"log: {level: loud} # hunter2\n",
+		"chanels: {web: {token: hunter2}}\n",
+		"name: x, token: hunter2: y\n",
 	} {
 		_, err := config.Parse("longshore.yaml", []byte(yaml), func(string) string { return "" }, platforms())
 		if err == nil {
@@ -236,18 +259,23 @@ func TestEveryConfigErrorHasPlaceCaretAndRemedy(t *testing.T) {
 	dir := configDir(t)
 	for _, tt := range configErrors {
 		_, err := parse(t, dir, tt.yaml)
-		for i, p := range problems(t, err) {
-			lines := strings.Split(p.Error(), "\n")
-			if p.Column < 1 || p.Hint == "" || !strings.HasPrefix(lines[0], fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)) || len(lines) != 4 {
-				t.Errorf("%s: problem %d: column %d, hint %q:\n%v", tt.name, i, p.Column, p.Hint, p)
-				continue
-			}
-			caret := utf8.RuneCountInString(strings.TrimSuffix(lines[2], "^"))
-			shown, real := []rune(lines[1]), []rune(strings.Split(tt.yaml, "\n")[p.Line-1])
-			if caret < len(shown) && shown[caret] != '…' && real[p.Column-1] != '\t' && shown[caret] != real[p.Column-1] {
-				t.Errorf("%s: the caret is below %c, not %c:\n%v", tt.name, shown[caret], real[p.Column-1], p)
-			}
+		for _, p := range problems(t, err) {
+			hasPlaceCaretAndRemedy(t, tt.yaml, p)
 		}
+	}
+}
+
+func hasPlaceCaretAndRemedy(t *testing.T, yaml string, p *config.Problem) {
+	t.Helper()
+	lines := strings.Split(p.Error(), "\n")
+	if p.Column < 1 || p.Hint == "" || !strings.HasPrefix(lines[0], fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)) || len(lines) != 4 {
+		t.Errorf("column %d, hint %q:\n%v", p.Column, p.Hint, p)
+		return
+	}
+	caret := utf8.RuneCountInString(strings.TrimSuffix(lines[2], "^"))
+	shown, real := []rune(lines[1]), []rune(strings.Split(yaml, "\n")[p.Line-1])
+	if caret < len(shown) && shown[caret] != '…' && real[p.Column-1] != '\t' && shown[caret] != real[p.Column-1] {
+		t.Errorf("the caret is below %c, not %c:\n%v", shown[caret], real[p.Column-1], p)
 	}
 }
 

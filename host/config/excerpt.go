@@ -55,8 +55,9 @@ func (s *source) excerpt(line, column int) string {
 	return "\n" + number + strings.TrimRight(string(shown), " ") + "\n" + strings.Repeat(" ", len(number)-2) + "| " + strings.Repeat(" ", cells(shown[:caret])) + "^"
 }
 
-// secretWord is what the keys of models and chat platforms look like.
-var secretWord = regexp.MustCompile(`(sk-|sk_|ghp_|github_pat_|glpat-|xox[a-z]-|AKIA|AIza)[A-Za-z0-9_-]{12,}`)
+// secretWord is what the keys of models and chat platforms look like, and
+// passwords in web addresses.
+var secretWord = regexp.MustCompile(`(sk-|sk_|ghp_|github_pat_|glpat-|xox[a-z]-|AKIA|AIza)[A-Za-z0-9_-]{12,}|://[^/@\s]+@`)
 
 // comment is one that ends a line.
 var comment = regexp.MustCompile(`(^|\s)#.*$`)
