@@ -81,6 +81,17 @@ type Setup struct {
 	Room    func() error // why nothing more should be kept now; it may be nil
 }
 
+// Applier is implemented by a channel whose chats and settings may change while it
+// runs, but for the settings whose fields have the tag restart:"true". A change to
+// another channel wants a restart of the host.
+type Applier interface {
+	// Apply takes what is in force from now on: the chats of the groups, the
+	// settings that may change, and all else of the Setup that a configuration
+	// changes. Connections and what is being sent go on. Accepted messages to
+	// a chat that is gone are still sent.
+	Apply(Setup)
+}
+
 // NamedChat is a chat, and what people call it.
 type NamedChat struct {
 	JID  groups.JID

@@ -33,15 +33,17 @@ type Config struct {
 	// Platforms are all that the configuration could name.
 	Platforms []channel.Platform `yaml:"-" json:"-"`
 
+	source *source // the text that it was read from
+
 	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
-	State   string `yaml:"state" help:"The state directory."`
-	Style   string `yaml:"layout" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
-	Project string `yaml:"project" help:"What the main group sees, read-only, at /workspace/project."`
+	State   string `yaml:"state" restart:"true" help:"The state directory."`
+	Style   string `yaml:"layout" restart:"true" enum:"longshore,v1" help:"How the state directory is laid out: v1 for that of NanoClaw v1."`
+	Project string `yaml:"project" restart:"true" help:"What the main group sees, read-only, at /workspace/project."`
 
-	MediaTools string `yaml:"media_tools" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
+	MediaTools string `yaml:"media_tools" restart:"true" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
 
-	Log        Log                  `yaml:"log" help:"How the host logs."`
-	Metrics    Metrics              `yaml:"metrics" help:"Where the host answers /healthz and /metrics, beside its control socket."`
+	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
+	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
 	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
@@ -205,7 +207,7 @@ func Parse(name string, b []byte, env func(string) string, platforms []channel.P
 	if !src.decode(&cfg) {
 		return nil, src.err()
 	}
-	cfg.File, cfg.Platforms = file, platforms
+	cfg.File, cfg.Platforms, cfg.source = file, platforms, src
 	base, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
 		base = filepath.Dir(file) // the caller's text need not lie in a file

@@ -25,6 +25,7 @@ import (
 //	above, min, max  bounds of a number, a size or a duration
 //	required         the key must be there with a value
 //	private          the value may hold a secret and is never shown
+//	restart          a running host does not take up another value
 
 // form is what a text must look like.
 type form struct {

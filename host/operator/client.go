@@ -92,6 +92,12 @@ func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat,
 	return chats, c.call(ctx, http.MethodGet, "/v1/channels/"+url.PathEscape(channelName)+"/chats", nil, &chats)
 }
 
+// Reload has the host read its configuration again.
+func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
+	var r Reloaded
+	return r, c.call(ctx, http.MethodPost, "/v1/reload", nil, &r)
+}
+
 // Unpair has the host unlink a channel from its account.
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)

@@ -33,6 +33,10 @@ type DeskOptions struct {
 
 	Assistants func() []Assistant // nil: none
 
+	Applied func() time.Time // when the configuration in force was; nil with Running false
+	// Reload is Control's. Nil: this process does not run the host.
+	Reloading func(context.Context) (Reloaded, error)
+
 	// Offer accepts an operator's file into the outbox.
 	Offer func(context.Context, Send) (outbox.Delivery, error)
 }
@@ -205,6 +209,14 @@ func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, e
 	return nil, &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
 }
 
+// Reload is of a host that runs only.
+func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
+	if d.Reloading == nil {
+		return Reloaded{}, ErrNoHost
+	}
+	return d.Reloading(ctx)
+}
+
 // Unpair asks the channel of that name.
 func (d *Desk) Unpair(ctx context.Context, channelName string) error {
 	c, err := d.channel(channelName)
@@ -266,6 +278,9 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	}
 	if d.Running {
 		s.PID = os.Getpid()
+		if d.Applied != nil {
+			s.Applied = d.Applied()
+		}
 		for _, c := range d.Channels {
 			s.Channels = append(s.Channels, channelOf(c))
 		}

@@ -47,6 +47,9 @@ type Control interface {
 	Send(ctx context.Context, s Send) (Item, error)
 	// Chats asks a channel's platform which chats its account is in.
 	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
+	// Reload has the host read longshore.yaml again and apply it, whole or not
+	// at all. That the file was refused is no error.
+	Reload(ctx context.Context) (Reloaded, error)
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
 }
@@ -108,6 +111,16 @@ type Part struct {
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
 	Hint       string `json:"hint,omitempty"`
+}
+
+// Reloaded is what came of a Reload.
+type Reloaded struct {
+	File    string    `json:"file"`
+	Applied time.Time `json:"applied"` // when the configuration in force was; before the call if the file was refused
+	Changes []string  `json:"changes"` // for people; of a file that was refused, none
+	// Problems are why the file was refused, each with its line and a remedy, as
+	// "config validate" prints them. The host goes on as before.
+	Problems []string `json:"problems"`
 }
 
 // Send is a file that an operator sends in a group's name.

@@ -132,6 +132,10 @@ func (s *Server) Handler() http.Handler {
 		reply(w, struct{}{}, s.Control.Unpair(r.Context(), r.PathValue("name")))
 	})
 	mux.HandleFunc("POST /v1/send", s.send)
+	mux.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, r *http.Request) {
+		reloaded, err := s.Control.Reload(r.Context())
+		reply(w, reloaded, err)
+	})
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
 		mux.Handle("GET /metrics", s.Health)

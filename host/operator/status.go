@@ -13,7 +13,8 @@ type Status struct {
 	PID        int         `json:"pid,omitempty"`
 	Version    string      `json:"version"`
 	Started    time.Time   `json:"started,omitzero"`
-	State      string      `json:"state"` // the state directory
+	Applied    time.Time   `json:"applied,omitzero"` // when the configuration in force was
+	State      string      `json:"state"`            // the state directory
 	Channels   []Channel   `json:"channels"`
 	Groups     []Group     `json:"groups"`
 	Assistants []Assistant `json:"assistants"`

@@ -74,6 +74,10 @@ func (o *Outbox) endBackoff(l *line) {
 	heap.Init(&o.waits)
 }
 
+// Reload has the dispatcher ask Limits and Rate again: more may go now. A message
+// that waits for its group's rate already waits until the time that it was given.
+func (o *Outbox) Reload() { o.poke() }
+
 // poke makes the dispatcher look again. It never blocks.
 func (o *Outbox) poke() { signal(o.wake) }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -26,6 +27,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	o.Outbox, o.Channels, o.Offer = h.Outbox, h.Channels, h.offer
 	o.Running, o.Started = running, h.started
 	if running {
+		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
 		o.Assistants = h.assistantsNow
 	}
 	return operator.NewDesk(o)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,10 @@ type Options struct {
 	Version string                             // of the program
 	Trace   func(folder, request, step string) // may be nil
 
+	// Load reads and checks the configuration again, for Reload: all that is
+	// wrong with it, or an error of a file that could not be read.
+	Load func() (*config.Config, []*config.Problem, error)
+
 	Idle   bool                // it will not be run: no container engine is looked for
 	Getenv func(string) string // names the container engine; nil: the process's environment
 
@@ -41,6 +46,7 @@ type Host struct {
 	opts       Options
 	Layout     groups.Layout
 	live       atomic.Pointer[live] // the configuration in force
+	reloading  sync.Mutex           // held while live is replaced
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	Bridge     *bridge.Bridge

@@ -58,6 +58,26 @@ func limiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(r.PerMinute/60), max(r.Burst, 1))
 }
 
+// Set changes the rates from the next turn on. Turns that are kept stay.
+func (p *Pacer) Set(r Rates) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r == p.rates {
+		return
+	}
+	p.rates = r
+	set(p.account, r.Account)
+	for _, c := range p.chats {
+		set(c.limiter, r.Chat)
+	}
+}
+
+func set(l *rate.Limiter, r Rate) {
+	to := limiter(r)
+	l.SetLimit(to.Limit())
+	l.SetBurst(to.Burst())
+}
+
 // Turn answers how long the chat's next message has to wait. 0: it may go, and
 // counts as sent. Otherwise the turn is kept: after that time Turn answers 0
 // once, whoever has asked in between. So chats get their turns in the order in

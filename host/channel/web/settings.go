@@ -13,10 +13,10 @@ import (
 
 // Settings are the channel's part of longshore.yaml.
 type Settings struct {
-	Listen    string           `yaml:"listen" help:"host:port. Beyond loopback only with a token."`
-	URL       string           `yaml:"url" form:"url" help:"What members' browsers call it, behind a proxy."`
-	Token     setting.Secret   `yaml:"token" help:"What a browser must present, from the environment."`
-	TokenFile string           `yaml:"token_file" help:"The file that holds the token."`
+	Listen    string           `yaml:"listen" restart:"true" help:"host:port. Beyond loopback only with a token."`
+	URL       string           `yaml:"url" restart:"true" form:"url" help:"What members' browsers call it, behind a proxy."`
+	Token     setting.Secret   `yaml:"token" restart:"true" help:"What a browser must present, from the environment."`
+	TokenFile string           `yaml:"token_file" restart:"true" help:"The file that holds the token."`
 	Upload    setting.Size     `yaml:"upload" above:"0" help:"The largest file that a member may send."`
 	Keep      setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
 	History   setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`

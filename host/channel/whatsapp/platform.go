@@ -49,8 +49,8 @@ goes on by itself once the account is linked.`,
 // Settings are a linked device of somebody's account; "longshore pair
 // whatsapp" links it.
 type Settings struct {
-	Device  string            `yaml:"device" form:"label" help:"As the phone lists it under linked devices."`
-	Files   groups.KindLimits `yaml:"files" help:"Bytes per kind of file, instead of what its apps take."`
+	Device  string            `yaml:"device" restart:"true" form:"label" help:"As the phone lists it under linked devices."`
+	Files   groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what its apps take."`
 	Rate    groups.Rate       `yaml:"rate" help:"Messages to one chat."`
 	Account groups.Rate       `yaml:"account" help:"Messages to all chats together."`
 }

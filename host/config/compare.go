@@ -1,0 +1,205 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// Changes is what is different in a configuration from the one that is in force.
+type Changes struct {
+	Lines   []string   // for people; no value of them is a secret
+	Restart []*Problem // the keys that a running host cannot take up, each in the file's order
+}
+
+// Compare says what is different in next from the configuration in force.
+func Compare(now, next *Config) Changes {
+	c := &comparison{next: next}
+	for _, key := range differ("", *now, *next) {
+		switch {
+		case slices.Contains(fixedKeys(next), key):
+			c.restart(key, "this cannot change while the host runs")
+		case key == "name":
+			c.say("assistants are called %s", next.Name)
+		case key == "mounts":
+			c.say("mounts: what groups may mount")
+		}
+	}
+	c.channels(now.Channels, next.Channels)
+	c.assistants(now.Assistants, next.Assistants)
+	for _, key := range differ("limits", now.Limits, next.Limits) {
+		if key == "limits.files" {
+			c.say("limits.files changed")
+			continue
+		}
+		c.say("%s: %v, was %v", key, valueAt(next.Limits, key), valueAt(now.Limits, key))
+	}
+	c.groups(now, next)
+	slices.SortStableFunc(c.Restart, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return c.Changes
+}
+
+type comparison struct {
+	Changes
+	next *Config
+}
+
+func (c *comparison) say(format string, args ...any) {
+	c.Lines = append(c.Lines, printable(fmt.Sprintf(format, args...)))
+}
+
+func (c *comparison) restart(key, message string) {
+	c.Restart = append(c.Restart, c.next.Problem(key, message, "restart the host; until then nothing of the new file is applied"))
+}
+
+func (c *comparison) channels(now, next Channels) {
+	for _, had := range now {
+		if _, there := next.Named(had.Name); !there {
+			c.restart("channels", fmt.Sprintf("channel %s cannot be removed while the host runs", had.Name))
+		}
+	}
+	for _, one := range next {
+		key := "channels." + one.Name
+		had, there := now.Named(one.Name)
+		switch {
+		case !there:
+			c.restart(key, "a channel cannot be added while the host runs")
+			continue
+		case had.Platform.Key != one.Platform.Key:
+			c.restart(key, "a channel's type cannot change while the host runs")
+			continue
+		}
+		var taken []string
+		fixed := fixedKeys(one.Settings)
+		for _, setting := range differ("", deref(had.Settings), deref(one.Settings)) {
+			if !slices.Contains(fixed, setting) {
+				taken = append(taken, setting)
+				continue
+			}
+			if c.next.has(key + "." + setting + "_file") { // its value is read from there
+				setting += "_file"
+			}
+			c.restart(key+"."+setting, "this cannot change while the host runs")
+		}
+		if len(taken) > 0 {
+			c.say("channel %s changed: %s", one.Name, strings.Join(taken, ", "))
+		}
+	}
+}
+
+func (c *comparison) assistants(now, next map[string]Assistant) {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, there := next[name]; !there {
+			c.say("assistant %s removed", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		had, there := now[name]
+		if !there {
+			c.say("assistant %s added", name)
+		} else if keys := differ("", had, next[name]); len(keys) > 0 {
+			c.say("assistant %s changed: %s", name, strings.Join(keys, ", "))
+		}
+	}
+}
+
+func (c *comparison) groups(now, next *Config) {
+	had := byFolder(now.Groups)
+	for _, g := range next.Groups {
+		before, there := had[g.Folder]
+		delete(had, g.Folder)
+		if !there {
+			c.say("group %s added: %s", g.Folder, string(g.Chat))
+			continue
+		}
+		// What a group has of limits: is told there.
+		if !reflect.DeepEqual(now.Limits.Files, next.Limits.Files) {
+			before.Limits = g.Limits
+		}
+		if now.Limits.Rate != next.Limits.Rate {
+			before.Rate = g.Rate
+		}
+		if keys := differ("", before, g); len(keys) > 0 {
+			c.say("group %s changed: %s", g.Folder, strings.Join(keys, ", "))
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(had)) {
+		c.say("group %s removed: its assistant is ended, and what it had accepted is still sent", folder)
+	}
+}
+
+func byFolder(all []groups.Group) map[string]groups.Group {
+	m := map[string]groups.Group{}
+	for _, g := range all {
+		m[g.Folder] = g
+	}
+	return m
+}
+
+// deref is the struct that a platform's settings point to.
+func deref(settings any) any { return reflect.Indirect(reflect.ValueOf(settings)).Interface() }
+
+// differ are the keys of two structs of one type whose values differ, below
+// prefix; with a prefix, those of the structs in them.
+func differ(prefix string, a, b any) (keys []string) {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		field := x.Type().Field(i)
+		key := field.Tag.Get("yaml")
+		if !field.IsExported() || key == "-" || reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			continue
+		}
+		if prefix != "" {
+			key = prefix + "." + key
+			if field.Type.Kind() == reflect.Struct {
+				keys = append(keys, differ(key, x.Field(i).Interface(), y.Field(i).Interface())...)
+				continue
+			}
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// valueAt is the value behind a key as differ names it.
+func valueAt(v any, key string) any {
+	at := reflect.ValueOf(v)
+	for _, name := range strings.Split(key, ".")[1:] {
+		for i := range at.NumField() {
+			if at.Type().Field(i).Tag.Get("yaml") == name {
+				at = at.Field(i)
+				break
+			}
+		}
+	}
+	return at.Interface()
+}
+
+// fixedKeys are the keys of a struct that a running host does not take up.
+func fixedKeys(of any) (keys []string) {
+	t := reflect.TypeOf(of).Elem()
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("restart") != "" {
+			keys = append(keys, f.Tag.Get("yaml"))
+		}
+	}
+	return keys
+}
+
+// Problem is one with the value at key, found after the file was read. A
+// configuration that was not read from text has no lines.
+func (c *Config) Problem(key, message, hint string) *Problem {
+	if c.source == nil {
+		return &Problem{File: c.File, Key: key, Message: message, Hint: hint}
+	}
+	p := c.source.problem(key, message, hint)
+	p.excerpt = c.source.excerpt(p.Line, p.Column)
+	return p
+}
+
+func (c *Config) has(key string) bool { return c.source != nil && c.source.has(key) }

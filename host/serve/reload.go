@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// errNoFile is of a host whose configuration does not come from a file.
+var errNoFile = errors.New("this host has no configuration file to read again")
+
+// Reload reads the configuration again and applies it, whole or not at all: so
+// the host always runs by exactly one file. No connection is dropped and no turn
+// ended, but those of groups that are gone. That the file was refused is no error.
+func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	before := h.now()
+	answer := operator.Reloaded{File: before.config.File, Applied: before.applied, Changes: []string{}, Problems: []string{}}
+	if h.opts.Load == nil {
+		return answer, errNoFile
+	}
+	cfg, problems, err := h.opts.Load()
+	if err != nil {
+		h.opts.Log.Error("configuration not read; the host runs on as before", "error", err)
+		return answer, err
+	}
+	changes := config.Changes{}
+	if cfg != nil {
+		changes = config.Compare(before.config, cfg)
+		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg))
+	}
+	if len(problems) > 0 {
+		for _, p := range problems {
+			answer.Problems = append(answer.Problems, p.Error())
+			h.opts.Log.Error("configuration refused; the host runs on as before", "problem", p.Place()+p.Message, "hint", p.Hint)
+		}
+		return answer, nil
+	}
+	if err := h.apply(ctx, cfg, before); err != nil {
+		h.opts.Log.Error("configuration not applied; the host runs on as before", "error", err)
+		return answer, err
+	}
+	answer.Applied, answer.Changes = h.now().applied, append(answer.Changes, changes.Lines...)
+	h.opts.Log.Info("configuration applied", "groups", len(cfg.Groups), "changes", strings.Join(changes.Lines, "; "))
+	return answer, nil
+}
+
+// apply puts what cfg makes of the host in force. All that can fail comes first.
+func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) error {
+	if err := h.makeDirs(cfg, before); err != nil {
+		return err
+	}
+	next, err := h.prepare(ctx, cfg, before)
+	if err != nil {
+		return err
+	}
+	h.live.Store(next)
+	for _, c := range h.Channels {
+		one, configured := cfg.Channels.Named(c.Name())
+		if a, ok := c.(channel.Applier); ok && configured {
+			a.Apply(SetupOf(cfg, one, h.opts.Log))
+		}
+	}
+	h.spool.Add(foldersOf(cfg)...)
+	for _, folder := range foldersOf(cfg) {
+		h.spool.Wake(folder) // there may be more room
+	}
+	h.Outbox.Reload()
+	h.assistants.Reload()
+	for _, c := range h.Channels {
+		h.tellContextsOf(c)
+	}
+	h.tellSnapshots()
+	return before.closeBut(next)
+}
+
+// fixedChannels are the problems of channels that take up nothing while they run.
+func (h *Host) fixedChannels(now, next *config.Config) (problems []*config.Problem) {
+	for _, c := range h.Channels {
+		had, ok := now.Channels.Named(c.Name())
+		one, still := next.Channels.Named(c.Name())
+		if _, applies := c.(channel.Applier); applies || !ok || !still {
+			continue
+		}
+		if !reflect.DeepEqual(SetupOf(now, had, nil).Chats, SetupOf(next, one, nil).Chats) {
+			problems = append(problems, next.Problem("groups", "channel "+c.Name()+" takes up other chats at a start only", "restart the host"))
+		}
+		if !reflect.DeepEqual(had.Settings, one.Settings) {
+			problems = append(problems, next.Problem("channels."+c.Name(), "this channel takes up other settings at a start only", "restart the host"))
+		}
+	}
+	return problems
+}
