@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -50,11 +51,19 @@ func newGroups(e *env) *cobra.Command {
 		Short: "write a group for a chat into longshore.yaml",
 		Long: `add writes one more entry below groups:, and leaves the rest of the file as it
 is. CHAT is a chat as "longshore groups list --channel NAME" prints it.
-A running host takes it up when it is started again.`,
+A running host takes it up at once, see: longshore reload --help`,
 		Args: exactly("chat"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.Chat = groups.JID(args[0])
-			return e.addGroup(g)
+			if err := e.addGroup(g); err != nil {
+				return err
+			}
+			err := e.reload(cmd.Context())
+			if errors.Is(err, operator.ErrNoHost) {
+				e.say("no host is running; the next start takes it up")
+				return nil
+			}
+			return err
 		},
 	}
 	add.Flags().StringVar(&g.Channel, "channel", "", "the `channel` that carries it, if several could")
@@ -127,6 +136,5 @@ func (e *env) addGroup(g groups.Group) error {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
-	e.say("a running host takes it up when it is started again")
 	return nil
 }

@@ -18,7 +18,8 @@ func newServe(e *env) *cobra.Command {
 		Short: "run the host until it is told to stop",
 		Long: `serve connects the configured channels, watches the groups' queues and runs
 their assistants. It ends on SIGINT or SIGTERM. A send that is cut off is made
-again at the next start, under the same id; what was accepted goes on then, too.`,
+again at the next start, under the same id; what was accepted goes on then, too.
+On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, problems, err := e.servable()
@@ -45,7 +46,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	log := newLog(e.stderr, cfg.Log)
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, Load: e.servable})
 	if errors.Is(err, outbox.ErrLocked) {
 		return hinted(err, "see what runs: longshore status")
 	}
@@ -54,6 +55,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion(e.version).Version)
+	defer reloadOnHangup(ctx, h)()
 	err = h.Run(ctx)
 	log.Info("stopped")
 	return err

@@ -32,6 +32,7 @@ func (e *env) printStatus(s operator.Status) error {
 	if s.Running {
 		up := time.Since(s.Started).Round(time.Second)
 		e.say("the host runs as process %d since %s (%s), version %s", s.PID, clockText(s.Started), up.String(), s.Version)
+		e.say("configuration applied at %s", clockText(s.Applied))
 	} else {
 		e.say("no host is running")
 	}

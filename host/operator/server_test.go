@@ -87,6 +87,10 @@ func (c *control) Chats(_ context.Context, name string) ([]channel.Chat, error) 
 	return []channel.Chat{{JID: "1@g.us", Name: "Crew", Members: 3}}, c.err
 }
 
+func (c *control) Reload(context.Context) (operator.Reloaded, error) {
+	return operator.Reloaded{}, operator.ErrNoHost
+}
+
 func (c *control) Unpair(_ context.Context, name string) error {
 	c.asked = append(c.asked, "unpair "+name)
 	return c.err

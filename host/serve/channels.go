@@ -12,7 +12,12 @@ import (
 
 // SetupOf is what the host gives a channel of its configuration.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	disk := &scratch{dir: cfg.State, keep: int64(cfg.Limits.FreeDisk)}
+	return setupOf(cfg, c, log, func() int64 { return int64(cfg.Limits.FreeDisk) })
+}
+
+// setupOf is SetupOf with the disk that stays free as it is at each use.
+func setupOf(cfg *config.Config, c config.Channel, log *slog.Logger, freeDisk func() int64) channel.Setup {
+	disk := &scratch{dir: cfg.State, keep: freeDisk}
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
@@ -51,7 +56,7 @@ func (h *Host) openChannels(ctx context.Context) error {
 func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
 	var all []channel.Channel
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(SetupOf(cfg, c, opts.Log))
+		made, err := c.Platform.New(setupOf(cfg, c, opts.Log, opts.freeDisk))
 		if err != nil {
 			return nil, fmt.Errorf("channel %w", err)
 		}

@@ -37,7 +37,7 @@ func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mounts[folde
 func (h *Host) limits() outbox.Limits              { return h.now().limits }
 func (h *Host) wait() time.Duration                { return h.Config().Limits.Wait.Std() }
 func (h *Host) reserve(n int64) (func(), error) {
-	return (&scratch{dir: h.Layout.State, keep: h.limits().FreeDisk}).reserve(n)
+	return (&scratch{dir: h.Layout.State, keep: h.freeDisk}).reserve(n)
 }
 
 // keep is for how long the queue keeps results and what was refused.
@@ -52,6 +52,9 @@ func foldersOf(cfg *config.Config) (all []string) {
 	}
 	return all
 }
+
+// freeDisk is how much of the disk stays free.
+func (h *Host) freeDisk() int64 { return h.limits().FreeDisk }
 
 // rate is that of a group's sends.
 func (h *Host) rate(folder string) outbox.Rate {

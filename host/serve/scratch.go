@@ -13,7 +13,7 @@ import (
 // that the configuration wants.
 type scratch struct {
 	dir  string
-	keep int64 // bytes of the disk that stay free
+	keep func() int64 // bytes of the disk that stay free
 
 	mu       sync.Mutex
 	reserved int64
@@ -24,9 +24,9 @@ func (s *scratch) reserve(n int64) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	disk, err := safefs.VolumeOf(s.dir)
-	if err == nil && int64(disk.Free)-s.reserved-n < s.keep {
+	if err == nil && int64(disk.Free)-s.reserved-n < s.keep() {
 		return nil, fmt.Errorf("%s of temporary space are not to be had: %s of disk are free, %s of it promised, and %s stay free",
-			media.Size(n), media.Size(int64(disk.Free)), media.Size(s.reserved), media.Size(s.keep))
+			media.Size(n), media.Size(int64(disk.Free)), media.Size(s.reserved), media.Size(s.keep()))
 	}
 	s.reserved += n
 	return sync.OnceFunc(func() {
@@ -44,7 +44,7 @@ const recordRoom = 64 << 20
 // stay out of less of the disk than files.
 func (s *scratch) room() error {
 	disk, err := safefs.VolumeOf(s.dir)
-	if free := int64(disk.Free); err == nil && free < min(recordRoom, s.keep) {
+	if free := int64(disk.Free); err == nil && free < min(recordRoom, s.keep()) {
 		return fmt.Errorf("only %s of disk are free", media.Size(free))
 	}
 	return nil

@@ -39,6 +39,8 @@ type Options struct {
 
 	// Channels builds the channels; nil: those that the configuration names.
 	Channels func(*config.Config, Options) ([]channel.Channel, error)
+
+	freeDisk func() int64 // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
@@ -65,7 +67,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Channels == nil {
 		opts.Channels = configuredChannels
 	}
-	h := &Host{opts: opts, Layout: cfg.Layout(), started: time.Now()}
+	h := &Host{Layout: cfg.Layout(), started: time.Now()}
+	opts.freeDisk = h.freeDisk
+	h.opts = opts
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())

@@ -22,7 +22,7 @@ var (
 
 // chatOf answers 404 itself where there is no such chat.
 func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
-	c := w.chats[r.PathValue("chat")]
+	c := w.now().chats[r.PathValue("chat")]
 	if c == nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_chat", "there is no chat "+httpd.Quote(r.PathValue("chat")), "GET /api/chats lists them"))
 	}
@@ -37,7 +37,7 @@ func (w *Web) listChats(rw http.ResponseWriter, _ *http.Request) {
 		URL  string `json:"url"`
 	}
 	list := []entry{}
-	for _, r := range w.order {
+	for _, r := range w.now().order {
 		list = append(list, entry{r.name, string(r.JID), cleanName(r.Name, r.name), "/c/" + r.name})
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})

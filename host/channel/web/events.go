@@ -83,7 +83,7 @@ func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
 		gone = s.by.gone
 	}
 	for {
-		if err := s.catchUp(ctx); err != nil {
+		if err := s.catchUp(ctx); err != nil || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 		select {

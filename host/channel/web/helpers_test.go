@@ -113,8 +113,9 @@ type site struct {
 
 func options(dir string) web.Options {
 	return web.Options{
-		Dir: dir, Listen: "127.0.0.1:0", AssistantName: "Andy",
-		Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
+		Dir: dir, Listen: "127.0.0.1:0", Terms: web.Terms{
+			AssistantName: "Andy", Chats: []web.Chat{{JID: "web:family", Name: "Family"}, {JID: "web:work", Name: "Work & Co"}},
+		},
 	}
 }
 

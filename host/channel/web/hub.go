@@ -94,6 +94,13 @@ func (a *activity) poke() {
 	}
 }
 
+// poke wakes the pages of a chat, to look whether it is still there.
+func (h *hub) poke(chat string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.room(chat).poke()
+}
+
 // maxRecent is how many messages of a chat the hub keeps.
 const maxRecent = 64
 

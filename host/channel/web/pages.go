@@ -84,8 +84,9 @@ type pageData struct {
 }
 
 func (w *Web) pageData(r *http.Request, current string) pageData {
-	d := pageData{SignedIn: sessionOf(r.Context()) != nil, AssistantName: w.opts.AssistantName, MaxUpload: w.opts.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
-	for _, room := range w.order {
+	now := w.now()
+	d := pageData{SignedIn: sessionOf(r.Context()) != nil, AssistantName: now.AssistantName, MaxUpload: now.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
+	for _, room := range now.order {
 		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
 		if c.Current {
 			d.Chat = c
@@ -96,8 +97,8 @@ func (w *Web) pageData(r *http.Request, current string) pageData {
 }
 
 func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
-	if len(w.order) == 1 {
-		http.Redirect(rw, r, "/c/"+w.order[0].name, http.StatusSeeOther)
+	if all := w.now().order; len(all) == 1 {
+		http.Redirect(rw, r, "/c/"+all[0].name, http.StatusSeeOther)
 		return
 	}
 	render(rw, http.StatusOK, "index.html", w.pageData(r, ""))
@@ -105,7 +106,7 @@ func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
 
 func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("chat")
-	if w.chats[name] == nil {
+	if w.now().chats[name] == nil {
 		render(rw, http.StatusNotFound, "missing.html", nil)
 		return
 	}

@@ -30,14 +30,9 @@ func Platform() channel.Platform {
 // newOf makes the channel of a configuration.
 func newOf(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
-	var chats []Chat
-	for _, c := range s.Chats {
-		chats = append(chats, Chat(c))
-	}
 	return New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
-		Chats: chats, AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk, Log: s.Log,
-		Keep: set.Keep.Std(), Quota: int64(set.History), Roll: set.History > 0,
+		Terms: termsOf(s), Log: s.Log,
 	})
 }
 

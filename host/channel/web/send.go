@@ -34,7 +34,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		return there, err
 	}
 	msg := &Message{
-		ID: m.ID, From: w.opts.AssistantName, Assistant: true,
+		ID: m.ID, From: w.now().AssistantName, Assistant: true,
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}
 	var files []*staged
@@ -71,8 +71,8 @@ func (w *Web) receipt(ctx context.Context, r *room, id string) (channel.Receipt,
 }
 
 func (w *Web) roomOf(jid groups.JID) (*room, error) {
-	if name, ok := chatOf(jid); ok && w.chats[name] != nil {
-		return w.chats[name], nil
+	if name, ok := chatOf(jid); ok && w.now().known[name] != nil {
+		return w.now().known[name], nil
 	}
 	return nil, &channel.Error{
 		Class: channel.Permanent, Code: "unknown_chat",
@@ -120,7 +120,7 @@ func (w *Web) outgoingSpace(r *room, size int64) error {
 	if err := w.chatSpace(r, size); err != nil {
 		return err
 	}
-	if free, ok := w.blobs.free(); ok && free-size < w.opts.KeepFree {
+	if free, ok := w.blobs.free(); ok && free-size < w.now().KeepFree {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
 	}
 	return nil

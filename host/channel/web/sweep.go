@@ -23,17 +23,16 @@ const (
 // sweep deletes what is not to be kept, until ctx is done: what is too old now
 // and then, what is too much as soon as it is.
 func (w *Web) sweep(ctx context.Context) {
-	if w.opts.Keep <= 0 && !w.opts.Roll {
-		return
-	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	all := true
 	for {
 		var err error
-		if all {
+		switch now := w.now(); {
+		case now.Keep <= 0 && !now.Roll:
+		case all:
 			err = w.sweepAll(ctx)
-		} else {
+		default:
 			err = w.sweepFull(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -70,7 +69,7 @@ func (w *Web) sweepAll(ctx context.Context) error {
 
 // sweepFull goes through the chats whose files are too much.
 func (w *Web) sweepFull(ctx context.Context) error {
-	for _, chat := range w.blobs.above(w.opts.Quota) {
+	for _, chat := range w.blobs.above(w.now().Quota) {
 		if err := w.sweepChat(ctx, chat); err != nil {
 			return err
 		}
@@ -98,25 +97,25 @@ func (w *Web) sweepChat(ctx context.Context, chat string) error {
 // forgetSome deletes one batch but for the bytes.
 func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) {
 	var before time.Time
-	if w.opts.Keep > 0 {
-		before = time.Now().Add(-w.opts.Keep)
+	if w.now().Keep > 0 {
+		before = time.Now().Add(-w.now().Keep)
 	}
-	if r := w.chats[chat]; r != nil {
+	if r := w.now().known[chat]; r != nil {
 		if err := r.enter(ctx); err != nil {
 			return nil, err
 		}
 		defer r.leave()
 	}
 	var excess int64
-	if w.opts.Roll {
-		excess = w.blobs.usedBy(chat) - w.opts.Quota
+	if w.now().Roll {
+		excess = w.blobs.usedBy(chat) - w.now().Quota
 	}
 	// What has begun is brought to its end: it is little.
 	gone, err := w.store.forget(context.WithoutCancel(ctx), chat, before, excess, sweepBatch)
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	if w.chats[chat] != nil {
+	if w.now().known[chat] != nil {
 		w.hub.forget(chat, gone[len(gone)-1].seq)
 	}
 	w.log.Info("old messages deleted", "channel", w.Name(), "chat", Scheme+chat, "messages", len(gone))
@@ -125,7 +124,7 @@ func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) 
 
 // rolls tells the sweep when a chat's files are too much.
 func (w *Web) rolls(chat string) {
-	if !w.opts.Roll || w.blobs.usedBy(chat) <= w.opts.Quota {
+	if !w.now().Roll || w.blobs.usedBy(chat) <= w.now().Quota {
 		return
 	}
 	select {
@@ -137,7 +136,7 @@ func (w *Web) rolls(chat string) {
 // behind says that a chat's files are so much that the sweep must catch up
 // first: beyond their room by more than one post may bring.
 func (w *Web) behind(chat string) bool {
-	return w.blobs.usedBy(chat) > w.opts.Quota+int64(w.opts.MaxFiles)*w.opts.MaxUpload
+	return w.blobs.usedBy(chat) > w.now().Quota+int64(w.opts.MaxFiles)*w.now().MaxUpload
 }
 
 // chatSpace keeps an assistant from filling the disk of all groups with its
@@ -145,11 +144,11 @@ func (w *Web) behind(chat string) bool {
 func (w *Web) chatSpace(r *room, size int64) error {
 	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
 	switch {
-	case !w.opts.Roll && w.blobs.usedBy(r.name)+size > w.opts.Quota:
-		full.Message = fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.opts.Quota))
-	case size > w.opts.Quota:
-		full.Message = fmt.Sprintf("the file has %s; this chat keeps %s of files in all", media.Size(size), media.Size(w.opts.Quota))
-	case w.opts.Roll && w.behind(r.name):
+	case !w.now().Roll && w.blobs.usedBy(r.name)+size > w.now().Quota:
+		full.Message = fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.now().Quota))
+	case size > w.now().Quota:
+		full.Message = fmt.Sprintf("the file has %s; this chat keeps %s of files in all", media.Size(size), media.Size(w.now().Quota))
+	case w.now().Roll && w.behind(r.name):
 		full.Class, full.Message, full.Hint = channel.Passing, "the oldest files of this chat are being deleted to make room", "nothing: it is tried again"
 	default:
 		return nil
@@ -160,13 +159,13 @@ func (w *Web) chatSpace(r *room, size int64) error {
 // postSpace is chatSpace for a member's post that has files of so many bytes.
 func (w *Web) postSpace(r *room, size int64) error {
 	switch {
-	case !w.opts.Roll && w.blobs.usedBy(r.name) >= w.opts.Quota:
-		return httpd.Refuse(http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.opts.Quota)),
+	case !w.now().Roll && w.blobs.usedBy(r.name) >= w.now().Quota:
+		return httpd.Refuse(http.StatusInsufficientStorage, "quota", fmt.Sprintf("this chat's files take up %s, which is all they may", media.Size(w.now().Quota)),
 			"ask the host's operator for more room")
-	case w.opts.Roll && size > w.opts.Quota:
-		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("this chat keeps %s of files in all, and these are more", media.Size(w.opts.Quota)),
+	case w.now().Roll && size > w.now().Quota:
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("this chat keeps %s of files in all, and these are more", media.Size(w.now().Quota)),
 			"send smaller files, or fewer at once")
-	case w.opts.Roll && w.behind(r.name):
+	case w.now().Roll && w.behind(r.name):
 		return httpd.Refuse(http.StatusServiceUnavailable, "busy", "the oldest files of this chat are being deleted to make room", "try again in a moment")
 	}
 	return nil

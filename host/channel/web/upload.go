@@ -27,7 +27,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *pos
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
 	}
 	defer place.Leave()
-	most := int64(w.opts.MaxFiles)*w.opts.MaxUpload + maxJSON
+	most := int64(w.opts.MaxFiles)*w.now().MaxUpload + maxJSON
 	if r.ContentLength > most {
 		return nil, w.fileTooLarge("this")
 	}
@@ -105,7 +105,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	if err := w.space(c, p.size()); err != nil {
 		return err
 	}
-	s, err := w.blobs.stage(ctx, r, w.opts.MaxUpload, nil)
+	s, err := w.blobs.stage(ctx, r, w.now().MaxUpload, nil)
 	if errors.Is(err, blob.ErrTooLarge) {
 		return w.fileTooLarge(media.SafeName(name))
 	}
@@ -150,7 +150,7 @@ func (w *Web) space(c *room, size int64) error {
 	if err := w.postSpace(c, size); err != nil {
 		return err
 	}
-	if free, ok := w.blobs.free(); ok && free < w.opts.KeepFree {
+	if free, ok := w.blobs.free(); ok && free < w.now().KeepFree {
 		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
 	}
 	return nil
@@ -161,7 +161,7 @@ const textReserve = 64 << 20
 
 // textSpace refuses texts when nearly nothing of the disk is left.
 func (w *Web) textSpace() error {
-	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.opts.KeepFree) {
+	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.now().KeepFree) {
 		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
 	}
 	return nil
@@ -169,7 +169,7 @@ func (w *Web) textSpace() error {
 
 func (w *Web) fileTooLarge(what string) *httpd.Problem {
 	return httpd.Refuse(http.StatusRequestEntityTooLarge, "file_too_large",
-		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, media.Size(w.opts.MaxUpload)),
+		fmt.Sprintf("%s is larger than %s, which is the most that one file may have", what, media.Size(w.now().MaxUpload)),
 		"compress it, or send it in parts")
 }
 

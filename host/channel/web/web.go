@@ -36,7 +36,6 @@ import (
 	"regexp"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -54,6 +53,7 @@ var (
 	_ channel.Status  = (*Web)(nil)
 	_ channel.Typing  = (*Web)(nil)
 	_ channel.Opener  = (*Web)(nil)
+	_ channel.Applier = (*Web)(nil)
 
 	chatName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
@@ -76,24 +76,17 @@ type Options struct {
 	Hosts    []string                // further names, with or without a port, that a proxy serves the page under; needs Token
 	Extra    map[string]http.Handler // further routes by http.ServeMux pattern, behind the same guards
 
-	Chats         []Chat
-	AssistantName string        // "Assistant" when empty
-	Limits        media.Limits  // what Send takes; media.DefaultLimits when zero
-	MaxUpload     int64         // bytes of one file of a member; the limit for documents when 0
-	MaxFiles      int           // files in one post of a member; 10 when 0
-	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
-	Roll          bool          // at the quota the oldest messages go with their files; otherwise new files are refused
-	Keep          time.Duration // after which messages go with their files; 0: never
-	KeepFree      int64         // bytes of disk that files leave free; 0: none
-	Log           *slog.Logger  // discarded when nil
+	Terms                 // at the start; Apply changes them
+	Limits   media.Limits // what Send takes; media.DefaultLimits when zero
+	MaxFiles int          // files in one post of a member; 10 when 0
+	Log      *slog.Logger // discarded when nil
 }
 
 // Web is the channel. New makes one, Open listens, Run serves.
 type Web struct {
 	opts     Options
 	log      *slog.Logger
-	chats    map[string]*room
-	order    []*room
+	inForce  atomic.Pointer[terms]
 	store    *store
 	blobs    *blobs
 	hub      *hub
@@ -131,16 +124,13 @@ func New(opts Options) (*Web, error) {
 	w := &Web{
 		opts:    opts,
 		log:     opts.Log,
-		chats:   make(map[string]*room, len(opts.Chats)),
 		hub:     newHub(),
 		uploads: httpd.NewPlaces(),
 		full:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 	}
-	for _, c := range opts.Chats {
-		if err := w.addChat(c); err != nil {
-			return nil, err
-		}
+	if err := w.take(opts.Terms); err != nil {
+		return nil, err
 	}
 	var err error
 	w.assets, err = loadAssets()
@@ -175,41 +165,15 @@ func (o *Options) fill() error {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:8420"
 	}
-	if o.AssistantName == "" {
-		o.AssistantName = "Assistant"
-	}
 	if o.Limits.Kinds == nil {
 		o.Limits = media.DefaultLimits()
-	}
-	if o.MaxUpload == 0 {
-		o.MaxUpload = o.Limits.Kinds[media.Document].Bytes
 	}
 	if o.MaxFiles == 0 {
 		o.MaxFiles = 10
 	}
-	if o.Quota == 0 {
-		o.Quota = 10 << 30
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return nil
-}
-
-func (w *Web) addChat(c Chat) error {
-	name, ok := chatOf(c.JID)
-	if !ok {
-		return fmt.Errorf("web: chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
-	}
-	if w.chats[name] != nil {
-		return fmt.Errorf("web: chat %q is given twice: give each group a chat of its own", c.JID)
-	}
-	if c.Name == "" {
-		c.Name = name
-	}
-	r := &room{Chat: c, name: name, lock: make(chan struct{}, 1)}
-	w.chats[name] = r
-	w.order = append(w.order, r)
 	return nil
 }
 
@@ -266,7 +230,7 @@ func (w *Web) Connected() (ok bool, detail string) {
 
 // Typing shows or hides on the chat's page that the assistant is at work.
 func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
-	if name, ok := chatOf(chat); ok && w.chats[name] != nil {
+	if name, ok := chatOf(chat); ok && w.now().chats[name] != nil {
 		w.hub.setTyping(name, on)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -245,7 +244,7 @@ func (s *session) chatOf(src types.MessageSource) groups.JID {
 	}
 	for _, c := range candidates {
 		chat := groups.JID(c.String())
-		if s.w.Owns(chat) && (s.w.opts.Chats == nil || slices.Contains(s.w.opts.Chats, chat)) {
+		if s.w.Owns(chat) && s.w.counts(chat) {
 			return chat
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -78,20 +79,43 @@ func (s *Settings) limits() media.Limits {
 	return limits
 }
 
-// newOf makes the channel of a configuration.
-func newOf(s channel.Setup, net Net) (channel.Channel, error) {
-	set := s.Settings.(*Settings)
+// rates are how often Send sends with these settings.
+func (s *Settings) rates() pace.Rates {
+	return pace.Rates{
+		Chat:    pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst},
+		Account: pace.Rate{PerMinute: float64(s.Account.PerMinute), Burst: s.Account.Burst},
+	}
+}
+
+// chatsOf are the chats of the groups; never nil, which would be all.
+func chatsOf(s channel.Setup) []groups.JID {
 	chats := []groups.JID{}
 	for _, c := range s.Chats {
 		chats = append(chats, c.JID)
 	}
+	return chats
+}
+
+// Apply implements channel.Applier.
+func (w *WhatsApp) Apply(s channel.Setup) {
+	chats := chatsOf(s)
+	w.chats.Store(&chats)
+	w.pacer.Set(s.Settings.(*Settings).rates())
+}
+
+// counts says whether a chat is one of the groups'.
+func (w *WhatsApp) counts(chat groups.JID) bool {
+	chats := *w.chats.Load()
+	return chats == nil || slices.Contains(chats, chat)
+}
+
+// newOf makes the channel of a configuration.
+func newOf(s channel.Setup, net Net) (channel.Channel, error) {
+	set := s.Settings.(*Settings)
 	w, err := New(Options{
-		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chats, Limits: set.limits(), Log: s.Log,
+		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.limits(), Log: s.Log,
 		HTTPClient: net.Client, Lookup: net.Lookup, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room,
-		Rates: pace.Rates{
-			Chat:    pace.Rate{PerMinute: float64(set.Rate.PerMinute), Burst: set.Rate.Burst},
-			Account: pace.Rate{PerMinute: float64(set.Account.PerMinute), Burst: set.Account.Burst},
-		},
+		Rates: set.rates(),
 	})
 	if err != nil {
 		return nil, err

@@ -134,7 +134,7 @@ func (s *session) warm(ctx context.Context, leave func()) {
 	if _, err := s.mediaConn(ctx, false); err != nil {
 		s.log.Debug("ask for media servers", "error", err)
 	}
-	for _, chat := range s.w.opts.Chats {
+	for _, chat := range *s.w.chats.Load() {
 		if to, err := types.ParseJID(string(chat)); err == nil && s.w.Owns(chat) && to.Server == types.GroupServer {
 			if _, err := s.chats.writable(ctx, to); err != nil {
 				s.log.Warn("ask about a registered group", "chat", chat, "error", err)

@@ -66,6 +66,7 @@ var (
 
 	_ channel.Lister   = (*WhatsApp)(nil)
 	_ channel.Unpairer = (*WhatsApp)(nil)
+	_ channel.Applier  = (*WhatsApp)(nil)
 )
 
 // Options configures a WhatsApp. Only Dir is needed.
@@ -108,6 +109,7 @@ type WhatsApp struct {
 	http  *http.Client
 	media *http.Client // the only one that goes where a message says
 	pacer *pace.Pacer
+	chats atomic.Pointer[[]groups.JID] // those that count; Options.Chats at first
 	link  *link.Link
 
 	version version
@@ -157,7 +159,7 @@ func New(opts Options) (*WhatsApp, error) {
 	}
 	log := opts.Log.With("channel", opts.Name)
 	takeSignalLog(log)
-	return &WhatsApp{
+	w := &WhatsApp{
 		opts:    opts,
 		log:     log,
 		link:    link.New(platform, log),
@@ -167,7 +169,9 @@ func New(opts Options) (*WhatsApp, error) {
 		version: version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
 		turn:    turn{taken: make(chan struct{}, 1), patience: defaultPatience, slot: defaultSlot, ackTime: opts.AckTimeout},
 		watch:   watchEvery,
-	}, nil
+	}
+	w.chats.Store(&opts.Chats)
+	return w, nil
 }
 
 // mediaClient is how media are fetched and brought.

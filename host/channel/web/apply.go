@@ -1,0 +1,104 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Terms are what a running page takes up anew: all that longshore.yaml says of it
+// but its address and its token.
+type Terms struct {
+	Chats         []Chat
+	AssistantName string        // "Assistant" when empty
+	MaxUpload     int64         // bytes of one file of a member; the limit for documents when 0
+	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
+	Roll          bool          // at the quota the oldest messages go with their files; otherwise new files are refused
+	Keep          time.Duration // after which messages go with their files; 0: never
+	KeepFree      int64         // bytes of disk that files leave free; 0: none
+}
+
+// terms are Terms in force. They never change: Apply puts others in their place.
+type terms struct {
+	Terms
+	order []*room          // the chats, in the order of the configuration
+	chats map[string]*room // by name
+	known map[string]*room // these, and those that are gone, to which accepted messages are still sent
+}
+
+// now are the terms in force.
+func (w *Web) now() *terms { return w.inForce.Load() }
+
+// termsOf reads the channel's part of a configuration.
+func termsOf(s channel.Setup) Terms {
+	set := s.Settings.(*Settings)
+	t := Terms{
+		AssistantName: s.Assistant, MaxUpload: int64(set.Upload), KeepFree: s.FreeDisk,
+		Keep: set.Keep.Std(), Quota: int64(set.History), Roll: set.History > 0,
+	}
+	for _, c := range s.Chats {
+		t.Chats = append(t.Chats, Chat(c))
+	}
+	return t
+}
+
+// fill puts defaults in the place of what is not given.
+func (t *Terms) fill(o Options) {
+	t.AssistantName = cmp.Or(t.AssistantName, "Assistant")
+	t.MaxUpload = cmp.Or(t.MaxUpload, o.Limits.Kinds[media.Document].Bytes)
+	t.Quota = cmp.Or(t.Quota, 10<<30)
+}
+
+// Apply implements channel.Applier. Pages of chats that are gone are ended.
+func (w *Web) Apply(s channel.Setup) {
+	before := w.now()
+	if err := w.take(termsOf(s)); err != nil { // the configuration was checked
+		w.log.Error("chat page not changed", "channel", w.Name(), "error", err)
+		return
+	}
+	for name := range before.chats {
+		if w.now().chats[name] == nil {
+			w.hub.poke(name)
+		}
+	}
+}
+
+// take puts t in force.
+func (w *Web) take(t Terms) error {
+	t.fill(w.opts)
+	next := &terms{Terms: t, chats: map[string]*room{}, known: map[string]*room{}}
+	if before := w.now(); before != nil {
+		maps.Copy(next.known, before.known)
+	}
+	for _, c := range t.Chats {
+		if err := next.add(c); err != nil {
+			return err
+		}
+	}
+	w.inForce.Store(next)
+	return nil
+}
+
+func (t *terms) add(c Chat) error {
+	name, ok := chatOf(c.JID)
+	if !ok {
+		return fmt.Errorf("web: chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
+	}
+	if t.chats[name] != nil {
+		return fmt.Errorf("web: chat %q is given twice: give each group a chat of its own", c.JID)
+	}
+	if c.Name == "" {
+		c.Name = name
+	}
+	r := &room{Chat: c, name: name, lock: make(chan struct{}, 1)}
+	if had := t.known[name]; had != nil {
+		r.lock = had.lock
+	}
+	t.chats[name], t.known[name] = r, r
+	t.order = append(t.order, r)
+	return nil
+}

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newReload(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reload",
+		Short: "have the running host apply longshore.yaml as it is now",
+		Long: `reload has the running host read longshore.yaml again, and prints what changed. No
+connection is dropped and no turn is ended, but those of groups that are gone.
+The file is applied whole or not at all: if anything in it is wrong, or cannot
+change while the host runs, reload prints all of that and the host runs on as
+before. SIGHUP to the host does the same and writes to its log.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := e.reload(cmd.Context())
+			if errors.Is(err, operator.ErrNoHost) {
+				return hinted(err, "longshore serve starts one; if state: was changed in the file, restart the one that runs")
+			}
+			return err
+		},
+	}
+}
+
+// reload has the running host apply the configuration file, and prints what came
+// of it. Without a host the error is operator.ErrNoHost.
+func (e *env) reload(ctx context.Context) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	r, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Reload(ctx)
+	if errors.Is(err, operator.ErrDenied) {
+		return hinted(err, asOwner)
+	}
+	if err != nil {
+		return ofControl(err)
+	}
+	if e.json {
+		if err := e.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		e.printReloaded(r)
+	}
+	if n := len(r.Problems); n > 0 {
+		return hinted(fmt.Errorf("%s has %s; the host runs on with the one applied at %s", r.File, media.Count(n, "problem"), clockText(r.Applied)),
+			"mend the file and reload it, or restart the host if that is what a problem asks for")
+	}
+	return nil
+}
+
+func (e *env) printReloaded(r operator.Reloaded) {
+	for _, p := range r.Problems {
+		for line := range strings.Lines(p) {
+			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
+		}
+	}
+	for _, line := range r.Changes {
+		e.say("%s", line)
+	}
+	switch {
+	case len(r.Problems) > 0:
+	case len(r.Changes) == 0:
+		e.say("%s applied; nothing in it has changed", r.File)
+	default:
+		e.say("%s applied", r.File)
+	}
+}
+
+// reloadOnHangup has h read its configuration again on each SIGHUP, until the
+// returned function is called. What comes of it is in the log.
+func reloadOnHangup(ctx context.Context, h *serve.Host) (stop func()) {
+	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		defer close(done)
+		for range hangups {
+			_, _ = h.Reload(ctx)
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		<-done
+	}
+}
