@@ -33,7 +33,7 @@ type Config struct {
 	// Platforms are all that the configuration could name.
 	Platforms []channel.Platform `yaml:"-" json:"-"`
 
-	source *source // the text that it was read from
+	source *source `yaml:"-"` // the text that it was read from
 
 	Name    string `yaml:"name" form:"label" help:"The assistants' name, as members see it."`
 	State   string `yaml:"state" restart:"true" help:"The state directory."`
