@@ -131,6 +131,7 @@ type trial struct {
 	dir    string
 	n      int
 	mutant string
+	steps  bool // the channel saves a ticket between two steps
 }
 
 func newTrial(t *testing.T, dedupes bool, n int, mutant string) *trial {
@@ -154,7 +155,8 @@ func (tr *trial) live(kill string, after time.Duration) (done bool) {
 	tr.t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "OUTBOX_TEST_DIR="+tr.dir, "OUTBOX_TEST_URL="+tr.p.URL, "OUTBOX_TEST_KILL="+kill,
-		"GORACE=atexit_sleep_ms=0", "OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes))
+		"GORACE=atexit_sleep_ms=0", "OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes),
+		fmt.Sprint("OUTBOX_TEST_STEPS=", tr.steps))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -202,6 +204,23 @@ func TestKilledAtEachStep(t *testing.T) {
 	})
 }
 
+// TestKilledBetweenTwoStepsOfAMessage kills the host while a channel is between
+// the steps of a message, whose first may not be made again.
+func TestKilledBetweenTwoStepsOfAMessage(t *testing.T) {
+	for _, step := range []string{"sending", "saved", "shown", "acknowledged"} {
+		for _, time := range []int{1, 2, 7} {
+			tr := newTrial(t, true, 10, "")
+			tr.steps = true
+			if tr.live(fmt.Sprint(step, ":", time), 0) || !tr.live("", 0) {
+				t.Errorf("the host did not die at %s:%d, or by itself afterwards", step, time)
+			}
+			if bad := tr.p.violations(tr.n); len(bad) > 0 {
+				t.Errorf("killed at %s:%d: %q", step, time, bad)
+			}
+		}
+	}
+}
+
 // TestKilledAtRandom kills host after host at any time.
 func TestKilledAtRandom(t *testing.T) {
 	modes(t, func(t *testing.T, dedupes bool) {
@@ -222,15 +241,17 @@ func TestKilledAtRandom(t *testing.T) {
 func TestKillTestFindsMutants(t *testing.T) {
 	tests := []struct {
 		mutant, kill, want string
-		dedupes            bool
+		dedupes, steps     bool
 	}{
 		{mutant: "put returns before the record", kill: "unlinked:3", want: "lost", dedupes: true},
 		{mutant: "new id per attempt", kill: "shown:3", want: "twice", dedupes: true},
 		{mutant: "no question before the retry", kill: "shown:3", want: "twice"},
+		{mutant: "nothing is saved", kill: "shown:3", want: "twice", dedupes: true, steps: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mutant, func(t *testing.T) {
 			tr := newTrial(t, tt.dedupes, 10, tt.mutant)
+			tr.steps = tt.steps
 			if tr.live(tt.kill, 0) || !tr.live("", 0) {
 				t.Fatal("the host did not die where it should")
 			}

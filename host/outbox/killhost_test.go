@@ -44,11 +44,22 @@ type remote struct {
 	url   string
 	newID bool // a mutant
 	kill  *killer
+
+	// steps: the platform knows a message again by a ticket, which the channel
+	// gets for it and saves.
+	steps, forgets bool // forgets is a mutant, which saves nothing
 }
 
 func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	if r.newID {
 		m.ID = rand.Text()
+	}
+	if r.steps {
+		id, err := r.ticket(ctx, m)
+		if err != nil {
+			return channel.Receipt{}, err
+		}
+		m.ID = id
 	}
 	var body io.Reader
 	if len(m.Files) > 0 {
@@ -65,6 +76,19 @@ func (r *remote) Send(ctx context.Context, m channel.Message) (channel.Receipt, 
 	}
 	r.kill.at("shown")
 	return channel.Receipt{ID: m.ID}, nil
+}
+
+func (r *remote) ticket(ctx context.Context, m channel.Message) (string, error) {
+	if m.State != nil {
+		return string(m.State), nil
+	}
+	t := rand.Text()
+	if r.forgets {
+		return t, nil
+	}
+	err := m.Save(ctx, []byte(t))
+	r.kill.at("saved")
+	return t, err
 }
 
 // remoteFinder is the same for a platform that can be asked.
@@ -88,7 +112,8 @@ func host() error {
 	step, left, _ := strings.Cut(os.Getenv("OUTBOX_TEST_KILL"), ":")
 	k.step = step
 	k.left, _ = strconv.Atoi(left)
-	r := &remote{fake: fake{name: "fake"}, url: os.Getenv("OUTBOX_TEST_URL"), kill: k, newID: mutant == "new id per attempt"}
+	r := &remote{fake: fake{name: "fake"}, url: os.Getenv("OUTBOX_TEST_URL"), kill: k, newID: mutant == "new id per attempt",
+		steps: os.Getenv("OUTBOX_TEST_STEPS") == "true", forgets: mutant == "nothing is saved"}
 	var ch channel.Channel = r
 	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
 		ch = remoteFinder{r}
