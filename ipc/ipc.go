@@ -63,6 +63,7 @@ type Request struct {
 	Folder  string // groupFolder; if given, it must be the source group's own
 	Text    string // only of a message; the text of a file request is the first file's caption
 	ReplyTo string // the platform's id of the message to answer
+	Thread  string // the platform's id of the thread; empty: the chat itself
 	Sender  string // v1's optional persona name
 	Files   []FileRef
 	Time    string // timestamp as the container wrote it; for information only
@@ -154,20 +155,21 @@ func (r *Refusal) Unwrap() error {
 // Context is the host's description of a group for the container's tools, in
 // context/context.json. It holds no host path.
 type Context struct {
-	Group           string           `json:"group"` // display name
-	Folder          string           `json:"folder"`
-	Main            bool             `json:"main"`
-	Chat            string           `json:"chatJid"`
-	Channel         string           `json:"channel"`
-	Connected       bool             `json:"connected"`
-	Chats           []ChatInfo       `json:"chats,omitempty"`           // only for the main group: every chat that it may send to
-	Limits          map[string]int64 `json:"limits"`                    // bytes per kind, the smaller of the group's and the channel's limit
-	Captions        map[string]int   `json:"captions"`                  // largest caption per kind, in characters; 0: a caption is sent as a message of its own
-	Text            int              `json:"textLimit"`                 // characters of one message; longer text is split
-	LargeAsDocument bool             `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
-	Mounts          []ContextMount   `json:"mounts"`
-	Host            string           `json:"hostVersion"`
-	Time            time.Time        `json:"time"`
+	Group           string              `json:"group"` // display name
+	Folder          string              `json:"folder"`
+	Main            bool                `json:"main"`
+	Chat            string              `json:"chatJid"`
+	Channel         string              `json:"channel"`
+	Connected       bool                `json:"connected"`
+	Chats           []ChatInfo          `json:"chats,omitempty"`           // only for the main group: every chat that it may send to
+	Limits          map[string]int64    `json:"limits"`                    // bytes per kind, the smaller of the group's and the channel's limit
+	Captions        map[string]int      `json:"captions"`                  // largest caption per kind, in characters; 0: a caption is sent as a message of its own
+	Text            int                 `json:"textLimit"`                 // characters of one message; longer text is split
+	Types           map[string][]string `json:"types,omitempty"`           // MIME types that the platform shows as a kind; others go as a document. A kind that is missing: all
+	LargeAsDocument bool                `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
+	Mounts          []ContextMount      `json:"mounts"`
+	Host            string              `json:"hostVersion"`
+	Time            time.Time           `json:"time"`
 }
 
 // ChatInfo is a chat that the main group may send to.

@@ -174,7 +174,7 @@ func (c *checkedFile) fits(host hostView) error {
 	}
 	limits := media.Limits{Kinds: map[media.Kind]media.Limit{}, LargeAsDocument: host.context.LargeAsDocument}
 	for kind, bytes := range host.context.Limits {
-		limits.Kinds[media.Kind(kind)] = media.Limit{Bytes: bytes}
+		limits.Kinds[media.Kind(kind)] = media.Limit{Bytes: bytes, MIME: host.context.Types[kind]}
 	}
 	info, err := limits.Fit(host.channel(), c.info)
 	if err == nil {

@@ -22,6 +22,7 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 		return outbox.Delivery{}, err
 	}
 	d := hostDelivery(folder, dst, uuid.NewString())
+	d.Thread = r.Thread
 	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
 	}

@@ -52,7 +52,7 @@ type Channel interface {
 type Message struct {
 	ID      string // made before the first attempt, the same on every retry; 32 lower-case hex digits
 	Chat    groups.JID
-	Thread  string // the platform's id of the thread; empty: the chat itself. Never set if Limits.Threads is false
+	Thread  string // the platform's id of the thread; empty: the chat itself. Never set unless Limits.Threads
 	Text    string // the text, or what stands with Files
 	Files   []File // none for a text; at most Limits.Files
 	ReplyTo string // the platform's id of the message that is answered; may be empty

@@ -131,7 +131,8 @@ type Send struct {
 	Path    string `json:"path"`
 	Name    string `json:"name,omitempty"` // to show in the chat
 	Caption string `json:"caption,omitempty"`
-	As      string `json:"as,omitempty"` // auto, document, voice, gif, sticker
+	Thread  string `json:"thread,omitempty"` // of the chat, as its platform calls it
+	As      string `json:"as,omitempty"`     // auto, document, voice, gif, sticker
 }
 
 // The codes of this package's errors.

@@ -250,11 +250,19 @@ func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r
 	return finder.Find(ctx, o.message(a))
 }
 
+// noThread says that the delivery is for a thread and its platform has none.
+func (a *attempt) noThread() bool {
+	return a.it.Thread != "" && !a.ln.line.ch.Limits().Threads
+}
+
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
-		ID: p.MessageID, Chat: a.it.Chat, Thread: a.it.Thread, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Progress: a.sent.Store,
+		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Progress: a.sent.Store,
 		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
+	}
+	if !a.noThread() {
+		m.Thread = a.it.Thread
 	}
 	for _, f := range p.Files {
 		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(f.Blob) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -28,6 +29,9 @@ func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
 	p := a.part
 	p.State, p.Receipt = Sent, r
+	if a.noThread() && !r.Pending {
+		p.Receipt.Note = strings.TrimPrefix(r.Note+"; the chat has no threads, so it went to the chat itself", "; ")
+	}
 	if p.Receipt.Time.IsZero() {
 		p.Receipt.Time = time.Now()
 	}

@@ -52,7 +52,7 @@ func (h *Host) tellContextsOf(c channel.Channel) {
 func (h *Host) contextOf(g groups.Group) ipc.Context {
 	c := ipc.Context{
 		Group: g.Name, Folder: g.Folder, Main: g.Main, Chat: string(g.Chat),
-		Limits: map[string]int64{}, Captions: map[string]int{}, Host: h.opts.Version, Time: time.Now(),
+		Limits: map[string]int64{}, Captions: map[string]int{}, Types: map[string][]string{}, Host: h.opts.Version, Time: time.Now(),
 	}
 	if ch := channel.Named(h.Channels, g.Channel); ch != nil {
 		c.Channel = ch.Name()
@@ -62,6 +62,9 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {
 			c.Limits[string(k)] = limits.Kinds[k].Bytes
 			c.Captions[string(k)] = limits.Kinds[k].Caption
+			if types := limits.Kinds[k].MIME; len(types) > 0 {
+				c.Types[string(k)] = types
+			}
 		}
 	}
 	if g.Main {
