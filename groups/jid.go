@@ -80,8 +80,16 @@ func (j JID) Channel() string {
 			return f.channel
 		}
 	}
-	if m := otherForm.FindStringSubmatch(s); m != nil && !slices.Contains([]string{"web", "slack", "tg", "dc", "mem"}, m[1]) {
-		return m[1]
+	return j.Prefix()
+}
+
+// Prefix is what stands before the colon of a chat in the form of all platforms
+// that have none of their own here: "push" of "push:desk". It is empty in every
+// other form.
+func (j JID) Prefix() string {
+	m := otherForm.FindStringSubmatch(string(j))
+	if m == nil || len(j) > MaxJID || slices.Contains([]string{"web", "slack", "tg", "dc", "mem"}, m[1]) {
+		return ""
 	}
-	return ""
+	return m[1]
 }

@@ -101,6 +101,23 @@ func TestProblemsWithAccountsHaveALineAndARemedy(t *testing.T) {
 	}
 }
 
+// A chat with a mistyped prefix was taken for one of a platform that this
+// program does not have.
+func TestAMistypedChatIsAProblemOfTheFile(t *testing.T) {
+	for chat, hint := range map[string]string{
+		"wbe:family":     `did you mean "web"?`,
+		"whatsap:123":    `did you mean "whatsapp"?`,
+		"whatsapp:123":   "120363000000000000@g.us",
+		"telgram:-10012": "tg:-1001234567890",
+	} {
+		_, err := parse(t, configDir(t), "channels: {web: , whatsapp: }\ngroups:\n- folder: a\n  chat: "+chat+"\n")
+		problems := problemsIn(err)
+		if len(problems) != 1 || problems[0].Line != 4 || problems[0].Key != "groups[0].chat" || !strings.Contains(problems[0].Hint, hint) {
+			t.Errorf("%s: %v", chat, err)
+		}
+	}
+}
+
 // problemsIn takes the problems out of a joined error.
 func problemsIn(err error) (all []*config.Problem) {
 	joined, ok := err.(interface{ Unwrap() []error })

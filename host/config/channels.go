@@ -205,6 +205,12 @@ func (c *checker) carrier(key string, g *groups.Group) {
 	}
 }
 
+// ofNoPlatform says whether what stands before the colon of a chat belongs to no
+// platform of this program, as in "wbe:family".
+func (c *checker) ofNoPlatform(chat groups.JID) bool {
+	return chat.Prefix() != "" && !slices.ContainsFunc(c.platforms, func(p channel.Platform) bool { return p.Form(chat) })
+}
+
 func (c Channels) names() (names []string) {
 	for _, one := range c {
 		names = append(names, one.Name)

@@ -129,9 +129,11 @@ func (c *checker) groups() {
 		} else {
 			folders[strings.ToLower(g.Folder)] = i
 		}
-		if _, err := groups.ParseJID(string(g.Chat)); err != nil {
+		if _, err := groups.ParseJID(string(g.Chat)); err != nil || c.ofNoPlatform(g.Chat) {
+			before, _, _ := strings.Cut(string(g.Chat), ":")
 			c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", media.Cut(string(g.Chat), groups.MaxJID)),
-				"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890")
+				near.Hint(before, append(c.platformKeys(), "slack", "tg", "dc"),
+					"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890"))
 		} else {
 			c.carrier(key, g)
 			if first, taken := chats[g.Address()]; taken {
