@@ -22,8 +22,8 @@
 //  5. [Store.Sweep], at the next start, finds what a crash left between these
 //     steps.
 //
-// Because blobs never change, a blob that goes from one store to another on the
-// same file system is not copied: Stage gives its bytes a second name.
+// Blobs never change. So a blob that goes from one store to another on the same
+// file system is not copied: Stage gives its bytes a second name.
 package blob
 
 import (
@@ -46,20 +46,19 @@ import (
 // partSuffix marks a copy that is not whole.
 const partSuffix = ".part"
 
-// The errors that a caller branches on.
+// The errors that a caller must tell apart. ErrTooLarge is permanent.
 var (
-	ErrChanged  = errors.New("the file changed while it was copied") // passes: open the file again and copy anew
+	ErrChanged  = errors.New("the file changed while it was copied") // temporary: open the file again and copy it again
 	ErrTooLarge = errors.New("larger than allowed")
 )
 
-// Store is a directory of blobs. Its methods may be called from several
-// goroutines.
+// Store is a directory of blobs. Its methods may be called concurrently.
 type Store struct {
 	path string
 	dir  *os.File // the same directory, to sync it
 }
 
-// Blob describes a blob that was just made.
+// Blob describes a new blob.
 type Blob struct {
 	Name   string // 32 lower-case hex digits
 	SHA256 string // of the stored bytes, in hex
@@ -70,8 +69,8 @@ type Blob struct {
 // File is a blob that is open for reading.
 type File struct{ *os.File }
 
-// Open opens a directory of blobs, and makes it, with mode 0700, if it is
-// missing. The caller closes the Store.
+// Open opens a directory of blobs. It creates the directory, with mode 0700, if
+// it is missing. The caller closes the Store.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of files: %w", err)
@@ -83,10 +82,10 @@ func Open(dir string) (*Store, error) {
 	return &Store{path: dir, dir: d}, nil
 }
 
-// Close ends the use of the directory.
+// Close closes the directory.
 func (s *Store) Close() error { return s.dir.Close() }
 
-// Keep makes the names of all blobs that are there durable.
+// Keep makes the names of all present blobs durable.
 func (s *Store) Keep() error {
 	if err := s.dir.Sync(); err != nil {
 		return fmt.Errorf("sync the directory of files: %w", err)
@@ -107,8 +106,8 @@ func (s *Store) Open(name string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Remove deletes blobs; names that are not there are skipped. Whoever reads a
-// blob goes on reading. A blob that cannot be deleted is left to Sweep.
+// Remove deletes blobs and skips names that do not exist. A File that is open
+// can still be read. A blob that cannot be deleted is left to Sweep.
 func (s *Store) Remove(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -122,11 +121,11 @@ func (s *Store) Remove(names ...string) error {
 	return errors.Join(errs...)
 }
 
-// Sweep compares the directory with the caller's records: known holds the
-// names that records have, deleted the names whose records were deleted. Sweep
-// deletes the blobs in deleted and the copies that a crash cut off. It moves
-// everything else that is not known aside, see [store.Spec.Sweep], and logs
-// that. It returns the known names that have no bytes.
+// Sweep compares the directory with the caller's records: known holds the names
+// in the records, deleted the names whose records were deleted. Sweep deletes
+// the blobs in deleted and the copies that a crash interrupted. It moves every
+// other unknown file aside, see [store.Spec.Sweep], and logs that. It returns
+// the known names whose bytes are missing.
 func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog.Logger) (missing []string, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog
 	}
 	moved, failed := spec.Sweep(s.path, strange, time.Now())
 	if failed != nil {
-		log.Warn("move files without a record aside", "store", spec.Name, "error", failed)
+		log.Warn("cannot move files without a record aside", "store", spec.Name, "error", failed)
 	}
 	if moved.Names > 0 {
 		log.Warn("files that no record names were moved aside; they are deleted later", "store", spec.Name,
@@ -162,7 +161,8 @@ func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog
 	return missing, err
 }
 
-// Free is how many bytes the directory's file system still takes.
+// Free returns the number of bytes that can still be written to the directory's
+// file system.
 func (s *Store) Free() (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.path, &st); err != nil {
@@ -171,7 +171,7 @@ func (s *Store) Free() (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// IsName says whether s has the form of a blob's name.
+// IsName reports whether s has the form of a blob's name.
 func IsName(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }

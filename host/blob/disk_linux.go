@@ -17,8 +17,9 @@ func stampOf(f *os.File) (stamp, error) {
 	return stamp{st.Size, time.Unix(st.Ctim.Unix()), time.Unix(st.Mtim.Unix())}, nil
 }
 
-// reflink makes dst share src's blocks, where the file system can: Btrfs, XFS
-// and a few more. It returns how much of dst that filled: all or nothing.
+// reflink makes dst share src's blocks, if the file system can do that (Btrfs,
+// XFS and a few more). It returns how much of dst that filled: everything or
+// nothing.
 func reflink(dst, src *os.File, size int64) (int64, error) {
 	if unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) != nil {
 		return 0, nil
@@ -33,8 +34,8 @@ func reflink(dst, src *os.File, size int64) (int64, error) {
 	return size, nil
 }
 
-// copyRange copies at most n bytes at the same offset inside the kernel, or
-// through memory where that is not to be had: between file systems, and from
+// copyRange copies at most n bytes at the same offset inside the kernel. It
+// copies through memory if the kernel cannot: between file systems, and from
 // files that report no bytes to copy_file_range although they have some.
 func copyRange(dst, src *os.File, at, n int64) (int64, error) {
 	from, to := at, at
@@ -52,8 +53,8 @@ func copyRange(dst, src *os.File, at, n int64) (int64, error) {
 	}
 }
 
-// startWriteback lets the disk begin while more is copied, so that the sync at
-// the end is short. It is only a hint.
+// startWriteback makes the disk start writing during the copy, so that the sync
+// at the end is short. It is only a hint.
 func startWriteback(f *os.File, at, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), at, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// stampOf has only the time of modification in portable form.
+// stampOf can only use the modification time in portable form.
 func stampOf(f *os.File) (stamp, error) {
 	st, err := f.Stat()
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// chunk is how many bytes are copied before they are hashed and their
-	// write-back begins, while the next ones are copied.
+	// chunk is how many bytes are copied at a time. While the next chunk is
+	// copied, the last one is hashed and written to the disk.
 	chunk = 1 << 20
 
 	// settledFor is how old a change must be before a snapshot starts. File
-	// systems stamp changes with the clock's last tick; a change within the
-	// same tick as the copy would not show (see Snapshot).
+	// systems stamp a change with the time of the clock's last tick; a change
+	// within the tick of the copy would not show (see Snapshot).
 	settledFor = 20 * time.Millisecond
 )
 
-// Stage makes a blob of what r holds, up to its end. The error is ErrTooLarge
-// if that is more than limit bytes; an error of r comes back wrapped, an error
-// of the disk as an *fs.PathError. progress, which may be nil, is called with
-// the number of bytes so far. If r is a File of a store on the same file
-// system, read from its start, its bytes are linked instead of copied.
+// Stage makes a blob from everything in r. The error is ErrTooLarge if r has
+// more than limit bytes. An error of r is returned wrapped, an error of the
+// disk as an *fs.PathError. progress, which may be nil, is called with the
+// number of bytes so far. If r is a File of a store on the same file system, at
+// its start, its bytes are linked instead of copied.
 func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress func(int64)) (Blob, error) {
 	if progress == nil {
 		progress = func(int64) {}
@@ -64,11 +64,11 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress fu
 	})
 }
 
-// Snapshot makes a blob of a file as it is now, from its start. The error is
+// Snapshot makes a blob from the present content of a file. The error is
 // ErrChanged if the file is not size bytes long, or if somebody writes to it
-// meanwhile. The kernel copies, as a clone if the file system can do that, and
-// the copy is what is hashed. Writers are recognized by the change time, which
-// nobody can set back; Snapshot waits for a file that changed just now, for at
+// during the copy. The kernel makes the copy, as a clone if the file system
+// can; the hash is that of the copy. A writer shows in the change time, which
+// nobody can set back. Snapshot waits for a file that changed just now, for at
 // most 20 ms.
 func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, error) {
 	before, err := stampOf(f)
@@ -97,7 +97,7 @@ func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, err
 	})
 }
 
-// stamp is what changes when a file does.
+// stamp changes when a file does.
 type stamp struct {
 	size     int64
 	changed  time.Time
@@ -128,8 +128,9 @@ func copyPlain(dst, src *os.File, at, n int64) (int64, error) {
 	return io.Copy(struct{ io.Writer }{io.NewOffsetWriter(dst, at)}, struct{ io.Reader }{io.NewSectionReader(src, at, n)})
 }
 
-// add makes a blob of what fill writes to dst. fill calls wrote with the number
-// of bytes that it has written so far; they are hashed while it writes on.
+// add makes a blob from the bytes that fill writes to dst. fill calls wrote
+// with the number of bytes written so far; these are hashed while fill
+// continues.
 func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, err error) {
 	b.Name = newName()
 	part := s.file(b.Name + partSuffix)
@@ -171,12 +172,12 @@ func (s *Store) add(fill func(dst *os.File, wrote func(int64)) error) (b Blob, e
 	return b, err
 }
 
-// errNoLink says that a file has to be copied.
-var errNoLink = errors.New("not to be linked")
+// errNoLink means that a file has to be copied.
+var errNoLink = errors.New("the file cannot be linked")
 
-// link gives the bytes of another store's blob a name in this one. They were
-// synced when they were staged; only the new name is not durable yet. The error
-// is errNoLink if f is not read from its start, lies on another file system, or
+// link gives the bytes of another store's blob a name in this one. The bytes
+// were synced when they were staged; only the new name is not durable yet. The
+// error is errNoLink if f is not at its start, is on another file system, or
 // has no name any more.
 func (s *Store) link(ctx context.Context, f *File, limit int64, progress func(int64)) (b Blob, err error) {
 	if at, err := f.Seek(0, io.SeekCurrent); err != nil || at != 0 {
@@ -217,9 +218,9 @@ func (s *Store) link(ctx context.Context, f *File, limit int64, progress func(in
 	return b, err
 }
 
-// hashBehind hashes what r holds, as far as the numbers sent to written say
-// that it is there, and gives the hash once written is closed. What is hashed
-// is what was stored, not what was meant to be.
+// hashBehind hashes the bytes of r, up to the numbers sent to written, and
+// returns the hash after written is closed. It reads the bytes from the disk,
+// so that the hash is that of the stored bytes.
 func hashBehind(r io.ReaderAt) (written chan<- int64, sum <-chan hashed) {
 	ends, out := make(chan int64, 64), make(chan hashed, 1)
 	go func() {
@@ -249,7 +250,7 @@ type hashed struct {
 func head(r io.ReaderAt, size int64) ([]byte, error) {
 	b := make([]byte, min(size, media.HeadSize))
 	if _, err := r.ReadAt(b, 0); err != nil {
-		return nil, fmt.Errorf("read a kept file: %w", err)
+		return nil, fmt.Errorf("read a stored file: %w", err)
 	}
 	return b, nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
-// configured looks at the channels' settings and at what they need.
+// configured checks the channels' settings and everything that they need.
 func (d Doctor) configured(ctx context.Context, h hosting) (all []Finding) {
 	for _, check := range d.Channels {
 		for _, f := range check(ctx, h.running) {
-			if !slices.Contains(all, f) { // two accounts may find the same of the machine
+			if !slices.Contains(all, f) { // two accounts may report the same problem of the machine
 				all = append(all, f)
 			}
 		}
@@ -20,15 +20,15 @@ func (d Doctor) configured(ctx context.Context, h hosting) (all []Finding) {
 	return all
 }
 
-// channels asks a running host what its channels say of themselves: what keeps
-// one from its platform, and what to do about it.
+// channels asks a running host whether its channels are connected, and if not,
+// why and what to do.
 func (d Doctor) channels(ctx context.Context, h hosting) []Finding {
 	if !h.running {
 		return nil
 	}
 	status, err := operator.NewClient(operator.ControlDir(d.Layout)).Status(ctx)
 	if err != nil {
-		return found("channels", Warning, "the host does not say how its channels are: "+err.Error(), "see: longshore status")
+		return found("channels", Warning, "the host does not report the state of its channels: "+err.Error(), "see: longshore status")
 	}
 	var all []Finding
 	for _, c := range status.Channels {

@@ -1,6 +1,6 @@
-// Package doctor looks for what is wrong with an installation and says what to
-// do about it. It only reads: files are opened for reading, and a database with
-// an unfinished log is copied out of the state directory first.
+// Package doctor finds problems of an installation and says what to do about
+// them. It only reads: it opens files for reading, and copies a database with
+// an unfinished log out of the state directory first.
 package doctor
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// What the doctor says, in the words that channels use too.
+// The types of a finding are those that channels use.
 type (
 	Severity = channel.Severity
 	Finding  = channel.Finding
 )
 
-// The severities, from least to most.
+// The severities, from the lowest to the highest.
 const (
 	Fine    = channel.Fine
 	Note    = channel.Note
@@ -34,32 +34,30 @@ const (
 	Fault   = channel.Fault
 )
 
-// Doctor looks at an installation and says what is wrong with it. It only
-// reads: files are opened for reading, and a database with an unfinished log is
-// copied out of the state directory first.
+// Doctor checks one installation. It writes nothing.
 type Doctor struct {
 	Layout   groups.Layout
-	Groups   []groups.Group // as configured
+	Groups   []groups.Group // from the configuration
 	Stores   []store.Spec   // those that serve opens
-	Metrics  string         // the address of the metrics; empty: they have none of their own
-	FreeDisk int64          // bytes of the disk that the outbox leaves free; 0: none
+	Metrics  string         // address of the metrics; empty: they have no address of their own
+	FreeDisk int64          // limits.free_disk in bytes: space that the outbox leaves free; 0: none
 	Channels []Check        // of the configured channels
 
-	// Commands are the programs that assistants are started with, by the
-	// name of the assistant. Container is the path of the container engine's
-	// socket, empty where no assistant runs in a container.
+	// Commands are the programs that start the assistants, by the name of the
+	// assistant. Container is the path of the container engine's socket; it is
+	// empty if no assistant runs in a container.
 	Commands  map[string]string
 	Container string
 
-	Proc     string                       // where procfs is mounted; empty: /proc
+	Proc     string                       // mount point of procfs; empty: /proc
 	LookPath func(string) (string, error) // nil: exec.LookPath
 	Now      func() time.Time             // nil: time.Now
 }
 
-// Check looks at one channel; running says whether a host runs.
+// Check checks one channel; running reports whether a host runs.
 type Check func(ctx context.Context, running bool) []Finding
 
-// Examine runs every check. It ends early, with what it has, when ctx is done.
+// Examine runs every check. If ctx ends, it returns the findings so far.
 func (d Doctor) Examine(ctx context.Context) []Finding {
 	if d.Proc == "" {
 		d.Proc = "/proc"
@@ -71,7 +69,7 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 		d.Now = time.Now
 	}
 	health := operator.NewClient(operator.ControlDir(d.Layout)).Health(ctx)
-	if errors.Is(health, operator.ErrDenied) { // nothing else could be seen either, and much would look wrong
+	if errors.Is(health, operator.ErrDenied) { // the other checks could see nothing, and would report false problems
 		return found("user", Fault, health.Error(), "run the doctor as the user that the host runs as, or as root")
 	}
 	host := hostState(health)
@@ -88,7 +86,7 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	return all
 }
 
-// Worst is the highest severity among findings; Fine where there are none.
+// Worst returns the highest severity among findings; Fine if there are none.
 func Worst(findings []Finding) Severity {
 	order := []Severity{Fine, Note, Warning, Fault}
 	worst := Fine
@@ -108,8 +106,8 @@ func found(check string, s Severity, message, remedy string) []Finding {
 	return []Finding{{Check: check, Severity: s, Message: message, Remedy: remedy}}
 }
 
-// realDir describes a directory that must be one itself, not a link to one: a
-// link would lead the host out of its state.
+// realDir describes a directory. A link to a directory is an error
+// (fs.ErrInvalid), since it would lead the host out of its state directory.
 func realDir(path string) (fs.FileInfo, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {
@@ -129,8 +127,8 @@ func (d Doctor) rel(path string) string {
 	return path
 }
 
-// CheckConfigFile looks at the file itself: whoever can write it decides who
-// sends what, and which directories containers see.
+// CheckConfigFile checks the permissions of the configuration file: whoever can
+// write it decides who may send what, and which directories containers see.
 func CheckConfigFile(path string) []Finding {
 	fi, err := os.Stat(path)
 	switch {

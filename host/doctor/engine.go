@@ -16,8 +16,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// WithHome adds the group's home directory, if it has one, to what its
-// container mounts.
+// WithHome adds the group's home directory, if it has one, to the mounts of its
+// container.
 func WithHome(l groups.Layout, folder string, table []mounts.Mount) []mounts.Mount {
 	home := filepath.Join(l.Homes(), folder)
 	if _, err := os.Lstat(home); err != nil || l.V1 {
@@ -26,9 +26,9 @@ func WithHome(l groups.Layout, folder string, table []mounts.Mount) []mounts.Mou
 	return append(slices.Clone(table), mounts.Mount{Container: docker.Home, Host: home})
 }
 
-// examineEngine looks at what the containers of a configuration need: the
-// engine, the images, and directories that they can use. It returns the path
-// of the engine's socket, if it has one.
+// examineEngine checks what the containers of a configuration need: the engine,
+// the images, and directories that they can use. It returns the path of the
+// engine's socket, if the engine has one.
 func examineEngine(ctx context.Context, c *config.Config, getenv func(string) string) (socket string, findings []Finding) {
 	boxed := c.InContainers()
 	if len(boxed) == 0 {
@@ -44,10 +44,10 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 	}
 	defer engine.Close()
 	facts := engine.Facts()
-	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers: " + facts.Name})
+	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "the engine answers: " + facts.Name})
 	if len(facts.Lacks) > 0 {
 		findings = append(findings, Finding{
-			Check: "engine", Severity: Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
+			Check: "engine", Severity: Warning, Message: fmt.Sprintf("the engine cannot limit %s", strings.Join(facts.Lacks, ", ")),
 			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
 		})
 	}
@@ -55,7 +55,8 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
 }
 
-// Images looks for the image of each assistant that runs in a container.
+// Images checks that the engine has the image of each assistant that runs in a
+// container.
 func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findings []Finding) {
 	seen := map[string]bool{}
 	for _, g := range c.InContainers() {
@@ -71,19 +72,19 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findi
 	return findings
 }
 
-// buildCommand is how an operator makes the image of an assistant.
+// buildCommand returns the command that builds the image of an assistant.
 func buildCommand(c *config.Config, a config.Assistant) string {
 	if c.Layout().V1 {
 		return "container/build.sh in NanoClaw's directory"
 	}
 	command := "longshore image build --tag " + a.Image
-	if a.Agent != "sample" && a.Agent != "command" { // which bring no CLI
+	if a.Agent != "sample" && a.Agent != "command" { // these need no CLI
 		command += " --agent " + a.Agent
 	}
 	return command
 }
 
-// examineMounts wants directories that the groups' containers can use.
+// examineMounts checks that the groups' containers can use their directories.
 func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
 	for _, g := range boxed {
 		m, err := mounts.New(c.Layout(), g)
@@ -92,15 +93,15 @@ func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group
 		}
 		for _, one := range each(err) {
 			findings = append(findings, Finding{
-				Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: %v", g.Folder, one), Remedy: "do what it says, and start the host again",
+				Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: %v", g.Folder, one), Remedy: "follow the message, then start the host again",
 			})
 		}
 	}
 	return findings
 }
 
-// there leaves out what a host makes when it starts: directories of the state
-// directory that are not there yet.
+// there removes the directories that the host creates at its start: those of
+// the state directory that do not exist yet.
 func there(state string, table []mounts.Mount) []mounts.Mount {
 	return slices.DeleteFunc(slices.Clone(table), func(m mounts.Mount) bool {
 		_, err := os.Lstat(m.Host)
@@ -108,7 +109,7 @@ func there(state string, table []mounts.Mount) []mounts.Mount {
 	})
 }
 
-// each is what an error is joined of.
+// each returns the errors that an error was joined from.
 func each(err error) []error {
 	var joined interface{ Unwrap() []error }
 	switch {

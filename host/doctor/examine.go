@@ -10,9 +10,10 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Examine runs every check on the installation that a valid configuration
-// describes. file is where the configuration lies, stores are those that serve
-// opens, channels the checks of what is configured, and getenv names the container engine.
+// Examine runs every check on the installation of a valid configuration. file
+// is the path of the configuration, stores are those that serve opens, channels
+// the checks of the configured channels, and getenv the environment that names
+// the container engine.
 func Examine(ctx context.Context, c *config.Config, file string, stores []store.Spec, channels []Check, getenv func(string) string) []Finding {
 	d := doctorFor(c, stores)
 	d.Channels = channels
@@ -21,7 +22,7 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), engine)
 }
 
-// doctorFor is the doctor for a configuration that could be read.
+// doctorFor returns the Doctor for a valid configuration.
 func doctorFor(c *config.Config, stores []store.Spec) Doctor {
 	d := Doctor{Layout: c.Layout(), Groups: c.Groups, Stores: stores, FreeDisk: int64(c.Limits.FreeDisk), Metrics: c.Metrics.Listen, Commands: map[string]string{}}
 	for name, a := range c.Assistants {
@@ -36,8 +37,8 @@ func doctorFor(c *config.Config, stores []store.Spec) Doctor {
 	return d
 }
 
-// examineInbound looks at the members' messages that assistants have not had
-// yet, as the start does.
+// examineInbound checks the stored messages that assistants have not read yet,
+// as the host does at its start.
 func examineInbound(c *config.Config) (findings []Finding) {
 	for _, g := range c.Groups {
 		if g.Assistant == "" {
@@ -46,14 +47,14 @@ func examineInbound(c *config.Config) (findings []Finding) {
 		if err := assistant.Examine(c.Layout().Channel("inbound"), g.Folder); err != nil {
 			findings = append(findings, Finding{
 				Check: "inbound", Severity: Fault, Message: fmt.Sprintf("the messages kept for group %s cannot be read: %v", g.Folder, err),
-				Remedy: "see that the host's user can read and write it; or restore it from a backup",
+				Remedy: "check that the host's user can read and write that file; or restore it from a backup",
 			})
 		}
 	}
 	return findings
 }
 
-// FindingsOf are the problems of a configuration as findings.
+// FindingsOf converts the problems of a configuration to findings.
 func FindingsOf(severity Severity, problems []*config.Problem) (findings []Finding) {
 	for _, p := range problems {
 		findings = append(findings, Finding{

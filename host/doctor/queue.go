@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// queues looks at the directories that containers write into: an assistant
-// that swapped one for a link would have the host read or write elsewhere.
+// queues checks the directories that containers write into: if an assistant
+// replaced one by a link, the host would read or write elsewhere.
 func (d Doctor) queues(context.Context, hosting) []Finding {
 	root := d.Layout.IPCDir()
 	if _, err := realDir(root); err != nil {
@@ -60,10 +60,11 @@ func (d Doctor) queue(g groups.Group) []Finding {
 	return all
 }
 
-// hosts wants a directory in which only the host can make, rename and remove.
+// hosts checks that only the host can create, rename and delete files in a
+// directory.
 func (d Doctor) hosts(path string, fi fs.FileInfo) []Finding {
 	if mode := fi.Mode(); mode.Perm()&0o002 != 0 && mode&fs.ModeSticky == 0 {
-		return found("queue", Fault, fmt.Sprintf("anybody may replace what the host writes in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+path)
+		return found("queue", Fault, fmt.Sprintf("anybody may replace the host's files in %s (mode %04o)", d.rel(path), mode.Perm()), "chmod o-w "+path)
 	}
 	host, _ := d.owner()
 	if uid, ok := safefs.UID(fi); ok && uid != host {
@@ -72,7 +73,7 @@ func (d Doctor) hosts(path string, fi fs.FileInfo) []Finding {
 	return nil
 }
 
-// agents wants a directory that the assistant's user can write.
+// agents checks that the assistant's user can write to a directory.
 func (d Doctor) agents(path string, fi fs.FileInfo) []Finding {
 	host, _ := d.owner()
 	uid, ok := safefs.UID(fi)
@@ -83,8 +84,8 @@ func (d Doctor) agents(path string, fi fs.FileInfo) []Finding {
 		fmt.Sprintf("chown %d %s", agentUser(host), path))
 }
 
-// strangers names directories that belong to no configured group: the host
-// does not serve them, and whoever writes there waits for ever.
+// strangers reports directories that belong to no configured group. The host
+// does not serve them, so requests in them wait for ever.
 func (d Doctor) strangers(root string) []Finding {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -100,10 +101,10 @@ func (d Doctor) strangers(root string) []Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	return found("queue", Note, "in ipc and of no configured group: "+strings.Join(names, ", "), "add the group to longshore.yaml, or remove the directory")
+	return found("queue", Note, "directories in ipc that belong to no configured group: "+strings.Join(names, ", "), "add the group to longshore.yaml, or remove the directory")
 }
 
-// quarantine counts what lies in the errors folder.
+// quarantine counts the entries of the errors folder.
 func (d Doctor) quarantine(context.Context, hosting) []Finding {
 	n, err := operator.CountJSON(d.Layout.Errors(), operator.ReasonSuffix)
 	switch {
@@ -117,14 +118,14 @@ func (d Doctor) quarantine(context.Context, hosting) []Finding {
 	return fine("errors", "the errors folder is empty")
 }
 
-// mounts looks whether the directories that groups were given are there.
+// mounts checks that the groups' additional directories exist.
 func (d Doctor) mounts(context.Context, hosting) []Finding {
 	var all []Finding
 	for _, g := range d.Groups {
 		for _, m := range g.Mounts {
 			if fi, err := os.Stat(m.Host); err != nil || !fi.IsDir() {
-				all = append(all, found("mounts", Warning, fmt.Sprintf("%s, which group %s sees at /workspace/extra/%s, is no directory", m.Host, g.Folder, m.Name),
-					"make it, or mount the disk it is on, or take it out of longshore.yaml")...)
+				all = append(all, found("mounts", Warning, fmt.Sprintf("%s, which group %s sees at /workspace/extra/%s, is not a directory", m.Host, g.Folder, m.Name),
+					"create it, mount its disk, or remove it from longshore.yaml")...)
 			}
 		}
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Free space above what the outbox leaves free, below which the doctor speaks
-// up, in bytes, and free inodes.
+// Below these values the doctor warns: free bytes in addition to those that the
+// outbox leaves free, and free inodes.
 const (
 	lowSpace  = 1 << 30
 	lowInodes = 10_000
 )
 
-// hosting is whether a host runs on the state directory.
+// hosting says whether a host runs on the state directory.
 type hosting struct {
 	running bool
-	err     error // what a running host says is wrong with it
+	err     error // the problem that a running host reports
 }
 
 func hostState(err error) hosting {
@@ -37,17 +37,18 @@ func (d Doctor) host(_ context.Context, h hosting) []Finding {
 	case !h.running:
 		return found("host", Note, "no host is running on this state directory", "start it with: longshore serve")
 	case h.err != nil:
-		return found("host", Fault, "the host runs and is not well: "+h.err.Error(), "see: longshore status")
+		return found("host", Fault, "the host runs but reports a problem: "+h.err.Error(), "see: longshore status")
 	}
-	return fine("host", "the host runs and says it is well")
+	return fine("host", "the host runs and reports no problem")
 }
 
-// state looks at the state directory and what of it must be the host's own.
+// state checks the state directory and the parts of it that only the host may
+// use.
 func (d Doctor) state(context.Context, hosting) []Finding {
 	fi, err := realDir(d.Layout.State)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return found("state", Note, "the state directory does not exist yet", "longshore serve makes it")
+		return found("state", Note, "the state directory does not exist yet", "longshore serve creates it")
 	case errors.Is(err, fs.ErrInvalid):
 		return found("state", Fault, "the state directory is not a directory itself", "put the real path into longshore.yaml, not a link to it")
 	case err != nil:
@@ -72,12 +73,12 @@ func (d Doctor) state(context.Context, hosting) []Finding {
 		all = append(all, d.private(path)...)
 	}
 	if len(all) == 0 {
-		return fine("state", "the state directory is ours, and closed to others where it has to be")
+		return fine("state", "the state directory is ours, and its private parts are closed to others")
 	}
 	return all
 }
 
-// private wants a directory that only its owner may enter.
+// private checks that only its owner may enter a directory.
 func (d Doctor) private(path string) []Finding {
 	name := d.rel(path)
 	fi, err := realDir(path)
@@ -95,11 +96,11 @@ func (d Doctor) private(path string) []Finding {
 	return nil
 }
 
-// disk looks at the room that is left and at the kind of file system.
+// disk checks the free space and the kind of file system.
 func (d Doctor) disk(context.Context, hosting) []Finding {
 	fsys, err := safefs.VolumeOf(d.Layout.State)
 	if err != nil {
-		return found("disk", Warning, "the file system cannot be asked: "+err.Error(), "")
+		return found("disk", Warning, "the state of the file system is unknown: "+err.Error(), "")
 	}
 	var all []Finding
 	left := media.Size(int64(fsys.Free)) + " free"
@@ -114,10 +115,10 @@ func (d Doctor) disk(context.Context, hosting) []Finding {
 	}
 	switch {
 	case fsys.Network:
-		all = append(all, found("disk", Warning, "the state directory lies on "+fsys.Name+": no inotify events come from other machines, and SQLite's locks may not hold",
+		all = append(all, found("disk", Warning, "the state directory is on "+fsys.Name+": no inotify events come from other machines, and SQLite's locks may not hold",
 			"move the state directory to a local disk")...)
 	case fsys.Volatile:
-		all = append(all, found("disk", Warning, "the state directory lies on "+fsys.Name+" and is lost when the machine restarts", "move the state directory to a disk")...)
+		all = append(all, found("disk", Warning, "the state directory is on "+fsys.Name+" and is lost when the machine restarts", "move the state directory to a disk")...)
 	}
 	if len(all) == 0 {
 		return fine("disk", left+" on "+fsys.Name)

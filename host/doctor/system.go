@@ -17,31 +17,31 @@ import (
 )
 
 const (
-	// fewInstances leaves too little between what a user's programs hold and
-	// the kernel's limit on inotify instances per user.
+	// fewInstances is too small a distance between the inotify instances in use
+	// and the kernel's limit per user.
 	fewInstances = 8
 
-	// watchesPerGroup is what the queue's watcher needs for one group, with
-	// room for directories that are made again.
+	// watchesPerGroup is how many watches one group needs, with a reserve for
+	// directories that are created again.
 	watchesPerGroup = 4
 
-	// containerUID is the unprivileged user of our agent image and of
+	// containerUID is the unprivileged user of Longshore's agent image and of
 	// NanoClaw v1's.
 	containerUID = 1000
 )
 
-// inotify looks at the kernel's limits. Without inotify the host polls, so
-// none of this is more than a warning.
+// inotify checks the kernel's limits. Without inotify the host polls, so
+// nothing here is more than a warning.
 func (d Doctor) inotify(context.Context, hosting) []Finding {
 	instances, ok1 := d.number("sys/fs/inotify/max_user_instances")
 	watches, ok2 := d.number("sys/fs/inotify/max_user_watches")
 	if !ok1 || !ok2 {
-		return found("inotify", Note, "the limits of inotify are not known here; the host polls where it cannot watch", "")
+		return found("inotify", Note, "the limits of inotify are unknown here; the host polls if it cannot watch", "")
 	}
 	var all []Finding
 	if used := d.instancesUsed(); instances-used < fewInstances {
 		all = append(all, found("inotify", Warning, fmt.Sprintf("%d of the %d inotify instances of this user are in use; without one the host polls", used, instances),
-			"sysctl fs.inotify.max_user_instances=512, and find out who holds them")...)
+			"sysctl fs.inotify.max_user_instances=512, and find out which program uses them")...)
 	}
 	if need := watchesPerGroup * (len(d.Groups) + 1); watches < need {
 		all = append(all, found("inotify", Warning, fmt.Sprintf("%d inotify watches are allowed, the groups need about %d", watches, need),
@@ -80,20 +80,20 @@ func (d Doctor) instancesUsed() int {
 	return n
 }
 
-// clock looks for a time that cannot be right: requests, receipts and TLS
-// certificates are judged by it.
+// clock checks that the time is plausible: requests, receipts and TLS
+// certificates depend on it.
 func (d Doctor) clock(context.Context, hosting) []Finding {
 	if d.Now().Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		return found("clock", Fault, "the clock says "+d.Now().UTC().Format(time.DateOnly), "set the clock, and keep it by NTP: platforms refuse a host whose clock is far off")
+		return found("clock", Fault, "the clock shows "+d.Now().UTC().Format(time.DateOnly), "set the clock, and synchronize it by NTP: platforms refuse a host whose clock is far off")
 	}
 	if synced, known := clockSynchronized(); known && !synced {
-		return found("clock", Note, "the kernel does not call the clock synchronized", "run an NTP client such as systemd-timesyncd or chrony")
+		return found("clock", Note, "the kernel reports that the clock is not synchronized", "run an NTP client such as systemd-timesyncd or chrony")
 	}
 	return fine("clock", "the clock is plausible")
 }
 
-// user compares whoever runs the doctor with the host's user, to whom the state
-// directory belongs.
+// user compares the user who runs the doctor with the host's user, who owns the
+// state directory.
 func (d Doctor) user(context.Context, hosting) []Finding {
 	host, ok := d.owner()
 	if !ok {
@@ -101,16 +101,16 @@ func (d Doctor) user(context.Context, hosting) []Finding {
 	}
 	if self := os.Geteuid(); self == 0 && host != 0 {
 		return found("user", Note, fmt.Sprintf("this is root, and the state directory belongs to user %d", host),
-			fmt.Sprintf("run longshore as that user, with sudo -u '#%d': what root makes there, the host cannot change", host))
+			fmt.Sprintf("run longshore as that user, with sudo -u '#%d': the host cannot change files that root creates there", host))
 	}
 	if host == 0 && d.Container != "" {
 		return found("user", Note, fmt.Sprintf("the host runs as root, assistants as user %d", agentUser(host)),
 			"a user of its own, a member of the container engine's group, is enough for the host")
 	}
-	return fine("user", "the state directory belongs to whoever runs this")
+	return fine("user", "the state directory belongs to the user who runs this")
 }
 
-// owner is the user whom the state directory belongs to.
+// owner returns the owner of the state directory.
 func (d Doctor) owner() (uid int, ok bool) {
 	fi, err := os.Stat(d.Layout.State)
 	if err != nil {
@@ -119,8 +119,8 @@ func (d Doctor) owner() (uid int, ok bool) {
 	return safefs.UID(fi)
 }
 
-// agentUser is the user that the assistants of a host's user run as in their
-// containers, as groups.AgentUser says of the process that asks it.
+// agentUser returns the user that assistants run as in their containers if the
+// host runs as the given user. It is groups.AgentUser for another process.
 func agentUser(host int) int {
 	if host != 0 {
 		return host
@@ -128,24 +128,24 @@ func agentUser(host int) int {
 	return containerUID
 }
 
-// metrics looks at the address of the metrics.
+// metrics checks that the address of the metrics is free.
 func (d Doctor) metrics(ctx context.Context, h hosting) []Finding {
 	if d.Metrics == "" || h.running {
 		return nil
 	}
 	if taken := channel.AddressTaken(ctx, d.Metrics); taken != nil {
-		return found("metrics", Fault, "the metrics' address cannot be had: "+taken.Error(), "choose another address in metrics.listen, or stop who has this one")
+		return found("metrics", Fault, "the metrics' address cannot be used: "+taken.Error(), "choose another address in metrics.listen, or stop the program that uses this one")
 	}
 	return fine("metrics", "the metrics' address is free")
 }
 
-// assistants looks for the programs that assistants are started with.
+// assistants checks that the programs of the assistants exist.
 func (d Doctor) assistants(context.Context, hosting) []Finding {
 	var all []Finding
 	for _, name := range slices.Sorted(maps.Keys(d.Commands)) {
 		command := d.Commands[name]
 		if _, err := d.LookPath(command); err != nil {
-			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q is not there", command, name),
+			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q was not found", command, name),
 				"install it, or put its full path into longshore.yaml: a service has another PATH than a shell")...)
 		}
 	}
@@ -157,7 +157,7 @@ func (d Doctor) assistants(context.Context, hosting) []Finding {
 		}
 	}
 	if len(all) == 0 && len(d.Commands) > 0 {
-		return fine("assistant", "every assistant's command is there")
+		return fine("assistant", "every assistant's command was found")
 	}
 	return all
 }

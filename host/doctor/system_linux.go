@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clockSynchronized asks adjtimex(2), which changes nothing when no mode is
-// given. The second result is false where the kernel does not tell.
+// clockSynchronized asks adjtimex(2), which changes nothing without a mode.
+// known is false if the kernel does not answer.
 func clockSynchronized() (synced, known bool) {
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)
@@ -20,8 +20,9 @@ func clockSynchronized() (synced, known bool) {
 	return state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0, true
 }
 
-// lockHolder finds who holds a flock(2) on a file, in the kernel's table of
-// locks, proc_locks(5). It is 0 where nobody does or nobody visible does.
+// lockHolder returns the process that holds a flock(2) on a file, by the
+// kernel's table of locks, proc_locks(5). It is 0 if there is none, or none
+// that is visible.
 func lockHolder(proc, path string) int {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -35,8 +36,8 @@ func lockHolder(proc, path string) int {
 	if err != nil {
 		return 0
 	}
-	// The device in the table is the file system's own, which stat hides on
-	// btrfs and overlayfs: the inode alone is compared.
+	// The table has the file system's own device number, which stat hides on
+	// btrfs and overlayfs, so only the inode is compared.
 	inode := ":" + strconv.FormatUint(st.Ino, 10)
 	for line := range strings.Lines(string(table)) {
 		f := strings.Fields(line)

@@ -27,7 +27,7 @@ func decodeAllowlist(b []byte) (*allowlist, error) {
 	return &a, nil
 }
 
-// containerConfig is what v1 keeps for a group's container.
+// containerConfig is v1's configuration of a group's container.
 type containerConfig struct {
 	AdditionalMounts []additionalMount `json:"additionalMounts"`
 	Timeout          json.Number       `json:"timeout"`
@@ -39,18 +39,19 @@ type additionalMount struct {
 	ReadOnly      *bool  `json:"readonly"` // nil: true
 }
 
-// mount decides on one of a group's mounts as v1 does; why is empty where v1
-// would mount it. What v1 blocks by a part of a name, it blocks here too.
+// mount decides about one of a group's mounts as v1 does. why is empty if v1
+// would mount it. A path that v1 blocks by a part of its name is blocked here
+// too.
 func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
 	if f.allow == nil {
-		return Mount{}, "v1 has no mount allowlist, so it mounts nothing further"
+		return Mount{}, "v1 has no mount allowlist, so it mounts no further directories"
 	}
 	name := m.ContainerPath
 	if name == "" {
 		name = filepath.Base(m.HostPath)
 	}
 	if strings.Contains(name, "/") || path.Clean(name) != name {
-		return Mount{}, fmt.Sprintf("%q is no single name below /workspace/extra", name)
+		return Mount{}, fmt.Sprintf("%q is not a single name below /workspace/extra", name)
 	}
 	real, err := filepath.EvalSymlinks(f.expand(m.HostPath))
 	if err != nil {
@@ -74,7 +75,7 @@ func (f *Found) mount(m additionalMount, main bool) (_ Mount, why string) {
 	return Mount{Name: name, Host: real, Write: wanted && writable && (main || !f.allow.NonMainReadOnly)}, ""
 }
 
-// expand is v1's reading of a path: ~ is the home directory.
+// expand expands a path as v1 does: ~ is the home directory.
 func (f *Found) expand(p string) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') && f.env("HOME") != "" {
 		return filepath.Join(f.env("HOME"), rest)

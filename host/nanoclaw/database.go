@@ -19,16 +19,16 @@ import (
 const (
 	databaseFile = "store/messages.db"
 
-	// maxRows is how many groups are read; a configuration of so many is near
-	// its own limit.
+	// maxRows is how many groups are read. A configuration with so many is
+	// close to its own size limit.
 	maxRows = 1000
 
-	// readTime bounds what a database made to be slow can take.
+	// readTime limits the time for a database that was made to be slow.
 	readTime = 30 * time.Second
 )
 
-// readDatabase reads the registry from the database and says whether there is
-// one in it.
+// readDatabase reads the registry from the database. found is false if the
+// database or the registry in it is missing.
 func (f *Found) readDatabase(ctx context.Context) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -44,7 +44,8 @@ func (f *Found) readDatabase(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("copy database: %w", err)
 	}
-	// The schema is foreign too: it may not call what has effects.
+	// The schema is untrusted too, so it may not call functions with side
+	// effects.
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=trusted_schema(0)"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
@@ -57,8 +58,8 @@ func (f *Found) readDatabase(ctx context.Context) (found bool, err error) {
 	return found, nil
 }
 
-// copyDatabase copies the database with what SQLite has not yet written into
-// it. Opened in its place, SQLite would make or take away the files beside it.
+// copyDatabase copies the database with its log. Opened in place, SQLite would
+// create or delete files beside it.
 func copyDatabase(from, dir string) (string, error) {
 	path := filepath.Join(dir, "messages.db")
 	for _, suffix := range []string{"", "-wal", "-journal"} {
@@ -104,8 +105,8 @@ func (f *Found) readTables(ctx context.Context, db *sql.DB) (found bool, err err
 	return true, err
 }
 
-// columnsOf lists the columns of a table, and nothing where there is none of
-// that name: a view could be made to run for ever.
+// columnsOf lists the columns of a table; none if there is no table of that
+// name. It ignores views, since a view could run without end.
 func columnsOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	rows, err := db.QueryContext(ctx, `SELECT c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name = ?`, table)
 	if err != nil {
@@ -123,8 +124,9 @@ func columnsOf(ctx context.Context, db *sql.DB, table string) ([]string, error) 
 	return columns, rows.Err()
 }
 
-// readRows reads the registry of either age: requires_trigger and is_main came
-// later. Before is_main the main group was the one with the folder main.
+// readRows reads the registry in either version of its schema: requires_trigger
+// and is_main were added later. Before is_main, the main group was the one with
+// the folder main.
 func readRows(ctx context.Context, db *sql.DB, columns []string) ([]Row, error) {
 	needs, main := "1", "folder = 'main'"
 	if slices.Contains(columns, "requires_trigger") {
@@ -152,8 +154,8 @@ func readRows(ctx context.Context, db *sql.DB, columns []string) ([]Row, error) 
 	return all, rows.Err()
 }
 
-// text is a column's value as text, whatever SQLite holds there, cut where it
-// is far longer than anything that would be accepted.
+// text returns SQL for a column's value as text, whatever its type, cut far
+// beyond any length that would be accepted.
 func text(column string, most int) string {
 	return fmt.Sprintf("substr(CAST(coalesce(%s, '') AS TEXT), 1, %d)", column, most)
 }

@@ -1,19 +1,19 @@
-// Package nanoclaw reads the root of a NanoClaw v1 installation and writes the
+// Package nanoclaw reads the root of a NanoClaw v1 installation and makes the
 // longshore.yaml that serves it.
 //
-//	store/messages.db              registered_groups, of either age of its schema
-//	data/registered_groups.json    the same in installations older than that
-//	.env                           the knobs that have a counterpart
-//	~/.config/nanoclaw/mount-allowlist.json   what further mounts are allowed
+//	store/messages.db              registered_groups, in either version of its schema
+//	data/registered_groups.json    the same in older installations
+//	.env                           the settings that have a counterpart
+//	~/.config/nanoclaw/mount-allowlist.json   which further mounts are allowed
 //
-// [Read] takes in what is there, [Found.Plan] decides what becomes of it. A
-// plan is made by parsing the configuration that it stands for: what
-// [groups.Parse] would refuse is left out and said, so what is written is valid.
+// [Read] reads the installation; [Found.Plan] decides what to import. A plan is
+// checked by parsing its own configuration: entries that [config.Parse] would
+// refuse are left out and reported, so the result is valid.
 //
-// Rows are foreign text: v1's main group may write in its own database. The
-// package changes nothing in the directory, not even SQLite's side files; it
-// reads a copy of the database. It does not import messages, sessions of the
-// channels or scheduled tasks, and writes no file.
+// Rows are untrusted text, since v1's main group may write in its own database.
+// The package changes nothing in the directory, not even SQLite's side files:
+// it reads a copy of the database. It does not import messages, the channels'
+// sessions or scheduled tasks, and writes no file.
 package nanoclaw
 
 import (
@@ -30,39 +30,41 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// ErrNoGroups says that a directory holds neither form of the registry.
+// ErrNoGroups means that a directory holds neither form of the registry. It is
+// permanent.
 var ErrNoGroups = errors.New("there is neither store/messages.db with registered groups nor data/registered_groups.json")
 
-// Options say where to look beside the directory itself.
+// Options are the settings of Read.
 type Options struct {
-	Allowlist string              // the mount allowlist; empty: where v1 has it
+	Allowlist string              // path of the mount allowlist; empty: v1's usual path
 	Getenv    func(string) string // HOME; nil: os.Getenv
-	Platforms []channel.Platform  // that the configuration may name
+	Platforms []channel.Platform  // platforms that the configuration may name
 }
 
-// Found is what an installation holds.
+// Found is the content of an installation.
 type Found struct {
 	Dir    string // absolute, free of links
-	Source string // what the groups were read from, below Dir
+	Source string // file that the groups were read from, relative to Dir
 	Rows   []Row
 	Knobs  map[string]string // of .env
-	Tasks  int               // scheduled ones that are active
-	Notes  []string          // what was noticed on the way
+	Tasks  int               // number of active scheduled tasks
+	Notes  []string          // remarks for the operator
 
-	allow *allowlist // nil: v1 has none, and mounts nothing further
+	allow *allowlist // nil: v1 has none, and mounts no further directories
 	env   func(string) string
 	known []channel.Platform
 }
 
-// Row is one registered group as v1 has it; nothing in it is checked.
+// Row is one registered group as in v1, unchecked.
 type Row struct {
 	Chat, Name, Folder, Trigger string
 	Config                      string // JSON of containerConfig; may be empty
 	NeedsTrigger, Main          bool
 }
 
-// Read takes in the installation at dir. The error is permanent but for those
-// of the file system, and ErrNoGroups where dir is no such installation.
+// Read reads the installation at dir. The error is ErrNoGroups if dir is not
+// such an installation. Every error is permanent, except those of the file
+// system.
 func Read(ctx context.Context, dir string, o Options) (*Found, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -84,7 +86,7 @@ func Read(ctx context.Context, dir string, o Options) (*Found, error) {
 	return f, f.readAllowlist(o.Allowlist)
 }
 
-// readGroups prefers the database, as v1 does since it has one.
+// readGroups prefers the database, as v1 has done since it has one.
 func (f *Found) readGroups(ctx context.Context) error {
 	found, err := f.readDatabase(ctx)
 	if found || err != nil {
@@ -121,7 +123,7 @@ func (f *Found) readAllowlist(path string) error {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "sender-allowlist.json")); err == nil {
-		f.note("the sender allowlist has no counterpart: every member of a group's chat is heard")
+		f.note("the sender allowlist has no counterpart: the assistant reads every member of a group's chat")
 	}
 	return nil
 }
@@ -130,8 +132,8 @@ func (f *Found) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// readSmall reads a plain file of at most most bytes. It waits for no pipe's
-// other end.
+// readSmall reads a plain file of at most most bytes. It does not wait for the
+// other end of a pipe.
 func readSmall(path string, most int64) ([]byte, error) {
 	file, err := openPlain(path)
 	if err != nil {
@@ -152,7 +154,7 @@ func openPlain(path string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no plain file", path)
+		err = fmt.Errorf("%s is not a plain file", path)
 	}
 	if err != nil {
 		file.Close()

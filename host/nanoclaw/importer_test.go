@@ -189,8 +189,8 @@ func TestADatabaseOfTheLastV1(t *testing.T) {
 	leftOut(t, plan, "Discord", "no channel")
 	leftOut(t, plan, "IDLE_TIMEOUT", "milliseconds")
 	noted(t, plan, "2 scheduled tasks")
-	noted(t, plan, "timeout of its own")
-	noted(t, plan, "no plain word")
+	noted(t, plan, "its own timeout")
+	noted(t, plan, "not a plain word")
 	noted(t, plan, "ANTHROPIC_API_KEY of .env are not copied")
 	noted(t, plan, "ONECLI_URL has no counterpart")
 	if strings.Contains(plan.Text+fmt.Sprint(plan), "hunter2") {
@@ -251,7 +251,7 @@ func TestHostileRowsAreLeftOut(t *testing.T) {
 	for what, why := range map[string]string{
 		"up": "no name of a group", "slash": "no name of a group", "escape": "control characters", "newline": "control characters",
 		`"chat"`: "no form", "shared": "reserved", "errors": "reserved", "case": "taken by group", "second main": "taken by group",
-		"bytes": "no form", "container configuration of group \"joined": "no JSON",
+		"bytes": "no form", "container configuration of group \"joined": "not JSON",
 	} {
 		leftOut(t, plan, what, why)
 	}
@@ -326,7 +326,7 @@ func TestMountsAreWhatTheAllowlistAllows(t *testing.T) {
 		}
 	}
 	for what, why := range map[string]string{
-		"secretplans": "blocks \"secret\"", ".ssh": "blocked", "link": "no root", "none": "does not exist", `"/" of`: "no root", `"~/docs" of`: "no single name",
+		"secretplans": "blocks \"secret\"", ".ssh": "blocked", "link": "no root", "none": "does not exist", `"/" of`: "no root", `"~/docs" of`: "not a single name",
 	} {
 		leftOut(t, plan, what, why)
 	}

@@ -17,26 +17,26 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Plan is what an import writes, and what it does not.
+// Plan is the result of an import: what is written and what is left out.
 type Plan struct {
 	Dir     string    `json:"dir"`
 	Source  string    `json:"source"`
 	Groups  []Group   `json:"groups"`
 	LeftOut []LeftOut `json:"leftOut"`
 	Notes   []string  `json:"notes"` // what changes, and what has no counterpart
-	Text    string    `json:"yaml"`  // the configuration; groups.Parse accepts it
+	Text    string    `json:"yaml"`  // the configuration; config.Parse accepts it
 
 	name        string // of the assistant; empty: the default
 	image       string
 	idle, turn  time.Duration
-	assistants  int // at once; 0: the default
+	assistants  int // how many at once; 0: the default
 	project     bool
 	allow       []config.Allowed
 	block       []string
-	credentials []string // variables of .env with the model's, by name
+	credentials []string // names of the variables in .env with the model's keys
 }
 
-// Group is one group that is carried over.
+// Group is one imported group.
 type Group struct {
 	Name    string  `json:"name"`
 	Folder  string  `json:"folder"`
@@ -53,15 +53,16 @@ type Mount struct {
 	Write bool   `json:"write,omitempty"`
 }
 
-// LeftOut is a thing of v1's that is not carried over.
+// LeftOut is a part of v1 that is not imported.
 type LeftOut struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
-// Plan makes the configuration for the installation. file is where it is to
-// stand, for relative paths and for what may not see it. An error means that
-// no valid configuration can be made of it.
+// Plan makes the configuration for the installation. file is the
+// configuration's future path: relative paths start there, and no container may
+// see it. An error means that no valid configuration is possible; it is
+// permanent.
 func (f *Found) Plan(file string) (*Plan, error) {
 	p := &Plan{Dir: f.Dir, Source: f.Source, Groups: []Group{}, LeftOut: []LeftOut{}, Notes: slices.Clone(f.Notes), project: true}
 	p.knobs(f)
@@ -70,19 +71,19 @@ func (f *Found) Plan(file string) (*Plan, error) {
 		p.take(f, row)
 	}
 	if f.Tasks > 0 {
-		p.note("%d scheduled tasks are active in v1; this host runs none", f.Tasks)
+		p.note("%d scheduled tasks are active in v1; Longshore runs none", f.Tasks)
 	}
 	p.note("a trigger calls the assistant anywhere in a message, not only at its start")
-	p.note("conversations start anew: the assistant keeps its files, not the session of its CLI")
-	p.note("channels are linked anew: v1's sessions in store/auth are of another library")
-	return p, p.settle(file, f.env, f.known)
+	p.note("conversations start again: the assistant keeps its files but not the session of its CLI")
+	p.note("channels must be linked again: v1's sessions in store/auth belong to another library")
+	return p, p.makeValid(file, f.env, f.known)
 }
 
-// take decides on one row.
+// take decides about one row.
 func (p *Plan) take(f *Found, row Row) {
 	what := Group{Name: row.Name, Folder: row.Folder, Chat: row.Chat}.what()
 	if strings.ContainsFunc(row.Name+row.Trigger, unicode.IsControl) {
-		p.leave(what, "its name or trigger holds control characters")
+		p.leave(what, "its name or trigger contains control characters")
 		return
 	}
 	chat, err := groups.ParseJID(row.Chat)
@@ -102,12 +103,12 @@ func (p *Plan) take(f *Found, row Row) {
 	var config containerConfig
 	if row.Config != "" {
 		if err := json.Unmarshal([]byte(row.Config), &config); err != nil {
-			p.leave("container configuration of "+what, "it is no JSON of the form that v1 writes")
+			p.leave("container configuration of "+what, "it is not JSON in v1's form")
 			config = containerConfig{}
 		}
 	}
 	if config.Timeout != "" {
-		p.note("%s: a timeout of its own has no counterpart; turn_timeout is the assistant's", what)
+		p.note("%s: its own timeout has no counterpart; turn_timeout is set per assistant", what)
 	}
 	for _, m := range config.AdditionalMounts {
 		mount, why := f.mount(m, row.Main)
@@ -123,8 +124,8 @@ func (p *Plan) take(f *Found, row Row) {
 	p.Groups = append(p.Groups, g)
 }
 
-// label is a name as the configuration takes it. Emoji of several parts are
-// joined by what cannot be printed.
+// label returns a name that the configuration accepts. It also drops the
+// invisible characters that join emoji.
 func (p *Plan) label(name, what string) string {
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -142,8 +143,9 @@ func (p *Plan) label(name, what string) string {
 	return clean
 }
 
-// trigger is the word that calls the assistant. v1 took patterns once; what
-// looks like one is replaced by the assistant's name, as v1 itself did.
+// trigger returns the word that calls the assistant. v1 once used patterns.
+// Like v1 itself, trigger replaces a word that looks like a pattern by the
+// assistant's name.
 func (p *Plan) trigger(row Row, what string) string {
 	if row.Main || !row.NeedsTrigger {
 		return ""
@@ -152,16 +154,16 @@ func (p *Plan) trigger(row Row, what string) string {
 	usual := "@" + p.called()
 	if word == "" || len(word) > 100 || strings.ContainsAny(word, `^$\[](){}|*+?`) || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		if word != "" {
-			p.note("%s: the trigger %q is no plain word; %q is taken", what, media.Cut(word, 80), usual)
+			p.note("%s: the trigger %q is not a plain word; %q is used instead", what, media.Cut(word, 80), usual)
 		}
 		return usual
 	}
 	return word
 }
 
-// settle parses what the plan stands for, and leaves out what is refused,
+// makeValid parses the plan's configuration and leaves out what is refused,
 // until nothing is.
-func (p *Plan) settle(file string, env func(string) string, known []channel.Platform) error {
+func (p *Plan) makeValid(file string, env func(string) string, known []channel.Platform) error {
 	for {
 		p.Text = p.render()
 		_, err := config.Parse(file, []byte(p.Text), env, known)
@@ -174,15 +176,15 @@ func (p *Plan) settle(file string, env func(string) string, known []channel.Plat
 	}
 }
 
-// prune leaves out what the error's problems name, and says whether that was
-// anything.
+// prune leaves out the entries that the error's problems name. It reports
+// whether there were any.
 func (p *Plan) prune(err error) bool {
 	bad := refused{groups: map[int]string{}, mounts: map[[2]int]string{}, allow: map[int]string{}, block: map[int]string{}}
 	for _, problem := range problemsOf(err) {
 		switch problem.Key {
 		case "project":
 			if p.project {
-				p.note("main does not see v1's root at /workspace/project: %s", problem.Message)
+				p.note("the main group does not see v1's root at /workspace/project: %s", problem.Message)
 				p.project = false
 				return true
 			}
@@ -212,9 +214,9 @@ func (p *Plan) prune(err error) bool {
 	return len(bad.allow)+len(bad.block)+len(bad.groups)+len(bad.mounts) > 0
 }
 
-// pruneGroups leaves out groups and mounts. A group that has something in
-// common only with one that goes is kept for now: that may be all that was
-// wrong with it.
+// pruneGroups leaves out groups and mounts. A group whose problem may only be
+// that it shares something with a removed group stays for now; the next round
+// decides.
 func (p *Plan) pruneGroups(bad refused) {
 	var kept, gone []Group
 	for i, g := range p.Groups {
@@ -242,8 +244,8 @@ func (g Group) what() string {
 	return fmt.Sprintf("group %q (folder %q, chat %q)", media.Cut(g.Name, 80), media.Cut(g.Folder, 80), media.Cut(g.Chat, 80))
 }
 
-// refused is why entries of the configuration's lists are refused, by their
-// places.
+// refused holds the reasons why entries of the configuration's lists are
+// refused, by index.
 type refused struct {
 	groups, allow, block map[int]string
 	mounts               map[[2]int]string // group and mount

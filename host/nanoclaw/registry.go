@@ -14,12 +14,11 @@ const (
 )
 
 // decodeRegistry reads {jid: {name, folder, trigger, …}} in the order of the
-// file. A chat that stands there twice is two rows, of which a map would hide
-// one.
+// file. A chat that is listed twice becomes two rows; a map would hide one.
 func decodeRegistry(b []byte) ([]Row, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	var rows []Row
 	for dec.More() {
@@ -51,7 +50,7 @@ func decodeRegistry(b []byte) ([]Row, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object")
+		return nil, errors.New("there is more text after the JSON object")
 	}
 	return rows, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// What v1 does where .env says nothing.
+// v1's values if .env sets none.
 const (
 	v1Name  = "Andy"
 	v1Image = "nanoclaw-agent:latest"
@@ -26,12 +26,12 @@ var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`)
 
 func (p *Plan) called() string { return cmp.Or(p.name, v1Name) }
 
-// knobs takes over what has a counterpart.
+// knobs imports the settings that have a counterpart.
 func (p *Plan) knobs(f *Found) {
 	p.name = strings.TrimSpace(f.Knobs["ASSISTANT_NAME"])
 	p.image = cmp.Or(f.Knobs["CONTAINER_IMAGE"], v1Image)
 	if !imageForm.MatchString(p.image) {
-		p.leave(fmt.Sprintf("CONTAINER_IMAGE=%q", media.Cut(p.image, 80)), "it is no name of an image")
+		p.leave(fmt.Sprintf("CONTAINER_IMAGE=%q", media.Cut(p.image, 80)), "it is not a valid image name")
 		p.image = v1Image
 	}
 	p.turn = p.duration(f, "CONTAINER_TIMEOUT")
@@ -39,22 +39,22 @@ func (p *Plan) knobs(f *Found) {
 	if v := f.Knobs["MAX_CONCURRENT_CONTAINERS"]; v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 1 || n > 1000 {
-			p.leave(fmt.Sprintf("MAX_CONCURRENT_CONTAINERS=%q", media.Cut(v, 80)), "it is no count from 1 to 1000")
+			p.leave(fmt.Sprintf("MAX_CONCURRENT_CONTAINERS=%q", media.Cut(v, 80)), "it is not a number from 1 to 1000")
 		} else {
 			p.assistants = n
 		}
 	}
 	for _, knob := range []struct{ key, why string }{
-		{"CONTAINER_MAX_OUTPUT_SIZE", "this host bounds an assistant's output by itself"},
-		{"ASSISTANT_HAS_OWN_NUMBER", "answers carry no name in front"},
-		{"TZ", "set TZ where the host is started"},
+		{"CONTAINER_MAX_OUTPUT_SIZE", "Longshore limits an assistant's output itself"},
+		{"ASSISTANT_HAS_OWN_NUMBER", "answers do not start with a name"},
+		{"TZ", "set TZ in the environment of the host"},
 	} {
 		if f.Knobs[knob.key] != "" {
 			p.note("%s has no counterpart: %s", knob.key, knob.why)
 		}
 	}
 	if f.Knobs["ONECLI_URL"] != "" {
-		p.note("ONECLI_URL has no counterpart: the gateway that it names gave v1's containers their keys; set one in env: in the file")
+		p.note("ONECLI_URL has no counterpart: its gateway gave v1's containers their keys; set a key under env: in the file")
 	}
 	for _, key := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"} {
 		if f.Knobs[key] != "" {
@@ -62,11 +62,11 @@ func (p *Plan) knobs(f *Found) {
 		}
 	}
 	if len(p.credentials) > 0 {
-		p.note("%s of .env are not copied: set them where the host is started and take the # from env: in the file", strings.Join(p.credentials, ", "))
+		p.note("%s of .env are not copied: set them in the environment of the host, and remove the # before env: in the file", strings.Join(p.credentials, ", "))
 	}
 }
 
-// duration reads a knob in milliseconds; 0: the default.
+// duration reads a setting in milliseconds; 0: the default.
 func (p *Plan) duration(f *Found, key string) time.Duration {
 	v := f.Knobs[key]
 	if v == "" {
@@ -75,13 +75,13 @@ func (p *Plan) duration(f *Found, key string) time.Duration {
 	const week = 7 * 24 * time.Hour
 	ms, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || ms < 1000 || ms > week.Milliseconds() {
-		p.leave(fmt.Sprintf("%s=%q", key, media.Cut(v, 80)), "it is no time from a second to a week, in milliseconds")
+		p.leave(fmt.Sprintf("%s=%q", key, media.Cut(v, 80)), "it is not a time from a second to a week, in milliseconds")
 		return 0
 	}
 	return time.Duration(ms) * time.Millisecond
 }
 
-// policy takes over the allowlist.
+// policy imports the allowlist.
 func (p *Plan) policy(f *Found) {
 	if f.allow == nil {
 		return
@@ -90,18 +90,18 @@ func (p *Plan) policy(f *Found) {
 		p.allow = append(p.allow, config.Allowed{Path: f.expand(root.Path), Write: root.AllowReadWrite})
 	}
 	for _, pattern := range f.allow.BlockedPatterns {
-		// v1 blocks a path when a part of it holds the pattern anywhere.
+		// v1 blocks a path if a component of it contains the pattern.
 		p.block = append(p.block, "*"+strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(pattern)+"*")
 	}
 }
 
-// render is the configuration. Every foreign text in it is a JSON string,
-// which is a YAML one.
+// render returns the configuration. Every untrusted text in it is a JSON
+// string, which is also a YAML string.
 func (p *Plan) render() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Made of the NanoClaw v1 installation in the state directory.")
-	line("# Every key with its default: docs/configuration.md")
+	line("# Made from the NanoClaw v1 installation in the state directory.")
+	line("# docs/configuration.md lists every key with its default.")
 	line("")
 	line("name: %s", quote(p.called()))
 	line("layout: v1")
@@ -138,7 +138,8 @@ func (p *Plan) render() string {
 	return b.String()
 }
 
-// renderChannels turns on what the groups need, and the page at any rate.
+// renderChannels enables the channels that the groups need, and always the
+// page.
 func (p *Plan) renderChannels(line func(string, ...any)) {
 	line("\nchannels:\n  web:\n    listen: 127.0.0.1:8420")
 	var done []string
@@ -192,13 +193,13 @@ func renderGroup(line func(string, ...any), g Group) {
 	}
 }
 
-// quote is s as a JSON string.
+// quote returns s as a JSON string.
 func quote(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(s); err != nil {
-		return `""` // cannot be: a string always encodes
+		return `""` // impossible: a string always encodes
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

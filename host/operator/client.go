@@ -17,25 +17,25 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// maxReply is the largest answer that the client reads, in bytes: some ten
-// thousand items.
+// maxReply is the size of the largest answer that the client reads, in bytes:
+// some ten thousand items.
 const maxReply = 64 << 20
 
-// Client is the Control of a host that runs. Its errors are *refusal.Error where the
-// host had an answer, ErrNoHost where none runs, and ErrDenied where this user may
-// not ask.
+// Client is the Control of a running host. If the host answered with an error,
+// that is a *refusal.Error. If no host runs, the error is ErrNoHost; if this
+// user may not connect, ErrDenied.
 type Client struct {
 	http *http.Client
 }
 
 var _ Control = (*Client)(nil)
 
-// NewClient returns a client of the host whose socket lies in dir, see
-// ControlDir. It connects at each call.
+// NewClient returns a client of the host whose socket is in dir, see
+// ControlDir. It connects for each call.
 func NewClient(dir string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
-		DisableKeepAlives: true, // a command makes one or two calls, and nothing is left to close
+		DisableKeepAlives: true, // a command makes one or two calls; no connection stays open
 	}}}
 }
 
@@ -70,48 +70,48 @@ func (c *Client) Show(ctx context.Context, id string) (Item, error) {
 	return item, c.call(ctx, http.MethodGet, itemPath(id), nil, &item)
 }
 
-// Retry has the host try an item again.
+// Retry asks the host to try an item again.
 func (c *Client) Retry(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodPost, itemPath(id)+"/retry", nil, nil)
 }
 
-// Drop has the host give an item up.
+// Drop asks the host to cancel or delete an item.
 func (c *Client) Drop(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, itemPath(id), nil, nil)
 }
 
-// Send has the host accept a file. It returns when the host has copied it.
+// Send asks the host to accept a file. It returns after the host has copied the
+// file.
 func (c *Client) Send(ctx context.Context, s Send) (Item, error) {
 	var item Item
 	return item, c.call(ctx, http.MethodPost, "/v1/send", s, &item)
 }
 
-// Chats has the host ask a channel which chats its account is in.
+// Chats asks the host for the chats of a channel's account.
 func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
 	var chats []channel.Chat
 	return chats, c.call(ctx, http.MethodGet, "/v1/channels/"+url.PathEscape(channelName)+"/chats", nil, &chats)
 }
 
-// Reload has the host read its configuration again.
+// Reload asks the host to read its configuration again.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	var r Reloaded
 	return r, c.call(ctx, http.MethodPost, "/v1/reload", nil, &r)
 }
 
-// Unpair has the host unlink a channel from its account.
+// Unpair asks the host to unlink a channel from its account.
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)
 }
 
-// Health returns nil where the host says that all is well, and its words
-// otherwise.
+// Health returns nil if the host is healthy, and otherwise the host's reason.
 func (c *Client) Health(ctx context.Context) error {
 	return c.call(ctx, http.MethodGet, "/healthz", nil, nil)
 }
 
 func itemPath(id string) string { return "/v1/items/" + url.PathEscape(id) }
 
-// call makes one call and decodes its answer into out, where out is not nil.
+// call makes one call and decodes the answer into out, unless out is nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -129,7 +129,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if err != nil {
 		for _, known := range []error{ErrNoHost, ErrDenied} {
 			if errors.Is(err, known) {
-				return known // without the call and its address
+				return known // without the address of the call
 			}
 		}
 		return fmt.Errorf("ask the host: %w", err)

@@ -8,18 +8,19 @@ import (
 	"syscall"
 )
 
-// ReasonSuffix is what the errors folder adds to a request's name for the
-// file that says why it lies there.
+// ReasonSuffix ends the name of the file in the errors folder that says why a
+// request was refused.
 const ReasonSuffix = ".reason.json"
 
-// maxNames is how many names of a directory that an assistant writes are
-// counted: it may hold any number.
+// maxNames is how many names are counted in a directory that an assistant can
+// write; there may be any number.
 const maxNames = 10_000
 
-// CountJSON counts the names in a directory that end in suffix and are not
-// dotted, up to maxNames.
+// CountJSON counts the names in a directory that end in suffix and have no dot
+// at the start, up to maxNames.
 func CountJSON(dir, suffix string) (int, error) {
-	// Nothing but a directory: a pipe in its place would be waited for.
+	// O_DIRECTORY keeps the open from blocking on a pipe in the directory's
+	// place.
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return 0, err

@@ -17,17 +17,17 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// DeskOptions is what a Desk works with.
+// DeskOptions are the parts that a Desk works with.
 type DeskOptions struct {
 	Layout   groups.Layout
-	Groups   func() []groups.Group // as they are configured now; nil: none
-	Outbox   *outbox.Outbox        // nil: this process only looks
-	Records  *outbox.Reader        // of the outbox, where Outbox is nil; nil too: nothing was ever accepted
+	Groups   func() []groups.Group // as configured now; nil: none
+	Outbox   *outbox.Outbox        // nil: this process only reads
+	Records  *outbox.Reader        // used if Outbox is nil; nil too if nothing was ever accepted
 	Channels []channel.Channel     // those of the host
 	Version  string
 
-	// Running says that this is the host itself and not a command beside it;
-	// Started is since when.
+	// Running means that this process is the host, and not a command beside it;
+	// Started is the time of its start.
 	Running bool
 	Started time.Time
 
@@ -41,16 +41,17 @@ type DeskOptions struct {
 	Offer func(context.Context, Send) (outbox.Delivery, error)
 }
 
-// Desk is the Control of the process that holds the outbox.
+// Desk is the Control of the process that has the outbox open, or of a command
+// that only reads.
 type Desk struct{ DeskOptions }
 
 var _ Control = (*Desk)(nil)
 
-// NewDesk returns a Desk. It owns nothing of what it is given.
+// NewDesk returns a Desk. The caller owns everything in o.
 func NewDesk(o DeskOptions) *Desk { return &Desk{o} }
 
-// List returns what matches, oldest first; where there is more than the limit,
-// the newest of it.
+// List returns the matching items, oldest first. If there are more than the
+// limit, it returns the newest of them.
 func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
 	limit := f.Limit
 	if limit <= 0 {
@@ -74,7 +75,7 @@ func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
 	return items[max(0, len(items)-limit):], nil
 }
 
-// records is what deliveries are read from; nil if there are none.
+// records returns the source of the deliveries; nil if there is none.
 func (d *Desk) records() interface {
 	List(context.Context, outbox.Filter) ([]outbox.Delivery, error)
 	Get(ctx context.Context, name string) (outbox.Delivery, error)
@@ -88,10 +89,10 @@ func (d *Desk) records() interface {
 	return nil
 }
 
-// page is how many deliveries the outbox is asked for at a time.
+// page is how many deliveries are read from the outbox at a time.
 const page = 500
 
-// deliveries calls each for up to limit deliveries, the newest first.
+// deliveries calls each for up to limit deliveries, newest first.
 func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
 	records := d.records()
 	if records == nil {
@@ -122,7 +123,7 @@ func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(ou
 	return nil
 }
 
-// Show returns one item with all that is known of it.
+// Show returns one item with all its details.
 func (d *Desk) Show(ctx context.Context, id string) (item Item, err error) {
 	err = d.locate(id, func() error {
 		item, err = d.request(id)
@@ -138,15 +139,16 @@ func (d *Desk) Show(ctx context.Context, id string) (item Item, err error) {
 	return item, nil
 }
 
-// Retry queues a failed delivery again, or puts a request back into its queue.
+// Retry queues a failed delivery again, or puts a refused request back into its
+// queue.
 func (d *Desk) Retry(ctx context.Context, id string) error {
 	return d.locate(id,
 		func() error { return d.retryRequest(id) },
 		func() error { return ofOutbox(id, d.Outbox.Retry(ctx, id)) })
 }
 
-// Drop gives a delivery up, takes one that failed off the list of failures, or
-// removes a request from the errors folder.
+// Drop cancels an open delivery, removes a failed one from the list of
+// failures, or deletes a request from the errors folder.
 func (d *Desk) Drop(ctx context.Context, id string) error {
 	return d.locate(id,
 		func() error { return d.dropRequest(id) },
@@ -159,8 +161,8 @@ func (d *Desk) Drop(ctx context.Context, id string) error {
 		})
 }
 
-// locate tries where an item of that id is likely to lie, and then the other
-// place.
+// locate calls the function for the kind of item that the id probably names,
+// and then the other.
 func (d *Desk) locate(id string, request, delivery func() error) error {
 	ask := []func() error{request, delivery}
 	switch {
@@ -192,12 +194,12 @@ func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 		return Item{}, err
 	}
 	if kept, err := d.Outbox.Get(ctx, delivery.Key); err == nil {
-		delivery = kept // with the states and ids that it was given
+		delivery = kept // with its states and ids
 	}
 	return itemOf(delivery, true), nil
 }
 
-// Chats asks the channel of that name.
+// Chats asks the channel for the chats of its account.
 func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, error) {
 	c, err := d.channel(channelName)
 	if err != nil {
@@ -209,7 +211,7 @@ func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, e
 	return nil, &refusal.Error{Code: CodeBadCall, Message: fmt.Sprintf("channel %s has no list of chats", channelName), Hint: "its chats are those of longshore.yaml"}
 }
 
-// Reload is of a host that runs only.
+// Reload reads the configuration again; without a running host it returns ErrNoHost.
 func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
 	if d.Reloading == nil {
 		return Reloaded{}, ErrNoHost
@@ -217,7 +219,7 @@ func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
 	return d.Reloading(ctx)
 }
 
-// Unpair asks the channel of that name.
+// Unpair unlinks the channel from its account.
 func (d *Desk) Unpair(ctx context.Context, channelName string) error {
 	c, err := d.channel(channelName)
 	if err != nil {
@@ -242,7 +244,7 @@ func notFound(id string) error {
 	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
 }
 
-// ofOutbox turns the outbox's errors into words with a remedy.
+// ofOutbox turns the outbox's errors into refusals with a remedy.
 func ofOutbox(id string, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrNotFound):
@@ -250,18 +252,18 @@ func ofOutbox(id string, err error) error {
 	case errors.Is(err, outbox.ErrAmbiguous):
 		return &refusal.Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
 	case errors.Is(err, outbox.ErrOpen):
-		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still on its way", Hint: "nothing has to be done; see: longshore queue show " + id}
+		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still being sent", Hint: "there is nothing to do; see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSettled):
-		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended, and can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
+		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended; it can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
 	case errors.Is(err, outbox.ErrSending):
-		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent right now", Hint: "try again in a moment"}
+		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent at this moment", Hint: "try again in a moment"}
 	case errors.Is(err, outbox.ErrNoBytes):
 		return &refusal.Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
 	}
 	return err
 }
 
-// configured are the groups of longshore.yaml.
+// configured returns the groups of longshore.yaml.
 func (d *Desk) configured() []groups.Group {
 	if d.Groups == nil {
 		return nil
@@ -269,8 +271,7 @@ func (d *Desk) configured() []groups.Group {
 	return d.Groups()
 }
 
-// Status describes the host, or where none runs what can be known from the
-// disk.
+// Status describes the host. If none runs, it fills in what the disk shows.
 func (d *Desk) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Running: d.Running, Version: d.Version, Started: d.Started, State: d.Layout.State,
@@ -298,7 +299,7 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s.Errors, _ = CountJSON(d.Layout.Errors(), ReasonSuffix) // a folder that is not there holds none
+	s.Errors, _ = CountJSON(d.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
 	return s, nil
 }
 
@@ -315,14 +316,14 @@ func channelOf(c channel.Channel) Channel {
 func (d *Desk) waiting() int {
 	n := 0
 	for _, g := range d.configured() {
-		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // none where there is no directory yet
+		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // a missing directory has no requests
 		n += waiting
 	}
 	return n
 }
 
-// maxCounted is how many open deliveries are counted group by group: more
-// than the quotas of a hundred groups let in.
+// maxCounted is how many open deliveries are counted for the groups: more than
+// the quotas of a hundred groups allow.
 const maxCounted = 10_000
 
 // groups describes each group's queue.

@@ -20,14 +20,14 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Health answers
+// Health returns the handler of
 //
 //	/healthz   200 while deliveries can be accepted and recorded, else 503;
-//	           either way a JSON object that says what is wrong
-//	/metrics   the host's metrics as Prometheus reads them
+//	           both with a JSON object that says what is wrong
+//	/metrics   the host's metrics in Prometheus's format
 //
-// A channel that is not connected makes the host no less healthy: what is
-// accepted is kept, and a restart would not help.
+// A channel that is not connected does not make the host unhealthy: accepted
+// deliveries are stored, and a restart would not help.
 func (d *Desk) Health() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -49,7 +49,7 @@ func (d *Desk) Health() http.Handler {
 	return mux
 }
 
-// healthy says why nothing can be accepted, or nil.
+// healthy returns why nothing can be accepted, or nil.
 func (d *Desk) healthy(ctx context.Context) error {
 	if d.Outbox == nil {
 		return nil
@@ -62,17 +62,17 @@ func (d *Desk) healthy(ctx context.Context) error {
 	}
 	if full, ok := errors.AsType[*outbox.FullError](err); ok {
 		return &refusal.Error{
-			Code: CodeUnwell, Message: fmt.Sprintf("nothing can be accepted: %v", full.Cause),
+			Code: CodeUnwell, Message: fmt.Sprintf("no delivery can be accepted: %v", full.Cause),
 			Hint: "make room on the file system of the state directory",
 		}
 	}
-	return &refusal.Error{Code: CodeUnwell, Message: "nothing can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
+	return &refusal.Error{Code: CodeUnwell, Message: "no delivery can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
 }
 
-// checkTime bounds a check: the disk of the outbox may hang.
+// checkTime limits a check, since the disk of the outbox may hang.
 const checkTime = 5 * time.Second
 
-// collector asks the desk whenever it is scraped; nothing is counted twice.
+// collector reads the desk at each scrape and keeps no figures of its own.
 type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
@@ -87,7 +87,7 @@ func newCollector(d *Desk) *collector {
 		desk:       d,
 		up:         desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
 		held:       desc("channel_held", "Whether the channel waits for an operator.", "channel"),
-		waiting:    desc("queue_requests", "Requests that lie in the groups' queues and are not taken yet."),
+		waiting:    desc("queue_requests", "Requests in the groups' queues that are not accepted yet."),
 		parts:      desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
 		bytes:      desc("outbox_pending_bytes", "Bytes of their files."),
 		retained:   desc("outbox_retained_bytes", "Bytes kept of failed messages, for a retry."),
@@ -102,14 +102,15 @@ func newCollector(d *Desk) *collector {
 	}
 }
 
-// Describe is a prometheus.Collector's; without descriptions a collector is
-// checked at each scrape, which is what the changing labels need.
+// Describe implements prometheus.Collector. Without descriptions, Prometheus
+// checks the collector at each scrape, which changing labels need.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// scrapeTime bounds a scrape: an outbox that hangs must not pile them up.
+// scrapeTime limits a scrape, so that scrapes do not pile up if the outbox
+// hangs.
 const scrapeTime = 5 * time.Second
 
-// Collect reads what the desk knows now.
+// Collect sends the present figures.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -177,10 +178,10 @@ func number(b bool) float64 {
 	return 0
 }
 
-// ServeHealth answers health on a loopback address until ctx is done, which is
-// no error. It answers to the names of loopback and to hosts, and never to a
-// page of another site: a website must not read this machine's metrics through
-// its operator's browser.
+// ServeHealth serves health on a loopback address until ctx is done, which is
+// no error. It only answers requests to the names of loopback and to hosts, and
+// never a page of another site: otherwise a website could read this machine's
+// metrics through its operator's browser.
 func ServeHealth(ctx context.Context, listen string, hosts []string, health http.Handler) error {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
@@ -206,7 +207,7 @@ func ownNamesOnly(own hostnames.Set, next http.Handler) http.Handler {
 				Hint: "ask by the address in metrics.listen, or add the name to metrics.hosts",
 			})
 		case hostnames.Foreign(r):
-			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address itself"})
+			reply(w, nil, &refusal.Error{Code: CodeCrossSite, Message: "requests from other sites are refused", Hint: "open the address directly"})
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
 
-// itemOf describes a delivery; with parts, whole.
+// itemOf describes a delivery; parts adds its parts.
 func itemOf(d outbox.Delivery, parts bool) Item {
 	item := Item{
 		ID: d.Key, Kind: Delivery, Group: d.Folder, Request: d.Request,
@@ -32,8 +32,8 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 	return item
 }
 
-// stateOf is the state of the part that an operator cares about most: what is
-// open before what failed, and that before what was sent.
+// stateOf returns the state of the part that matters most to an operator: open
+// before failed, failed before sent.
 func stateOf(d outbox.Delivery) outbox.State {
 	order := []outbox.State{
 		outbox.Sending, outbox.Pending, outbox.Queued, outbox.Failed, outbox.Uncertain,
@@ -70,7 +70,7 @@ func partsOf(p *outbox.Part) []Part {
 	return all
 }
 
-// oldest is the earlier of two times, of which the zero one counts for nothing.
+// oldest returns the earlier of two times and ignores a zero time.
 func oldest(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

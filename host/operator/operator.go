@@ -1,20 +1,17 @@
-// Package operator is what the person who runs a host sees of it and does to
-// it: the queue, the errors folder, the state of the host, its metrics, and
-// the doctor that looks for what is wrong.
+// Package operator is the operator's view of a host and the operator's actions:
+// the queue, the errors folder, the state of the host and its metrics.
 //
 // A running host serves [Control] on a unix socket ([Server]); the commands
-// reach it with [Client]. Where no host runs, a command opens the outbox
-// itself and uses a [Desk] in its own process: the outbox is locked, so there
-// is always exactly one Desk.
+// reach it with [Client]. If no host runs, a command uses a [Desk] in its own
+// process. The outbox is locked, so at most one Desk can change it.
 //
-//	state/longshore.sock   the control socket, 0600; a link to it where the
+//	state/longshore.sock   the control socket, 0600; a link to it if the
 //	                       path is longer than a socket's name may be
 //
-// Everything that came from an assistant or a member is passed on as it is:
-// whoever prints it makes it printable first.
+// Text from an assistant or a member is passed on unchanged: whoever prints it
+// must make it printable first.
 //
-// The package decides nothing about who may send what, starts no host, and
-// [Doctor] writes nothing.
+// The package does not decide who may send what, and starts no host.
 package operator
 
 import (
@@ -25,27 +22,30 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Control is what an operator may do to a host. Desk offers it in the process
-// that holds the outbox, Client through the running host's socket. Retry and
-// Drop are idempotent only in that the second call says not_found or
-// not_failed; all methods may be called from several goroutines.
+// Control is what an operator may do to a host. A Desk offers it in the process
+// that has the outbox open, a Client through the running host's socket. A
+// repeated Retry or Drop changes nothing and returns an error that says so,
+// such as not_found or not_failed. All methods may be called concurrently.
+// Errors that the operator can act on are *refusal.Error, with the codes below.
 type Control interface {
 	// Status describes the host.
 	Status(ctx context.Context) (Status, error)
-	// List returns what matches, oldest first, without Parts and Raw.
+	// List returns the matching items, oldest first, without Parts and Raw.
 	List(ctx context.Context, f Filter) ([]Item, error)
-	// Show returns one item whole. The id of a delivery may be shortened to
-	// an unambiguous beginning of at least four characters.
+	// Show returns one item with all details. The id of a delivery may be
+	// shortened to an unambiguous beginning of at least four characters.
 	Show(ctx context.Context, id string) (Item, error)
-	// Retry gives a failed item another chance: a delivery is queued again
-	// with the same message ids, a request goes back to its group's queue.
+	// Retry tries a failed item again: a delivery is queued again with the same
+	// message ids, a request goes back to its group's queue.
 	Retry(ctx context.Context, id string) error
-	// Drop gives an item up: a delivery is settled as dropped, a request in
-	// the errors folder is removed.
+	// Drop ends an item: an open delivery is cancelled, a failed one leaves the
+	// list of failures, and a request in the errors folder is deleted.
 	Drop(ctx context.Context, id string) error
-	// Send accepts a file for a group's chat as if its assistant had asked.
+	// Send accepts a file for a group's chat as if the group's assistant had
+	// sent it.
 	Send(ctx context.Context, s Send) (Item, error)
-	// Chats asks a channel's platform which chats its account is in.
+	// Chats returns the chats that a channel's account is in, from the
+	// platform.
 	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
 	// Reload has the host read longshore.yaml again and apply it, whole or not
 	// at all. That the file was refused is no error.
@@ -54,27 +54,27 @@ type Control interface {
 	Unpair(ctx context.Context, channelName string) error
 }
 
-// Kind says where an item lies.
+// Kind says where an item is stored.
 type Kind string
 
 // The kinds of items.
 const (
-	Delivery Kind = "delivery" // in the outbox: it was accepted
-	Request  Kind = "request"  // in the errors folder: it was not
+	Delivery Kind = "delivery" // in the outbox: accepted
+	Request  Kind = "request"  // in the errors folder: refused
 )
 
-// Filter chooses items. The zero Filter chooses open deliveries.
+// Filter selects items. The zero Filter selects open deliveries.
 type Filter struct {
 	Group  string // folder of the group; empty: all
-	Failed bool   // what failed, was refused or is uncertain, instead of what is open
-	All    bool   // settled deliveries too
+	Failed bool   // failed, refused and uncertain items instead of open ones
+	All    bool   // also deliveries that have ended
 	Limit  int    // 0: DefaultLimit
 }
 
 // DefaultLimit is how many items List returns when Filter.Limit is 0.
 const DefaultLimit = 1000
 
-// Item is one delivery of the outbox, or one request in the errors folder.
+// Item is one delivery in the outbox, or one request in the errors folder.
 type Item struct {
 	ID       string     `json:"id"` // a delivery's key, or a request's name in the errors folder
 	Kind     Kind       `json:"kind"`
@@ -84,7 +84,7 @@ type Item struct {
 	Chat     string     `json:"chat,omitempty"`
 	State    string     `json:"state"`
 	Created  time.Time  `json:"created"`
-	Next     *time.Time `json:"next,omitempty"` // of the next attempt
+	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Files    int        `json:"files"`
 	Bytes    int64      `json:"bytes"`
 	Attempts int        `json:"attempts"`
@@ -92,7 +92,7 @@ type Item struct {
 	Message  string     `json:"message,omitempty"`
 	Hint     string     `json:"hint,omitempty"`
 	Parts    []Part     `json:"parts,omitempty"`
-	Raw      string     `json:"raw,omitempty"` // a request's own bytes, as they lie in the errors folder
+	Raw      string     `json:"raw,omitempty"` // the bytes of a request in the errors folder
 }
 
 // Part is one message of a delivery.
@@ -123,11 +123,12 @@ type Reloaded struct {
 	Problems []string `json:"problems"`
 }
 
-// Send is a file that an operator sends in a group's name.
+// Send is a file that an operator sends in the name of a group.
 type Send struct {
 	Group string `json:"group"` // the folder
-	// Path is a container path where it begins with /workspace/, and is then
-	// resolved by the group's mounts; otherwise an absolute path of the host.
+	// Path is a container path if it begins with /workspace/, and is then
+	// resolved by the group's mounts; otherwise it is an absolute path of the
+	// host.
 	Path    string `json:"path"`
 	Name    string `json:"name,omitempty"` // to show in the chat
 	Caption string `json:"caption,omitempty"`
@@ -139,24 +140,24 @@ type Send struct {
 const (
 	CodeNotFound  = "not_found"
 	CodeAmbiguous = "ambiguous_id"
-	CodeNotFailed = "not_failed" // it is open
-	CodeSettled   = "settled"    // nothing is left to do with it
-	CodeSending   = "sending"    // under way at this moment
-	CodeNoBytes   = "no_bytes"   // its files are no longer kept
+	CodeNotFailed = "not_failed" // the delivery is open
+	CodeSettled   = "settled"    // the delivery has ended
+	CodeSending   = "sending"    // the delivery is being sent at this moment
+	CodeNoBytes   = "no_bytes"   // the delivery's files are no longer stored
 	CodeUnwell    = "unwell"     // of /healthz
 	CodeBadCall   = "bad_call"
 
 	CodeUnknownHost = "unknown_host" // of the metrics' address
 	CodeCrossSite   = "cross_site"
-	codeInternal    = "internal" // only on the socket: any other error
+	codeInternal    = "internal" // only on the socket: every other error
 )
 
 // ErrNoHost means that no host answers on the control socket.
 var ErrNoHost = errors.New("no host is running")
 
-// ErrDenied means that a control socket is there and another user's: whether a
-// host answers on it, only that user and root can tell.
+// ErrDenied means that the control socket belongs to another user. Only that
+// user and root can see whether a host answers on it.
 var ErrDenied = errors.New("the state directory belongs to another user")
 
-// ErrRunning means that a host answers on the control socket already.
+// ErrRunning means that a host already answers on the control socket.
 var ErrRunning = errors.New("a host is already running on this state directory")

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerAllowed says whether the process at the other end of a connection is
-// root's or our own user's. The mode of the socket says the same; this holds
-// also while the mode is not set yet, and where the state directory was opened
-// to others.
+// peerAllowed reports whether the process at the other end of a connection
+// belongs to root or to our own user. The socket's mode says the same, but
+// peerAllowed also covers the moment before the mode is set, and a state
+// directory that was opened to others.
 func peerAllowed(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -29,8 +29,8 @@ func (d *Desk) requests(group string) ([]Item, error) {
 	return items, nil
 }
 
-// request reads one entry. It is notFound also where the folder has no such
-// entry.
+// request reads one entry. If the folder has no such entry, the error is
+// notFound.
 func (d *Desk) request(id string) (Item, error) {
 	x, body, err := ipc.ReadError(d.Layout.IPCDir(), entryName(id))
 	if err != nil {
@@ -50,14 +50,14 @@ func (d *Desk) dropRequest(id string) error {
 	return ofErrors(id, ipc.DropError(d.Layout.IPCDir(), entryName(id)))
 }
 
-// entryName takes the end away from a name that was copied from a listing of
-// the folder itself.
+// entryName removes the suffix from a name that was copied from a listing of
+// the folder.
 func entryName(id string) string { return strings.TrimSuffix(id, ".json") }
 
-// mayBeRequest says whether id could name a request in the errors folder: a
-// delivery's key has none but hexadecimal digits, and the names in the folder
-// begin with that of a group and a hyphen. What others left there may be
-// called anything, so that a key is looked for in both places.
+// mayBeRequest reports whether id could name a request in the errors folder. A
+// delivery's key consists of hexadecimal digits; an entry normally begins with
+// a group's folder and a hyphen. But others may have left files with any name
+// there, so locate looks for a key in both places.
 func mayBeRequest(id string) bool { return strings.Trim(id, "0123456789abcdef") != "" }
 
 func ofRequest(x ipc.Quarantined) Item {
@@ -66,21 +66,21 @@ func ofRequest(x ipc.Quarantined) Item {
 		Created: x.First, Bytes: x.Size, Attempts: x.Attempts, Code: x.Code, Message: x.Message, Hint: x.Hint,
 	}
 	if x.Code == "" {
-		item.Code, item.Message = "no_reason", "nothing says why it lies here"
+		item.Code, item.Message = "no_reason", "there is no reason file beside the request"
 		item.Hint = "look at it with: longshore errors show " + x.Name
 	}
 	return item
 }
 
-// ofErrors turns the errors of the folder into words with a remedy.
+// ofErrors turns the errors of the folder into refusals with a remedy.
 func ofErrors(id string, err error) error {
 	switch {
 	case errors.Is(err, ipc.ErrNoEntry):
 		return notFound(id)
 	case errors.Is(err, ipc.ErrNoBody):
 		return &refusal.Error{
-			Code: CodeNoBytes, Message: "the request itself was not kept: it was too large, no plain file, or of no known group",
-			Hint: "read why with: longshore errors show " + id,
+			Code: CodeNoBytes, Message: "the request itself was not stored: it was too large, not a plain file, or from an unknown group",
+			Hint: "see the reason with: longshore errors show " + id,
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		return notFound(id)

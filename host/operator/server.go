@@ -15,7 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// maxBody is the largest request body that the control socket takes, in bytes.
+// maxBody is the size of the largest request body on the control socket, in
+// bytes.
 const maxBody = 64 << 10
 
 // Server serves a Control on the control socket:
@@ -29,20 +30,21 @@ const maxBody = 64 << 10
 //	GET    /v1/channels/{name}/chats
 //	DELETE /v1/channels/{name}/account
 //
-// and whatever Health answers below /healthz and /metrics. Errors are a JSON
-// object with code, message and hint.
+// and the paths of Health below /healthz and /metrics. Errors are a JSON object
+// with code, message and hint.
 //
-// The caller holds the outbox, and with it the right to the socket.
+// The caller has locked the outbox, which gives it the right to the socket.
 type Server struct {
-	Dir     string       // where the socket lies, see ControlDir
-	Control Control      // what is served
+	Dir     string       // directory of the socket, see ControlDir
+	Control Control      // what the socket offers
 	Health  http.Handler // see Desk.Health; may be nil
-	Runtime string       // directory for a socket whose path would be too long; empty: as the environment says
+	Runtime string       // directory for the socket if its own path would be too long; empty: from the environment
 	Log     *slog.Logger // may be nil
 }
 
 // Run serves until ctx is done, which is no error, and removes the socket. All
-// its goroutines have ended when it returns.
+// its goroutines have ended when it returns. If a host already answers on the
+// socket, the error is ErrRunning.
 func (s *Server) Run(ctx context.Context) error {
 	ln, remove, err := listen(ctx, s.Dir, s.Runtime)
 	if err != nil {
@@ -68,7 +70,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve control socket: %w", err)
 	case <-ctx.Done():
 	}
-	// The calls in flight end with ctx; give their replies a moment.
+	// The calls in progress end with ctx; their replies get one second.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if srv.Shutdown(stop) != nil {
@@ -78,7 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// peerListener hands out connections of our own user and of root alone.
+// peerListener only accepts connections of our own user and of root.
 type peerListener struct {
 	*net.UnixListener
 	log *slog.Logger
@@ -93,12 +95,12 @@ func (l peerListener) Accept() (net.Conn, error) {
 		if peerAllowed(conn) {
 			return conn, nil
 		}
-		l.log.Warn("control connection of another user refused")
+		l.log.Warn("refused a control connection of another user")
 		_ = conn.Close()
 	}
 }
 
-// Handler is the control protocol without its socket.
+// Handler returns the control protocol without its socket.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
@@ -175,8 +177,8 @@ func badCall(message string) *refusal.Error {
 	return &refusal.Error{Code: CodeBadCall, Message: message}
 }
 
-// reply writes v, or err as an Error. The operator may see any error's text:
-// only the host's own user can reach the socket.
+// reply writes v, or err as an Error. The operator may see the text of every
+// error, as only the host's own user can reach the socket.
 func reply(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

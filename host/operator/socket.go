@@ -21,22 +21,22 @@ import (
 const (
 	socketName = "longshore.sock"
 
-	// maxSocketPath is below what a socket's name may hold everywhere: Linux
-	// takes 107 bytes (unix(7)), macOS and the BSDs 103.
+	// maxSocketPath is below the limit of every system, in bytes: Linux allows
+	// 107 (unix(7)), macOS and the BSDs 103.
 	maxSocketPath = 100
 
-	// dialTimeout is for a host that has stopped accepting: a unix socket
-	// answers at once or not at all.
+	// dialTimeout is for a host that no longer accepts connections; otherwise a
+	// unix socket answers at once.
 	dialTimeout = 2 * time.Second
 )
 
-// ControlDir is the directory that holds the control socket: the host's own,
-// where no container reaches.
+// ControlDir returns the directory of the control socket. Only the host uses
+// it; no container can reach it.
 func ControlDir(l groups.Layout) string { return filepath.Dir(l.Outbox()) }
 
-// listen binds the control socket in own. It fails with
-// ErrRunning where a host answers already, and replaces what a host that died
-// left behind. The second result removes it again.
+// listen binds the control socket in own. If a host already answers, the error
+// is ErrRunning; the socket of a dead host is replaced. The returned function
+// removes the socket.
 func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, func(), error) {
 	if conn, err := dial(ctx, own); err == nil {
 		_ = conn.Close()
@@ -61,8 +61,8 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 	if err != nil {
 		return nil, nil, fmt.Errorf("bind control socket: %w", err)
 	}
-	// Between bind and chmod the umask alone decides who may connect; the
-	// check of the peer's uid in accept covers that moment.
+	// Between bind and chmod, only the umask decides who may connect. The check
+	// of the peer's user in Accept covers that moment.
 	err = os.Chmod(path, 0o600)
 	if err == nil && path != link {
 		err = os.Symlink(path, link)
@@ -80,19 +80,18 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 	return ln, remove, nil
 }
 
-// dial connects to the control socket in own. The error is
-// ErrNoHost where nobody listens, and ErrDenied where that is not for this
-// user to know.
+// dial connects to the control socket in own. The error is ErrNoHost if nobody
+// listens, and ErrDenied if this user may not know.
 func dial(ctx context.Context, own string) (net.Conn, error) {
 	path := filepath.Join(own, socketName)
 	if target, err := os.Readlink(path); err == nil {
-		path = target // a socket's name is limited also where a link would lead to it
+		path = target // a socket's path is limited even if a link leads to it
 	}
 	d := net.Dialer{Timeout: dialTimeout}
 	conn, err := d.DialContext(ctx, "unix", path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EINVAL):
-		// EINVAL: too long a path, where no host has left a link.
+		// EINVAL: the path is too long, and no host has left a link.
 		return nil, ErrNoHost
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrDenied
@@ -102,8 +101,8 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 	return conn, nil
 }
 
-// removeStale removes a socket, or a link to one, that nobody answers on. What
-// is neither was not put there by a host and stays.
+// removeStale removes a socket, or a link to one, on which nobody answers.
+// Anything else was not put there by a host and stays.
 func removeStale(path string) error {
 	if err := removable(path); err != nil {
 		return err
@@ -114,42 +113,44 @@ func removeStale(path string) error {
 	return nil
 }
 
-// CheckSocket refuses what lies in the place of the control socket of own, the
-// directory that ControlDir names, if no host put it there.
+// CheckSocket returns an error if something that no host has put there is in
+// the place of the control socket of own, the directory that ControlDir
+// returns.
 func CheckSocket(own string) error { return removable(filepath.Join(own, socketName)) }
 
-// removable refuses what is in the place of the control socket and was not put
-// there by a host.
+// removable returns an error if the file in the place of the control socket was
+// not put there by a host.
 func removable(path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at control socket: %w", err)
+		return fmt.Errorf("examine control socket: %w", err)
 	}
 	if fi.Mode()&(fs.ModeSocket|fs.ModeSymlink) == 0 {
-		return fmt.Errorf("%s is in the place of the control socket and is no socket", filepath.Base(path))
+		return fmt.Errorf("%s is in the place of the control socket but is not a socket", filepath.Base(path))
 	}
 	return nil
 }
 
-// shortDir returns a directory with a short name for the socket of a directory
-// whose path is too long. Its name follows from the path, so that
-// the next host finds what the last one left.
+// shortDir returns a directory with a short name, for the socket of a directory
+// whose path is too long. The name follows from the path, so that the next host
+// finds the files of the last one.
 func shortDir(own, runtimeDir string) (string, error) {
-	// systemd sets the first for a service that asks for a RuntimeDirectory;
-	// where the commands look does not depend on it, they follow the link.
+	// systemd sets RUNTIME_DIRECTORY for a service that asks for one. The
+	// commands do not need the variable, as they follow the link.
 	runtimeDir = cmp.Or(runtimeDir, os.Getenv("RUNTIME_DIRECTORY"), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	sum := sha256.Sum256([]byte(own))
 	dir := filepath.Join(runtimeDir, "longshore-"+hex.EncodeToString(sum[:6]))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make directory for control socket: %w", err)
 	}
-	// Somebody else may have made it first, in a directory open to all.
+	// In a directory that is open to all, somebody else may have created it
+	// first.
 	fi, err := os.Lstat(dir)
 	if err != nil {
-		return "", fmt.Errorf("look at directory for control socket: %w", err)
+		return "", fmt.Errorf("examine directory for control socket: %w", err)
 	}
 	if !fi.IsDir() || fi.Mode().Perm() != 0o700 || !safefs.Mine(fi) {
 		return "", fmt.Errorf("%s is not a directory of ours with mode 0700", dir)

@@ -6,8 +6,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// Status is what a host says of itself. Where none runs, Running is false and
-// what can be known from the disk is filled in.
+// Status is a host's description of itself. If no host runs, Running is false
+// and only what the disk shows is filled in.
 type Status struct {
 	Running    bool        `json:"running"`
 	PID        int         `json:"pid,omitempty"`
@@ -23,14 +23,14 @@ type Status struct {
 	Disk       Disk        `json:"disk"`
 }
 
-// RecentFailures is how many failures a Status names.
+// RecentFailures is how many failures a Status lists.
 const RecentFailures = 5
 
 // Channel is the state of one channel.
 type Channel struct {
 	Name      string `json:"name"`
 	Connected bool   `json:"connected"`
-	Detail    string `json:"detail,omitempty"` // what to know, or to do
+	Detail    string `json:"detail,omitempty"` // the state, or what to do
 }
 
 // Group is the state of one group's queue.
@@ -46,22 +46,22 @@ type Group struct {
 	Oldest  time.Time `json:"oldest,omitzero"`
 }
 
-// Assistant is an assistant that runs.
+// Assistant is a group's assistant that is not idle, or whose last turn failed.
 type Assistant struct {
 	Group   string    `json:"group"`
-	State   string    `json:"state"` // starting, working, idle, …
+	State   string    `json:"state"` // queued, running, waiting (after a failure) or idle
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 }
 
-// Disk is the file system that the state directory lies on.
+// Disk is the file system of the state directory.
 type Disk struct {
 	Free  uint64 `json:"free"`  // bytes that the host's user can write
 	Total uint64 `json:"total"` // bytes
 }
 
-// diskOf is the room on the file system of the state directory, zero if the
-// system cannot be asked.
+// diskOf returns the space on the file system of the state directory; zero if
+// it is unknown.
 func diskOf(state string) Disk {
 	v, err := safefs.VolumeOf(state)
 	if err != nil {

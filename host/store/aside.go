@@ -12,8 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// KeepSwept is how long files stay that a sweep has moved aside. What an
-// operator has moved aside stays until the operator deletes it.
+// KeepSwept is how long the files stay that a sweep has moved aside. Files that
+// an operator has moved aside stay until the operator deletes them.
 const KeepSwept = 7 * 24 * time.Hour
 
 const (
@@ -21,17 +21,18 @@ const (
 	sweptSuffix = "-swept"
 )
 
-// Moved is what was moved aside.
+// Moved describes files that were moved aside.
 type Moved struct {
-	Dir   string // where it lies now; empty: there was nothing
+	Dir   string // where they are now; empty: there were none
 	Names int
 	Bytes int64
 }
 
-// SetAside moves what is there of stores that belong together into one
-// directory, and forgets that they were there: the next Open makes them. The
-// marker and the reference go last, so that after a crash the stores are
-// refused still, and SetAside does the rest. It takes the stores' lock.
+// SetAside moves all files of stores that belong together into one directory,
+// so that the next Open creates the stores. Marker and reference go last: after
+// a crash the stores are still refused, and another SetAside completes the
+// work. SetAside takes the stores' lock; the error is then ErrLocked if another
+// process has it.
 func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 	for _, s := range stores {
 		if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +43,7 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 		} else {
 			defer lock.Close()
 		}
-		break // they share it
+		break // they share the lock
 	}
 	for _, s := range stores {
 		for _, name := range s.belongings() {
@@ -59,19 +60,20 @@ func SetAside(stores []Spec, now time.Time) (m Moved, err error) {
 			continue
 		}
 		if err := os.Remove(s.referencePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return m, fmt.Errorf("forget the %s: %w", s.Name, err)
+			return m, fmt.Errorf("delete the reference to the %s: %w", s.Name, err)
 		}
 	}
 	return m, nil
 }
 
-// belongings are the names in Dir of all that SetAside moves before the marker.
+// belongings returns the names in Dir of everything that SetAside moves before
+// the marker.
 func (s Spec) belongings() []string {
 	return append(s.besides("", "-wal", "-journal", "-shm", ".new", ".new-journal"), s.Rest...)
 }
 
-// take moves one file or directory, if it is there, and makes the directory
-// for it before.
+// take moves one file or directory, if it exists, and first creates the
+// directory for it.
 func (m *Moved) take(s Spec, what, path string, now time.Time) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -92,7 +94,7 @@ func (m *Moved) take(s Spec, what, path string, now time.Time) error {
 	return errors.Join(safefs.SyncDir(m.Dir), safefs.SyncDir(filepath.Dir(path)))
 }
 
-// makeAside makes a directory that was not there.
+// makeAside creates a directory that does not exist yet.
 func makeAside(parent string, now time.Time, what string) (string, error) {
 	if err := makeDir(parent); err != nil {
 		return "", err
@@ -111,9 +113,9 @@ func makeAside(parent string, now time.Time, what string) (string, error) {
 	}
 }
 
-// Sweep moves files of a directory of the store that no record names aside,
-// for KeepSwept, and deletes what earlier sweeps have moved longer ago. A file
-// that cannot be moved stays where it is.
+// Sweep moves files of a store's directory that no record names aside, for
+// KeepSwept, and deletes the files whose time is over. A file that cannot be
+// moved stays where it is.
 func (s Spec) Sweep(dir string, names []string, now time.Time) (m Moved, err error) {
 	err = s.expireSwept(now)
 	for _, name := range names {
@@ -125,7 +127,7 @@ func (s Spec) Sweep(dir string, names []string, now time.Time) (m Moved, err err
 func (s Spec) expireSwept(now time.Time) error {
 	entries, err := os.ReadDir(s.aside())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete what was swept: %w", Words(err))
+		return fmt.Errorf("delete files that were swept: %w", Words(err))
 	}
 	var errs []error
 	for _, e := range entries {
@@ -136,13 +138,13 @@ func (s Spec) expireSwept(now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// sweptAt is when a sweep of the store made a directory of that name.
+// sweptAt returns when a sweep of the store made a directory of that name.
 func sweptAt(name, store string) (time.Time, bool) {
 	when, ok := strings.CutSuffix(name, "-"+store+sweptSuffix)
 	if !ok {
 		return time.Time{}, false
 	}
-	when, _, _ = strings.Cut(when, "-") // from a number behind it
+	when, _, _ = strings.Cut(when, "-") // without the number behind it
 	at, err := time.Parse(asideTime, when)
 	return at, err == nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// connect opens the database with mode "rw" and the store's pragmas, or with
-// "ro" and none.
+// connect opens the database: in mode "rw" with the store's pragmas, or in mode
+// "ro" without.
 func (s Spec) connect(mode string) (*sql.DB, error) {
 	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(5000)"}}
 	if mode == "rw" {
@@ -32,22 +32,22 @@ func connect(path string, query url.Values) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 }
 
-// create makes the database under another name, whole, and then renames it. A
-// crash before leaves what the next call makes anew.
+// create creates the whole database under another name and then renames it.
+// After a crash before the rename, the next call starts again.
 func (s Spec) create(ctx context.Context, id string) error {
 	fresh := s.path() + ".new"
 	if err := errors.Join(makeDir(s.Dir), s.makeFiles()); err != nil {
 		return s.Explain("make", err)
 	}
-	// An empty log and its index are of nothing; they must not be taken for
-	// those of the new database.
+	// An empty log and its index belong to no database. SQLite must not use
+	// them for the new one.
 	for _, name := range []string{fresh, fresh + "-journal", s.path() + "-wal", s.path() + "-shm", s.path() + "-journal"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s.Explain("make", err)
 		}
 	}
-	// Made here, so that others can read it at no time; SQLite gives the log
-	// the same mode.
+	// Created here, so that no other user can read it at any time; SQLite gives
+	// the log the same mode.
 	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return s.Explain("make", err)
@@ -62,7 +62,7 @@ func (s Spec) create(ctx context.Context, id string) error {
 	return nil
 }
 
-// makeFiles makes the directory for files.
+// makeFiles creates the directory for files.
 func (s Spec) makeFiles() error {
 	if s.Files == "" {
 		return nil
@@ -82,7 +82,7 @@ func (s Spec) fill(ctx context.Context, path, id string) error {
 	return errors.Join(err, db.Close())
 }
 
-// migrate makes the tables, or runs the steps that have not run yet.
+// migrate creates the tables, or runs the steps that have not run yet.
 func (s Spec) migrate(ctx context.Context, db *sql.DB) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {

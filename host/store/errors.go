@@ -11,25 +11,26 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What is the matter with a store: see [Error.Kind].
+// The kinds of [Error].
 var (
-	ErrLocked     = errors.New("another process uses it")
+	ErrLocked     = errors.New("another process uses the store")
 	ErrMissing    = errors.New("the database is missing")
 	ErrDamaged    = errors.New("the database is damaged")
 	ErrNewer      = errors.New("the database was written by a newer longshore")
-	ErrForeign    = errors.New("the database is another one")
+	ErrForeign    = errors.New("the database belongs to another store or installation")
 	ErrMarker     = errors.New("the marker cannot be used")
-	ErrUnreadable = errors.New("it cannot be read or written")
+	ErrUnreadable = errors.New("the store cannot be read or written")
 	ErrFull       = errors.New("the disk is full")
 )
 
-// Error says why a store cannot be used, and what to do.
+// Error says why a store cannot be used, and what to do. It is permanent until
+// the operator acts, except for ErrLocked and ErrFull.
 type Error struct {
 	Kind    error  // one of the errors of this package
 	Store   string // its name
-	Message string // what is the matter
-	Remedy  string // what the operator does
-	Cause   error  // what the system said; may be nil
+	Message string // what is wrong
+	Remedy  string // what the operator should do
+	Cause   error  // the system's error; may be nil
 }
 
 func (e *Error) Error() string { return e.Message + "; to do: " + e.Remedy }
@@ -42,9 +43,9 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-// setAsideWords is the remedy that needs no backup.
+// setAsideWords returns the remedy that needs no backup.
 func (s Spec) setAsideWords() string {
-	return fmt.Sprintf("stop the host and move what is left out of the way with `longshore store set-aside %s`: nothing is deleted, and the host starts with an empty one", s.Called())
+	return fmt.Sprintf("stop the host and move the rest of the store away with `longshore store set-aside %s`: nothing is deleted, and the host starts with an empty store", s.Called())
 }
 
 // Called is the name that commands use for the store.
@@ -62,12 +63,12 @@ func (s Spec) unreadable(cause error) *Error {
 	return &Error{
 		Kind: ErrUnreadable, Store: s.Name, Cause: cause,
 		Message: fmt.Sprintf("the %s's database, %s, cannot be opened (%v)", s.Name, s.path(), plain(cause)),
-		Remedy:  "run this as the user that the host runs as; see that the file, its directory and its disk can be read and written",
+		Remedy:  "run this as the user that the host runs as; check that the file, its directory and its disk can be read and written",
 	}
 }
 
-// Explain turns the system's word for what failed into an Error where it is
-// the store's fault.
+// Explain turns a system error into an *Error if the store is the cause, and
+// wraps any other error with op.
 func (s Spec) Explain(op string, err error) error {
 	if err == nil {
 		return nil
@@ -81,8 +82,9 @@ func (s Spec) Explain(op string, err error) error {
 	return fmt.Errorf("%s the %s: %w", op, s.Name, err)
 }
 
-// Words gives an error of SQLite, or of a full or closed disk, words that
-// people understand, and a kind. Any other error is returned as it is.
+// Words turns an error of SQLite, or of a full or closed disk, into an error
+// that people understand and that has a kind. Any other error is returned
+// unchanged.
 func Words(err error) error {
 	var known *wordsError
 	if err == nil || errors.As(err, &known) {
@@ -119,12 +121,12 @@ func kindOf(err error) (kind error, words string) {
 	case errors.Is(err, unix.EIO):
 		return ErrUnreadable, "the disk reports an error"
 	case errors.Is(err, fs.ErrPermission):
-		return ErrUnreadable, "this user may not"
+		return ErrUnreadable, "this user has no permission"
 	}
 	return nil, ""
 }
 
-// wordsError is an error in words; the system's own stand behind them.
+// wordsError is an error in plain words, followed by the system's own.
 type wordsError struct {
 	kind  error
 	words string
@@ -134,8 +136,7 @@ type wordsError struct {
 func (e *wordsError) Error() string   { return fmt.Sprintf("%s (%v)", e.words, e.cause) }
 func (e *wordsError) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// plain is an error for the inside of a sentence: without a path that stands
-// there already.
+// plain returns an error for use inside a sentence that already names the path.
 func plain(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

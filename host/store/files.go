@@ -12,8 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// replace writes a file as a whole, 0600, and is durable when it returns. It
-// makes the directory.
+// replace writes a whole file, mode 0600; the file is durable on return. It
+// creates the directory.
 func replace(path string, data []byte) error {
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
@@ -21,7 +21,7 @@ func replace(path string, data []byte) error {
 	return safefs.WriteFile(path, data, 0o600)
 }
 
-// makeDir makes a directory that only the host enters, durably.
+// makeDir durably creates a directory that only the host's user may enter.
 func makeDir(dir string) error {
 	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 		return nil
@@ -32,11 +32,11 @@ func makeDir(dir string) error {
 	return safefs.SyncDir(filepath.Dir(dir))
 }
 
-// Size is the bytes of a file, or of all files below a directory.
+// Size returns the bytes of a file, or of all files below a directory.
 func Size(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // counted as nothing
+			return nil // counts as nothing
 		}
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
 			n += fi.Size()
@@ -46,11 +46,11 @@ func Size(path string) (n int64) {
 	return n
 }
 
-// move renames, and says in words when that crosses file systems.
+// move renames, and explains the error if the target is on another file system.
 func move(from, to string) error {
 	err := os.Rename(from, to)
 	if errors.Is(err, unix.EXDEV) {
-		return fmt.Errorf("%s lies on another file system than %s: move it by hand", from, filepath.Dir(to))
+		return fmt.Errorf("%s is on another file system than %s; move it by hand", from, filepath.Dir(to))
 	}
 	return err
 }

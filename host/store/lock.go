@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	lookers   = 5 * time.Second // how long a writer waits for those who only look
+	lookers   = 5 * time.Second // how long a writer waits for readers
 	lockEvery = 10 * time.Millisecond
 )
 
-// Lock takes the lock that one process can hold, and makes its file and the
-// directory. It ends with the process, or when the file is closed. Those who
-// only look hold it for a moment, and are waited for. It returns an *Error of
-// kind ErrLocked while another process has the store.
+// Lock takes the lock that only one process can hold, and creates its file and
+// the directory. The lock ends with the process, or when the caller closes the
+// file. Readers hold the lock for a moment; Lock waits for them. If another
+// process has the store, the error is an *Error of kind ErrLocked, and
+// temporary.
 func Lock(s Spec) (*os.File, error) {
 	if err := s.places(); err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func Lock(s Spec) (*os.File, error) {
 		if err == nil {
 			return f, nil
 		}
-		// Whoever looks leaves room for another one who does.
+		// A shared lock leaves other readers room while this process waits.
 		if errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(deadline) && flock(f, unix.LOCK_SH) == nil {
 			time.Sleep(lockEvery)
 			continue
@@ -45,8 +46,8 @@ func Lock(s Spec) (*os.File, error) {
 	}
 }
 
-// lockToLook takes the lock with others who look. It is nil, without an error,
-// if no process has ever locked the store: then none uses it.
+// lockToLook takes the lock together with other readers. It returns nil without
+// an error if no process has ever locked the store, since then none uses it.
 func (s Spec) lockToLook() (*os.File, error) {
 	f, err := os.Open(s.lockPath())
 	if errors.Is(err, os.ErrNotExist) || s.Lock == "" {
@@ -62,7 +63,7 @@ func (s Spec) lockToLook() (*os.File, error) {
 	return f, nil
 }
 
-// InUse says whether a process has the store open for writing.
+// InUse reports whether a process has the store open for writing.
 func InUse(s Spec) bool {
 	lock, err := s.lockToLook()
 	if lock != nil {
@@ -79,7 +80,7 @@ func (s Spec) ofLock(err error) error {
 	}
 	return &Error{
 		Kind: ErrLocked, Store: s.Name, Message: "another process uses the store " + s.Name,
-		Remedy: "stop it first, or ask it through its own commands",
+		Remedy: "stop that process first, or use its own commands",
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 	"path/filepath"
 )
 
-// View is a store that is open for reading. It neither makes nor changes a
-// file of the store.
+// View is a store that is open for reading. It creates and changes no file of
+// the store. The caller closes it.
 type View struct {
 	*sql.DB
-	lock *os.File // nil: a process that writes has it, or the view is a copy
-	temp string   // the directory of a copy; empty: it is none
+	lock *os.File // nil: another process writes, or the View is a copy
+	temp string   // directory of the copy; empty: the View is not a copy
 }
 
-// Examine says whether a store is there, and what keeps Open from opening it:
-// an *Error, mostly. It changes nothing. With deep it reads the whole
-// database. A store that a process uses is that process's matter: its
-// database is not read, and the answer is an *Error of kind ErrLocked.
+// Examine reports whether a store exists, and returns the error that Open would
+// return, mostly an *Error. It changes nothing. With deep it reads the whole
+// database. If a process uses the store, Examine does not read the database and
+// returns an *Error of kind ErrLocked.
 func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
 	found, err := s.survey()
 	if err != nil || !found.present {
@@ -46,10 +46,10 @@ func Examine(ctx context.Context, s Spec, deep bool) (there bool, err error) {
 	return true, nil
 }
 
-// Check says what keeps Open from opening a store, for a process that is going
-// to open several: it shall begin with none of them if one is refused. Unlike
-// Examine it may leave an empty log beside a database, and it has SQLite put
-// back what a crash left half written.
+// Check returns the error that Open would return. A process that is going to
+// open several stores calls it first, so that it opens none if one is refused.
+// Unlike Examine, it may leave an empty log beside a database, and lets SQLite
+// roll back what a crash left half written.
 func Check(ctx context.Context, s Spec) error {
 	found, err := s.survey()
 	if err == nil && found.present {
@@ -58,9 +58,9 @@ func Check(ctx context.Context, s Spec) error {
 	return err
 }
 
-// Look opens a store that is there for reading, whether a process uses it or
-// not. It is refused as Open would refuse it. Nil without an error: nothing of
-// the store is there.
+// Look opens an existing store for reading, whether a process uses it or not.
+// Its errors are those of Open. It returns nil without an error if nothing of
+// the store exists. The caller closes the View.
 func Look(ctx context.Context, s Spec) (*View, error) {
 	found, err := s.survey()
 	if err != nil || !found.present {
@@ -76,9 +76,9 @@ func Look(ctx context.Context, s Spec) (*View, error) {
 	return v, nil
 }
 
-// look opens the database beside a process that writes, if that may be; as it
-// is, if its log is empty; and else as a copy, since SQLite can fold a log in
-// by writing only.
+// look opens the database: beside a process that writes, if beside allows that;
+// in place, if its log is empty; else as a copy, since SQLite can only merge a
+// log by writing.
 func (s Spec) look(beside bool) (v *View, err error) {
 	v = &View{}
 	v.lock, err = s.lockToLook()
@@ -96,7 +96,7 @@ func (s Spec) look(beside bool) (v *View, err error) {
 	return v, nil
 }
 
-// logged says whether a database has a log that is not folded in.
+// logged reports whether a database has a log that is not merged.
 func logged(path string) bool {
 	for _, suffix := range logs {
 		if fi, err := os.Stat(path + suffix); err == nil && fi.Size() > 0 {
@@ -106,18 +106,19 @@ func logged(path string) bool {
 	return false
 }
 
-// logs are what SQLite keeps beside a database that is not folded in.
+// logs are the suffixes of the files that SQLite keeps beside a database whose
+// log is not merged.
 var logs = []string{"-wal", "-journal"}
 
-// copy opens a copy, and lets go of the store.
+// copy opens a copy and releases the store.
 func (v *View) copy(s Spec) (err error) {
 	if v.temp, err = os.MkdirTemp("", "longshore-look-"); err != nil {
-		return fmt.Errorf("look at the %s: %w", s.Name, Words(err))
+		return fmt.Errorf("read the %s: %w", s.Name, Words(err))
 	}
 	to := filepath.Join(v.temp, s.File)
 	for _, suffix := range append([]string{""}, logs...) {
 		if err := copyFile(to+suffix, s.path()+suffix); err != nil && !(suffix != "" && errors.Is(err, os.ErrNotExist)) {
-			return fmt.Errorf("look at a copy of the %s: %w", s.Name, Words(err))
+			return fmt.Errorf("read a copy of the %s: %w", s.Name, Words(err))
 		}
 	}
 	if v.lock != nil {
@@ -130,7 +131,7 @@ func (v *View) copy(s Spec) (err error) {
 	return err
 }
 
-// Close ends the reading.
+// Close closes the database, releases the lock and deletes a copy.
 func (v *View) Close() error {
 	var errs []error
 	if v.DB != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// mark says whose a database is. A marker holds one as JSON, the database
-// itself one as a row.
+// mark names the store and the installation that a database belongs to. The
+// marker holds a mark as JSON, the database as a row.
 type mark struct {
 	Store        string `json:"store"`
 	Version      int    `json:"version"` // of the schema; in a database, user_version
@@ -31,19 +31,19 @@ const idSize = 16
 // maxMark is the largest marker that is read, in bytes.
 const maxMark = 4 << 10
 
-// identitySQL makes the table that holds a mark, and its row. "checked" is
-// written by [Probe].
+// identitySQL returns SQL that creates the table for the mark, and its row.
+// [Probe] writes "checked".
 func identitySQL(name, id string) string {
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	return `CREATE TABLE longshore_store (name TEXT NOT NULL, installation TEXT NOT NULL, checked INTEGER NOT NULL DEFAULT 0);
 		INSERT INTO longshore_store (name, installation) VALUES (` + quote(name) + `, ` + quote(id) + `);`
 }
 
-// Probe is a statement that changes nothing that matters: if it can be
-// committed, so can a record. Its one argument is a time.
+// Probe is a statement without a lasting effect: if it can be committed, a
+// record can be committed too. Its one argument is a time.
 const Probe = `UPDATE longshore_store SET checked = ?`
 
-// readIdentity is the database's mark; zero if it has none.
+// readIdentity returns the database's mark; zero if it has none.
 func readIdentity(ctx context.Context, db *sql.DB) (m mark, err error) {
 	var there bool
 	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'longshore_store')`).Scan(&there)
@@ -61,10 +61,10 @@ func readIdentity(ctx context.Context, db *sql.DB) (m mark, err error) {
 	return mark{Store: name.String, Installation: id.String}, err
 }
 
-// errNoSense is of a mark that nobody can have written.
-var errNoSense = errors.New("it does not say whose it is")
+// errNoSense is the error for a mark that this program cannot have written.
+var errNoSense = errors.New("it does not name its store and installation")
 
-// readMarker is the marker; zero if there is none.
+// readMarker returns the marker; zero if there is none.
 func (s Spec) readMarker() (m mark, err error) {
 	data, err := readSmall(s.markerPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,19 +74,19 @@ func (s Spec) readMarker() (m mark, err error) {
 		err = json.Unmarshal(data, &m)
 	}
 	if err == nil && (m.Store == "" || !isID(m.Installation)) {
-		err = errors.New("it names no store and installation")
+		err = errors.New("it does not name a store and an installation")
 	}
 	if err != nil {
 		return mark{}, &Error{
 			Kind: ErrMarker, Store: s.Name, Message: fmt.Sprintf("the marker of the %s, %s, cannot be used: %v", s.Name, s.markerPath(), plain(err)),
-			Remedy: "restore it from a backup; if the database beside it is the right one, remove the marker: it is written again", Cause: err,
+			Remedy: "restore it from a backup; if the database beside it is the right one, delete the marker; the host writes a new one", Cause: err,
 		}
 	}
 	return m, nil
 }
 
-// writeMarks writes the marker and the reference unless they are there. An
-// older program leaves a newer version in the marker only if it may open it.
+// writeMarks writes the marker and the reference if they are missing. An older
+// program that may open a newer database keeps the newer version in the marker.
 func (s Spec) writeMarks(found survey, id string) error {
 	want := mark{s.Name, max(s.version(), found.marker.Version), id}
 	if found.marker != want {
@@ -104,7 +104,7 @@ func (s Spec) writeMarks(found survey, id string) error {
 	return s.Explain("mark", replace(s.referencePath(), []byte(id+"\n")))
 }
 
-// read is the installation's id; empty if there is none yet.
+// read returns the installation's id; empty if there is none yet.
 func (h Home) read() (string, error) {
 	if h.Installation == "" {
 		return "", nil
@@ -116,19 +116,19 @@ func (h Home) read() (string, error) {
 	}
 	id := strings.TrimSpace(string(data))
 	if err == nil && !isID(id) {
-		err = errors.New("it holds no id")
+		err = errors.New("it contains no id")
 	}
 	if err != nil {
 		return "", &Error{
 			Kind: ErrMarker, Store: "installation", Message: fmt.Sprintf("the installation's id, %s, cannot be used: %v", path, plain(err)),
-			Remedy: "restore it from a backup; if all stores are the right ones, remove it: it is written again from their markers", Cause: err,
+			Remedy: "restore it from a backup; if all stores are the right ones, delete the file; the host writes it again from their markers", Cause: err,
 		}
 	}
 	return id, nil
 }
 
-// id is the installation's, made if there is none yet: what a store says that
-// is there already, or a new one. Two processes may come here at once.
+// id returns the installation's id, and creates it if it is missing: from a
+// store that already exists, or at random. Two processes may do this at once.
 func (h Home) id(found survey) (string, error) {
 	id := found.home
 	for _, m := range []mark{found.marker, found.inside} {
@@ -155,12 +155,12 @@ func (h Home) id(found survey) (string, error) {
 	return h.read()
 }
 
-// isID says whether s is 32 lower-case hex digits.
+// isID reports whether s is 32 lower-case hex digits.
 func isID(s string) bool {
 	return len(s) == 2*idSize && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// readSmall reads a plain file that is small.
+// readSmall reads a small plain file.
 func readSmall(path string) ([]byte, error) {
 	fi, err := os.Stat(path)
 	if err != nil {

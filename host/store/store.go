@@ -1,41 +1,41 @@
-// Package store opens the host's databases, one way for all of them, and keeps
-// what belongs to a database from being taken for nobody's.
+// Package store opens the host's databases, all in the same way, and detects
+// databases that are missing, damaged or exchanged.
 //
-// A store is one SQLite database in a directory of the host's own, and what
-// lies beside it: its log, its marker, the bytes of its files.
+// A store is one SQLite database in a directory of the host, together with its
+// log, its marker and the bytes of its files.
 //
 //	<dir>/<file>               the database; it holds the store's name and the installation's id
-//	<dir>/<name>.marker        the same two, and the schema's version
+//	<dir>/<name>.marker        both of these, and the schema's version
 //	state/installation/id      the installation's id
-//	state/installation/<name>  there was such a store: its directory may be gone, or not be mounted
-//	state/aside/…              what was put aside, by an operator or by a sweep
+//	state/installation/<name>  the reference: the installation has used this store, even if its directory is gone or not mounted
+//	state/aside/…              files moved aside by an operator or by a sweep
 //
-// A store of which nothing is there is made: a first start. A store whose
-// database is missing or empty while anything else of the store is there is
-// not opened, and neither is a database that is damaged, newer than the
-// program, or of another installation: each is an [*Error] with the remedy.
+// If nothing of a store exists, Open creates it: this is a first start. If the
+// database is missing or empty while anything else of the store exists, Open
+// refuses. It also refuses a database that is damaged, newer than the program,
+// or of another installation. Each refusal is an [*Error] with the remedy.
 //
 // # What a crash leaves
 //
-// A store is made in this order, each step durable before the next: the
-// installation's id; the directory for files; the database as <file>.new, whole, with its id and its
-// tables; its rename to <file>; the marker; the reference. So there is no
-// instant in which a half-made store looks like a damaged one:
+// A store is created in this order, each step durable before the next: the
+// installation's id; the directory for files; the whole database as <file>.new,
+// with its id and its tables; its rename to <file>; the marker; the reference.
+// So a half-made store never looks like a damaged one:
 //
 //	the id alone, or with an
 //	empty directory for files    a first start
-//	<file>.new                   a first start; the leftover is made anew
+//	<file>.new                   a first start; <file>.new is created again
 //	<file> without the marker    an existing store; the marker is written
 //	the marker, no reference     an existing store; the reference is written
 //
-// A database without an id is one of a release that had no markers: it is
-// taken in, its id first and then its marker, with the same property.
+// A database without an id comes from a release that had no markers. Open adds
+// its id first and then its marker, in the same safe order.
 //
 // # Looking
 //
-// [Look] reads a store without making or changing a file in it, whether a host
-// runs or not, and [Examine] finds in that way all that keeps [Open] from
-// opening it.
+// [Look] reads a store without creating or changing any of its files, whether a
+// host runs or not. [Examine] uses it to find everything that keeps [Open] from
+// opening the store.
 package store
 
 import (
@@ -47,50 +47,51 @@ import (
 // Spec describes a store.
 type Spec struct {
 	Name string // "outbox": in markers and messages
-	With string // the name that commands use for stores which belong together; empty: Name
+	With string // name that commands use for stores that belong together; empty: Name
 	Dir  string // the directory; stores may share one
 	File string // the database's name in Dir
-	Lock string // name in Dir of the file that a process locks which writes, see [Lock]
+	Lock string // name in Dir of the file that a writing process locks, see [Lock]
 
-	// Files names the directory in Dir of the bytes that the database names;
-	// Open makes it. Empty: there is none.
+	// Files is the name of the directory in Dir for the files that the database
+	// names; Open creates it. Empty: none.
 	Files string
 
-	// Rest names further files in Dir that belong to the database.
+	// Rest lists further files in Dir that belong to the database.
 	Rest []string
 
-	// Schema makes the tables in the newest version, and Steps[i] makes version
-	// i+2 of version i+1. SQLite's user_version says which a database has. No
-	// Schema: somebody else makes the tables, and Newer knows versions.
+	// Schema creates the tables in the newest version; Steps[i] converts
+	// version i+1 to version i+2. SQLite's user_version holds a database's
+	// version. Without a Schema, other code creates the tables, and Newer
+	// checks the version.
 	Schema string
 	Steps  []string
 
-	// Newer says whether a database without a Schema is of a later version
-	// than this program knows. Nil: none is.
+	// Newer reports whether a database without a Schema has a later version
+	// than this program knows. Nil: never.
 	Newer func(context.Context, *sql.DB) (bool, error)
 
-	Pragmas []string // of every connection that writes: "busy_timeout(5000)"
+	Pragmas []string // of every connection that writes, such as "busy_timeout(5000)"
 	TxLock  string   // how transactions begin: "immediate"; empty: deferred
 
 	Home Home
 }
 
-// Home is where the stores of one installation meet. With the zero Home a
-// store stands for itself: nothing refers to it, and what is put aside lies in
-// a directory "aside" of its own.
+// Home is shared by the stores of one installation. With the zero Home a store
+// is on its own: there is no reference to it, and files are moved aside into
+// its own directory "aside".
 type Home struct {
-	Installation string // the directory of the id and the references
-	Aside        string // the directory of what is put aside
+	Installation string // directory of the id and the references
+	Aside        string // directory for files that are moved aside
 }
 
 // DB is a store that is open for writing.
 type DB struct {
 	*sql.DB
-	Made bool // by this very call: there is nothing in it, and nothing may be swept
+	Made bool // this call has created the store: it is empty, and nothing may be swept
 }
 
-// Open opens a store for writing, and makes it if nothing of it is there. The
-// caller holds the store's lock, and closes the DB.
+// Open opens a store for writing, and creates it if nothing of it exists. The
+// caller holds the store's lock, and closes the DB. Refusals are *Error.
 func Open(ctx context.Context, s Spec) (*DB, error) {
 	found, err := s.survey()
 	if err != nil {
@@ -108,7 +109,7 @@ func Open(ctx context.Context, s Spec) (*DB, error) {
 	if !found.present {
 		err = s.create(ctx, id)
 	} else {
-		err = s.makeFiles() // of a release that made it later
+		err = s.makeFiles() // for a database of a release that created the directory later
 	}
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func Open(ctx context.Context, s Spec) (*DB, error) {
 	return &DB{DB: db, Made: !found.present}, nil
 }
 
-// complete brings an open database up to date and writes what says whose it is.
+// complete migrates an open database and writes its marks.
 func (s Spec) complete(ctx context.Context, db *sql.DB, found survey, id string) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return s.Explain("bring up to date", err)
@@ -137,7 +138,8 @@ func (s Spec) complete(ctx context.Context, db *sql.DB, found survey, id string)
 	return s.writeMarks(found, id)
 }
 
-// version is the newest that this program knows; 0 without a Schema.
+// version returns the newest version that this program knows; 0 without a
+// Schema.
 func (s Spec) version() int {
 	if s.Schema == "" {
 		return 0
@@ -149,7 +151,7 @@ func (s Spec) path() string          { return filepath.Join(s.Dir, s.File) }
 func (s Spec) markerPath() string    { return filepath.Join(s.Dir, s.Name+".marker") }
 func (s Spec) referencePath() string { return filepath.Join(s.Home.Installation, s.Name) }
 
-// aside is where what is put aside of this store goes.
+// aside returns the directory for files of this store that are moved aside.
 func (s Spec) aside() string {
 	if s.Home.Aside == "" {
 		return filepath.Join(s.Dir, "aside")

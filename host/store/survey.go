@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// survey is what lies on the disk of a store.
+// survey is what exists on the disk of a store.
 type survey struct {
-	present   bool   // the database is there, and not empty
+	present   bool   // the database exists and is not empty
 	marker    mark   // zero: there is none
-	reference bool   // the installation knows the store
+	reference bool   // the installation has used the store before
 	home      string // the installation's id; empty: there is none yet
-	inside    mark   // what the database says; zero: nothing
+	inside    mark   // the mark in the database; zero: none
 }
 
-// survey looks at files alone. Its errors are *Error.
+// survey only examines files. Its errors are *Error.
 func (s Spec) survey() (found survey, err error) {
 	if err := s.places(); err != nil {
 		return found, err
@@ -58,7 +58,8 @@ func (s Spec) survey() (found survey, err error) {
 	return found, nil
 }
 
-// places refuses what stands in the place of a directory or of the lock.
+// places refuses a file in the place of a directory, or anything but a file in
+// the place of the lock.
 func (s Spec) places() error {
 	for i, name := range []string{"", s.Files, s.Lock} {
 		if i > 0 && name == "" {
@@ -87,8 +88,8 @@ func (s Spec) misplaced(path, what string) error {
 }
 
 // filesThere refuses a store whose directory of files was moved or is not
-// mounted: each record would lose its bytes. A first start that was killed may
-// have left a database alone: neither a marker nor a reference then.
+// mounted, since every record would lose its bytes. A first start that was
+// killed may leave a database alone; then neither marker nor reference exists.
 func (s Spec) filesThere(found survey) error {
 	path := filepath.Join(s.Dir, s.Files)
 	if _, err := os.Stat(path); s.Files == "" || found.marker == (mark{}) && !found.reference || !errors.Is(err, fs.ErrNotExist) {
@@ -96,13 +97,13 @@ func (s Spec) filesThere(found survey) error {
 	}
 	return &Error{
 		Kind: ErrMissing, Store: s.Name, Message: fmt.Sprintf("the files of the %s, %s, are missing", s.Name, path),
-		Remedy: "put the directory back, mount its disk, or restore it from a backup; if its files are lost, make an empty one in its place",
+		Remedy: "put the directory back, mount its disk, or restore it from a backup; if its files are lost, create an empty directory in its place",
 	}
 }
 
-// file says what is the matter with the database's file: "" if nothing is, "is
-// missing" or "is empty". One that is no plain file, or cannot be read, is an
-// error.
+// file returns the problem of the database's file: "" if there is none, "is
+// missing" or "is empty". If it is not a plain file, or cannot be read, that is
+// an error.
 func (s Spec) file() (string, error) {
 	fi, err := os.Stat(s.path())
 	switch {
@@ -125,15 +126,16 @@ func (s Spec) file() (string, error) {
 	defer f.Close()
 	head := make([]byte, len(magic))
 	if _, err := io.ReadFull(f, head); err != nil || string(head) != magic {
-		return "", s.damaged(errors.New("it does not begin as an SQLite database does"))
+		return "", s.damaged(errors.New("it does not begin like an SQLite database"))
 	}
 	return "", nil
 }
 
-// magic is how a database begins: https://www.sqlite.org/fileformat.html
+// magic is the first bytes of a database:
+// https://www.sqlite.org/fileformat.html
 const magic = "SQLite format 3\x00"
 
-// rest says what else is there of a store without a database; "" is nothing.
+// rest describes what else exists of a store without a database; "" is nothing.
 func (s Spec) rest(found survey) string {
 	var all []string
 	for _, name := range append(s.besides("-wal", "-journal"), s.Rest...) {
@@ -146,14 +148,14 @@ func (s Spec) rest(found survey) string {
 	}
 	switch {
 	case len(all) > 0:
-		return "there is still something of the store: " + strings.Join(all, ", ")
+		return "other parts of the store still exist: " + strings.Join(all, ", ")
 	case found.reference:
 		return "this installation has used the store before: its directory was moved, or its disk is not mounted"
 	}
 	return ""
 }
 
-// besides are the names of what lies beside the database: its logs, and the
+// besides returns the names of the database with the given suffixes, and of the
 // directory of its files.
 func (s Spec) besides(suffixes ...string) (names []string) {
 	for _, suffix := range suffixes {
@@ -165,11 +167,11 @@ func (s Spec) besides(suffixes ...string) (names []string) {
 	return names
 }
 
-// manyFiles is how many entries of a directory are counted for words.
+// manyFiles is how many entries of a directory are counted for a message.
 const manyFiles = 100_000
 
-// holds describes a file that is not empty, or a directory that holds
-// anything; "" is neither.
+// holds describes a file that is not empty, or a directory that is not empty;
+// "" for anything else.
 func holds(path string) string {
 	fi, err := os.Stat(path)
 	switch {
@@ -193,10 +195,10 @@ func holds(path string) string {
 	return fmt.Sprintf(" (%d files)", len(names))
 }
 
-// inspectPlain inspects a database which the caller has locked. A crash in the
-// middle of a transaction may have left a rollback journal: SQLite then reads
-// the database only after it has put back what the journal holds, and for that
-// it must be able to write.
+// inspectPlain inspects a database that the caller has locked. A crash during a
+// transaction may have left a rollback journal. SQLite then reads the database
+// only after it has rolled the transaction back, for which it must be able to
+// write.
 func (s Spec) inspectPlain(ctx context.Context, found survey) (mark, error) {
 	mode := "ro"
 	if fi, err := os.Stat(s.path() + "-journal"); err == nil && fi.Size() > 0 {
@@ -210,8 +212,8 @@ func (s Spec) inspectPlain(ctx context.Context, found survey) (mark, error) {
 	return s.inspect(ctx, db, found)
 }
 
-// inspect reads whose a database is and which version it has, and refuses what
-// this program must not open. Open and Examine both decide by it.
+// inspect reads a database's mark and version, and refuses a database that this
+// program must not open. Open and Examine both use it.
 func (s Spec) inspect(ctx context.Context, db *sql.DB, found survey) (mark, error) {
 	inside, err := readIdentity(ctx, db)
 	if errors.Is(err, errNoSense) {
@@ -243,23 +245,23 @@ func (s Spec) inspect(ctx context.Context, db *sql.DB, found survey) (mark, erro
 	return inside, nil
 }
 
-// agree refuses what another store or installation has written. who is what
-// says so.
+// agree refuses the mark of another store or installation. who is the holder of
+// the mark.
 func (s Spec) agree(found survey, m mark, who string) error {
 	wrong := ""
 	switch {
 	case m.Store != "" && m.Store != s.Name:
-		wrong = fmt.Sprintf("%s is that of the store %q", who, m.Store)
+		wrong = fmt.Sprintf("%s belongs to the store %q", who, m.Store)
 	case m.Installation == "":
 	case found.home != "" && m.Installation != found.home,
 		found.marker.Installation != "" && m.Installation != found.marker.Installation:
-		wrong = who + " is of another installation"
+		wrong = who + " belongs to another installation"
 	}
 	if wrong == "" {
 		return nil
 	}
 	return &Error{
 		Kind: ErrForeign, Store: s.Name, Message: fmt.Sprintf("the %s's database, %s, was replaced: %s", s.Name, s.path(), wrong),
-		Remedy: "put the right one back; a restored state directory needs its directory installation too; or " + s.setAsideWords(),
+		Remedy: "put the right database back; if you restored the state directory, also restore its directory installation; or " + s.setAsideWords(),
 	}
 }
