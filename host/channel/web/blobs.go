@@ -42,11 +42,13 @@ func openBlobs(dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
 
 func (b *blobs) sweep(s *store, log *slog.Logger) error {
 	known := map[string]bool{}
-	if err := s.eachFile(func(chat, id string, size int64) {
-		known[id] = true
-		b.used[chat] += size
-	}); err != nil || s.db.Made {
+	held, err := s.heldFiles()
+	if err != nil || s.db.Made {
 		return err
+	}
+	for _, f := range held {
+		known[f.id] = true
+		b.used[f.chat] += f.size
 	}
 	deleted, err := s.deletedFiles()
 	if err != nil {

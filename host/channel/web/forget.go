@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
-
-	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
 // goneSchema is what version 2 adds: of a message that is no longer kept, its
@@ -51,7 +48,7 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 	defer s.write.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("delete from history: %w", stores.Words(err))
+		return nil, writing(err)
 	}
 	last := due[len(due)-1].seq
 	for _, step := range []string{
@@ -63,11 +60,11 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 		`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
 	} {
 		if _, err := tx.ExecContext(ctx, step, chat, last, time.Now().UnixMilli()); err != nil {
-			return nil, errors.Join(fmt.Errorf("delete from history: %w", stores.Words(err)), tx.Rollback())
+			return nil, errors.Join(writing(err), tx.Rollback())
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, fmt.Errorf("delete from history: %w", stores.Words(err))
+		return nil, writing(err)
 	}
 	return due, nil
 }
@@ -75,38 +72,27 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 // due is what forget deletes: the beginning of the history, up to the first
 // message that may stay.
 func (s *store) due(ctx context.Context, chat string, before time.Time, excess int64, limit int) (due []forgotten, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT m.seq, m.time, COALESCE(f.id, ''), COALESCE(f.size, 0)
+	all, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
+		err = rows.Scan(&f.seq, &f.time, &f.file, &f.size)
+		return f, err
+	}, `SELECT m.seq, m.time, COALESCE(f.id, ''), COALESCE(f.size, 0)
 		FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ? ORDER BY m.seq LIMIT ?`, chat, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var f forgotten
-		if err := rows.Scan(&f.seq, &f.time, &f.file, &f.size); err != nil {
-			return nil, fmt.Errorf("read history: %w", stores.Words(err))
-		}
+	for _, f := range all {
 		if excess <= 0 && f.time >= before.UnixMilli() {
 			break
 		}
 		excess -= f.size
 		due = append(due, f)
 	}
-	return due, rows.Err()
+	return due, err
 }
 
 // settleGone deletes what is left of messages that were deleted before a time,
 // the oldest first and at most limit of them. The last one stays: it says that
 // the chat began earlier.
 func (s *store) settleGone(ctx context.Context, chat string, before time.Time, limit int) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	_, err := s.db.ExecContext(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
+	return s.exec(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
 		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
-	if err != nil {
-		return fmt.Errorf("delete from history: %w", stores.Words(err))
-	}
-	return nil
 }
 
 // nextChat is the first chat behind name, in the order of their names, that
@@ -114,7 +100,7 @@ func (s *store) settleGone(ctx context.Context, chat string, before time.Time, l
 func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 	var next sql.NullString
 	if err := s.db.QueryRowContext(ctx, "SELECT MIN(chat) FROM messages WHERE chat > ?", name).Scan(&next); err != nil {
-		return "", fmt.Errorf("read history: %w", stores.Words(err))
+		return "", reading(err)
 	}
 	return next.String, nil
 }
@@ -129,7 +115,7 @@ func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.
 		return 0, time.Time{}, nil
 	}
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("read history: %w", stores.Words(err))
+		return 0, time.Time{}, reading(err)
 	}
 	return seq, time.UnixMilli(ms).UTC(), nil
 }
@@ -151,7 +137,7 @@ func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
 
 func (s *store) holds(ctx context.Context, q string, args ...any) (yes bool, err error) {
 	if err := s.db.QueryRowContext(ctx, q, args...).Scan(&yes); err != nil {
-		return false, fmt.Errorf("read history: %w", stores.Words(err))
+		return false, reading(err)
 	}
 	return yes, nil
 }

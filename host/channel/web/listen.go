@@ -29,7 +29,7 @@ func (w *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", w.index)
 	mux.HandleFunc("GET /c/{chat}", w.page)
-	mux.Handle("GET /assets/{name}", w.assets)
+	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	mux.HandleFunc("GET /login", w.loginPage)
 	mux.HandleFunc("POST /login", w.login)
 	mux.HandleFunc("POST /logout", w.logout)
@@ -39,8 +39,5 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("POST /api/chats/{chat}/seen", w.seen)
 	mux.HandleFunc("GET /api/chats/{chat}/events", w.events)
 	mux.HandleFunc("GET /files/{id}/{name}", w.download)
-	for pattern, h := range w.opts.Extra {
-		mux.Handle(pattern, h)
-	}
 	return w.guard.wrap(mux)
 }

@@ -2,10 +2,10 @@ package web
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"path"
 	"strings"
@@ -20,51 +20,25 @@ var assetFS embed.FS
 // found by any test.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{"initial": initial, "hue": hue}).ParseFS(assetFS, "assets/*.html"))
 
-// assets serves the page's scripts and styles.
-type assets struct{ files map[string]asset }
-
-type asset struct {
-	body []byte
-	mime string
-	etag string
-}
-
 var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-func loadAssets() (*assets, error) {
-	a := &assets{files: map[string]asset{}}
-	entries, err := fs.ReadDir(assetFS, "assets")
-	if err != nil {
-		return nil, fmt.Errorf("web: read assets: %w", err)
-	}
-	for _, e := range entries {
-		mime, ok := assetTypes[path.Ext(e.Name())]
-		if !ok {
-			continue
-		}
-		body, err := assetFS.ReadFile("assets/" + e.Name())
-		if err != nil {
-			return nil, fmt.Errorf("web: read assets: %w", err)
-		}
-		a.files[e.Name()] = asset{body: body, mime: mime, etag: `"` + tag(body) + `"`}
-	}
-	return a, nil
-}
-
-func (a *assets) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	f, ok := a.files[r.PathValue("name")]
-	if !ok {
+// serveAsset serves the page's scripts and styles.
+func serveAsset(rw http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	mime := assetTypes[path.Ext(name)]
+	body, err := assetFS.ReadFile("assets/" + name)
+	if err != nil || mime == "" {
 		http.NotFound(rw, r)
 		return
 	}
-	rw.Header().Set("Content-Type", f.mime)
-	rw.Header().Set("ETag", f.etag)
+	rw.Header().Set("Content-Type", mime)
+	rw.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(body)))
 	rw.Header().Set("Cache-Control", "no-cache") // kept, but asked for again: a new host brings new scripts
-	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(f.body))
+	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 }
 
 // pageChat is a chat as the templates need it.

@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"fmt"
+	"database/sql"
 	"sync"
 	"time"
 )
@@ -178,48 +178,32 @@ func (ss *sessions) end(ctx context.Context, s *session) error {
 }
 
 func (s *store) sessions() ([]*session, error) {
-	rows, err := s.db.Query("SELECT id, key, made, used FROM sessions")
-	if err != nil {
-		return nil, fmt.Errorf("read sessions: %w", err)
-	}
-	defer rows.Close()
-	var all []*session
-	for rows.Next() {
+	return list(context.Background(), s, func(rows *sql.Rows) (*session, error) {
 		var id, key []byte
 		var made, used int64
 		if err := rows.Scan(&id, &key, &made, &used); err != nil {
-			return nil, fmt.Errorf("read sessions: %w", err)
+			return nil, err
 		}
 		one := &session{made: time.UnixMilli(made), used: time.UnixMilli(used), recorded: time.UnixMilli(used), gone: make(chan struct{})}
 		copy(one.id[:], id)
 		copy(one.key[:], key)
-		all = append(all, one)
-	}
-	return all, rows.Err()
+		return one, nil
+	}, "SELECT id, key, made, used FROM sessions")
 }
 
 func (s *store) addSession(ctx context.Context, one *session, token []byte) error {
-	return s.execSession(ctx, "INSERT INTO sessions (id, key, token, made, used) VALUES (?, ?, ?, ?, ?)",
+	return s.exec(ctx, "INSERT INTO sessions (id, key, token, made, used) VALUES (?, ?, ?, ?, ?)",
 		one.id[:], one.key[:], token, one.made.UnixMilli(), one.used.UnixMilli())
 }
 
 func (s *store) useSession(ctx context.Context, id digest, now time.Time) error {
-	return s.execSession(ctx, "UPDATE sessions SET used = ? WHERE id = ?", now.UnixMilli(), id[:])
+	return s.exec(ctx, "UPDATE sessions SET used = ? WHERE id = ?", now.UnixMilli(), id[:])
 }
 
 func (s *store) endSession(ctx context.Context, id digest) error {
-	return s.execSession(ctx, "DELETE FROM sessions WHERE id = ?", id[:])
+	return s.exec(ctx, "DELETE FROM sessions WHERE id = ?", id[:])
 }
 
 func (s *store) dropSessions(token []byte, used, made time.Time) error {
-	return s.execSession(context.Background(), "DELETE FROM sessions WHERE token <> ? OR used < ? OR made < ?", token, used.UnixMilli(), made.UnixMilli())
-}
-
-func (s *store) execSession(ctx context.Context, query string, args ...any) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
-		return fmt.Errorf("record a session: %w", err)
-	}
-	return nil
+	return s.exec(context.Background(), "DELETE FROM sessions WHERE token <> ? OR used < ? OR made < ?", token, used.UnixMilli(), made.UnixMilli())
 }

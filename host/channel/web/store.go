@@ -113,7 +113,7 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 	defer s.write.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, fmt.Errorf("write history: %w", stores.Words(err))
+		return false, writing(err)
 	}
 	defer func() {
 		if !fresh {
@@ -132,28 +132,28 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 			ON CONFLICT (chat, id) DO NOTHING`,
 			chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, m.Status)
 		if err != nil {
-			return false, fmt.Errorf("write history: %w", stores.Words(err))
+			return false, writing(err)
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return false, err
 		}
 		if m.seq, err = res.LastInsertId(); err != nil {
-			return false, fmt.Errorf("write history: %w", stores.Words(err))
+			return false, writing(err)
 		}
 		if f := m.File; f != nil {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop)
 				VALUES (?,?,?,?,?,?,?,?,?,?)`, f.ID, m.seq, f.Name, f.MIME, f.Kind, f.Size, f.SHA256, f.Width, f.Height, f.Loop); err != nil {
-				return false, fmt.Errorf("write history: %w", stores.Words(err))
+				return false, writing(err)
 			}
 		}
 	}
 	if first := msgs[0]; !first.Assistant {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, first.seq, chat, first.answers); err != nil {
-			return false, fmt.Errorf("write history: %w", stores.Words(err))
+			return false, writing(err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return false, fmt.Errorf("write history: %w", stores.Words(err))
+		return false, writing(err)
 	}
 	if !msgs[0].Assistant {
 		s.poke()
@@ -201,7 +201,7 @@ func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 	var seq int64
 	err := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM messages WHERE chat = ?", chat).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("read history: %w", stores.Words(err))
+		return 0, reading(err)
 	}
 	return seq, nil
 }
@@ -219,21 +219,8 @@ func (s *store) raise(ctx context.Context, chat string, ids []string, to Status)
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	rows, err := s.db.QueryContext(ctx, "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
+	return list(ctx, s, one[string], "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
 		marks(len(from))+") AND id IN ("+marks(len(ids))+") RETURNING id", args...)
-	if err != nil {
-		return nil, fmt.Errorf("write history: %w", stores.Words(err))
-	}
-	defer rows.Close()
-	var moved []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("write history: %w", stores.Words(err))
-		}
-		moved = append(moved, id)
-	}
-	return moved, rows.Err()
 }
 
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
@@ -249,59 +236,69 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 
 // deletedFiles are the ids of files whose messages were deleted.
 func (s *store) deletedFiles() (map[string]bool, error) {
-	rows, err := s.db.Query("SELECT file FROM gone WHERE file <> ''")
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
-	}
-	defer rows.Close()
+	all, err := list(context.Background(), s, one[string], "SELECT file FROM gone WHERE file <> ''")
 	ids := map[string]bool{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read history: %w", stores.Words(err))
-		}
+	for _, id := range all {
 		ids[id] = true
 	}
-	return ids, rows.Err()
+	return ids, err
 }
 
-// eachFile calls f for every file of the history.
-func (s *store) eachFile(f func(chat, id string, size int64)) error {
-	rows, err := s.db.Query("SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")
-	if err != nil {
-		return fmt.Errorf("read history: %w", stores.Words(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var chat, id string
-		var size int64
-		if err := rows.Scan(&chat, &id, &size); err != nil {
-			return fmt.Errorf("read history: %w", stores.Words(err))
-		}
-		f(chat, id, size)
-	}
-	return rows.Err()
+// heldFile is a file of the history.
+type heldFile struct {
+	chat, id string
+	size     int64
+}
+
+func (s *store) heldFiles() ([]heldFile, error) {
+	return list(context.Background(), s, func(rows *sql.Rows) (f heldFile, err error) {
+		err = rows.Scan(&f.chat, &f.id, &f.size)
+		return f, err
+	}, "SELECT m.chat, f.id, f.size FROM files f JOIN messages m ON m.seq = f.message")
 }
 
 func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, error) {
-	rows, err := s.db.QueryContext(ctx, q, args...)
+	return list(ctx, s, scan, q, args...)
+}
+
+// list reads what a query finds, row by row.
+func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
+	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+		return nil, reading(err)
 	}
 	defer rows.Close()
-	var ms []*Message
 	for rows.Next() {
-		m, err := scan(rows)
+		v, err := scan(rows)
 		if err != nil {
-			return nil, fmt.Errorf("read history: %w", stores.Words(err))
+			return nil, reading(err)
 		}
-		ms = append(ms, m)
+		all = append(all, v)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+		return nil, reading(err)
 	}
-	return ms, nil
+	return all, nil
 }
+
+// one scans a row of one column.
+func one[T any](rows *sql.Rows) (v T, err error) {
+	err = rows.Scan(&v)
+	return v, err
+}
+
+// exec writes outside a transaction.
+func (s *store) exec(ctx context.Context, query string, args ...any) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
+		return writing(err)
+	}
+	return nil
+}
+
+func reading(err error) error { return fmt.Errorf("read history: %w", stores.Words(err)) }
+func writing(err error) error { return fmt.Errorf("write history: %w", stores.Words(err)) }
 
 func scan(rows *sql.Rows) (*Message, error) {
 	var (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -45,20 +43,8 @@ func (s *store) poke() {
 func (s *store) News() <-chan struct{} { return s.news }
 
 // Waiting implements journal.Queue.
-func (s *store) Waiting(ctx context.Context) (chats []groups.JID, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT chat FROM waiting")
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var chat string
-		if err := rows.Scan(&chat); err != nil {
-			return nil, fmt.Errorf("read history: %w", stores.Words(err))
-		}
-		chats = append(chats, groups.JID(Scheme+chat))
-	}
-	return chats, rows.Err()
+func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
+	return list(ctx, s, one[groups.JID], "SELECT DISTINCT '"+Scheme+"' || chat FROM waiting")
 }
 
 // Next implements journal.Queue.
@@ -71,7 +57,7 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read history: %w", stores.Words(err))
+		return nil, reading(err)
 	}
 	m.Received = time.UnixMilli(at)
 	return &m, nil
@@ -79,12 +65,7 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 
 // Done implements journal.Queue.
 func (s *store) Done(ctx context.Context, seq int64) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if _, err := s.db.ExecContext(ctx, "DELETE FROM waiting WHERE seq = ?", seq); err != nil {
-		return fmt.Errorf("write history: %w", stores.Words(err))
-	}
-	return nil
+	return s.exec(ctx, "DELETE FROM waiting WHERE seq = ?", seq)
 }
 
 // inbound is a post as the host gets it: its messages are one.
@@ -98,7 +79,7 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	first := ms[0]
 	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time}
 	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
-		return in, fmt.Errorf("read history: %w", stores.Words(err))
+		return in, reading(err)
 	}
 	if q := first.Quote; q != nil {
 		in.Quote = &channel.Quote{ID: first.ReplyTo, From: q.From, Text: q.Text, Own: in.Direct}

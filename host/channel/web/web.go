@@ -26,12 +26,10 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -67,14 +65,13 @@ type Chat struct {
 // Options configures a Web. Dir and Chats are needed; everything else has a
 // default.
 type Options struct {
-	Name     string                  // of the channel in longshore.yaml; "web" when empty
-	Dir      string                  // the channel's own directory, made when missing
-	Home     stores.Home             // of the installation that the channel belongs to; may be zero
-	Listen   string                  // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
-	Listener net.Listener            // used instead of Listen where not nil; Close closes it
-	Token    string                  // whoever opens the page must know it; needed off loopback
-	Hosts    []string                // further names, with or without a port, that a proxy serves the page under; needs Token
-	Extra    map[string]http.Handler // further routes by http.ServeMux pattern, behind the same guards
+	Name     string       // of the channel in longshore.yaml; "web" when empty
+	Dir      string       // the channel's own directory, made when missing
+	Home     stores.Home  // of the installation that the channel belongs to; may be zero
+	Listen   string       // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
+	Listener net.Listener // used instead of Listen where not nil; Close closes it
+	Token    string       // whoever opens the page must know it; needed off loopback
+	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
 	Terms                 // at the start; Apply changes them
 	Limits   media.Limits // what Send takes; media.DefaultLimits when zero
@@ -91,7 +88,6 @@ type Web struct {
 	blobs    *blobs
 	hub      *hub
 	guard    *guard
-	assets   *assets
 	listener net.Listener
 	uploads  *httpd.Places
 	full     chan struct{} // holds a value when a chat's files are too much
@@ -132,9 +128,7 @@ func New(opts Options) (*Web, error) {
 	if err := w.take(opts.Terms); err != nil {
 		return nil, err
 	}
-	var err error
-	w.assets, err = loadAssets()
-	return w, err
+	return w, nil
 }
 
 // Open listens, opens the history and sweeps what a crash left behind. It starts
@@ -304,9 +298,3 @@ func (r *room) enter(ctx context.Context) error {
 }
 
 func (r *room) leave() { <-r.lock }
-
-// tag is a value that changes with the content.
-func tag(b []byte) string {
-	sum := sha256.Sum256(b)
-	return fmt.Sprintf("%x", sum[:8])
-}
