@@ -46,6 +46,9 @@ var jidForms = []jidForm{
 	{"mem", regexp.MustCompile(`^mem:[A-Za-z0-9][A-Za-z0-9_.-]*$`)},
 }
 
+// ownForms are what stands before a colon only in the forms above.
+var ownForms = []string{"web", "whatsapp", "slack", "tg", "telegram", "dc", "discord", "mem"}
+
 // otherForm is the form of every other platform's chats: its key, a colon and
 // what the platform calls the chat.
 var otherForm = regexp.MustCompile(`^([a-z][a-z0-9]*):[A-Za-z0-9][A-Za-z0-9_.@-]*$`)
@@ -88,7 +91,7 @@ func (j JID) Channel() string {
 // other form.
 func (j JID) Prefix() string {
 	m := otherForm.FindStringSubmatch(string(j))
-	if m == nil || len(j) > MaxJID || slices.Contains([]string{"web", "slack", "tg", "dc", "mem"}, m[1]) {
+	if m == nil || len(j) > MaxJID || slices.Contains(ownForms, m[1]) {
 		return ""
 	}
 	return m[1]

@@ -43,6 +43,7 @@ func TestParseJID(t *testing.T) {
 		"1@g.us@g.us":                     "",
 		"slack:c024":                      "",
 		"dc:-1":                           "",
+		"whatsapp:4915100000000":          "",
 		"mem:" + strings.Repeat("a", 300): "",
 		"\u202e1@g.us":                    "",
 	} {
