@@ -71,10 +71,7 @@ func (e *env) servable() (*config.Config, []*config.Problem, error) {
 		return nil, nil, noConfig(err)
 	}
 	if err == nil {
-		for _, p := range serve.Unsupported(c, serve.OfflineChannels(c)) {
-			p.File = e.config
-			problems = append(problems, p)
-		}
+		problems = append(problems, serve.Unsupported(c, serve.OfflineChannels(c))...)
 	}
 	return c, problems, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Changes is what is different in a configuration from the one that is in force.
@@ -50,7 +51,7 @@ type comparison struct {
 }
 
 func (c *comparison) say(format string, args ...any) {
-	c.Lines = append(c.Lines, printable(fmt.Sprintf(format, args...)))
+	c.Lines = append(c.Lines, media.Printable(fmt.Sprintf(format, args...)))
 }
 
 func (c *comparison) restart(key, message string) {

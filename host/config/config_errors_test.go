@@ -294,7 +294,7 @@ func TestCaretStandsBelowWhatIsWrong(t *testing.T) {
 		{"a comment", "state: x\nlog: {level: loud} # token: hunter2\n", "log: {level: loud} …", "             ^"},
 		{"no YAML", "log:\n  level: in: fo\n", "  level: …", "         ^"},
 		{"no YAML, in a known key", "name: \"Andy\n", `name: "Andy`, "      ^"},
-		{"a control character", "name: [\u202e]\n", "name: [\ufffd]", "      ^"},
+		{"a control character", "name: [\u202e]\n", `name: [\u202e]`, "      ^"},
 		{"a long line", "groups: [{name: " + strings.Repeat("a", 95) + ", folder: .., chat: 'web:a'}]\n", "…" + strings.Repeat("a", 23) + ", folder: .., chat: 'web:a'}]", strings.Repeat(" ", 34) + "^"},
 	} {
 		_, err := config.Parse("longshore.yaml", []byte(tt.yaml), os.Getenv, platforms())

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 	"golang.org/x/text/width"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // maxExcerpt is how much of a line is shown, in characters.
@@ -31,7 +33,7 @@ func (s *source) excerpt(line, column int) string {
 			caret = len(shown)
 		}
 		if !hidden[i] {
-			shown = append(shown, []rune(printable(strings.ReplaceAll(string(text[i]), "\t", "    ")))...)
+			shown = append(shown, []rune(media.Printable(strings.ReplaceAll(string(text[i]), "\t", "    ")))...)
 			continue
 		}
 		shown = append(shown, '…')

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Problem is one thing that is wrong in the configuration file.
@@ -125,7 +125,7 @@ func (s *source) problem(key, message, hint string) *Problem {
 }
 
 func (s *source) problemAt(line, column int, key, message, hint string) *Problem {
-	p := &Problem{File: s.name, Key: printable(key), Message: printable(message), Hint: printable(hint)}
+	p := &Problem{File: s.name, Key: media.Printable(key), Message: media.Printable(message), Hint: media.Printable(hint)}
 	p.Line = min(max(line, 1), len(s.lines))
 	p.Column = min(max(column, 1), utf8.RuneCountInString(s.lines[p.Line-1])+1)
 	return p
@@ -133,7 +133,7 @@ func (s *source) problemAt(line, column int, key, message, hint string) *Problem
 
 // refused says whether a problem with the value at key was noted.
 func (s *source) refused(key string) bool {
-	shown := printable(key)
+	shown := media.Printable(key)
 	return slices.ContainsFunc(s.problems, func(p *Problem) bool { return p.Key == shown && key != "" })
 }
 
@@ -146,17 +146,6 @@ func (s *source) line(key string) int {
 		return p.key.Line
 	}
 	return 1
-}
-
-// printable makes foreign text fit for a terminal and a log: control and bidi
-// characters in it show as a mark.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }
 
 // err joins the problems in the order of the file.

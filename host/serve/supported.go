@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,10 +14,10 @@ import (
 )
 
 // Unsupported is what the configuration may say and this host cannot do with
-// those channels. The problems name no file and no line.
+// those channels, in the order of the file.
 func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*config.Problem) {
 	bad := func(key, message, hint string) {
-		problems = append(problems, &config.Problem{Key: key, Message: message, Hint: hint})
+		problems = append(problems, cfg.Problem(key, message, hint))
 	}
 	for i, g := range cfg.Groups {
 		if channel.Named(channels, g.Channel) == nil {
@@ -31,5 +32,6 @@ func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*co
 			bad("assistants."+name+".agent", fmt.Sprintf("this version does not drive %q itself", a.Agent), "use agent: command with its program, or one of "+strings.Join(cli.Agents(), ", "))
 		}
 	}
+	slices.SortStableFunc(problems, func(a, b *config.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	return problems
 }
