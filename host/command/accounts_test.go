@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -257,6 +258,22 @@ func startHost(t *testing.T, cfg *config.Config, channels func(*config.Config, s
 		}
 	})
 	return h
+}
+
+// TestAnErrorNamesTheAccount: of two pages, the one whose address somebody
+// else has.
+func TestAnErrorNamesTheAccount(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	cfg := configIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), `limits: {free_disk: 0}
+channels:
+  web: {listen: "127.0.0.1:0"}
+  web-team: {type: web, listen: "`+taken.Listener.Addr().String()+`"}
+`)
+	_, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.HasPrefix(err.Error(), "channel web-team: ") {
+		t.Errorf("the second page's address is taken: %v", err)
+	}
 }
 
 // TestPairAsksWhichAccount: with several, none is guessed.

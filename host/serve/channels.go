@@ -45,7 +45,7 @@ func (h *Host) openChannels(ctx context.Context) error {
 	for _, c := range h.Channels {
 		if o, ok := c.(channel.Opener); ok && !h.opts.Idle {
 			if err := o.Open(ctx); err != nil {
-				return fmt.Errorf("channel %w", err) // it begins with its name
+				return fmt.Errorf("channel %s: %w", c.Name(), err)
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, er
 	for _, c := range cfg.Channels {
 		made, err := c.Platform.New(setupOf(cfg, c, opts.Log, opts.freeDisk))
 		if err != nil {
-			return nil, fmt.Errorf("channel %w", err)
+			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 		}
 		all = append(all, made)
 	}

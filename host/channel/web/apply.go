@@ -86,10 +86,10 @@ func (w *Web) take(t Terms) error {
 func (t *terms) add(c Chat) error {
 	name, ok := chatOf(c.JID)
 	if !ok {
-		return fmt.Errorf("web: chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
+		return fmt.Errorf("chat %q: use web: and then 1 to 64 of a-z, 0-9, - and _, such as web:family", c.JID)
 	}
 	if t.chats[name] != nil {
-		return fmt.Errorf("web: chat %q is given twice: give each group a chat of its own", c.JID)
+		return fmt.Errorf("chat %q is given twice: give each group a chat of its own", c.JID)
 	}
 	if c.Name == "" {
 		c.Name = name

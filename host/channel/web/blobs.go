@@ -32,10 +32,10 @@ type staged struct {
 func openBlobs(dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
 	b := &blobs{used: map[string]int64{}}
 	if b.Store, err = blob.Open(filepath.Join(dir, "files")); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	if err := b.sweep(s, log); err != nil {
-		return nil, errors.Join(fmt.Errorf("web: sweep the files: %w", err), b.Close())
+		return nil, errors.Join(fmt.Errorf("sweep the files: %w", err), b.Close())
 	}
 	return b, nil
 }

@@ -29,7 +29,7 @@ type guard struct {
 func newGuard(o Options, addr net.Addr) (*guard, error) {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("web: address %q: %w", addr, err)
+		return nil, fmt.Errorf("address %q: %w", addr, err)
 	}
 	named := slices.Clone(o.Hosts)
 	if o.Listener == nil {

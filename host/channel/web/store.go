@@ -86,7 +86,7 @@ func openStore(spec stores.Spec) (*store, error) {
 		s.db, err = stores.Open(context.Background(), spec)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("web: %w", stores.Words(err)), s.close())
+		return nil, errors.Join(stores.Words(err), s.close())
 	}
 	s.db.SetMaxOpenConns(4)
 	return s, nil
@@ -101,7 +101,7 @@ func (s *store) close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("web: close history: %w", err)
+		return fmt.Errorf("close history: %w", err)
 	}
 	return nil
 }

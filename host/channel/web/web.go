@@ -146,11 +146,11 @@ func (w *Web) Open(context.Context) error {
 
 func (o *Options) fill() error {
 	if o.Dir == "" {
-		return errors.New("web: no directory given for the history")
+		return errors.New("no directory given for the history")
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return fmt.Errorf("web: resolve directory: %w", err)
+		return fmt.Errorf("resolve directory: %w", err)
 	}
 	o.Dir = dir
 	if o.Name == "" {
@@ -174,7 +174,7 @@ func (o *Options) fill() error {
 // open opens what Close closes.
 func (w *Web) open() (err error) {
 	if w.listener, err = w.opts.address().Open(); err != nil {
-		return fmt.Errorf("web: %w", err)
+		return err
 	}
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (w *Web) open() (err error) {
 		return err
 	}
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
-		return fmt.Errorf("web: %w", err)
+		return err
 	}
 	w.blobs, err = openBlobs(w.opts.Dir, w.store, w.log)
 	return err
@@ -234,7 +234,7 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
 // returns.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	if w.ran.Swap(true) {
-		return errors.New("web: the channel has been run before")
+		return errors.New("the channel has been run before")
 	}
 	if err := w.Open(ctx); err != nil {
 		return err
@@ -254,9 +254,6 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 		endWork()
 		work.Wait()
 	})
-	if err != nil {
-		err = fmt.Errorf("web: %w", err)
-	}
 	return errors.Join(err, w.Close())
 }
 
@@ -270,7 +267,7 @@ func (w *Web) Close() error {
 		var errs []error
 		if w.listener != nil {
 			if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-				errs = append(errs, fmt.Errorf("web: close listener: %w", err))
+				errs = append(errs, fmt.Errorf("close listener: %w", err))
 			}
 		}
 		if w.blobs != nil {

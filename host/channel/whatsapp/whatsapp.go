@@ -122,11 +122,11 @@ type WhatsApp struct {
 // New checks the options and makes the channel. It opens and starts nothing.
 func New(opts Options) (*WhatsApp, error) {
 	if opts.Dir == "" {
-		return nil, errors.New("whatsapp: no directory given for the sessions")
+		return nil, errors.New("no directory given for the sessions")
 	}
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("whatsapp: resolve directory: %w", err)
+		return nil, fmt.Errorf("resolve directory: %w", err)
 	}
 	opts.Dir = dir
 	if opts.Name == "" {
@@ -152,7 +152,7 @@ func New(opts Options) (*WhatsApp, error) {
 	}
 	guarded, err := mediaClient(opts)
 	if err != nil {
-		return nil, fmt.Errorf("whatsapp: %w", err)
+		return nil, err
 	}
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
