@@ -119,7 +119,7 @@ func (r *Registry) Authorize(folder, claimed string) (Address, error) {
 		return Address{}, &refusal.Error{
 			Code:    CodeGroupUnknown,
 			Message: fmt.Sprintf("no group has the folder %q", folder),
-			Hint:    "the operator adds the group to longshore.yaml and restarts the host",
+			Hint:    "the operator adds the group to longshore.yaml and runs: longshore reload",
 		}
 	}
 	own := g.Address()
@@ -163,7 +163,7 @@ func (r *Registry) find(channel string, jid JID) (Address, error) {
 		return Address{}, &refusal.Error{
 			Code:    CodeChatUnknown,
 			Message: fmt.Sprintf("no group is registered for %s", jid),
-			Hint:    "chat_info lists the chats that can be reached; the operator adds others to longshore.yaml",
+			Hint:    "chat_info lists the chats that can be reached; the operator adds others to longshore.yaml and runs: longshore reload",
 		}
 	case 1:
 		return found[0], nil
