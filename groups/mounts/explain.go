@@ -6,16 +6,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// Step is one decision about a path.
+// Step is the outcome of one decision about a path.
 type Step struct {
 	Name  string `json:"name"` // path, mount, link, file, size
 	OK    bool   `json:"ok"`
-	Words string `json:"words"` // for the operator; may hold host paths
+	Words string `json:"words"` // for the operator; may contain host paths
 }
 
-// Explain is Open, which also says how each decision went; the last step is
-// the one that failed, if any did. The steps are for the operator, never for
-// the agent.
+// Explain is Open and also reports each decision. If one failed, it is the last
+// step. The steps are for the operator, never for the agent.
 func (m *Map) Explain(p string) (*File, []Step, error) {
 	var steps []Step
 	file, err := m.open(p, func(step, words string) {
@@ -31,7 +30,7 @@ func (m *Map) Explain(p string) (*File, []Step, error) {
 	return nil, append(steps, Step{Name: failedStep(steps), Words: words}), err
 }
 
-// failedStep is the step that comes after those that went well.
+// failedStep returns the name of the step after the successful ones.
 func failedStep(done []Step) string {
 	if len(done) == 0 {
 		return "path"

@@ -16,23 +16,24 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// hidden is what a root has where a row below it lies: the container does not
-// see it, so the host does not open it.
+// hidden is the part of a root that a row of the table below it covers: the
+// container cannot see it, so the host does not open it.
 //
-// It is known by device and inode, whatever name or link leads there. Its name
-// counts too, as the most forgiving file systems compare names: some give one
-// file two inode numbers, and what does not exist yet has none.
+// It is recognised by device and inode, under any name and through any link.
+// Its name counts too, compared as leniently as any file system does: some file
+// systems give one file two inode numbers, and a file that does not exist yet
+// has none.
 type hidden struct {
 	row    Mount
 	path   string // on the host
-	folded string // where the container would see it
+	folded string // its path in the container, see fold
 
 	mu   sync.Mutex
-	held []*os.File // of a shadow: all that has borne the name. While they are held, no other file gets their numbers
+	held []*os.File // of a shadow: every file that has had the name. While they are open, no other file gets their inode numbers
 }
 
-// maxHeld is how many files are held for one shadow. A secret that an editor
-// replaces leaves none behind, since deleted files are let go.
+// maxHeld is how many files are kept open for one shadow. A secret that an
+// editor replaces uses up none of them, since deleted files are closed.
 const maxHeld = 16
 
 func newHidden(outer, row Mount) *hidden {
@@ -43,9 +44,9 @@ func newHidden(outer, row Mount) *hidden {
 	return x
 }
 
-// files are those that bear the name now, or bore it before. Other rows than
-// shadows may lie where an assistant writes: what it has moved away from their
-// names was its own.
+// files returns the files that have the name now and, for a shadow, those that
+// had it before. Other rows may be in a directory that an assistant can write;
+// what it has moved away from such a name was its own.
 func (x *hidden) files() (all []safefs.Identity) {
 	if info, err := os.Lstat(x.path); err == nil {
 		all = appendIdentity(all, info)
@@ -56,7 +57,7 @@ func (x *hidden) files() (all []safefs.Identity) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.hold(safefs.LookFlags | unix.O_NOFOLLOW)
-	x.hold(safefs.LookFlags) // where a link leads is hidden too
+	x.hold(safefs.LookFlags) // the target of a link is hidden too
 	for _, f := range x.held {
 		if info, err := f.Stat(); err == nil {
 			all = appendIdentity(all, info)
@@ -72,8 +73,8 @@ func appendIdentity(all []safefs.Identity, info os.FileInfo) []safefs.Identity {
 	return all
 }
 
-// hold keeps what bears the name now, and lets go of what was deleted. It is
-// called with x.mu held.
+// hold keeps the file that has the name now open, and closes deleted ones. It
+// is called with x.mu held.
 func (x *hidden) hold(flags int) {
 	x.held = slices.DeleteFunc(x.held, func(f *os.File) bool {
 		info, err := f.Stat()
@@ -112,10 +113,11 @@ func (x *hidden) close() {
 	x.held = nil
 }
 
-// fold is a path as the most forgiving file systems compare it: upper and lower
-// case are one, accents may be composed or not, invisible characters do not
-// count (HFS+, ext4 with casefold), nor do dots and spaces at a name's end or
-// what follows a colon (Windows' rules, as a file server may apply them).
+// fold returns a path as the most lenient file systems compare it. Upper and
+// lower case are equal, accents may be composed or not, and invisible
+// characters do not count (HFS+, ext4 with casefold). Dots and spaces at a
+// name's end do not count, nor does anything after a colon (Windows' rules,
+// which a file server may apply).
 func fold(p string) string {
 	parts := strings.Split(norm.NFD.String(p), "/")
 	for i, part := range parts {

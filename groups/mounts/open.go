@@ -14,12 +14,12 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// maxLinks is how many links at a path's end are followed in a row.
+// maxLinks is how many links at the end of a path are followed in a row.
 const maxLinks = 8
 
-// place says which mount of the host's a file lies on. Device numbers alone do
-// not: a directory bound over another one shares them, and an overlay's files
-// differ in them.
+// place identifies the host's mount that a file is on. The device number alone
+// does not: a directory that is bound over another one has the same number, and
+// the files of an overlay have different ones.
 type place struct {
 	dev     uint64
 	mount   uint64
@@ -33,30 +33,31 @@ func (p place) same(other place) bool {
 	return p.dev == other.dev
 }
 
-// facts is what is known of a file without reading it.
+// facts is what is known of a file before it is read.
 type facts struct {
 	mode  fs.FileMode
 	links uint64
 	place place
 }
 
-// link is a symbolic link that was met at a path's end.
+// link is a symbolic link at the end of a path.
 type link struct {
-	dir    string // where it lies below its root, free of links
+	dir    string // its directory below the root, free of links
 	target string
 }
 
-// Open opens the file that a container path names, for reading. It follows
-// links as the container would: relative ones below a mounted directory, and
-// at the path's end also those that name another container path; all others
-// are refused. The error is an *refusal.Error for everything that the agent can mend,
-// and passes otherwise (too many open files, a failing disk).
+// Open opens the file at a container path for reading. It follows links as the
+// container would: relative links below a mounted directory and, at the end of
+// the path, links to another container path. All other links are refused. If
+// the agent can act on an error, it is a *refusal.Error and permanent; every
+// other error is temporary (too many open files, a failing disk). The caller
+// closes the File.
 func (m *Map) Open(p string) (*File, error) {
 	return m.open(p, func(string, string) {})
 }
 
-// open is Open, telling note of each step that went well: what was decided, in
-// words for the operator.
+// open is Open, and calls note for each successful step, with words for the
+// operator.
 func (m *Map) open(p string, note func(step, words string)) (*File, error) {
 	clean, err := cleanPath(p)
 	if err != nil {
@@ -89,15 +90,15 @@ func (m *Map) open(p string, note func(step, words string)) (*File, error) {
 			return nil, err
 		}
 	}
-	return nil, escapes("the path is a link to a link, more than 8 times")
+	return nil, escapes("the path leads through more than 8 links in a row")
 }
 
-// finish makes a File of what was opened.
+// finish makes a File from an opened file.
 func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, words string)) (*File, error) {
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("look at %q: %w", clean, safefs.Reason(err))
+		return nil, fmt.Errorf("examine %q: %w", clean, safefs.Reason(err))
 	}
 	note("file", "a regular file with one name, on the mount's own file system, readable")
 	if info.Size() == 0 {
@@ -108,9 +109,9 @@ func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, w
 	return &File{File: file, Info: info, Path: clean, Mount: mount}, nil
 }
 
-// follow is the container path that the link leads to. The link's directory is
-// free of links, so a ".." at the target's start goes where it says; further
-// inside it might follow a link, and is refused.
+// follow returns the container path that the link leads to. The link's
+// directory is free of links, so a ".." at the start of the target is safe. A
+// ".." further inside could follow a link, and is refused.
 func (l *link) follow(container string) (string, error) {
 	target := l.target
 	if !strings.HasPrefix(target, "/") {
@@ -125,7 +126,7 @@ func (l *link) follow(container string) (string, error) {
 	return clean, throughLink(1, err)
 }
 
-// throughLink turns the refusal of a path into that of a link which leads
+// throughLink turns the refusal of a path into a refusal of the link that leads
 // there.
 func throughLink(hops int, err error) error {
 	r := refusal.Of(err)
@@ -139,7 +140,7 @@ func throughLink(hops int, err error) error {
 	return err
 }
 
-// check refuses what is no plain file of the mount's own.
+// check refuses everything except a plain file on the mount's own file system.
 func (h *heldDir) check(f facts) error {
 	switch {
 	case f.mode&fs.ModeType != 0:
@@ -147,14 +148,14 @@ func (h *heldDir) check(f facts) error {
 	case !h.place.same(f.place):
 		return &refusal.Error{
 			Code:    CodeOtherDevice,
-			Message: "the file lies on another file system, mounted inside the shared directory",
+			Message: "the file is on another file system, mounted inside the shared directory",
 			Hint:    "copy the file to /workspace/group and send the copy",
 		}
 	case f.links == 0:
 		return fileMissing()
 	case f.links > 1:
-		// A second name may belong to a file that the container does not see;
-		// an inode does not tell.
+		// The second name may belong to a file that the container cannot see;
+		// the inode does not show that.
 		return &refusal.Error{
 			Code:    CodeHardLink,
 			Message: "the file has more than one name (a hard link)",
@@ -164,8 +165,7 @@ func (h *heldDir) check(f facts) error {
 	return nil
 }
 
-// openError turns what the system said into a refusal where the agent can do
-// something about it.
+// openError turns a system error into a refusal if the agent can act on it.
 func openError(err error, clean string) error {
 	var errno syscall.Errno
 	switch {
@@ -174,7 +174,7 @@ func openError(err error, clean string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &refusal.Error{
 			Code:    CodeUnreadable,
-			Message: "the host may not read the file",
+			Message: "the host has no permission to read the file",
 			Hint:    "make it readable with chmod 644, and the directories on the way with chmod 755, then send it again",
 		}
 	case errors.Is(err, syscall.EAGAIN):
@@ -187,7 +187,7 @@ func openError(err error, clean string) error {
 		return notAFile("a pipe, socket or device")
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return badPath("a name in the path is too long", "rename the file")
-	case errors.Is(err, syscall.ELOOP), !errors.As(err, &errno): // os.Root's own refusals are no system errors
+	case errors.Is(err, syscall.ELOOP), !errors.As(err, &errno): // os.Root's own errors are not system errors
 		return escapes("a link in the path leads out of its mounted directory, or is absolute")
 	}
 	return fmt.Errorf("open %q: %w", clean, safefs.Reason(err))

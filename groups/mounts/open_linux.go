@@ -15,14 +15,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// openIn opens rel below h. A link at its end is not followed but returned.
+// openIn opens rel below h. It does not follow a link at the end, but returns
+// it.
 //
-// The name is looked up once, for a descriptor that can do nothing (O_PATH):
-// getting it has no effect on a pipe or device. What it refers to is examined,
-// and that same inode is opened through /proc/self/fd, so there is no second
-// look-up that a rename could lead elsewhere.
+// The name is looked up once, for a descriptor without rights (O_PATH); opening
+// that has no effect on a pipe or device. The file is examined through the
+// descriptor, and the same inode is then opened through /proc/self/fd. So there
+// is no second look-up that a rename could lead elsewhere.
 func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
-	hidden := r.hiddenFiles() // first, or it could be moved away meanwhile
+	hidden := r.hiddenFiles() // first, as a hidden file could be moved away meanwhile
 	parent, handle, err := r.look(h, rel)
 	if err != nil {
 		return nil, nil, openError(err, clean)
@@ -33,7 +34,7 @@ func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
 	}
 	found, err := factsOf(handle)
 	if err != nil {
-		return nil, nil, fmt.Errorf("look at %q: %w", clean, safefs.Reason(err))
+		return nil, nil, fmt.Errorf("examine %q: %w", clean, safefs.Reason(err))
 	}
 	if found.mode&fs.ModeSymlink != 0 {
 		to, err := readLink(h, handle)
@@ -54,8 +55,8 @@ func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
 	return file, nil, nil
 }
 
-// look opens rel for examination. Where something below the root is hidden, it
-// also returns the directory that rel was found in.
+// look opens rel to examine it. If something below the root is hidden, it also
+// returns the directory in which rel was found.
 func (r *root) look(h *heldDir, rel string) (parent, handle *os.File, err error) {
 	if len(r.inner) == 0 {
 		handle, err = h.dir.OpenFile(rel, unix.O_PATH, 0)
@@ -73,9 +74,8 @@ func (r *root) look(h *heldDir, rel string) (parent, handle *os.File, err error)
 	return parent, os.NewFile(uintptr(fd), rel), nil
 }
 
-// checkHidden refuses a file that is hidden, or that lies in a hidden
-// directory. The path to it may have gone through links inside the root, or
-// have spelled a name in another way.
+// checkHidden refuses a file that is hidden or in a hidden directory. The path
+// may have used links inside the root, or another spelling of a name.
 func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.Identity) error {
 	real, err := h.realPath(handle)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.
 	}
 	info, err := handle.Stat()
 	if err != nil {
-		return fmt.Errorf("look at the file: %w", safefs.Reason(err))
+		return fmt.Errorf("examine the file: %w", safefs.Reason(err))
 	}
 	id, _ := safefs.Identify(info)
 	if r.shadowed(path.Join(r.mount.Container, real)) || slices.Contains(hidden, id) {
@@ -92,10 +92,10 @@ func (r *root) checkHidden(h *heldDir, parent, handle *os.File, hidden []safefs.
 	return h.climb(parent, hidden)
 }
 
-// maxClimb is deeper than any path without links can lead.
+// maxClimb is deeper than any path without links can be.
 const maxClimb = maxPath / 2
 
-// climb goes up from dir to h, and refuses what it must not meet on the way.
+// climb walks up from dir to h, and refuses a hidden directory on the way.
 func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
 	top, _ := safefs.Identify(h.info)
 	at := dir
@@ -107,7 +107,7 @@ func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
 	for range maxClimb {
 		info, err := at.Stat()
 		if err != nil {
-			return fmt.Errorf("look at a directory: %w", safefs.Reason(err))
+			return fmt.Errorf("examine a directory: %w", safefs.Reason(err))
 		}
 		id, _ := safefs.Identify(info)
 		switch {
@@ -125,11 +125,12 @@ func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
 		}
 		at = os.NewFile(uintptr(fd), "..")
 	}
-	return fileMissing() // moved out of the root meanwhile
+	return fileMissing() // it was moved out of the root meanwhile
 }
 
-// reopen opens the inode of handle for reading. O_NONBLOCK is against a lease
-// on the file, for whose holder an open would otherwise wait 45 s.
+// reopen opens the inode of handle for reading. With O_NONBLOCK, a lease on the
+// file is an error; without it, the open would wait up to 45 s for the lease's
+// holder.
 func reopen(handle *os.File, name string) (*os.File, error) {
 	for {
 		fd, err := unix.Open(procPath(handle), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -156,7 +157,7 @@ func readLink(h *heldDir, handle *os.File) (*link, error) {
 	return &link{dir: path.Dir(real), target: string(target[:n])}, nil
 }
 
-// realPath is where the open file lies below h, free of links.
+// realPath returns the open file's path below h, free of links.
 func (h *heldDir) realPath(handle *os.File) (string, error) {
 	self, err := h.dir.Open(".")
 	if err != nil {
@@ -180,7 +181,7 @@ func (h *heldDir) realPath(handle *os.File) (string, error) {
 
 func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// factsOf looks at an open file; also at one that was opened with O_PATH.
+// factsOf examines an open file, even one opened with O_PATH.
 func factsOf(f *os.File) (facts, error) {
 	var st unix.Statx_t
 	const want = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID

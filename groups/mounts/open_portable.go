@@ -16,13 +16,13 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// openPortable opens rel below h where descriptors cannot be reopened. Links
-// below the root are followed by os.Root, none where a shadow could lie behind
-// it. The file is looked at, opened without waiting for a pipe's other end,
-// and looked at again: it must be the same one.
+// openPortable opens rel below h on systems that cannot reopen a descriptor.
+// os.Root follows links below the root, but no link is followed if something in
+// the root is hidden. The file is examined, opened without waiting for the
+// other end of a pipe, and examined again; it must be the same file.
 //
-// Compared with the Linux way, a device that takes the file's place in between
-// is opened before it is refused, and an absolute link is always refused.
+// Unlike on Linux, a device that replaces the file in between is opened before
+// it is refused, and an absolute link is always refused.
 func (r *root) openPortable(h *heldDir, rel, clean string) (*os.File, error) {
 	if len(r.inner) > 0 {
 		if err := refuseHidden(h.dir, rel, clean, r.hiddenFiles()); err != nil {
@@ -44,9 +44,9 @@ func (r *root) openPortable(h *heldDir, rel, clean string) (*os.File, error) {
 	if err == nil && os.SameFile(before, after) {
 		err = h.check(factsOfInfo(after))
 	} else if err == nil {
-		err = &refusal.Error{Code: CodeFileBusy, Message: "the file was replaced while it was opened", Hint: "send it again when it is finished"}
+		err = &refusal.Error{Code: CodeFileBusy, Message: "the file was replaced while it was being opened", Hint: "send it again when it is finished"}
 	} else {
-		err = fmt.Errorf("look at %q: %w", clean, safefs.Reason(err))
+		err = fmt.Errorf("examine %q: %w", clean, safefs.Reason(err))
 	}
 	if err != nil {
 		_ = file.Close()
@@ -55,8 +55,8 @@ func (r *root) openPortable(h *heldDir, rel, clean string) (*os.File, error) {
 	return file, nil
 }
 
-// refuseHidden refuses rel when one of its components is hidden, or is a link,
-// which might lead to what is.
+// refuseHidden refuses rel if one of its components is hidden, or is a link,
+// which could lead to something hidden.
 func refuseHidden(dir *os.Root, rel, clean string, hidden []safefs.Identity) error {
 	at := ""
 	for part := range strings.SplitSeq(rel, "/") {
@@ -84,7 +84,7 @@ func factsOfInfo(info fs.FileInfo) facts {
 	return f
 }
 
-// linksOf is how many names a file has; 0 where the system does not say.
+// linksOf returns how many names a file has; 0 if the system does not say.
 func linksOf(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // narrower elsewhere

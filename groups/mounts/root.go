@@ -14,27 +14,27 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// root is a mounted directory, held open once it was asked for.
+// root is a mounted directory. It stays open after its first use.
 type root struct {
 	mount Mount
-	inner []*hidden // what it has where rows below this one lie
-	fixed bool      // the operator's own directory: one that takes its place is not opened
+	inner []*hidden // the parts that rows below this one cover
+	fixed bool      // an operator's directory: another one in its place is not opened
 
 	mu    sync.RWMutex
-	first fs.FileInfo // of a fixed one: the directory when it was first seen
-	held  *heldDir    // nil while nobody asked
+	first fs.FileInfo // of a fixed root: the directory as first seen
+	held  *heldDir    // nil before the first use
 }
 
-// heldDir is an open directory. What happens to its name on the host does not
-// change which directory it is.
+// heldDir is an open directory. A rename of its path does not change which
+// directory it is.
 type heldDir struct {
 	dir   *os.Root
 	info  fs.FileInfo
 	place place
 }
 
-// shadowed says whether container path p lies under a row that hides what this
-// root has there, also by another spelling of its name.
+// shadowed reports whether container path p is under a row that hides a part of
+// this root, even in another spelling.
 func (r *root) shadowed(p string) bool {
 	if len(r.inner) == 0 {
 		return false
@@ -43,7 +43,7 @@ func (r *root) shadowed(p string) bool {
 	return slices.ContainsFunc(r.inner, func(x *hidden) bool { return within(x.folded, p) })
 }
 
-// hiddenFiles are all that the container does not see of this root.
+// hiddenFiles returns every file of this root that the container cannot see.
 func (r *root) hiddenFiles() (all []safefs.Identity) {
 	for _, x := range r.inner {
 		all = append(all, x.files()...)
@@ -51,20 +51,20 @@ func (r *root) hiddenFiles() (all []safefs.Identity) {
 	return all
 }
 
-// shadowed is the refusal of what the container does not see.
+// shadowed returns the refusal of a hidden path.
 func shadowed(more string) *refusal.Error {
 	return &refusal.Error{
 		Code:    CodePathShadowed,
-		Message: "the container does not see what the host has there",
-		Hint:    "secrets and the host's own files cannot be sent, by no other spelling either" + more,
+		Message: "the container cannot see what the host has there",
+		Hint:    "secrets and the host's own files cannot be sent, not even under another spelling" + more,
 	}
 }
 
-// use calls fn with the directory that bears the mount's name now. An agent
-// may exchange a directory for a link or for another one; a fresh open would
-// follow the link, and one held for ever would be blind to a new directory.
-// So the held inode is compared with the name's before every use, and no link
-// is followed on the way to that name.
+// use calls fn with the directory that has the mount's path now. An agent may
+// exchange a directory for a link or for another directory. A fresh open would
+// follow the link, and a directory that stays open for ever would miss a new
+// one. So use compares the open directory with its path before each use, and
+// follows no link on the way to that path.
 func (r *root) use(fn func(*heldDir) error) error {
 	const tries = 3
 	for range tries {
@@ -78,16 +78,16 @@ func (r *root) use(fn func(*heldDir) error) error {
 			return err
 		}
 	}
-	return r.missing("is exchanged faster than it can be opened")
+	return r.missing("is exchanged faster than the host can open it")
 }
 
-// current says whether the held directory still bears the mount's name.
+// current reports whether the open directory still has the mount's path.
 func (r *root) current() bool {
 	named, err := safefs.RealDir(r.mount.Host)
 	return err == nil && os.SameFile(named, r.held.info)
 }
 
-// remember takes note of a fixed directory that is seen for the first time.
+// remember records the identity of a fixed directory the first time it is seen.
 func (r *root) remember() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,12 +96,12 @@ func (r *root) remember() {
 	}
 }
 
-// reopen puts the directory that bears the name now in the held one's place.
+// reopen replaces the open directory by the one that has the path now.
 func (r *root) reopen() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held != nil && r.current() {
-		return nil // somebody else was faster
+		return nil // another goroutine was faster
 	}
 	if err := r.drop(); err != nil {
 		return fmt.Errorf("close %s: %w", r.mount.Container, err)
@@ -167,7 +167,7 @@ func (r *root) close() error {
 	return r.drop()
 }
 
-// drop closes the held directory; the caller has the lock.
+// drop closes the open directory. The caller holds r.mu.
 func (r *root) drop() error {
 	if r.held == nil {
 		return nil
@@ -189,16 +189,16 @@ func (r *root) missing(how string) *refusal.Error {
 	}
 }
 
-// failed wraps what the system said about the mounted directory, without its
-// path on the host.
+// failed converts a system error about the mounted directory and removes the
+// directory's host path.
 func (r *root) failed(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return r.missing("may not be read by the host")
+		return r.missing("is not readable for the host")
 	case errors.Is(err, fs.ErrNotExist):
 		return r.missing("does not exist on the host")
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
-		return r.missing("is no directory on the host, or a link leads there that did not when the host started")
+		return r.missing("is not a directory on the host, or is reached by a link that was not there when the host started")
 	}
 	return fmt.Errorf("open the directory of %s: %w", r.mount.Container, safefs.Reason(err))
 }

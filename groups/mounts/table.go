@@ -11,33 +11,33 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// Workspace is the directory below which a container sees everything that it
-// shares with the host.
+// Workspace is the directory in the container below which everything is shared
+// with the host.
 const Workspace = "/workspace"
 
-// ipcMount is where a container has its queue.
+// ipcMount is the container's path of the queue.
 const ipcMount = Workspace + "/ipc"
 
-// Where a container has the operator's directories.
+// The container's paths of the operator's directories.
 const (
-	projectMount = Workspace + "/project" // main's alone
-	extraMount   = Workspace + "/extra"   // each below its name
+	projectMount = Workspace + "/project" // only for the main group
+	extraMount   = Workspace + "/extra"   // each below its own name
 )
 
-// ExtraPattern is what an extra mount may be called.
+// ExtraPattern matches the valid names of extra mounts.
 var ExtraPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Mount is one row of a group's mount map.
 type Mount struct {
-	Container string // where the container sees it: clean, absolute, slashes
-	Host      string // the directory that is mounted; "/dev/null" over a shadowed file; empty for a shadowed directory, over which an empty one is mounted
+	Container string // path in the container: clean, absolute, with slashes
+	Host      string // directory that is mounted; "/dev/null" over a shadowed file; empty for a shadowed directory, over which an empty one is mounted
 	ReadOnly  bool
-	Shadow    bool   // hides what would be seen here; what lies at or below Container cannot be sent
-	Hides     string // of a shadow: what it hides on the host. A runtime leaves the shadow out while that does not exist, since there is nothing to mount it on
+	Shadow    bool   // hides the host's files here; a file at or below Container cannot be sent
+	Hides     string // of a shadow: the path that it hides on the host. If that path does not exist, a runtime omits the shadow, since there is nothing to mount it on
 }
 
-// mountTable is what the group's container sees, in an order in which it can
-// be mounted: a mount comes after those it lies in.
+// mountTable returns the mounts of the group's container, in an order in which
+// they can be mounted: a mount comes after those that contain it.
 func mountTable(l groups.Layout, g groups.Group) ([]Mount, error) {
 	if !filepath.IsAbs(l.State) || l.Project != "" && !filepath.IsAbs(l.Project) {
 		return nil, errors.New("mount map: state and project directories must be absolute")
@@ -82,13 +82,13 @@ func mountTable(l groups.Layout, g groups.Group) ([]Mount, error) {
 // v1Home is the home directory in NanoClaw v1's image.
 const v1Home = "/home/node"
 
-// v1Mounts is what v1's image expects beyond our own table: the whole queue
-// directory, in which its forks make outbound_files/, and the CLI's
-// conversations. The queue's leaves are mounted over the former, so that the
-// agent can neither forge a result nor move a leaf away: the kernel does not
-// rename or remove what is a mount point in the caller's namespace. tasks/ is
-// read-only because nobody here reads it: an agent that cannot leave a task
-// there says so, instead of telling its members that it is scheduled.
+// v1Mounts returns the further mounts that v1's image expects: the whole queue
+// directory, in which v1's forks create outbound_files/, and the CLI's
+// conversations. The queue's leaves are mounted over the queue directory, so
+// that the agent can neither forge a result nor move a leaf away: the kernel
+// does not rename or remove a mount point in the caller's namespace. tasks/ is
+// read-only because nothing in Longshore reads it: the agent then reports that
+// it cannot schedule a task, and does not promise one.
 func v1Mounts(l groups.Layout, g groups.Group) []Mount {
 	return []Mount{
 		{Container: v1Home + "/.claude", Host: l.Session(g.Folder)},
@@ -97,8 +97,8 @@ func v1Mounts(l groups.Layout, g groups.Group) []Mount {
 	}
 }
 
-// projectMounts are the project root and what is hidden in it: .env, where
-// secrets are kept by custom, and what is the host's own.
+// projectMounts returns the project root and the shadows in it: over .env,
+// which usually holds secrets, and over the host's own directories.
 func projectMounts(l groups.Layout) ([]Mount, error) {
 	const at = projectMount
 	env := filepath.Join(l.Project, ".env")
@@ -117,10 +117,10 @@ func projectMounts(l groups.Layout) ([]Mount, error) {
 		table = append(table, Mount{Container: path.Join(at, rest), ReadOnly: true, Shadow: true, Hides: dir})
 	}
 	if _, inside := safefs.Below(l.State, l.Project); inside && !l.V1 {
-		return nil, fmt.Errorf("mount map: the project directory %s lies in the state directory", l.Project)
+		return nil, fmt.Errorf("mount map: the project directory %s is inside the state directory", l.Project)
 	}
 	return table, nil
 }
 
-// InContainer says whether a path is meant as an assistant sees it.
+// InContainer reports whether a path is a container's path.
 func InContainer(path string) bool { return within(Workspace, path) }

@@ -1,10 +1,10 @@
-// Package browsertest drives a real headless Chromium for tests of pages, through
-// its DevTools protocol over a pipe. It fails the test it was given; nothing
-// but tests imports it.
+// Package browsertest drives a real headless Chromium for tests of pages,
+// through the DevTools protocol over a pipe. Errors fail the test. Only tests
+// import it.
 //
-// Where no chromium is installed the test is skipped, or failed where
+// If no chromium is installed, the test is skipped, or fails if
 // LONGSHORE_TEST_ALL is set. Pictures go to the directory that
-// LONGSHORE_ARTIFACTS names, or to the test's own.
+// LONGSHORE_ARTIFACTS names, or else to the test's own.
 package browsertest
 
 import (
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// Browser is a headless Chromium: JSON messages go over a pipe, each ended by
-// a NUL.
+// Browser is a headless Chromium. JSON messages go over a pipe, each ended by a
+// NUL.
 type Browser struct {
 	t       testing.TB
 	to      io.Writer
@@ -38,14 +38,14 @@ type reply struct {
 	Error  *struct{ Message string }
 }
 
-// Tab is one page of it.
+// Tab is one page of a Browser.
 type Tab struct {
 	*Browser
 	session string
 }
 
-// Start starts a browser that ends with the test, or skips the test where there
-// is none.
+// Start starts a browser that ends with the test. If there is none, it skips
+// the test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	if testing.Short() {
@@ -79,7 +79,8 @@ func Start(t testing.TB) *Browser {
 	read := make(chan struct{})
 	go func() { defer close(read); c.read(from) }()
 	t.Cleanup(func() {
-		// Asked to close it tidies its directory up; the pipe's end says when.
+		// After Browser.close, Chromium cleans its directory up and then closes
+		// the pipe.
 		c.command("", "Browser.close", nil)
 		to.Close()
 		select {
@@ -87,7 +88,7 @@ func Start(t testing.TB) *Browser {
 		case <-time.After(10 * time.Second):
 		}
 		cancel()
-		_ = cmd.Wait() // how it ended does not matter
+		_ = cmd.Wait() // the exit status does not matter
 		from.Close()
 		<-read
 	})
@@ -126,7 +127,7 @@ func (c *Browser) read(from io.Reader) {
 	}
 }
 
-// command starts a command; its reply comes on the channel.
+// command sends a command and returns the channel for its reply.
 func (c *Browser) command(session, method string, params any) chan reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,11 +145,11 @@ func (c *Browser) command(session, method string, params any) chan reply {
 	if err != nil {
 		panic(err)
 	}
-	_, _ = c.to.Write(append(b, 0)) // a browser that is gone does not answer either
+	_, _ = c.to.Write(append(b, 0)) // a browser that is gone does not reply either
 	return ch
 }
 
-// ask waits for a command's result.
+// ask sends a command and waits for its result.
 func (c *Browser) ask(session, method string, params any) (json.RawMessage, error) {
 	select {
 	case r := <-c.command(session, method, params):
@@ -172,7 +173,7 @@ func (c *Browser) call(session, method string, params, result any) {
 	}
 }
 
-// Screen is what the page is shown on.
+// Screen is the screen that shows a page.
 type Screen struct {
 	Width, Height int // pixels
 	Dark, Phone   bool
@@ -206,8 +207,8 @@ func (c *Browser) Open(url string, s Screen) *Tab {
 	return p
 }
 
-// On returns the events of a method from now on; those that nobody takes in
-// time are dropped.
+// On returns the events of a method from now on. Events that nobody receives in
+// time are discarded.
 func (p *Tab) On(method string) <-chan json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,13 +217,13 @@ func (p *Tab) On(method string) <-chan json.RawMessage {
 	return ch
 }
 
-// Do gives a DevTools command, and waits until it is done.
+// Do runs a DevTools command and waits until it is done.
 func (p *Tab) Do(method string, params any) {
 	p.t.Helper()
 	p.call(p.session, method, params, nil)
 }
 
-// Eval returns a script's value; promises are awaited.
+// Eval runs a script and returns its value; it awaits promises.
 func (p *Tab) Eval(script string, out any) {
 	p.t.Helper()
 	if err := p.evaluate(script, out); err != nil {
@@ -230,7 +231,7 @@ func (p *Tab) Eval(script string, out any) {
 	}
 }
 
-// evaluate fails where the page goes away under the script.
+// evaluate fails if the page goes away during the script.
 func (p *Tab) evaluate(script string, out any) error {
 	var r struct {
 		Result           struct{ Value json.RawMessage }
@@ -255,13 +256,13 @@ func (p *Tab) evaluate(script string, out any) error {
 	return json.Unmarshal(r.Result.Value, out)
 }
 
-// Wait blocks until the expression is true, looking once a frame.
+// Wait blocks until the expression is true, and checks it once per frame.
 func (p *Tab) Wait(expression string) {
 	p.t.Helper()
 	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
 		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression)
 	var ok bool
-	for range 4 { // the page may go to another one meanwhile, and that on to a third
+	for range 4 { // the page may navigate meanwhile, more than once
 		if p.evaluate(script, &ok) == nil {
 			break
 		}
@@ -298,7 +299,7 @@ func (p *Tab) Choose(paths ...string) {
 	p.Do("DOM.setFileInputFiles", map[string]any{"files": paths, "nodeId": field.NodeID})
 }
 
-// Shot keeps a picture of the page, a PNG, among the test's artifacts.
+// Shot saves a picture of the page as a PNG among the test's artifacts.
 func (p *Tab) Shot(name string) []byte {
 	p.t.Helper()
 	var out struct{ Data string }

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exitUnconfined is the hidden process's status if it could not become the
-// program.
+// exitUnconfined is the exit status of the hidden process if it could not
+// become the program.
 const exitUnconfined = 126
 
-// Child becomes the confined program if Run started this process for that, and
-// then does not return. Main functions call it first.
+// Child becomes the confined program if Run started this process for that; then
+// it does not return. Main functions call it first.
 func Child() {
 	if len(os.Args) == 3 && os.Args[1] == probeArg {
 		os.Exit(probeInside(os.Args[2]))
@@ -31,17 +31,17 @@ func Child() {
 	os.Exit(exitUnconfined)
 }
 
-// become takes this thread's rights away and executes the program on it; the
-// kernel ends the other threads with that.
+// become drops this thread's rights and executes the program on it. The exec
+// ends the other threads.
 func become(text string) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	var s spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return fmt.Errorf("read what to become: %w", err)
+		return fmt.Errorf("read the program's description: %w", err)
 	}
 	if os.Getuid() == 0 || os.Geteuid() == 0 {
-		return errors.New("this is still root")
+		return errors.New("the process still runs as root")
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("gain no privileges: %w", err)
@@ -72,9 +72,9 @@ func (s spec) limits() []limit {
 	return append(all, limit{unix.RLIMIT_AS, uint64(s.Limits.Memory)})
 }
 
-// exec sets the limits and becomes the program. From the first limit on, this
-// process may lack the memory and the threads that Go's scheduler wants: no
-// call between them wakes it.
+// exec sets the limits and becomes the program. After the first limit, this
+// process may lack the memory and the threads that Go's scheduler needs, so no
+// call after it wakes the scheduler.
 func (s spec) exec() error {
 	path, err := syscall.BytePtrFromString(s.Program)
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package confine runs a program of the machine, such as ffmpeg, on a file that
-// somebody else made. A file can take a parser over; the program therefore gets
-// nothing that a parser does not need.
+// Package confine runs a program of the machine, such as ffmpeg, on an
+// untrusted file. A file can take a parser over, so the program gets nothing
+// that a parser does not need.
 //
 // The host starts its own binary again with a hidden first argument. That
-// process takes its own rights away, layer by layer, and then becomes the
-// program:
+// process drops its own rights, layer by layer, and then becomes the program:
 //
 //	user        a host that runs as root starts the process as a user and group
 //	            that nobody else has, with no further groups
@@ -17,10 +16,10 @@
 //	limits      memory, processor time, open files, threads; no byte to a file
 //	network     an empty network namespace and an IPC namespace
 //
-// All layers are required but the last: many systems allow no namespaces, and
-// without sockets nothing can be reached either. If a required layer cannot be
-// had, the program does not run. The environment is empty but for PATH and
-// LC_ALL, and the three standard descriptors are the only ones.
+// All layers except the last are required. Many systems allow no namespaces,
+// but without sockets the program cannot reach anything either. If a required
+// layer is missing, the program does not run. The environment only has PATH and
+// LC_ALL, and only the three standard descriptors are open.
 package confine
 
 import (
@@ -33,16 +32,16 @@ import (
 	"time"
 )
 
-// Mode is how programs are run, in the words of longshore.yaml.
+// Mode says how programs run; the values are those of longshore.yaml.
 type Mode string
 
 const (
-	Off        Mode = "off"        // not at all
+	Off        Mode = "off"        // no program runs
 	Confined   Mode = "confined"   // with every required layer, or not at all
 	Unconfined Mode = "unconfined" // with the host's own rights
 )
 
-// Arg is the first argument that makes this binary a confined program. Main
+// Arg is the first argument of a process that becomes a confined program. Main
 // functions call Child before anything else.
 const Arg = "__confined"
 
@@ -53,50 +52,50 @@ var ErrOff = errors.New("programs of the machine are turned off")
 type Runner struct {
 	Mode Mode
 
-	// Temp makes an empty file without a name for that many bytes, which its
-	// caller closes. A host that runs as root copies the input there: the
-	// program's user could not open the host's own file. If Temp is nil, such
-	// a file is made in the system's temporary directory.
+	// Temp creates an empty unnamed file for the given number of bytes, which
+	// Run closes. A host that runs as root copies the input there, since the
+	// program's user cannot open the host's own file. If Temp is nil, the file
+	// is in the system's temporary directory.
 	Temp func(bytes int64) (*os.File, error)
 
-	noNamespaces bool // for tests: as on a system that allows none
+	noNamespaces bool // for tests: act like a system that allows none
 }
 
-// Limits are what one program may use. A zero is the default.
+// Limits are a program's resource limits. A zero means the default.
 type Limits struct {
-	Memory  int64 // bytes of address space; 1 GiB
-	CPU     int   // seconds of all its threads together; 5
-	Files   int   // open at once; 64
-	Threads int   // of the program's user, if that user has no other processes; 128
+	Memory  int64 // bytes of address space; default 1 GiB
+	CPU     int   // seconds of all threads together; default 5
+	Files   int   // open at once; default 64
+	Threads int   // of the program's user, if that user has no other processes; default 128
 }
 
 // Command is a program and the file that it reads.
 type Command struct {
-	Program string        // a name to be found in PATH, or an absolute path
+	Program string        // a name that is looked up in PATH, or an absolute path
 	Args    []string      // without the program's name
-	Input   *os.File      // at /dev/stdin, read from its beginning; may be nil. Run does not close Input
-	Time    time.Duration // until the program is killed; 5 s if 0
-	Output  int           // the most bytes of standard output; 64 KiB if 0
+	Input   *os.File      // standard input, read from the beginning; may be nil. Run does not close Input
+	Time    time.Duration // after which the program is killed; 5 s if 0
+	Output  int           // largest standard output in bytes; 64 KiB if 0
 	Limits  Limits
 }
 
-// Report is what a confined program finds.
+// Report describes the confinement that Probe found.
 type Report struct {
-	User     int  // whom the program runs as
-	Landlock int  // the version of the kernel's interface
-	Network  bool // an empty network namespace: no address but its own
+	User     int  // user that the program runs as
+	Landlock int  // version of the kernel's interface
+	Network  bool // the network namespace is empty: it only has its own addresses
 }
 
 const (
 	defaultTime   = 5 * time.Second
 	defaultOutput = 64 << 10
-	maxErrors     = 2 << 10 // bytes of standard error that an error of Run holds
+	maxErrors     = 2 << 10 // bytes of standard error in an error of Run
 )
 
-// Run returns what the program writes to standard output. It returns an error
-// if the program cannot be confined, ends with another status than 0, or
-// exceeds its time or its output; the program and its process group are dead
-// by then. The text of the error holds foreign bytes, quoted.
+// Run returns the program's standard output. It returns an error if the program
+// cannot be confined, ends with a status other than 0, or exceeds its time or
+// its output. The program and its process group are dead when Run returns. The
+// error quotes untrusted text.
 func (r Runner) Run(ctx context.Context, c Command) ([]byte, error) {
 	if r.Mode != Confined && r.Mode != Unconfined {
 		return nil, ErrOff
@@ -152,7 +151,7 @@ func (c *Command) defaults() {
 	}
 }
 
-// start runs the program to its end.
+// start runs the program until it ends.
 func (r Runner) start(ctx context.Context, c Command, build func(*exec.Cmd) *exec.Cmd) error {
 	if r.Mode == Unconfined {
 		cmd := build(exec.CommandContext(ctx, c.Program, c.Args...))
@@ -165,10 +164,10 @@ func (r Runner) start(ctx context.Context, c Command, build func(*exec.Cmd) *exe
 	return r.confined(ctx, c, build)
 }
 
-// rewind makes input the program's standard input, read from the beginning.
+// rewind makes input the program's standard input, from its beginning.
 func rewind(cmd *exec.Cmd, input *os.File) error {
 	if input == nil {
-		return nil // os/exec takes /dev/null
+		return nil // os/exec then uses /dev/null
 	}
 	if _, err := input.Seek(0, 0); err != nil {
 		return fmt.Errorf("read input: %w", err)
@@ -177,8 +176,8 @@ func rewind(cmd *exec.Cmd, input *os.File) error {
 	return nil
 }
 
-// capped keeps so many bytes. Once there are more, it calls full and takes no
-// further one.
+// capped keeps up to left bytes. At the first byte more, it calls full and
+// fails.
 type capped struct {
 	data []byte
 	left int

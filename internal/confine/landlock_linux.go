@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights on files that Landlock knows, by the version of its interface
-// (https://docs.kernel.org/userspace-api/landlock.html). What a kernel does not
-// know yet, seccomp covers: cutting a file off, before version 3.
+// The file rights that Landlock knows, by the version of its interface
+// (https://docs.kernel.org/userspace-api/landlock.html). seccomp covers the
+// rights that an older kernel does not know: truncation, before version 3.
 const (
 	filesFrom1 = 1<<13 - 1 // from LANDLOCK_ACCESS_FS_EXECUTE to LANDLOCK_ACCESS_FS_MAKE_SYM
 	filesFrom2 = unix.LANDLOCK_ACCESS_FS_REFER
@@ -21,17 +21,17 @@ const (
 	reading = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 )
 
-// libraries are read and, for the dynamic loader, executed: the system's
-// libraries and data, with fonts. None of them holds anybody's secrets.
+// libraries may be read and, for the dynamic loader, executed: the system's
+// libraries and data, with fonts. They contain no secrets.
 var libraries = []string{
 	"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/share", "/usr/local/share",
 	"/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/fonts", "/var/cache/fontconfig",
 }
 
-// devices may be read; without these, some libraries do not start.
+// devices may be read; some libraries do not start without them.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
 
-// landlockVersion is the kernel's version of Landlock, or 0.
+// landlockVersion returns the kernel's version of Landlock, or 0.
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -40,7 +40,7 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// handled is all that is forbidden unless a rule allows it.
+// handled returns everything that is forbidden unless a rule allows it.
 func handled(version int) (a unix.LandlockRulesetAttr) {
 	a.Handled_access_fs = filesFrom1
 	if version >= 2 {
@@ -61,8 +61,8 @@ func handled(version int) (a unix.LandlockRulesetAttr) {
 	return a
 }
 
-// restrictFiles leaves this thread the files that the program needs: to read,
-// none to write.
+// restrictFiles limits this thread to the files that the program needs, for
+// reading only.
 func restrictFiles(program string) error {
 	version := landlockVersion()
 	if version == 0 {
@@ -82,7 +82,7 @@ func restrictFiles(program string) error {
 		return fmt.Errorf("allow program: %w", err)
 	}
 	for _, dir := range append(librariesOf(program), libraries...) {
-		_ = allowPath(rules, dir, unix.LANDLOCK_ACCESS_FS_EXECUTE|reading) // many systems lack some
+		_ = allowPath(rules, dir, unix.LANDLOCK_ACCESS_FS_EXECUTE|reading) // many systems lack some of them
 	}
 	for _, device := range devices {
 		_ = allowPath(rules, device, reading)
@@ -93,8 +93,8 @@ func restrictFiles(program string) error {
 	return nil
 }
 
-// librariesOf are those beside a program that is no part of the system, such
-// as /opt/ffmpeg/lib of /opt/ffmpeg/bin/ffmpeg.
+// librariesOf returns the libraries of a program outside the system's
+// directories, such as /opt/ffmpeg/lib for /opt/ffmpeg/bin/ffmpeg.
 func librariesOf(program string) []string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil || filepath.Base(filepath.Dir(real)) != "bin" {
@@ -112,8 +112,8 @@ func allowPath(rules int, path string, rights uint64) error {
 	return allowFD(rules, fd, rights)
 }
 
-// allowFD adds a rule for the file or directory that is open as fd. Only a
-// directory may be given the right to be listed.
+// allowFD adds a rule for the open file or directory fd. Only a directory may
+// get the right to be listed.
 func allowFD(rules, fd int, rights uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

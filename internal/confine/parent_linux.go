@@ -13,28 +13,30 @@ import (
 	"syscall"
 )
 
-// maxCopy is the largest input that a host which runs as root copies, in bytes.
+// maxCopy is the size of the largest input that a host running as root copies,
+// in bytes.
 const maxCopy = 256 << 20
 
-// self is this program, also after its file was replaced by a newer one, and
-// also if the confined user may not enter the file's directory.
+// self is this program, even after its file was replaced by a newer one, and
+// even if the confined user cannot enter the file's directory.
 const self = "/proc/self/exe"
 
-// groupOfItsOwn makes a process that dies with the host's.
+// groupOfItsOwn makes the process a group leader that dies with the host's
+// process.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// spec is what the hidden process is to become.
+// spec describes the program that the hidden process becomes.
 type spec struct {
 	Program string
 	Args    []string
 	Limits  Limits
-	Threads bool // the user's processes can be counted: no other process has that user
+	Threads bool // the limit of threads can be set: no other process has the same user
 }
 
-// confined runs the program behind every layer: first with namespaces, then,
-// if the system allows none, without.
+// confined runs the program with every layer: first with namespaces and, if the
+// system allows none, without.
 func (r Runner) confined(ctx context.Context, c Command, build func(*exec.Cmd) *exec.Cmd) error {
 	uid, err := userFor(os.Geteuid())
 	if err != nil {
@@ -73,15 +75,16 @@ func (r Runner) confined(ctx context.Context, c Command, build func(*exec.Cmd) *
 	return nil // not reached
 }
 
-// attributes are those of the hidden process. Root makes the namespaces itself;
-// another user needs a user namespace for that, in which it stays who it is.
+// attributes returns the attributes of the hidden process. Root creates the
+// namespaces itself. Another user needs a user namespace for that, in which the
+// user's id stays the same.
 func attributes(uid int, namespaces bool) *syscall.SysProcAttr {
 	a := groupOfItsOwn()
 	if namespaces {
 		a.Cloneflags = syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC
 	}
 	if os.Geteuid() == 0 {
-		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)} // and no further groups
+		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)} // and no supplementary groups
 	} else if namespaces {
 		a.Cloneflags |= syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
@@ -90,13 +93,13 @@ func attributes(uid int, namespaces bool) *syscall.SysProcAttr {
 	return a
 }
 
-// unusedUsers are tried in this order. Nobody gives the first one away: systemd
-// lists 1879048192 to 2147483647 as unused, and 65520 to 65533 too
-// (https://systemd.io/UIDS-GIDS/); the second one is for containers that have
-// 65536 users only.
+// unusedUsers are tried in this order. No system assigns the first: systemd
+// lists 1879048192 to 2147483647 as unused, and also 65520 to 65533
+// (https://systemd.io/UIDS-GIDS/). The second is for containers with only 65536
+// users.
 var unusedUsers = [...]int{2_000_000_000, 65_530}
 
-// userFor is the user that programs run as, if the host runs as euid.
+// userFor returns the user that programs run as if the host runs as euid.
 func userFor(euid int) (int, error) {
 	if euid != 0 {
 		return euid, nil
@@ -117,27 +120,27 @@ func userFor(euid int) (int, error) {
 			return id, nil
 		}
 	}
-	return 0, errors.New("no unused user is left that programs could run as")
+	return 0, errors.New("there is no unused user that programs could run as")
 }
 
-// readable is input as the program's user can open it: a copy if this is root,
-// else input itself.
+// readable returns input in a form that the program's user can open: a copy if
+// this process is root, else input itself.
 func (r Runner) readable(input *os.File) (*os.File, error) {
 	if input == nil || os.Geteuid() != 0 {
 		return input, nil
 	}
 	fi, err := input.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("look at input: %w", err)
+		return nil, fmt.Errorf("examine input: %w", err)
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > maxCopy {
-		return nil, fmt.Errorf("copy input: it is no plain file of at most %d bytes", maxCopy)
+		return nil, fmt.Errorf("copy input: it is not a plain file of at most %d bytes", maxCopy)
 	}
 	tmp, err := r.temp(fi.Size())
 	if err != nil {
 		return nil, fmt.Errorf("copy input: %w", err)
 	}
-	defer tmp.Close() // the copy that can be written to
+	defer tmp.Close() // the writable descriptor of the copy
 	if _, err := input.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("copy input: %w", err)
 	}

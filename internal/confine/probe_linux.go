@@ -12,15 +12,15 @@ import (
 )
 
 // probeArg is the first argument of the program that Probe confines: this
-// binary, which tries what it should not be able to do.
+// binary, which then tries what must fail.
 const probeArg = "__confined-probe"
 
-// Probe confines this program itself and returns what holds. The error says
-// which layer is not to be had, or which one does not hold.
+// Probe confines this program itself and reports which layers work. The error
+// names the layer that is missing or does not work.
 func Probe(ctx context.Context) (Report, error) {
 	network, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
-		return Report{}, fmt.Errorf("look at the network namespace: %w", err)
+		return Report{}, fmt.Errorf("examine the network namespace: %w", err)
 	}
 	out, err := Runner{Mode: Confined}.Run(ctx, Command{Program: self, Args: []string{probeArg, network}})
 	if err != nil {
@@ -33,7 +33,8 @@ func Probe(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// probeInside is the confined program. Its status is 0 if all holds.
+// probeInside is the confined program. Its exit status is 0 if every layer
+// works.
 func probeInside(hostNetwork string) int {
 	network, err := os.Readlink("/proc/self/ns/net")
 	if err == nil {
@@ -50,7 +51,7 @@ func probeInside(hostNetwork string) int {
 	return 0
 }
 
-// holds tries each kind of thing that must fail.
+// holds tries one action of each kind that must fail.
 func holds() error {
 	if f, err := os.Open("/etc/passwd"); err == nil {
 		_ = f.Close()

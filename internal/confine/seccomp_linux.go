@@ -12,7 +12,7 @@ import (
 )
 
 // forbidden are the calls that no parser of a file needs, on every processor.
-// They fail with EPERM. Landlock covers none of them in all its versions.
+// They fail with EPERM. No version of Landlock covers them.
 var forbidden = []uint32{
 	// the network, and other processes' messages
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
@@ -22,7 +22,7 @@ var forbidden = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP,
 	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM,
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
-	// what a file's owner may do without opening the file
+	// changes that a file's owner may make without opening the file
 	unix.SYS_TRUNCATE, unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_INOTIFY_INIT1, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
@@ -31,8 +31,8 @@ var forbidden = []uint32{
 	unix.SYS_KEYCTL, unix.SYS_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_MEMFD_SECRET, unix.SYS_OPEN_BY_HANDLE_AT,
 }
 
-// absent are the calls that a C library does without if the kernel lacks them
-// (ENOSYS): a filter cannot look into their arguments.
+// absent are the calls that a C library can replace if the kernel lacks them
+// (ENOSYS): a filter cannot examine their arguments.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
 // Offsets in struct seccomp_data (linux/seccomp.h), whose arguments have eight
@@ -50,7 +50,7 @@ const (
 	retNoSys = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// filter is a program of classic BPF that decides about a call.
+// filter is a classic BPF program that decides about a system call.
 type filter []unix.SockFilter
 
 func (f *filter) add(code uint16, k uint32, yes, no uint8) {
@@ -60,14 +60,14 @@ func (f *filter) add(code uint16, k uint32, yes, no uint8) {
 func (f *filter) load(offset uint32) { f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
 func (f *filter) ret(what uint32)    { f.add(unix.BPF_RET|unix.BPF_K, what, 0, 0) }
 
-// on answers if k is loaded, such as the number of a call.
+// on returns answer if k is loaded, for example as the number of a call.
 func (f *filter) on(k, answer uint32) {
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, 0, 1)
 	f.ret(answer)
 }
 
-// unless forbids a call unless its argument passes the test: BPF_JEQ is equal
-// to k, BPF_JSET has a bit of k.
+// unless forbids a call unless its argument passes the test: BPF_JEQ means
+// equal to k, BPF_JSET means that it has a bit of k.
 func (f *filter) unless(call uint32, arg uint32, test uint16, k uint32) {
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, call, 0, 4)
 	f.load(dataArgs + 8*arg)
@@ -95,13 +95,13 @@ func (f *filter) with(call uint32, arg uint32, mask uint32) {
 	f.ret(retAllow)
 }
 
-// callFilter is the filter for a process with that id.
+// callFilter returns the filter for the process with this id.
 func callFilter(pid int) (f filter) {
 	f.load(dataArch)
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, auditArch, 1, 0)
 	f.ret(retKill) // the calls of another processor have other numbers
 	f.load(dataCall)
-	f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, 1<<30, 0, 1) // so have those of x32
+	f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, 1<<30, 0, 1) // so do those of x32
 	f.ret(retKill)
 	for _, call := range append(forbiddenHere(), forbidden...) {
 		f.on(call, retPerm)
@@ -122,7 +122,7 @@ func callFilter(pid int) (f filter) {
 	return f
 }
 
-// restrictCalls takes the calls away from this thread.
+// restrictCalls applies the filter to this thread.
 func restrictCalls() error {
 	f := callFilter(os.Getpid())
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}

@@ -4,7 +4,8 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_X86_64
 
-// forbiddenHere are older forms of forbidden calls that newer processors lack.
+// forbiddenHere lists older forms of forbidden calls, which newer processors
+// lack.
 func forbiddenHere() []uint32 {
 	return []uint32{
 		unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CREAT, unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
@@ -12,5 +13,5 @@ func forbiddenHere() []uint32 {
 	}
 }
 
-// openHere is open(2) and the place of its flags.
+// openHere returns open(2) and the index of its flags.
 func openHere() (call, arg uint32, ok bool) { return unix.SYS_OPEN, 1, true }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// killGroup ends what the program started in its process group, and then the
-// program, which may have left that group.
+// killGroup kills the program's process group, and then the program itself,
+// which may have left that group.
 func killGroup(cmd *exec.Cmd) error {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	return cmd.Process.Kill()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mapped says whether the lines of /proc/self/uid_map give this process an id:
-// each holds the first id inside, the first id outside, and how many there are
+// mapped reports whether the lines of /proc/self/uid_map give this process an
+// id. Each line has the first id inside, the first id outside, and their number
 // (user_namespaces(7)).
 func mapped(lines string, id int) bool {
 	for line := range strings.Lines(lines) {

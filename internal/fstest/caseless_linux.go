@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Caseless mounts a new file system that does not tell upper from lower case:
-// NTFS by lowntfs-3g.
+// Caseless mounts a new file system that does not distinguish upper and lower
+// case: NTFS by lowntfs-3g.
 func Caseless(t *testing.T) string {
 	t.Helper()
 	dir := Mkdir(t, t.TempDir(), "caseless")
@@ -27,7 +27,7 @@ func Caseless(t *testing.T) string {
 		{"lowntfs-3g", "-o", "ignore_case", image, dir}, // returns when it is mounted
 	} {
 		cmd := exec.Command(command[0], command[1:]...)
-		if path, err := exec.LookPath("/usr/sbin/" + command[0]); err == nil { // which not every user has in PATH
+		if path, err := exec.LookPath("/usr/sbin/" + command[0]); err == nil { // not every user has /usr/sbin in PATH
 			cmd.Path, cmd.Err = path, nil
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {

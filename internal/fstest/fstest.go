@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// RealTemp is a temporary directory whose path is free of links.
+// RealTemp returns a temporary directory whose path is free of links.
 func RealTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -20,7 +20,7 @@ func RealTemp(t testing.TB) string {
 	return dir
 }
 
-// Mkdir makes a directory with those above it, and returns its path.
+// Mkdir creates a directory and its parents, and returns its path.
 func Mkdir(t testing.TB, parts ...string) string {
 	t.Helper()
 	dir := filepath.Join(parts...)
@@ -30,7 +30,7 @@ func Mkdir(t testing.TB, parts ...string) string {
 	return dir
 }
 
-// Write makes a file with its own content and returns its path.
+// Write creates a file and its directory, and returns the file's path.
 func Write(t testing.TB, content string, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(parts...)
@@ -41,7 +41,7 @@ func Write(t testing.TB, content string, parts ...string) string {
 	return path
 }
 
-// Symlink makes a link to target.
+// Symlink creates a link to target.
 func Symlink(t testing.TB, target string, parts ...string) {
 	t.Helper()
 	if err := os.Symlink(target, filepath.Join(parts...)); err != nil {
@@ -60,8 +60,8 @@ func Code(err error) string {
 	return "passing"
 }
 
-// Lacking skips a test for want of something on this machine; where all tests
-// are asked for, that is a failure.
+// Lacking skips a test because this machine lacks something. It fails the test
+// if LONGSHORE_TEST_ALL is set.
 func Lacking(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("LONGSHORE_TEST_ALL") != "" {

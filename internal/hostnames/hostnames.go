@@ -1,9 +1,9 @@
 // Package hostnames decides which names a server answers to.
 //
-// A foreign website can let its own name point at this machine (DNS
+// A foreign website can make its own name point at this machine (DNS
 // rebinding). The visitor's browser then takes this server for a part of that
-// site, and lets the site read the answers. The Host header still holds the
-// foreign name, so a server that answers to its own names only is safe from it.
+// site, and lets the site read the answers. The Host header still contains the
+// foreign name. So a server that only answers to its own names is safe.
 package hostnames
 
 import (
@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// Set is the names of one server. The zero Set has those of loopback only.
+// Set is the set of names of one server. The zero Set only has those of
+// loopback.
 type Set struct {
 	names map[string]bool
 	anyIP bool
 }
 
 // Of returns the names of a server that listens at addr, which is host:port:
-// the names of loopback, the host in addr, and more, with or without a port. If
-// addr stands for every interface, each literal address is one of its names,
+// the names of loopback, the host in addr, and more, each with or without a
+// port. If addr means every interface, every literal address is also a name,
 // since a literal address cannot be rebound.
 func Of(addr string, more ...string) Set {
 	s := Set{names: map[string]bool{}}
@@ -35,8 +36,8 @@ func Of(addr string, more ...string) Set {
 	return s
 }
 
-// Has says whether hostport, as the Host header has it, is a name of the
-// server.
+// Has reports whether hostport, in the form of the Host header, is a name of
+// the server.
 func (s Set) Has(hostport string) bool {
 	host := hostOf(hostport)
 	if Loopback(host) || s.names[host] {
@@ -46,8 +47,8 @@ func (s Set) Has(hostport string) bool {
 	return literal && s.anyIP
 }
 
-// Loopback says, by form alone, that host is "localhost" or a loopback
-// address.
+// Loopback reports, by its form alone, whether host is "localhost" or a
+// loopback address.
 func Loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -56,22 +57,22 @@ func Loopback(host string) bool {
 	return literal && ip.Unmap().IsLoopback()
 }
 
-// address reads a literal address. One with a zone is none: a zone is free
-// text, which a name can hide in, and no browser sends it.
+// address parses a literal address. An address with a zone does not count: a
+// zone is free text that can hide a name, and no browser sends one.
 func address(host string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(host)
 	return ip, err == nil && ip.Zone() == ""
 }
 
-// Foreign says that a browser sends the request for a page of another site, of
-// another port of this machine too. Browsers say so themselves, by
-// Sec-Fetch-Site; programs that are no browser do not.
+// Foreign reports whether a browser sends the request for a page of another
+// site, or of another port of this machine. Browsers say so in Sec-Fetch-Site;
+// other programs do not send that header.
 func Foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// hostOf is the name or address in host:port or host.
+// hostOf returns the name or address in host:port or host.
 func hostOf(hostport string) string {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

@@ -1,23 +1,23 @@
-// Package refusal is the one error that crosses the mount: its words were
-// chosen for the assistant, and for the operator beside it. All other errors
-// stay with the host.
+// Package refusal is the one error type that crosses the mount. Its texts are
+// written for the assistant and for the operator. All other errors stay in the
+// host.
 package refusal
 
 import "errors"
 
-// Error says that something is not accepted, why, and what to do about it. It
-// is permanent: the same request is refused again until the hint was followed.
-// None of its words holds a host path.
+// Error says that something is refused, why, and what to do about it. It is
+// permanent: the same request is refused again until the hint is followed. Its
+// texts never contain a host path.
 type Error struct {
 	Code    string `json:"code"`           // stable, for programs
-	Message string `json:"message"`        // what is wrong, lower case but for names, no period
+	Message string `json:"message"`        // what is wrong; lower case except for names, no period
 	Hint    string `json:"hint,omitempty"` // what to do about it; may be empty
 }
 
-// Error is the message alone.
+// Error returns the message only.
 func (e *Error) Error() string { return e.Message }
 
-// Of is the first refusal that err is, wraps or unwraps to, or nil.
+// Of returns the first refusal that err is or wraps, or nil.
 func Of(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// User owns a file.
+// User is the owner of a file.
 type User struct{ UID, GID int }
 
-// Self is the user that this process acts as.
+// Self returns the user of this process.
 func Self() User { return User{os.Geteuid(), os.Getegid()} }
 
-// OpenDir opens a directory below parent in a place where an assistant
-// may write. It must be a real directory: a link in its place would lead
-// everything that is done in it elsewhere. The caller closes it.
+// OpenDir opens a directory below parent, in a place where an assistant may
+// write. It must be a real directory: a link would lead every later action
+// elsewhere. The caller closes it.
 func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	before, err := parent.Lstat(name)
 	if err != nil {
@@ -41,11 +41,11 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// MakeDir makes a directory below parent unless one is there, which then keeps
-// its mode and owner. The mode does not depend on the umask. A new directory
-// belongs to owner. Anything else in its place, a link too, is an error.
+// MakeDir creates a directory below parent. An existing directory keeps its
+// mode and owner. A new one gets mode, whatever the umask is, and belongs to
+// owner. Anything else in its place, even a link, is an error.
 func MakeDir(parent *os.Root, name string, mode fs.FileMode, owner User) error {
-	info, err := parent.Lstat(name) // first, because as a rule it is there
+	info, err := parent.Lstat(name) // first, because it usually exists
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = parent.Mkdir(name, mode); err == nil {
 			return handOver(parent, name, mode, owner)
@@ -53,7 +53,7 @@ func MakeDir(parent *os.Root, name string, mode fs.FileMode, owner User) error {
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		info, err = parent.Lstat(name) // somebody was faster
+		info, err = parent.Lstat(name) // another process was faster
 	}
 	if err == nil && !info.IsDir() {
 		err = noDirectory(parent, name)
@@ -61,8 +61,8 @@ func MakeDir(parent *os.Root, name string, mode fs.FileMode, owner User) error {
 	return err
 }
 
-// handOver gives a new directory its mode and owner by a handle that nobody
-// can exchange.
+// handOver sets a new directory's mode and owner through a descriptor that
+// nobody can exchange.
 func handOver(parent *os.Root, name string, mode fs.FileMode, owner User) error {
 	dir, err := OpenDir(parent, name)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// WriteFile makes data the content of the file at path, with exactly that mode,
-// whether there was one or not. A reader finds the old content or the new one,
-// whole, and a power loss after the return keeps the new one. While it is
-// written the file has a name that begins with "." and ends with ".tmp"; a
-// crash may leave such a file. The directory must be one in which nobody else
-// can exchange names.
+// WriteFile makes data the content of the file at path, with exactly this mode,
+// whether the file exists or not. A reader finds either the whole old content
+// or the whole new one, and a power loss after the return keeps the new one.
+// Meanwhile there is a file whose name begins with "." and ends with ".tmp"; a
+// crash may leave it. Nobody else may be able to exchange names in the
+// directory.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	tmp, err := writeTemp(path, data, mode)
 	if err != nil {
@@ -24,8 +24,8 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// WriteNew is WriteFile for a file that is written once: one that is there
-// stays as it is, which is no error.
+// WriteNew is WriteFile for a file that is written once. An existing file stays
+// as it is, which is no error.
 func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	tmp, err := writeTemp(path, data, mode)
 	if err != nil {
@@ -46,7 +46,7 @@ func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err err
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Chmod(mode) // whatever the umask
+		err = f.Chmod(mode) // whatever the umask is
 	}
 	if err == nil {
 		err = f.Sync()

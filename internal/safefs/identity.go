@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Identity tells one file from another while neither is deleted.
+// Identity distinguishes two files as long as neither is deleted.
 type Identity struct{ dev, ino uint64 }
 
 func IdentityOf(path string) (Identity, bool) {

@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// Mine says whether this process's user owns what fi describes.
+// Mine reports whether this process's user owns the file that fi describes.
 func Mine(fi fs.FileInfo) bool {
 	uid, ok := UID(fi)
 	return ok && uid == os.Geteuid()
 }
 
-// UID is the user who owns what fi describes.
+// UID returns the owner of the file that fi describes.
 func UID(fi fs.FileInfo) (uid int, ok bool) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {

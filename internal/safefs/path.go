@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Below says whether path is dir or lies in it, by their names: both are clean
-// and absolute. rest is the slash-separated way from dir to path, "." for dir
+// Below reports whether path is dir or is in dir, by name only; both are clean
+// and absolute. rest is the path from dir to path, with slashes, "." for dir
 // itself.
 func Below(dir, path string) (rest string, ok bool) {
 	rel, err := filepath.Rel(dir, path)
@@ -18,7 +18,7 @@ func Below(dir, path string) (rest string, ok bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// Reason is a system error without the path it came with.
+// Reason returns a system error without its path.
 func Reason(err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {

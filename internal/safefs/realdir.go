@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RealDir looks at the directory at path, which is absolute, without following
-// a link anywhere on the way: an assistant may have put one there since the
-// path was resolved. The error is ELOOP or ENOTDIR if there is a link.
+// RealDir describes the directory at path, which is absolute, without following
+// any link on the way: an assistant may have put one there since the path was
+// resolved. The error is ELOOP or ENOTDIR if there is a link.
 func RealDir(path string) (fs.FileInfo, error) {
 	dir, err := openRealDir(path)
 	if err != nil {
@@ -23,8 +23,8 @@ func RealDir(path string) (fs.FileInfo, error) {
 	return dir.Stat()
 }
 
-// walkRealDir opens the directory at path one component after the other, each
-// below the one that is held open.
+// walkRealDir opens the directory at path, one component after the other, each
+// below the open one before.
 func walkRealDir(path string) (*os.File, error) {
 	fd, err := OpenAt(unix.AT_FDCWD, "/", LookFlags|unix.O_DIRECTORY)
 	for part := range strings.SplitSeq(path, "/") {
@@ -45,7 +45,7 @@ func walkRealDir(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// OpenAt is openat(2) which a signal does not interrupt.
+// OpenAt is openat(2), repeated if a signal interrupts it.
 func OpenAt(dir int, name string, flags int) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LookFlags open a file for looking at it only: that has no effect on a pipe
-// or device, and asks for no right on the file itself.
+// LookFlags open a file only to examine it: this has no effect on a pipe or
+// device, and needs no right on the file itself.
 const LookFlags = unix.O_PATH
 
-// openRealDir has the kernel refuse links. Before Linux 5.6 there is no
+// openRealDir lets the kernel refuse links. Kernels before Linux 5.6 have no
 // openat2, and some sandboxes refuse it.
 func openRealDir(path string) (*os.File, error) {
 	how := unix.OpenHow{

@@ -5,18 +5,18 @@ import (
 	"path/filepath"
 )
 
-// Volume is what is known of a file system.
+// Volume describes a file system.
 type Volume struct {
 	Name        string // for people: "ext4", "NFS"
 	Network     bool
 	Volatile    bool   // lost when the machine restarts
-	Free, Total uint64 // bytes; what only root may use is not free
+	Free, Total uint64 // bytes; space that only root may use does not count as free
 	Inodes      uint64 // 0 if the file system does not count them
 	InodesFree  uint64
 }
 
-// VolumeOf is the file system on which path lies, or would lie: if path does
-// not exist, the nearest directory above it counts.
+// VolumeOf describes the file system of path. If path does not exist, it
+// describes that of the nearest existing directory above.
 func VolumeOf(path string) (Volume, error) {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// volumeOf asks statfs(2). The numbers are those of statfs(2) and of the
+// volumeOf asks statfs(2). The type numbers are in statfs(2) and in the
 // kernel's include/uapi/linux/magic.h.
 func volumeOf(path string) (Volume, error) {
 	var st unix.Statfs_t
