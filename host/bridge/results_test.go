@@ -202,6 +202,40 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 	})
 }
 
+// Two requests of different content under one name are two deliveries, which wrote
+// one result file: a receipt of the first made the second pass for read.
+func TestANewRequestUnderAnOldNameHasItsResultForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := make(chan struct{})
+		s := newSite(t, func(o *outbox.Options) {
+			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
+				if m.Text == "second" {
+					return memory.Until(room)
+				}
+				return memory.Fault{}
+			}})}
+		})
+		stop := s.run(&told{})
+		s.enqueue("family", "same", ipc.Request{Type: ipc.TypeMessage, Text: "first"}, time.Now())
+		time.Sleep(time.Minute)
+		first, err := s.outbox.Get(t.Context(), "same")
+		check(t, err)
+		s.enqueue("family", "same", ipc.Request{Type: ipc.TypeMessage, Text: "second"}, time.Now())
+		time.Sleep(time.Minute)
+		check(t, s.outbox.Report(t.Context(), first.Address(), first.Parts[0].Receipt.ID, channel.StateRead))
+		synctest.Wait()
+		if r, _ := s.spool.Result("family", "same"); r.Status != ipc.Queued {
+			t.Errorf("while the second is on its way, the result is %+v", r)
+		}
+		close(room)
+		synctest.Wait()
+		stop()
+		if r, _ := s.spool.Result("family", "same"); r.Status != ipc.Sent {
+			t.Errorf("the second ended as %+v", r)
+		}
+	})
+}
+
 // The bridge asks for deferred requests when there is room again, in the
 // instant in which there is.
 func TestDeferredRequestsGoOnWhenThereIsRoom(t *testing.T) {

@@ -116,6 +116,9 @@ func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 			continue
 		}
 		c.All[i].Delivery = it.clone()
+		if it.replaced {
+			c.All[i].Request = ""
+		}
 		if !it.Open() {
 			delete(o.live, id.id)
 		}

@@ -154,17 +154,29 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 		return fmt.Errorf("put: %w", err)
 	}
 	var unused []string
+	var replaced []int64
 	err := o.commit.do(ctx, func(t *tx) error {
 		t.keepBlobs = t.keepBlobs || len(blobs) > 0
 		var err error
-		unused, err = o.insertAll(t, items)
+		if unused, err = o.insertAll(t, items); err == nil {
+			replaced, err = replace(t, items)
+		}
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		for _, id := range replaced {
+			if it := o.live[id]; it != nil {
+				it.replaced = true
+			}
+		}
 		for _, it := range items {
-			if it.id != 0 {
-				o.accept(it)
+			if it.id == 0 {
+				continue
+			}
+			o.accept(it)
+			if len(replaced) > 0 { // the result of an earlier request may stand in its place
+				o.changed(it)
 			}
 		}
 	})
@@ -204,6 +216,24 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 		}
 	}
 	return unused, nil
+}
+
+// replace takes the request's id away from earlier deliveries of the group that have
+// the same: a new request under an old name has the result under that name for
+// itself. It returns the ids of those deliveries.
+func replace(t *tx, items []*item) (replaced []int64, err error) {
+	for _, it := range items {
+		if it.id == 0 || it.Request == "" {
+			continue
+		}
+		ids, err := scanIDs(t.query(`UPDATE delivery INDEXED BY delivery_request SET request = ''
+			WHERE request = ? AND folder = ? AND id <> ? RETURNING id`, it.Request, it.Folder, it.id))
+		if err != nil {
+			return nil, err
+		}
+		replaced = append(replaced, ids...)
+	}
+	return replaced, nil
 }
 
 // newItem checks a delivery and fills what Put fills. It returns an item, for

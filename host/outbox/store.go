@@ -58,6 +58,8 @@ type item struct {
 	seq  int64         // the order within a chat; a retry gets a new one
 	held time.Duration // the channel's total when it was accepted
 	pos  int           // the part that goes out next
+
+	replaced bool // a later request has the same id
 }
 
 // skip moves pos to the next open part, if it is not at one.
