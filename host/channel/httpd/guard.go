@@ -7,21 +7,23 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
-// Guard stops pages of other sites that somebody's browser has open: they can
-// send requests here, and by DNS rebinding even read the answers.
+// Guard refuses requests that pages of other sites send through a browser. Such
+// pages can send requests to this server and, by DNS rebinding, even read the
+// answers.
 type Guard struct {
-	Names hostnames.Set // that the server answers to
+	Names hostnames.Set // the names that the server answers to
 	Hint  string        // how an operator adds a name
 	cross http.CrossOriginProtection
 }
 
-// NewGuard guards a server at addr, which answers to more names as well.
+// NewGuard returns the Guard of a server at addr, which also answers to the
+// names in more.
 func NewGuard(addr net.Addr, hint string, more ...string) *Guard {
 	return &Guard{Names: hostnames.Of(addr.String(), more...), Hint: hint}
 }
 
-// Check is why a request is refused; nil: it may go on. opens says that the
-// request may open a page for a person, which a link on another site leads to.
+// Check returns why a request is refused, or nil. opens means that the request
+// may open a page for a person, so that a link on another site may lead to it.
 func (g *Guard) Check(r *http.Request, opens bool) *Problem {
 	if !g.Names.Has(r.Host) {
 		return Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+Quote(r.Host), g.Hint)
@@ -33,7 +35,8 @@ func (g *Guard) Check(r *http.Request, opens bool) *Problem {
 	return nil
 }
 
-// Harden sets what keeps a browser from running or showing an answer elsewhere.
+// Harden sets headers that keep a browser from running an answer or showing it
+// inside another page.
 func Harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -13,19 +13,21 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
-// MinToken is the shortest token that a server takes, in characters. A random one
-// of that length cannot be guessed over a network, so attempts need no counting.
+// MinToken is the length of the shortest token that a server accepts, in
+// characters. A random token of that length cannot be guessed over a network,
+// so attempts need not be counted.
 const MinToken = 16
 
-// Address is where a server listens.
+// Address is the address of a server, and who may use it.
 type Address struct {
-	Listen   string       // host:port; port 0 takes a free one
+	Listen   string       // host:port; port 0 selects a free port
 	Listener net.Listener // used instead of Listen if not nil
-	Token    string       // that its clients must know; needed off loopback
-	Hosts    []string     // further names that a proxy serves it under; needs Token
+	Token    string       // the token that clients must send; required off loopback
+	Hosts    []string     // further names, under which a proxy serves it; needs Token
 }
 
-// Open listens, unless others than this machine could connect without a token.
+// Open listens. It refuses an address that other machines can reach if there is
+// no token. Every error is permanent, except a port that is in use.
 func (a Address) Open() (net.Listener, error) {
 	if a.Token != "" && len(a.Token) < MinToken {
 		return nil, fmt.Errorf("the token has %d characters: use at least %d random ones, such as the output of `openssl rand -hex 16`", len(a.Token), MinToken)
@@ -36,8 +38,8 @@ func (a Address) Open() (net.Listener, error) {
 	if a.Listener != nil {
 		return a.Listener, checkExposure(a.Listener.Addr().String(), a.Token)
 	}
-	// Checked before listening, so that not even for an instant somebody
-	// else can connect.
+	// Checked before listening, so that nobody else can connect even for an
+	// instant.
 	if err := checkExposure(a.Listen, a.Token); err != nil {
 		return nil, err
 	}
@@ -48,8 +50,8 @@ func (a Address) Open() (net.Listener, error) {
 	return l, nil
 }
 
-// checkExposure refuses an address that others than this machine can reach,
-// unless there is a token.
+// checkExposure refuses an address that other machines can reach, unless there
+// is a token.
 func checkExposure(addr, token string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -61,8 +63,8 @@ func checkExposure(addr, token string) error {
 	return fmt.Errorf("%q can be reached from other machines and there is no token: set one of at least %d random characters, or listen on 127.0.0.1", addr, MinToken)
 }
 
-// URL is a server's address for a browser on this machine. For an address that
-// stands for every interface it names loopback.
+// URL returns a server's address for a browser on this machine. An address that
+// stands for every interface becomes loopback.
 func URL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -74,13 +76,13 @@ func URL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
-// endTime is how long requests have to end when the server does.
+// endTime is how long requests may run on when the server ends.
 const endTime = 5 * time.Second
 
-// Serve serves until ctx is done, which is no error. ending is called then, and
-// must end what would go on for ever, such as streams; a request that takes longer
-// than 5 seconds is cut, and its client may repeat it. Bodies set their own
-// deadlines: see QuickBody and Body.
+// Serve serves until ctx is done, which is no error. It then calls ending,
+// which must end everything that would go on for ever, such as streams. A
+// request that takes 5 seconds longer is cut off; its client may repeat it.
+// Bodies set their own deadlines: see QuickBody and Body.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, ending func()) error {
 	srv := &http.Server{
 		Handler:           h,

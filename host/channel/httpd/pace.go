@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// The slowest client that a body is moved for has a grace of half a minute, and
-// then 8 KiB/s on average.
+// The slowest pace of a body: half a minute of grace, then 8 KiB/s on average.
 const (
 	paceGrace = 30 * time.Second
 	minPace   = 8 << 10
 )
 
-// Due is when n bytes must have been moved.
+// Due returns the time by which n bytes must have been transferred.
 func Due(start time.Time, n int64) time.Time {
 	return start.Add(paceGrace + time.Duration(n/minPace)*time.Second)
 }
 
-// Body is a request's body, of at most so many bytes, that ends if it trickles,
-// so that nobody can hold a place with a byte a minute.
+// Body returns a request's body of at most most bytes. Reading fails if the
+// body arrives too slowly, so that nobody can occupy a place with a byte a
+// minute.
 func Body(rw http.ResponseWriter, r *http.Request, most int64, place *Place) io.ReadCloser {
 	return &body{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: place.rc, start: time.Now(), place: place}
 }
@@ -36,7 +36,7 @@ type body struct {
 var errTooSlow = errors.New("too slow while others wait")
 
 func (b *body) Read(p []byte) (int, error) {
-	// Recorders of tests have no deadlines.
+	// Response recorders in tests have no deadlines.
 	_ = b.rc.SetReadDeadline(Due(b.start, b.n))
 	if b.place.Lost() { // asked after the deadline was set, which evict sets too
 		return 0, errTooSlow

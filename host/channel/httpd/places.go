@@ -8,44 +8,45 @@ import (
 )
 
 const (
-	maxPosts   = 8  // posts with files under way
+	maxPosts   = 8  // posts with files in progress
 	maxWaiting = 64 // posts with files that wait for a place
-	maxQueued  = 8  // of those, posts of one sender: a browser has six connections to a site
+	maxQueued  = 8  // of these, posts of one sender: a browser has six connections to a site
 
-	// While a post waits, a place is kept by moving fairChunk within each
-	// fairWindow, which is 64 KiB/s. The place that has not for longest goes.
+	// While a post waits, another keeps its place by transferring fairChunk
+	// within each fairWindow, which is 64 KiB/s. The place with the oldest last
+	// chunk is taken away first.
 	fairWindow = 5 * time.Second
 	fairChunk  = 64 << 10 * int64(fairWindow/time.Second)
 
-	patience = 20 * time.Second // that a post waits for a place
+	patience = 20 * time.Second // how long a post waits for a place
 )
 
-// Places are what posts with files have while their bodies come. Nobody keeps
-// one by crawling while somebody else waits, no sender has more than half, and
-// none fills the queue.
+// Places limits the posts with files whose bodies are being received. No post
+// can keep a place by a slow transfer while another waits, no sender has more
+// than half of the places, and none can fill the queue.
 type Places struct {
 	mu      sync.Mutex
 	taken   map[*Place]bool
-	waiting []*Place // in the order of their coming
+	waiting []*Place // in order of arrival
 }
 
-// Place is one post's. mu of Places guards all of it.
+// Place is the place of one post. Places.mu guards all of it.
 type Place struct {
 	of      *Places
-	by      any           // whose post it is; nil: nobody knows
-	given   chan struct{} // closed once the post has the place
+	by      any           // the sender; nil: unknown
+	given   chan struct{} // closed when the post gets the place
 	rc      *http.ResponseController
 	n       int64     // bytes of the body so far
 	fair    time.Time // when n last passed a multiple of fairChunk
 	evicted bool
 }
 
-// NewPlaces makes places that are all free.
+// NewPlaces returns places that are all free.
 func NewPlaces() *Places { return &Places{taken: map[*Place]bool{}} }
 
-// Take waits for a place; the caller leaves it. by says whose post it is, nil if
-// nobody knows; rc is the post's own. Take returns nil if there was no place in
-// 20 seconds.
+// Take waits for a place, which the caller gives back with Leave. by identifies
+// the sender, nil if unknown; rc is the controller of the post. Take returns
+// nil if the queue is full or there was no place in 20 seconds.
 func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController) *Place {
 	p := &Place{of: ps, by: by, rc: rc, given: make(chan struct{})}
 	ps.mu.Lock()
@@ -78,7 +79,7 @@ func (ps *Places) Take(ctx context.Context, by any, rc *http.ResponseController)
 	}
 }
 
-// give hands free places to those who wait; the caller holds mu.
+// give assigns free places to waiting posts. The caller holds mu.
 func (ps *Places) give() {
 	for i := 0; i < len(ps.waiting) && len(ps.taken) < maxPosts; {
 		p := ps.waiting[i]
@@ -103,7 +104,7 @@ func (ps *Places) mayHave(by any) bool {
 	return n < maxPosts/2
 }
 
-// queued is how many posts of a sender wait; the caller holds mu.
+// queued returns how many posts of a sender wait. The caller holds mu.
 func (ps *Places) queued(by any) (n int) {
 	for _, p := range ps.waiting {
 		if p.by == by {
@@ -113,8 +114,8 @@ func (ps *Places) queued(by any) (n int) {
 	return n
 }
 
-// evict ends the posts that crawl, the longest first, one for each that could
-// have its place. It returns when to look again.
+// evict ends slow posts, the slowest first, one for each waiting post that may
+// have its place. It returns the time until the next check.
 func (ps *Places) evict(now time.Time) time.Duration {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -153,7 +154,7 @@ func (ps *Places) slowest() (slowest *Place) {
 	return slowest
 }
 
-// Leave gives the place up, or stops waiting for it.
+// Leave gives the place back, or stops waiting for one.
 func (p *Place) Leave() {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
@@ -167,7 +168,7 @@ func (p *Place) Leave() {
 	p.of.give()
 }
 
-// moved counts bytes of the body.
+// moved counts received bytes of the body.
 func (p *Place) moved(n int) {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
@@ -178,7 +179,7 @@ func (p *Place) moved(n int) {
 	}
 }
 
-// Lost says that the place went to a post that waited.
+// Lost reports whether the place was taken away for a waiting post.
 func (p *Place) Lost() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package httpd is what the HTTP servers of channels have in common: they listen
-// on this machine alone unless there is a token, answer to their own names, refuse
-// what other sites send through a browser, end requests that trickle, verify signed
-// webhooks, and say what is wrong in JSON.
+// Package httpd is shared by the HTTP servers of channels. They only listen on
+// this machine unless there is a token, answer only to their own names, refuse
+// requests of other sites' pages, end requests that are too slow, verify signed
+// webhooks, and report errors in JSON.
 package httpd
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Problem is an error as a server answers it.
+// Problem is an error in a server's answer.
 type Problem struct {
-	Status  int    `json:"-"`              // of HTTP
+	Status  int    `json:"-"`              // HTTP status
 	Code    string `json:"code"`           // stable, for programs
 	Message string `json:"message"`        // for people
 	Hint    string `json:"hint,omitempty"` // what to do about it
 }
 
-// Refuse makes a Problem.
+// Refuse returns a Problem.
 func Refuse(status int, code, message, hint string) *Problem {
 	return &Problem{Status: status, Code: code, Message: message, Hint: hint}
 }
 
 func (p *Problem) Error() string { return p.Message }
 
-// Fail answers {"error": {code, message, hint}}.
+// Fail answers with {"error": {code, message, hint}}.
 func Fail(rw http.ResponseWriter, p *Problem) {
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		rw.Header().Set("Retry-After", "2")
@@ -51,13 +51,14 @@ func Answer(rw http.ResponseWriter, status int, v any) {
 	_, _ = rw.Write(append(b, '\n'))
 }
 
-// QuickBody ends a request whose body does not arrive soon; an upload sets
-// later limits as it goes on. It must not be set where there is no body: the
-// server then waits for the client to leave, and would take it for gone.
+// QuickBody ends a request whose body does not arrive within 10 seconds; an
+// upload later sets its own deadlines. Do not call it for a request without a
+// body: the server then waits for the client to leave, and would treat the
+// deadline as that.
 func QuickBody(rw http.ResponseWriter) {
 	// Recorders of tests have no deadlines.
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Now().Add(10 * time.Second))
 }
 
-// Quote makes foreign text fit for a message.
+// Quote makes untrusted text safe for a message.
 func Quote(s string) string { return strconv.QuoteToASCII(media.Cut(s, 80)) }

@@ -22,16 +22,17 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// WebhookWindow is how far a webhook's time may be from this host's. Whoever
-// remembers ids for twice as long sees every replay.
+// WebhookWindow is the largest difference between a webhook's time and this
+// host's clock. A caller that remembers ids for twice as long detects every
+// replay.
 const WebhookWindow = 5 * time.Minute
 
-// WebhookKeys sign and verify webhooks: the first signs, all verify.
+// WebhookKeys sign and verify webhooks. The first key signs; all verify.
 type WebhookKeys [][]byte
 
-// ParseWebhookKeys reads secrets as the standard writes them, whsec_ and the
-// base64 of 24 to 64 bytes. There is one, or while it is replaced the new and the
-// old one, with a space between them.
+// ParseWebhookKeys parses secrets in the standard's form: whsec_ and the base64
+// of 24 to 64 bytes. There is one secret or, during a replacement, the new one
+// and the old one with a space between them. An error is permanent.
 func ParseWebhookKeys(secrets string) (keys WebhookKeys, err error) {
 	for secret := range strings.FieldsSeq(secrets) {
 		text, ok := strings.CutPrefix(secret, "whsec_")
@@ -47,8 +48,8 @@ func ParseWebhookKeys(secrets string) (keys WebhookKeys, err error) {
 	return keys, nil
 }
 
-// Sign are the headers of a webhook with that id, which holds no full stop, and
-// content.
+// Sign returns the headers of a webhook with this id, which must not contain a
+// full stop, and content.
 func (k WebhookKeys) Sign(id string, now time.Time, content []byte) http.Header {
 	at := strconv.FormatInt(now.Unix(), 10)
 	return http.Header{headerID: {id}, headerTime: {at}, headerSignature: {sign(k[0], id, at, content)}}
@@ -61,9 +62,9 @@ func sign(key []byte, id, at string, content []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Webhook reads a webhook of at most so many bytes, and returns its id and its
-// content if one of the keys has signed them now. Whether the id was seen before
-// is for the caller to find out.
+// Webhook reads a webhook of at most most bytes. It returns the id and the
+// content if one of the keys has signed them within WebhookWindow. The caller
+// checks whether the id was seen before.
 func (k WebhookKeys) Webhook(rw http.ResponseWriter, r *http.Request, most int64) (id string, content []byte, p *Problem) {
 	if r.ContentLength != 0 {
 		QuickBody(rw)
@@ -78,7 +79,7 @@ func (k WebhookKeys) Webhook(rw http.ResponseWriter, r *http.Request, most int64
 	return id, content, nil
 }
 
-// Neither may hold a full stop, which separates them in what is signed.
+// Neither may contain a full stop, which separates them in the signed text.
 var (
 	formOfID   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 	formOfTime = regexp.MustCompile(`^[1-9][0-9]{0,11}$`)

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Gate keeps what a connection needs open while somebody uses it: a Send enters,
-// and Close waits until all have left. The zero Gate is closed; make one with
-// NewGate.
+// Gate keeps the resources of a connection open while they are in use: a Send
+// enters, and Close waits until all have left. The zero Gate is closed; NewGate
+// returns an open one.
 type Gate struct {
-	ctx context.Context // of all who are inside
+	ctx context.Context // parent of every context that Enter returns
 	end context.CancelFunc
 
 	mu     sync.Mutex
@@ -17,19 +17,19 @@ type Gate struct {
 	inside sync.WaitGroup
 }
 
-// NewGate makes an open Gate. ctx carries values only: Close alone ends it.
+// NewGate returns an open Gate. ctx only carries values; only Close ends it.
 func NewGate(ctx context.Context) *Gate {
 	g := &Gate{}
 	g.ctx, g.end = context.WithCancel(context.WithoutCancel(ctx))
 	return g
 }
 
-// Context ends when Close begins.
+// Context returns a context that ends when Close begins.
 func (g *Gate) Context() context.Context { return g.ctx }
 
-// Enter keeps Close waiting until leave, which is called once. The context that
-// it returns is ctx, and ends with the Gate as well. It is refused once Close has
-// begun.
+// Enter makes Close wait until leave is called, which the caller does once. The
+// returned context is ctx, but also ends with the Gate. Enter fails after Close
+// has begun.
 func (g *Gate) Enter(ctx context.Context) (inner context.Context, leave func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,8 +46,8 @@ func (g *Gate) Enter(ctx context.Context) (inner context.Context, leave func(), 
 	}, true
 }
 
-// Close lets nobody in any more, ends the contexts of those inside, and waits
-// until they have left.
+// Close refuses further calls of Enter, ends the contexts of those inside, and
+// waits until they have left.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	g.closed = true

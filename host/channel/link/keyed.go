@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Keyed lets one caller at a time into each key. The zero Keyed is ready.
+// Keyed is a set of locks, one for each key. The zero Keyed is ready.
 type Keyed struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // closed when the holder leaves
 }
 
-// Enter waits for its turn, until ctx is done; the caller calls leave.
+// Enter waits for the lock of a key, until ctx is done. The caller calls leave.
 func (l *Keyed) Enter(ctx context.Context, key string) (leave func(), err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -29,7 +29,8 @@ func (l *Keyed) Enter(ctx context.Context, key string) (leave func(), err error)
 	}
 }
 
-// take takes a key, or returns what is closed when its holder leaves.
+// take takes the lock of a key, or returns a channel that is closed when its
+// holder leaves.
 func (l *Keyed) take(key string) (busy <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

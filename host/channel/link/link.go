@@ -1,19 +1,18 @@
-// Package link keeps a channel connected: it connects, backs off, and tells
-// everybody who asks in which state the connection is.
+// Package link keeps a channel connected: it connects, waits longer after each
+// failure, and reports the state of the connection.
 //
-// A [Link] is connecting, up, or stopped. What passes (a lost connection, a
-// server that restarts) is mended by connecting again, after a pause that grows.
-// What does not pass (no account, a token that was withdrawn) is a [Stop]: the
-// channel's Sends are held, the operator reads the remedy, and the connection
-// waits for it.
+// A [Link] is connecting, up, or stopped. After a temporary failure (a lost
+// connection, a server that restarts) it connects again, after a growing pause.
+// A permanent failure (no account, a revoked token) is a [Stop]: the channel's
+// Sends are held, the operator sees the remedy, and the Link waits for that.
 //
-// A channel that has nothing to open besides its connection runs
+// A channel that opens nothing besides its connection runs
 //
 //	l.Run(ctx, func(ctx context.Context) error { return l.Stay(ctx, connect) })
 //
-// where connect dials, calls up when the platform has welcomed it, reads until
-// the connection is lost, and returns why. That is a socket, a gateway or a
-// long poll alike.
+// connect dials, calls up when the platform has accepted the connection, reads
+// until the connection is lost, and returns the reason. This fits a socket, a
+// gateway and a long poll.
 package link
 
 import (
@@ -28,22 +27,22 @@ import (
 )
 
 const (
-	welcomeTime  = 90 * time.Second // from the call of connect to its call of up
+	welcomeTime  = 90 * time.Second // from the start of connect to its call of up
 	firstPause   = time.Second
 	longestPause = time.Minute // between two attempts
-	steady       = time.Second // a connection that was up for so long is made again without a pause
+	steady       = time.Second // a connection that was up for this long is made again without a pause
 )
 
-// Stop is why a connection stays down until somebody acts. It is an error that
-// connect and serve return.
+// Stop is the reason why a connection stays down until somebody acts. connect
+// and serve return it as an error.
 type Stop struct {
 	Code    string // stable, for programs: "slack_not_paired"
 	Message string // for agents
-	Hint    string // for the operator: what to do
-	Detail  string // what the platform says of it, such as when a ban ends; may be empty
+	Hint    string // for the operator: the remedy
+	Detail  string // the platform's own details, such as the end of a ban; may be empty
 
-	// Wait, if not nil, returns when it makes sense to connect again, or when
-	// ctx is done. Nil: only [Link.Retry] does.
+	// Wait, if not nil, returns when connecting again makes sense, or when ctx
+	// is done. If it is nil, only [Link.Retry] ends the stop.
 	Wait func(ctx context.Context)
 }
 
@@ -54,13 +53,13 @@ func (s *Stop) Error() string {
 	return s.Message + " (" + s.Detail + "): " + s.Hint
 }
 
-// After is a [Stop.Wait] for so long.
+// After returns a [Stop.Wait] for a fixed time.
 func After(d time.Duration) func(context.Context) {
 	return func(ctx context.Context) { sleep(ctx, d) }
 }
 
-// Link is the connection of one channel. Its methods may be called from several
-// goroutines; Run is called once.
+// Link is the connection of one channel. Its methods may be called
+// concurrently. Run is called once; its goroutines have ended when it returns.
 type Link struct {
 	platform string // "WhatsApp", for people
 	log      *slog.Logger
@@ -70,19 +69,20 @@ type Link struct {
 	mu      sync.Mutex
 	up      bool
 	stop    *Stop         // nil: not stopped
-	detail  string        // what is being done, or as whom it is connected; empty: nothing runs
+	detail  string        // what is being done, or the account that is connected; empty: nothing runs
 	changed chan struct{} // closed and replaced at each change
 }
 
-// New makes a Link that is not connected. platform is its name for people.
+// New returns a Link that is not connected. platform is the platform's name for
+// people.
 func New(platform string, log *slog.Logger) *Link {
 	return &Link{platform: platform, log: log, retry: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
-// Run calls serve, which opens what the channel needs and calls Stay, until ctx
-// is done. When serve returns a *Stop, Run waits for its remedy and calls serve
-// again. Another error ends Run; an error after ctx is done is only logged. A
-// second Run is an error.
+// Run calls serve until ctx is done. serve opens what the channel needs and
+// calls Stay. If serve returns a *Stop, Run waits for its remedy and calls
+// serve again. Any other error ends Run; an error after ctx is done is only
+// logged. A second Run is an error.
 func (l *Link) Run(ctx context.Context, serve func(context.Context) error) error {
 	if l.ran.Swap(true) {
 		return errors.New("the connection to " + l.platform + " has been run before")
@@ -110,7 +110,7 @@ func (l *Link) Run(ctx context.Context, serve func(context.Context) error) error
 	}
 }
 
-// remedy waits until it makes sense to connect again.
+// remedy waits until connecting again makes sense.
 func (l *Link) remedy(ctx context.Context, stop *Stop) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
@@ -128,7 +128,7 @@ func (l *Link) remedy(ctx context.Context, stop *Stop) {
 	}
 }
 
-// Retry ends the wait for a remedy: somebody has acted.
+// Retry ends a Stop, because somebody has acted.
 func (l *Link) Retry() {
 	select {
 	case l.retry <- struct{}{}:
@@ -136,10 +136,11 @@ func (l *Link) Retry() {
 	}
 }
 
-// Stay calls connect, again and again, until ctx is done or connect returns a
-// *Stop, which it returns. connect calls up once the platform has welcomed it,
-// with what the operator reads then ("connected as +49…"), and returns when the
-// connection is lost. Its ctx ends if it does not call up in 90 seconds.
+// Stay calls connect again and again, until ctx is done or connect returns a
+// *Stop, which Stay returns. connect calls up when the platform has accepted
+// the connection, with a text for the operator ("connected as +49…"), and
+// returns when the connection is lost. If it does not call up in 90 seconds,
+// its ctx ends.
 func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up func(detail string)) error) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = firstPause, longestPause
@@ -167,9 +168,10 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 	}
 }
 
-var errNoWelcome = errors.New("the platform did not welcome the connection in time")
+var errNoWelcome = errors.New("the platform did not accept the connection in time")
 
-// once is one connection; since is when it came up, zero if it did not.
+// once makes one connection. since is the time at which it came up; zero if it
+// did not.
 func (l *Link) once(ctx context.Context, connect func(context.Context, func(string)) error) (since time.Time, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -187,7 +189,7 @@ func (l *Link) once(ctx context.Context, connect func(context.Context, func(stri
 	return since, err
 }
 
-// Down says that the connection is lost, before connect has returned.
+// Down reports a lost connection before connect has returned.
 func (l *Link) Down() { l.set(func() { l.up = false }) }
 
 func (l *Link) set(change func()) {

@@ -7,7 +7,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Connected is what a channel.Status answers.
+// Connected implements channel.Status.
 func (l *Link) Connected() (ok bool, detail string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -20,8 +20,8 @@ func (l *Link) Connected() (ok bool, detail string) {
 	return l.up, l.detail
 }
 
-// Held is what a Send answers while the connection is stopped, a *channel.Error
-// of class Held; nil while it is not stopped.
+// Held returns the error of a Send while the connection is stopped, a
+// *channel.Error of class Held; nil if it is not stopped.
 func (l *Link) Held() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,23 +32,24 @@ func (l *Link) Held() error {
 		Hint: "it is sent as soon as the operator has seen to it: " + l.stop.Hint}
 }
 
-// Lost is what a Send answers while the connection to a platform is down. It
-// passes. cause is for the log, and may be nil.
+// Lost returns the error of a Send while the connection to a platform is down.
+// The error is temporary. cause is for the log, and may be nil.
 func Lost(platform string, cause error) error {
 	return &channel.Error{Class: channel.Passing, Code: "not_connected", Message: "the host is not connected to " + platform,
 		Hint: "it is tried again by itself", Err: cause}
 }
 
-// Up says whether the connection is up.
+// Up reports whether the connection is up.
 func (l *Link) Up() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.up
 }
 
-// Wait waits until the connection is up, for at most patience, and returns what
-// a Send answers otherwise, or the error of ctx. alive, if not nil, says whether
-// a connection that is up still is: a library may know before it reports.
+// Wait waits until the connection is up, for at most patience. Otherwise it
+// returns the error for a Send, or that of ctx. alive, if not nil, checks that
+// a connection that is up still works: a library may know of a loss before it
+// reports it.
 func (l *Link) Wait(ctx context.Context, patience time.Duration, alive func() bool) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

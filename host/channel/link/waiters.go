@@ -2,14 +2,15 @@ package link
 
 import "sync"
 
-// Waiters are those who wait for an answer with an id. The zero Waiters is ready.
+// Waiters are callers that wait for an answer with an id. The zero Waiters is
+// ready.
 type Waiters[T any] struct {
 	mu sync.Mutex
 	by map[string]chan T
 }
 
-// Expect is where the answer with that id arrives, until end. One waits for an
-// id at a time.
+// Expect returns the channel on which the answer with that id arrives, until
+// end is called. Only one caller may wait for an id at a time.
 func (w *Waiters[T]) Expect(id string) (answer <-chan T, end func()) {
 	c := make(chan T, 1)
 	w.mu.Lock()
@@ -27,8 +28,8 @@ func (w *Waiters[T]) Expect(id string) (answer <-chan T, end func()) {
 	}
 }
 
-// Tell passes an answer on; it is dropped if nobody waits for it, or if there
-// was one before. It never waits.
+// Tell passes an answer on. It discards the answer if nobody waits for it, or
+// if there was one before. It never blocks.
 func (w *Waiters[T]) Tell(id string, answer T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package pace spreads a channel's messages over time, as its platform wants
-// them spread: so many to one chat, and so many of the account.
+// Package pace limits a channel's rate of messages as its platform requires: a
+// rate for each chat, and a rate for the account.
 //
-// Nothing here waits. [Pacer.Turn] answers when a chat may send, and keeps that
-// turn for the chat; the caller comes back then. A channel's Send hands the
-// answer on as the RetryAfter of a passing error, and the outbox waits with
-// everything else that waits.
+// Nothing here waits. [Pacer.Turn] returns how long a chat has to wait, and
+// reserves that time for the chat. A channel's Send returns it as the
+// RetryAfter of a temporary error, and the outbox waits.
 package pace
 
 import (
@@ -22,17 +21,17 @@ type Rate struct {
 	Burst     int     // at once, after a pause; at least 1
 }
 
-// Rates are those of one account. A message counts against both.
+// Rates are the rates of one account. A message counts against both.
 type Rates struct {
 	Chat    Rate // for each chat alone
 	Account Rate // for all chats together
 }
 
 // maxChats is how many chats a Pacer remembers. A chat that it forgets has been
-// quiet for long enough to have its burst again.
+// quiet long enough for its full burst.
 const maxChats = 4096
 
-// Pacer gives turns to chats. Its methods may be called from several goroutines.
+// Pacer reserves times for chats. Its methods may be called concurrently.
 type Pacer struct {
 	rates Rates
 
@@ -43,10 +42,10 @@ type Pacer struct {
 
 type chat struct {
 	limiter *rate.Limiter
-	turn    time.Time // kept for the chat's next message; zero: none is
+	turn    time.Time // reserved for the chat's next message; zero: none
 }
 
-// New makes a Pacer whose chats have all been quiet.
+// New returns a Pacer for chats that have all been quiet.
 func New(r Rates) *Pacer {
 	return &Pacer{rates: r, account: limiter(r.Account), chats: map[groups.JID]*chat{}}
 }
@@ -58,7 +57,7 @@ func limiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(r.PerMinute/60), max(r.Burst, 1))
 }
 
-// Set changes the rates from the next turn on. Turns that are kept stay.
+// Set changes the rates for later reservations. Existing reservations stay.
 func (p *Pacer) Set(r Rates) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,10 +77,10 @@ func set(l *rate.Limiter, r Rate) {
 	l.SetBurst(to.Burst())
 }
 
-// Turn answers how long the chat's next message has to wait. 0: it may go, and
-// counts as sent. Otherwise the turn is kept: after that time Turn answers 0
-// once, whoever has asked in between. So chats get their turns in the order in
-// which they asked first.
+// Turn returns how long the chat's next message has to wait. 0 means that the
+// message may go, and counts it as sent. Otherwise the time is reserved: after
+// it, Turn returns 0 once, whoever has asked in between. So chats send in the
+// order of their first calls.
 func (p *Pacer) Turn(name groups.JID) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Body is what one request sends: its length is known before, and its files are
-// read as they go out. The caller closes it after the answer; net/http may go on
-// reading until then.
+// Body is the body of one request. Its length is known in advance, and its
+// files are read while they are sent. The caller closes it after the answer;
+// net/http may still read until then.
 type Body struct {
-	Type   string // of its content
+	Type   string // content type
 	Length int64  // bytes
 
 	progress *Progress
@@ -29,21 +29,21 @@ type Body struct {
 	broken error // why a file could not be read
 }
 
-// Plain is a body without files.
+// Plain returns a body without files.
 func Plain(mediaType string, content []byte) *Body {
 	n := int64(len(content))
 	return &Body{Type: mediaType, Length: n, progress: NewProgress(nil, 0), from: bytes.NewReader(content), left: n}
 }
 
-// Field is a part of a form before its files.
+// Field is a field of a form, before its files.
 type Field struct {
 	Name, Type string
 	Content    []byte
 }
 
-// Form is a form (RFC 7578) of fields and then files, whose parts are named by
-// partName and the file's place. It opens the files. tell is told the bytes of
-// the files that are sent, and may be nil.
+// Form returns a form (RFC 7578) of fields and then files. partName names the
+// part of each file by its index. Form opens the files. tell, which may be nil,
+// is called with the number of file bytes sent.
 func Form(ctx context.Context, fields []Field, files []channel.File, partName string, tell func(int64)) (*Body, error) {
 	size := int64(0)
 	for _, f := range files {
@@ -97,8 +97,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close waits for a Read that goes on, closes the files, and ends the telling of
-// progress. It may be called again.
+// Close waits for a Read in progress, closes the files, and stops the reports
+// of progress. It may be called again.
 func (b *Body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,8 +111,8 @@ func (b *Body) Close() error {
 	return errors.Join(errs...)
 }
 
-// handed says whether all bytes were given to the connection, and otherwise why
-// a file could not be read, if that was the reason.
+// handed reports whether all bytes were given to the connection. If not because
+// a file could not be read, it returns that error.
 func (b *Body) handed() (all bool, broken error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // maxAddresses is how many addresses of one name are tried.
 const maxAddresses = 4
 
-// proxies notes the proxies that are in use, so that they may be dialled
-// wherever they are: the operator named them, not a member.
+// proxies records the proxies in use, so that they may be dialled at any
+// address: the operator has named them, not a member.
 func (g *guard) proxies(of func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
 	return func(req *http.Request) (*url.URL, error) {
 		u, err := of(req)
@@ -75,9 +75,9 @@ func (g *guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return public, nil
 }
 
-// reserved are the networks that no server on the Internet has, by the IANA
-// registries of special-purpose addresses, and one address that a cloud gives
-// its machines to configure them.
+// reserved are the networks that no server on the Internet has, from the IANA
+// registries of special-purpose addresses, and one address that a cloud offers
+// its machines for their configuration.
 var reserved = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
@@ -90,9 +90,9 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last four bytes are an IPv4 address
 )
 
-// Public says whether an address is one of the open Internet. An IPv4 address
-// that is written as an IPv6 one (mapped, or translated by NAT64) counts as
-// what it stands for; 6to4 and Teredo are refused whole.
+// Public reports whether an address belongs to the open Internet. An IPv4
+// address in an IPv6 form (mapped, or translated by NAT64) counts as the IPv4
+// address; 6to4 and Teredo are always refused.
 func Public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false

@@ -7,24 +7,24 @@ import (
 	"os"
 )
 
-// ErrTooLarge ends a transfer that brings more bytes than it may.
+// ErrTooLarge ends a transfer that brings too many bytes. It is permanent.
 var ErrTooLarge = errors.New("more bytes come than were announced, or than a member's file may have")
 
-// reserveStep is for how many bytes at a time File asks for room.
+// reserveStep is the number of bytes for which File reserves space at a time.
 const reserveStep = 1 << 20
 
-// File takes so many bytes and no more, whatever a server or a member says of
-// their number, and asks for room on the disk as the bytes come. It hides that
-// it is an *os.File, so that nobody makes room beforehand for a claimed size.
+// File accepts at most Most bytes, whatever a server or a member says about
+// their number, and reserves disk space as the bytes arrive. It hides that it
+// is an *os.File, so that nobody reserves space for a claimed size in advance.
 type File struct {
 	*os.File
 	Most int64 // the largest size
 
-	// Reserve is asked before bytes are written. They are given back at once
-	// when they lie on the disk, where the file system counts them.
+	// Reserve is called before bytes are written. The reservation ends when the
+	// bytes are on the disk, where the file system counts them.
 	Reserve Reserve
 
-	asked int64 // the size up to which room was asked for
+	asked int64 // size up to which space was reserved
 }
 
 // Write appends at the file's offset.
@@ -49,7 +49,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// ReadFrom hides that of os.File, which would not ask Write.
+// ReadFrom hides os.File's method, which would not call Write.
 func (f *File) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{f}, r)
 }

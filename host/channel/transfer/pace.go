@@ -7,35 +7,36 @@ import (
 	"time"
 )
 
-// ErrSlow ends a transfer whose bytes come too slowly.
-var ErrSlow = errors.New("its bytes come too slowly")
+// ErrSlow ends a transfer that is too slow.
+var ErrSlow = errors.New("the transfer is too slow")
 
-// grace is what any transfer may take, however small: names, connections,
-// a second attempt, a question to a phone.
+// grace is the time that every transfer may take, however small: for names,
+// connections, a second attempt, a question to a phone.
 const grace = time.Minute
 
-// Pace is how fast bytes must come.
+// Pace is the least speed of a transfer.
 type Pace struct {
 	PerSecond int64         // bytes
-	Window    time.Duration // over which that is measured
+	Window    time.Duration // over which the speed is measured
 }
 
-// How fast a file must come. Brisk is for a first attempt: one that is slower
-// makes room for others, and is fetched with Patient later. 64 KiB/s is a poor
-// mobile line.
+// The speeds for files. Brisk is for a first attempt: a slower file makes room
+// for others, and is fetched later with Patient. 64 KiB/s is a poor mobile
+// connection.
 var (
 	Brisk   = Pace{PerSecond: 256 << 10, Window: 10 * time.Second}
 	Patient = Pace{PerSecond: 64 << 10, Window: 30 * time.Second}
 )
 
-// Total is how long a transfer of so many bytes may take in all.
+// Total returns how long a transfer of so many bytes may take.
 func (p Pace) Total(size int64) time.Duration {
 	return grace + time.Duration(size/p.PerSecond)*time.Second
 }
 
-// Watch looks at a transfer from now on. It calls slow once, from a goroutine
-// of its own, if a window brings fewer bytes than Pace says; slow must end the
-// transfer, for a Read may be waiting. Stop, or Close of the Body, ends it.
+// Watch watches a transfer from now on. If a window brings fewer bytes than
+// Pace requires, it calls slow once, in a goroutine of its own. slow must end
+// the transfer, since a Read may be blocked. Stop, or Close of the Body, ends
+// the watch and its goroutine.
 func (p Pace) Watch(slow func()) *Watch {
 	w := &Watch{need: p.PerSecond * int64(p.Window/time.Second), window: p.Window, slow: slow}
 	w.mu.Lock()
@@ -44,7 +45,7 @@ func (p Pace) Watch(slow func()) *Watch {
 	return w
 }
 
-// Watch is over one transfer.
+// Watch watches one transfer.
 type Watch struct {
 	need   int64
 	window time.Duration
@@ -76,7 +77,7 @@ func (w *Watch) tooSlow() bool {
 	return w.ended
 }
 
-// Came counts bytes.
+// Came counts received bytes.
 func (w *Watch) Came(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,8 +92,8 @@ func (w *Watch) Stop() {
 	w.timer.Stop()
 }
 
-// Body counts what is read of body. The watch ends with its last byte, at its
-// first error, and when it is closed.
+// Body counts the bytes that are read from body. The watch ends with the last
+// byte, at the first error, and when the Body is closed.
 func (w *Watch) Body(body io.ReadCloser) io.ReadCloser { return &watched{body, w} }
 
 type watched struct {

@@ -16,12 +16,13 @@ import (
 
 const maxAnswer = 64 << 10 // bytes of an answer that are read
 
-// Post sends a message to the platform whose name for people is who. It closes
-// b. The answer is that of status 2xx, cut at 64 KiB; any other status comes with
-// an error of the class that HTTP gives it: Held for 401, 403 and a redirect that
-// the client does not follow, Passing for 408, 429 and 503, Ambiguous for any
-// other 5xx, Permanent for the rest, of which 404 and 410 are an unknown chat. Without an answer the error is Ambiguous if
-// the whole body has gone out, and passes otherwise.
+// Post sends a message to a platform; who is the platform's name for people. It
+// closes b. With status 2xx it returns the answer, cut at 64 KiB. Any other
+// status is an error of this class: Held for 401, 403 and a redirect that the
+// client does not follow; Passing for 408, 429 and 503; Ambiguous for any other
+// 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat.
+// Without an answer the error is Ambiguous if the whole body was sent, and
+// Passing otherwise.
 func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
 	defer b.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, b)
@@ -48,7 +49,7 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 	return answer, nil
 }
 
-// unanswered is a request that ended without an answer.
+// unanswered returns the error for a request that ended without an answer.
 func (b *Body) unanswered(who string, err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

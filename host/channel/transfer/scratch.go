@@ -14,16 +14,16 @@ import (
 // promised until release, which may be called again. Nil: always.
 type Reserve func(bytes int64) (release func(), err error)
 
-// Scratch is a directory for bytes on their way, such as ciphertext. Its files
-// have no name: they are gone when they are closed, also by a crash. Its errors
-// are *channel.Error where they pass.
+// Scratch is a directory for temporary bytes, such as ciphertext. Its files have
+// no name: they are deleted when they are closed, even by a crash. A temporary
+// error is a *channel.Error.
 type Scratch struct {
 	dir     string
 	reserve Reserve
 }
 
-// OpenScratch makes the directory, for the host's user alone, and deletes what a
-// crash left in it. Nobody else uses it.
+// OpenScratch creates the directory, for the host's user only, and deletes the
+// files that a crash left in it. No other program may use it.
 func OpenScratch(dir string, reserve Reserve) (*Scratch, error) {
 	err := os.MkdirAll(dir, 0o700)
 	left, readErr := os.ReadDir(dir)
