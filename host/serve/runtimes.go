@@ -44,6 +44,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
 			}
 			h.engine.Store(engine)
+			h.tellEngine(engine)
 		}
 		r := docker.Runtime{
 			Engine: h.engine.Load(), Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
@@ -57,20 +58,24 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 	return h.checkEngine(ctx, l)
 }
 
-// imagePatience is how long a start waits for what the engine says of images.
-const imagePatience = 10 * time.Second
-
-// checkEngine tells what the engine is and cannot do, before a member's message
-// meets it.
-func (h *Host) checkEngine(ctx context.Context, l *live) error {
-	engine := h.engine.Load()
-	if engine == nil || len(l.runtimes.docker) == 0 {
-		return nil
-	}
+// tellEngine logs what the engine is and cannot do.
+func (h *Host) tellEngine(engine *docker.Engine) {
 	facts := engine.Facts()
 	h.opts.Log.Info("container engine", "engine", facts.Name, "at", facts.Host, "rootless", facts.Rootless)
 	if len(facts.Lacks) > 0 {
 		h.opts.Log.Warn("container engine cannot limit everything", "limits", facts.Lacks)
+	}
+}
+
+// imagePatience is how long a start waits for what the engine says of images.
+const imagePatience = 10 * time.Second
+
+// checkEngine tells what the engine lacks for l, before a member's message meets
+// it.
+func (h *Host) checkEngine(ctx context.Context, l *live) error {
+	engine := h.engine.Load()
+	if engine == nil || len(l.runtimes.docker) == 0 {
+		return nil
 	}
 	// No reason not to start: the image may be built while the host runs.
 	ctx, cancel := context.WithTimeout(ctx, imagePatience)
