@@ -22,6 +22,8 @@ type fake struct {
 	name string
 	send func(ctx context.Context, m channel.Message) (channel.Receipt, error)
 
+	threads bool
+
 	mu   sync.Mutex
 	seen []seen
 }
@@ -34,7 +36,7 @@ type seen struct {
 
 func (f *fake) Name() string                                   { return f.name }
 func (f *fake) Owns(chat groups.JID) bool                      { return strings.HasPrefix(string(chat), f.name+":") }
-func (f *fake) Limits() media.Limits                           { return media.Limits{Threads: true} }
+func (f *fake) Limits() media.Limits                           { return media.Limits{Threads: f.threads} }
 func (f *fake) Repeat() channel.Repeat                         { return channel.Repeat{Keyed: channel.Forever} }
 func (f *fake) Run(ctx context.Context, _ channel.Inbox) error { <-ctx.Done(); return nil }
 

@@ -17,7 +17,7 @@ import (
 
 func TestFilesOfAPartGoInOneMessageAndItsThread(t *testing.T) {
 	var got []string
-	ch := &fake{name: "fake"}
+	ch := &fake{name: "fake", threads: true}
 	ch.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
 		got = append(got, m.Thread, m.Text)
 		for _, f := range m.Files {
@@ -51,6 +51,21 @@ func TestFilesOfAPartGoInOneMessageAndItsThread(t *testing.T) {
 	p := b.of(d).Parts[0]
 	if p.State != outbox.Sent || len(p.Files) != 2 || p.Files[1].Name != "b.txt" || p.Files[1].Blob != "" || len(blobs(t, o)) != 0 {
 		t.Errorf("settled as %+v; %d blobs are left", p, len(blobs(t, o)))
+	}
+}
+
+func TestAChatWithoutThreadsGetsTheMessageItself(t *testing.T) {
+	ch := &fake{name: "fake"}
+	b := newBook()
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+	d := text("fake:a", "x")
+	d.Thread = "t-1"
+	put(t, o, d)
+	stop := run(t, o)
+	b.settled(t, d)
+	stop()
+	if p := b.of(d).Parts[0]; ch.calls()[0].m.Thread != "" || !strings.Contains(p.Receipt.Note, "no threads") {
+		t.Errorf("sent as %+v, settled as %+v", ch.calls()[0].m, p)
 	}
 }
 
