@@ -60,6 +60,13 @@ type Harness struct {
 	// with that platform id. Nil: that story is left out.
 	Mark func(t testing.TB, chat groups.JID, id string, state channel.State)
 
+	// Settle makes the platform show what it has taken and not shown: what got a
+	// Pending receipt. Nil: the platform does so by itself.
+	Settle func(t testing.TB)
+
+	// Thread begins a thread in chat and returns its id. Needed if Limits.Threads.
+	Thread func(t testing.TB, chat groups.JID) string
+
 	Leaks []goleak.Option // goroutines of the platform's side that may outlive Run
 }
 
@@ -91,6 +98,9 @@ func stories() []story {
 		{name: "a file arrives byte for byte", tell: fileArrives},
 		{name: "names survive", tell: namesSurvive},
 		{name: "an answer points at its question", tell: answerPoints},
+		{name: "several files arrive in one message", tell: albumArrives},
+		{name: "a message goes to its thread", tell: threadArrives},
+		{name: "what exceeds the limits is refused for good", tell: limitsHold},
 		{name: "the same id shows once", tell: sameIDShowsOnce},
 		{name: "the same id at once shows once", tell: sameIDAtOnce},
 		{name: "the same id shows once after a restart", tell: sameIDAfterRestart, needs: canRestart},
@@ -100,6 +110,7 @@ func stories() []story {
 		{name: "a file that cannot be read shows nothing", tell: unreadableFile},
 		{name: "a cancelled send returns", tell: cancelled},
 		{name: "a send without an answer returns when cancelled", tell: stalled, needs: func(h Harness) bool { return h.Stall != nil }},
+		{name: "four sends without an answer hold up no other chat", tell: fourSlow, needs: func(h Harness) bool { return h.Stall != nil }},
 		{name: "a send after the end fails for the time being", tell: afterTheEnd},
 		{name: "a send works again after a restart", tell: worksAfterRestart, needs: canRestart},
 		{name: "what a member writes comes in", tell: memberWrites},

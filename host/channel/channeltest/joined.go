@@ -1,12 +1,14 @@
 package channeltest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,10 +23,12 @@ import (
 // joined is a channel that runs in a story.
 type joined struct {
 	channel.Channel
-	t    testing.TB
-	in   *inbox
-	ctx  context.Context // of the story; ends when patience does
-	stop func()          // ends Run and checks how it ended; once, at the latest by Cleanup
+	t     testing.TB
+	h     Harness
+	in    *inbox
+	saved *sync.Map       // by Message.ID, what Send saved
+	ctx   context.Context // of the story; ends when patience does
+	stop  func()          // ends Run and checks how it ended; once, at the latest by Cleanup
 }
 
 // join makes the harness's channel and runs it.
@@ -38,7 +42,7 @@ func run(t testing.TB, h Harness, c channel.Channel) *joined {
 	before := append([]goleak.Option{goleak.IgnoreCurrent()}, h.Leaks...)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	runCtx, end := context.WithCancel(ctx)
-	j := &joined{Channel: c, t: t, in: newInbox(), ctx: ctx}
+	j := &joined{Channel: c, t: t, h: h, in: newInbox(), saved: &sync.Map{}, ctx: ctx}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(runCtx, j.in) }()
 	var once sync.Once
@@ -87,6 +91,61 @@ func ready(t testing.TB, h Harness, j *joined) {
 			t.Fatalf("not connected within %v: %s", patience, detail)
 		}
 	}
+}
+
+// restarted is the next channel with the same state and platform.
+func (j *joined) restarted() *joined {
+	j.t.Helper()
+	j.stop()
+	next := run(j.t, j.h, j.h.Restart(j.t))
+	next.saved = j.saved
+	return next
+}
+
+// Send hands back what earlier attempts have saved, and waits until the platform
+// shows what it has taken.
+func (j *joined) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if kept, ok := j.saved.Load(m.ID); ok {
+		m.State = kept.([]byte)
+	}
+	returned := atomic.Bool{}
+	m.Save = func(_ context.Context, state []byte) error {
+		if len(state) > channel.MaxState || returned.Load() {
+			j.t.Errorf("Send saves %d bytes of state, after its end: %t", len(state), returned.Load())
+		}
+		j.saved.Store(m.ID, bytes.Clone(state))
+		return nil
+	}
+	r, err := j.Channel.Send(ctx, m)
+	returned.Store(true)
+	if err != nil || !r.Pending {
+		return r, err
+	}
+	return j.shown(ctx, m, r)
+}
+
+// shown waits until the platform shows a message that it has taken.
+func (j *joined) shown(ctx context.Context, m channel.Message, r channel.Receipt) (channel.Receipt, error) {
+	if j.h.Settle != nil {
+		j.h.Settle(j.t)
+	}
+	f, finds := j.Channel.(channel.Finder)
+	if !finds {
+		want := fmt.Sprintf("%s %s %s", m.Chat, r.ID, channel.StateSent)
+		j.wait("report "+want, func(in *inbox) bool { return slices.Contains(in.reports, want) })
+		r.Pending = false
+		return r, nil
+	}
+	for ctx.Err() == nil {
+		found, err := f.Find(ctx, m)
+		if err != nil || found == nil {
+			return r, fmt.Errorf("find what is pending: %v, %w", found, err)
+		}
+		if !found.Pending {
+			return *found, nil
+		}
+	}
+	return r, ctx.Err()
 }
 
 // send sends what has to arrive.

@@ -106,18 +106,11 @@ func memberActs(t testing.TB, h Harness) {
 	}
 }
 
-// restarted is the channel after a restart.
-func (j *joined) restarted(h Harness) *joined {
-	j.t.Helper()
-	j.stop()
-	return run(j.t, h, h.Restart(j.t))
-}
-
 func onceOverRestart(t testing.TB, h Harness) {
 	j := join(t, h)
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "before"})
 	j.received(1)
-	j = j.restarted(h)
+	j = j.restarted()
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "after"})
 	if got := j.received(1); got[0].Text != "after" {
 		t.Errorf("after a restart came in again %+v", got[0])
@@ -129,7 +122,7 @@ func notKept(t testing.TB, h Harness) {
 	j.in.refuses.Store(true)
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "first"})
 	j.wait("a message that is not kept", func(in *inbox) bool { return in.refused > 0 })
-	j = j.restarted(h)
+	j = j.restarted()
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "second"})
 	if first := j.received(1)[0]; first.Text != "first" {
 		t.Fatalf("first came in %+v", first)
@@ -143,7 +136,7 @@ func fetchedLater(t testing.TB, h Harness) {
 	j, data := join(t, h), noise(70_000)
 	h.Say(t, h.Chat, Said{From: "Ada", File: &SaidFile{Name: "a.bin", MIME: "application/octet-stream", Data: data}})
 	m := j.received(1)[0]
-	j = j.restarted(h)
+	j = j.restarted()
 	for range 2 { // an attempt of which the host knows no end is made again
 		if body, err := j.fetch(m); err != nil || !bytes.Equal(body, data) {
 			t.Errorf("%d bytes were fetched, or others than were sent: %v", len(body), err)

@@ -29,6 +29,9 @@ func saysWhatItIs(t testing.TB, h Harness) {
 	if limits.Text <= 0 || limits.Kinds[media.Document].Bytes <= 0 {
 		t.Errorf("takes no text or no documents: %+v", limits)
 	}
+	if r := c.Repeat(); r.Keyed < channel.Forever || (limits.Threads && h.Thread == nil) {
+		t.Errorf("%+v, threads %t", r, limits.Threads)
+	}
 	for kind, l := range limits.Kinds {
 		if !slices.Contains(media.Kinds(), kind) || l.Bytes < 0 || l.Caption < 0 || l.Caption > 0 && l.Bytes == 0 {
 			t.Errorf("limit of %q makes no sense: %+v", kind, l)
@@ -48,7 +51,8 @@ func textArrives(t testing.TB, h Harness) {
 
 func longestTextArrives(t testing.TB, h Harness) {
 	j := join(t, h)
-	text := strings.Repeat("é", min(j.Limits().Text, 1<<16)-1) + "."
+	l := j.Limits()
+	text := strings.Repeat("é", (min(l.Text, 1<<16)-1)/l.Unit.Of('é')) + "."
 	r := j.send(memory.Text(newID(), h.Chat, text))
 	want(t, h.Received(t, h.Chat, 1), Seen{ID: r.ID, Text: text})
 }
@@ -112,6 +116,48 @@ func answerPoints(t testing.TB, h Harness) {
 	answer := j.send(m)
 	want(t, h.Received(t, h.Chat, 2),
 		Seen{ID: question.ID, Text: "which one?"}, Seen{ID: answer.ID, Text: "this one", ReplyTo: question.ID})
+}
+
+func albumArrives(t testing.TB, h Harness) {
+	j := join(t, h)
+	l := j.Limits()
+	if l.Files < 2 || l.Kinds[media.Document].Album == "" {
+		return
+	}
+	m := memory.Files(newID(), h.Chat, slices.Repeat([]string{"a.bin", "b.bin"}, l.Files/2)...)
+	if l.Kinds[media.Document].Caption > 0 {
+		m.Text = "all of them"
+	}
+	p, size := &progress{}, int64(0)
+	m.Progress = p.told
+	for _, f := range m.Files {
+		size += f.Size
+	}
+	r := j.send(m)
+	p.check(t, size)
+	first := seenAs(m)
+	seen := Seen{ID: r.ID, Text: m.Text, File: first}
+	for i := range m.Files[1:] {
+		seen.More = append(seen.More, *seenAs(channel.Message{Files: m.Files[i+1:]}))
+	}
+	m.Progress = nil
+	if !channel.Blind(j.Channel) {
+		j.same(r, j.again(m))
+	}
+	end := j.send(memory.Text(newID(), h.Chat, "end"))
+	want(t, h.Received(t, h.Chat, 2), seen, Seen{ID: end.ID, Text: "end"})
+}
+
+func threadArrives(t testing.TB, h Harness) {
+	j := join(t, h)
+	if !j.Limits().Threads {
+		return
+	}
+	m := memory.Text(newID(), h.Chat, "in a thread")
+	m.Thread = h.Thread(t, h.Chat)
+	inside := j.send(m)
+	outside := j.send(memory.Text(newID(), h.Chat, "in the chat"))
+	want(t, h.Received(t, h.Chat, 2), Seen{ID: inside.ID, Text: m.Text, Thread: m.Thread}, Seen{ID: outside.ID, Text: "in the chat"})
 }
 
 func keepOrder(t testing.TB, h Harness) {

@@ -3,12 +3,16 @@ package channeltest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func unknownChat(t testing.TB, h Harness) {
@@ -91,6 +95,46 @@ func stalled(t testing.TB, h Harness) {
 	j.mustEnd(ctx, memory.Text(newID(), h.Chat, "unanswered"))
 }
 
+// fourSlow leaves as many sends of one chat without an answer as the host makes at
+// once, and then sends to another chat.
+func fourSlow(t testing.TB, h Harness) {
+	j := join(t, h)
+	ctx, cancel := context.WithCancel(j.ctx)
+	var slow sync.WaitGroup
+	for i := range 4 {
+		reached := h.Stall(t)
+		slow.Go(func() { _, _ = j.Send(ctx, memory.Text(newID(), h.Chat, fmt.Sprint("unanswered ", i))) })
+		select {
+		case <-reached:
+		case <-j.ctx.Done():
+			t.Fatalf("send %d did not reach the platform within %v", i, patience)
+		}
+	}
+	r := j.send(memory.Text(newID(), h.Other, "quick"))
+	want(t, h.Received(t, h.Other, 1), Seen{ID: r.ID, Text: "quick"})
+	cancel()
+	slow.Wait()
+}
+
+// limitsHold sends what the host would have split, grouped or refused.
+func limitsHold(t testing.TB, h Harness) {
+	j := join(t, h)
+	l := j.Limits()
+	over := []channel.Message{memory.Files(newID(), h.Chat, slices.Repeat([]string{"a.bin"}, max(1, l.Files)+1)...)}
+	if l.Text <= 1<<16 {
+		over = append(over, memory.Text(newID(), h.Chat, strings.Repeat("x", l.Text+1)))
+	}
+	large := memory.File(newID(), h.Chat, "large.bin", nil)
+	large.Files[0].Size = l.Kinds[media.Document].Bytes + 1
+	for _, m := range append(over, large) {
+		if _, err := j.Send(j.ctx, m); channel.ClassOf(err) != channel.Permanent {
+			t.Errorf("%d files, %d characters: %v, want a permanent error", len(m.Files), len(m.Text), err)
+		}
+	}
+	end := j.send(memory.Text(newID(), h.Chat, "end"))
+	want(t, h.Received(t, h.Chat, 1), Seen{ID: end.ID, Text: "end"})
+}
+
 // mustEnd sends and wants an error soon, whatever its class.
 func (j *joined) mustEnd(ctx context.Context, m channel.Message) {
 	j.t.Helper()
@@ -132,8 +176,7 @@ func afterTheEnd(t testing.TB, h Harness) {
 func worksAfterRestart(t testing.TB, h Harness) {
 	j := join(t, h)
 	first := j.send(memory.Text(newID(), h.Chat, "before"))
-	j.stop()
-	j = run(t, h, h.Restart(t))
+	j = j.restarted()
 	second := j.send(memory.Text(newID(), h.Chat, "after"))
 	want(t, h.Received(t, h.Chat, 2), Seen{ID: first.ID, Text: "before"}, Seen{ID: second.ID, Text: "after"})
 	h.Say(t, h.Chat, Said{From: "Ada", Text: "welcome back"})

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // memoryHarness joins a memory channel to the suite. wrap makes of it the channel that
@@ -58,6 +60,8 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			say(t, m, in)
 		},
 		Expire: func(testing.TB) { m.Expire() },
+		Settle: func(t testing.TB) { within(t, func(ctx context.Context) error { return m.Settle(ctx) }) },
+		Thread: func(testing.TB, groups.JID) string { return "thread-1" },
 		Stall: func(t testing.TB) <-chan struct{} {
 			m.Next(memory.Hanging())
 			return reached(t, m, len(m.Attempts())+1)
@@ -119,6 +123,31 @@ func TestMemoryThatCanBeAskedKeepsEveryPromise(t *testing.T) {
 
 func TestMemoryThatIsBlindKeepsEveryOtherPromise(t *testing.T) {
 	Run(t, memoryHarness(memory.Options{Forgets: true}, func(m *memory.Channel) channel.Channel { return memory.Blind{Channel: m} }))
+}
+
+// albums are the limits of a platform with albums and threads.
+func albums() media.Limits {
+	l := media.DefaultLimits()
+	l.Files, l.Threads, l.Unit = 10, true, media.UTF16
+	return l
+}
+
+func TestMemoryOfEachKindKeepsEveryPromise(t *testing.T) {
+	several := albums()
+	finding := func(m *memory.Channel) channel.Channel { return memory.Finding{Channel: m} }
+	for name, tt := range map[string]struct {
+		o    memory.Options
+		wrap func(*memory.Channel) channel.Channel
+	}{
+		"keyed for a day":                     {memory.Options{}, func(m *memory.Channel) channel.Channel { return memory.Blind{Channel: m, Keyed: 24 * time.Hour} }},
+		"albums and threads":                  {memory.Options{Limits: several}, nil},
+		"in steps":                            {memory.Options{Steps: true}, nil},
+		"late ids":                            {memory.Options{Late: true, Forgets: true}, finding},
+		"shown later, reported":               {memory.Options{Late: true}, nil},
+		"late albums of a platform with keys": {memory.Options{Late: true, Limits: several}, nil},
+	} {
+		t.Run(name, func(t *testing.T) { Run(t, memoryHarness(tt.o, tt.wrap)) })
+	}
 }
 
 // broken is a channel with one fault in it.
@@ -204,6 +233,17 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			}
 		})},
 		{name: "loses what is answered", caught: "an answer points at its question", wrap: altered(func(m *channel.Message) { m.ReplyTo = "" })},
+		{name: "sends the first file only", opts: memory.Options{Limits: albums()}, caught: "several files arrive in one message", wrap: altered(func(m *channel.Message) {
+			m.Files = m.Files[:min(1, len(m.Files))]
+		})},
+		{name: "loses the thread", opts: memory.Options{Limits: albums()}, caught: "a message goes to its thread", wrap: altered(func(m *channel.Message) { m.Thread = "" })},
+		{name: "cuts what is too much", caught: "what exceeds the limits is refused for good", wrap: altered(func(m *channel.Message) {
+			m.Files = m.Files[:min(1, len(m.Files))]
+		})},
+		{name: "loses what it saved", opts: memory.Options{Steps: true}, caught: "the same id shows once", wrap: altered(func(m *channel.Message) { m.State = nil })},
+		{name: "does not find what is pending", opts: memory.Options{Late: true, Forgets: true}, caught: "a text arrives", wrap: func(m *memory.Channel) channel.Channel {
+			return forgetful{m}
+		}},
 		{name: "acknowledges before it sends", caught: "messages keep their order", wrap: shuffled()},
 		{name: "mixes up chats", caught: "chats are served at once", wrap: altered(func(m *channel.Message) {
 			m.Chat = map[groups.JID]groups.JID{"mem:work": "mem:family", "mem:family": "mem:work"}[m.Chat]

@@ -29,6 +29,9 @@ type Options struct {
 	Online  bool         // Send works without Run
 	Forgets bool         // shows the same Message.ID again: a platform that knows no keys. Use it with Finding or Blind
 
+	Steps bool // knows a message again by what Send saved for it, and not by its id
+	Late  bool // takes messages and shows them at Settle. Finding gets their ids then; otherwise they are reported
+
 	// Script decides how a Send goes; attempt counts from 1 for each
 	// Message.ID. Faults told with Next come first. May be nil.
 	Script func(m channel.Message, attempt int) Fault

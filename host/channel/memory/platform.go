@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"sync"
@@ -30,6 +31,7 @@ type platform struct {
 	tries   map[string]int
 	writers map[groups.JID]int
 	ids     int
+	late    []lateMessage         // taken and not shown
 	unread  []channel.Inbound     // of members, that no inbox has kept
 	files   map[string]memberFile // by reference
 	expired int                   // files
@@ -85,6 +87,62 @@ func (p *platform) finish(n int, err error) {
 	p.changedLocked()
 }
 
+// lateMessage is a message that the platform has taken and does not show yet.
+type lateMessage struct {
+	id   string
+	chat groups.JID
+	seen Seen // its ID is that of the pending receipt
+}
+
+// take shows a message, or keeps it for Settle.
+func (p *platform) take(id string, chat groups.JID, s Seen, o Options) channel.Receipt {
+	if !o.Late {
+		return p.show(id, chat, s, o.Forgets)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r, there := p.byID[id]; there && !o.Forgets {
+		return r
+	}
+	s.ID = "LATE" + p.newID()
+	p.byID[id] = channel.Receipt{ID: s.ID, Time: time.Now(), Pending: true}
+	p.late = append(p.late, lateMessage{id, chat, s})
+	p.changedLocked()
+	return p.byID[id]
+}
+
+// Settle shows what the platform has taken and not shown.
+func (m *Channel) Settle(ctx context.Context) error {
+	m.p.mu.Lock()
+	late := m.p.late
+	m.p.late = nil
+	for _, l := range late {
+		delete(m.p.byID, l.id)
+	}
+	m.p.mu.Unlock()
+	for _, l := range late {
+		pending := l.seen.ID
+		if m.opts.Forgets {
+			l.seen.ID = ""
+		}
+		m.p.show(l.id, l.chat, l.seen, true)
+		if m.opts.Forgets {
+			continue
+		}
+		if err := m.Report(ctx, l.chat, pending, channel.StateSent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ticket is a new name for a message.
+func (p *platform) ticket() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return "ticket " + p.newID()
+}
+
 // show makes a message appear, unless it is there already.
 func (p *platform) show(id string, chat groups.JID, s Seen, again bool) channel.Receipt {
 	p.mu.Lock()
@@ -93,7 +151,10 @@ func (p *platform) show(id string, chat groups.JID, s Seen, again bool) channel.
 	if there && !again {
 		return first
 	}
-	r := channel.Receipt{ID: p.newID(), Time: time.Now()}
+	r := channel.Receipt{ID: s.ID, Time: time.Now()}
+	if r.ID == "" {
+		r.ID = p.newID()
+	}
 	if !there {
 		p.byID[id] = r
 	}

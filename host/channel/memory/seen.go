@@ -18,6 +18,7 @@ type Seen struct {
 	ID      string // the platform's
 	Text    string // the text, or the file's caption
 	ReplyTo string // the platform's id of the message that is answered
+	Thread  string // empty: in the chat itself
 	File    *SeenFile
 	More    []SeenFile // the files after the first
 }
@@ -32,7 +33,7 @@ type SeenFile struct {
 
 // Equal says whether both are the same message with the same files.
 func (s Seen) Equal(t Seen) bool {
-	return s.ID == t.ID && s.Text == t.Text && s.ReplyTo == t.ReplyTo && slices.Equal(s.Files(), t.Files())
+	return s.ID == t.ID && s.Text == t.Text && s.ReplyTo == t.ReplyTo && s.Thread == t.Thread && slices.Equal(s.Files(), t.Files())
 }
 
 // Files are all files of the message.
@@ -63,6 +64,15 @@ func File(id string, chat groups.JID, name string, data []byte) channel.Message 
 		SHA256: hex.EncodeToString(sum[:]),
 		Open:   func() (io.ReadSeekCloser, error) { return closer{bytes.NewReader(data)}, nil },
 	}}}
+}
+
+// Files makes a message of several documents, each of which holds its own name.
+func Files(id string, chat groups.JID, names ...string) channel.Message {
+	m := channel.Message{ID: id, Chat: chat}
+	for _, name := range names {
+		m.Files = append(m.Files, File(id, chat, name, []byte(name)).Files...)
+	}
+	return m
 }
 
 // closer reads from memory as from a file: with Close, and without the WriteTo

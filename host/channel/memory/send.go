@@ -34,7 +34,11 @@ func (m *Channel) send(ctx context.Context, msg channel.Message, f Fault) (chann
 	if !f.Shown && (f.Hang || f.Err != nil) {
 		return channel.Receipt{}, f.end(ctx)
 	}
-	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo}
+	id, err := m.ticket(ctx, msg)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo, Thread: msg.Thread}
 	files, err := download(ctx, msg, f.Break)
 	if err != nil {
 		return channel.Receipt{}, err
@@ -42,11 +46,23 @@ func (m *Channel) send(ctx context.Context, msg channel.Message, f Fault) (chann
 	if len(files) > 0 {
 		seen.File, seen.More = &files[0], files[1:]
 	}
-	r := m.p.show(msg.ID, msg.Chat, seen, m.opts.Forgets)
+	r := m.p.take(id, msg.Chat, seen, m.opts)
 	if f.Hang || f.Err != nil {
 		return channel.Receipt{}, f.end(ctx)
 	}
 	return r, nil
+}
+
+// ticket is what the platform knows a message again by.
+func (m *Channel) ticket(ctx context.Context, msg channel.Message) (string, error) {
+	switch {
+	case !m.opts.Steps:
+		return msg.ID, nil
+	case msg.State != nil:
+		return string(msg.State), nil
+	}
+	id := m.p.ticket()
+	return id, msg.Save(ctx, []byte(id))
 }
 
 // refuse is what the platform says before it takes anything.
@@ -63,7 +79,7 @@ func (m *Channel) refuse(ctx context.Context, msg channel.Message) error {
 			Hint: "use the chat of a registered group",
 		}
 	}
-	return nil
+	return channel.Check(m.Name(), msg, m.opts.Limits)
 }
 
 // wait is what happens before anything is shown.
