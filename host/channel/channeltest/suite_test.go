@@ -427,7 +427,7 @@ func shuffled() func(*memory.Channel) channel.Channel {
 // forgetful says of everything that it was never sent.
 type forgetful struct{ *memory.Channel }
 
-func (f forgetful) Sent(context.Context, channel.Message) (*channel.Receipt, error) { return nil, nil }
+func (f forgetful) Find(context.Context, channel.Message) (*channel.Receipt, error) { return nil, nil }
 
 // recorder is a testing.TB that keeps failures to itself.
 type recorder struct {
