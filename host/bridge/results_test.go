@@ -172,7 +172,7 @@ func TestAFailureAfterALongDeferralReachesTheAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{})
 		s := newSite(t, func(o *outbox.Options) {
-			o.Limits = limited(outbox.Limits{QuotaPending: 1})
+			o.Limits, o.SendTimeout = limited(outbox.Limits{QuotaPending: 1}), time.Hour
 			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
 				if m.Text == "slow" {
 					return memory.Until(room)
@@ -208,6 +208,7 @@ func TestANewRequestUnderAnOldNameHasItsResultForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := make(chan struct{})
 		s := newSite(t, func(o *outbox.Options) {
+			o.SendTimeout = time.Hour
 			o.Channels = []channel.Channel{memory.New(memory.Options{Online: true, Script: func(m channel.Message, _ int) memory.Fault {
 				if m.Text == "second" {
 					return memory.Until(room)

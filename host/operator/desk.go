@@ -232,10 +232,8 @@ func (d *Desk) Unpair(ctx context.Context, channelName string) error {
 }
 
 func (d *Desk) channel(name string) (channel.Channel, error) {
-	for _, c := range d.Channels {
-		if c.Name() == name {
-			return c, nil
-		}
+	if c := channel.Named(d.Channels, name); c != nil {
+		return c, nil
 	}
 	return nil, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
 }
