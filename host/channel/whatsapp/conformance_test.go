@@ -51,11 +51,14 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			w.t = t
+			w.confirmed()
 		},
 		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindLocation, channel.KindMembership},
 		Act: func(t testing.TB, chat groups.JID, in channel.Inbound) {
 			w.t = t
 			w.acts(chat, in)
+			w.confirmed()
 		},
 		Expire: func(testing.TB) { w.srv.LoseMedia() },
 		Stall: func(testing.TB) <-chan struct{} {
@@ -74,6 +77,19 @@ func TestConformance(t *testing.T) {
 			}
 		},
 	})
+}
+
+// confirmed waits until the channel has confirmed all that it was sent, and has
+// had an answer after that: the library races if it disconnects while it sends.
+func (w *world) confirmed() {
+	w.t.Helper()
+	err := w.srv.Await(soon(w.t), w.bot.Settled)
+	if err == nil {
+		_, err = w.ch.Chats(soon(w.t))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // acts lets Anna do what is no message. Bo joins and leaves.

@@ -98,9 +98,9 @@ func (p *Phone) Online() bool {
 	return slices.ContainsFunc(p.Devices(), func(d DeviceInfo) bool { return d.Online })
 }
 
-// settled tells whether those devices that are online have confirmed all they
+// Settled tells whether those devices that are online have confirmed all they
 // were sent.
-func (p *Phone) settled() bool {
+func (p *Phone) Settled() bool {
 	return !slices.ContainsFunc(p.Devices(), func(d DeviceInfo) bool { return d.Online && d.Pending > 0 })
 }
 
