@@ -38,6 +38,23 @@ func TestOneGroupCannotDelayAnother(t *testing.T) {
 	}
 }
 
+func TestAGroupThatIsAddedIsServedAtOnce(t *testing.T) {
+	dir := prepare(t, "fam", "late")
+	got := make(chan *Item, 10)
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}, Rescan: time.Hour}, func(b *Batch) { accept(got, b) })
+	q.got = got
+	drop(t, dir, "late", "early.json", hello)
+	q.Add("fam", "late")
+	q.Add("late") // again changes nothing
+	if it := q.next(); it.Folder != "late" || it.ID != "early" {
+		t.Errorf("of the new group comes %s/%s", it.Folder, it.ID)
+	}
+	drop(t, dir, "late", "then.json", hello) // seen by its event alone
+	if it := q.next(); it.ID != "then" {
+		t.Errorf("then comes %s", it.ID)
+	}
+}
+
 func TestABatchOfAGroupIsNeverHandedOutTwiceAtOnce(t *testing.T) {
 	dir := prepare(t, "fam")
 	var inside atomic.Int64

@@ -25,12 +25,13 @@ import (
 
 // world is a host round one Manager: its disk, its chats and its runtime.
 type world struct {
-	t       *testing.T
-	state   string
-	groups  []groups.Group
-	options assistant.Options
-	runtime *stage
-	m       *assistant.Manager
+	t        *testing.T
+	state    string
+	groups   []groups.Group
+	options  assistant.Options
+	registry atomic.Pointer[groups.Registry]
+	runtime  *stage
+	m        *assistant.Manager
 
 	mu     sync.Mutex
 	said   []said
@@ -71,10 +72,9 @@ func (w *world) layout() groups.Layout { return groups.Layout{State: w.state} }
 // open makes a Manager on what is on disk, as a host that starts does.
 func (w *world) open() {
 	w.t.Helper()
-	registry, err := groups.NewRegistry(w.groups)
-	check(w.t, err)
+	w.configure(w.groups...)
 	o := w.options
-	o.Layout, o.Groups = w.layout(), func() *groups.Registry { return registry }
+	o.Layout, o.Groups = w.layout(), w.registry.Load
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}
@@ -87,8 +87,17 @@ func (w *world) open() {
 		defer w.mu.Unlock()
 		w.typing = append(w.typing, on)
 	}
+	var err error
 	w.m, err = assistant.New(o)
 	check(w.t, err)
+}
+
+// configure changes the groups that are configured.
+func (w *world) configure(gs ...groups.Group) {
+	w.t.Helper()
+	registry, err := groups.NewRegistry(gs)
+	check(w.t, err)
+	w.registry.Store(registry)
 }
 
 // run runs the Manager until the test, or whoever calls the result, ends it.
