@@ -3,9 +3,6 @@ package channeltest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -330,51 +327,6 @@ func altered(change func(*channel.Message)) func(*memory.Channel) channel.Channe
 	}
 }
 
-// inboxed is a channel that changes what comes in.
-func inboxed(change func(*channel.Inbound)) func(*memory.Channel) channel.Channel {
-	return func(m *memory.Channel) channel.Channel {
-		return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error {
-			return m.Run(ctx, changing{in, change})
-		}}
-	}
-}
-
-type changing struct {
-	channel.Inbox
-	change func(*channel.Inbound)
-}
-
-func (c changing) Receive(ctx context.Context, m channel.Inbound) error {
-	c.change(&m)
-	return c.Inbox.Receive(ctx, m)
-}
-
-// twice gives everything two times.
-type twice struct{ channel.Inbox }
-
-func (i twice) Receive(ctx context.Context, m channel.Inbound) error {
-	return errors.Join(i.Inbox.Receive(ctx, m), i.Inbox.Receive(ctx, m))
-}
-
-// losing takes no word for a refusal.
-type losing struct{ channel.Inbox }
-
-func (i losing) Receive(ctx context.Context, m channel.Inbound) error {
-	_ = i.Inbox.Receive(ctx, m)
-	return nil
-}
-
-// stubborn takes what is gone for a passing trouble.
-type stubborn struct{ *memory.Channel }
-
-func (s stubborn) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	r, err := s.Channel.Fetch(ctx, f)
-	if err != nil {
-		return nil, errors.New("not found")
-	}
-	return r, nil
-}
-
 // classed is a channel whose errors are all of one class.
 func classed(class channel.Class) func(*memory.Channel) channel.Channel {
 	return func(m *memory.Channel) channel.Channel {
@@ -428,44 +380,3 @@ func shuffled() func(*memory.Channel) channel.Channel {
 type forgetful struct{ *memory.Channel }
 
 func (f forgetful) Find(context.Context, channel.Message) (*channel.Receipt, error) { return nil, nil }
-
-// recorder is a testing.TB that keeps failures to itself.
-type recorder struct {
-	testing.TB
-	mu       sync.Mutex
-	failures []string
-	cleanups []func()
-}
-
-// tell runs a story to its end, cleanups included.
-func (r *recorder) tell(s story, h Harness) {
-	for _, f := range []func(){func() { s.tell(r, h) }, r.cleanup} {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			f()
-		}()
-		<-done
-	}
-}
-
-func (r *recorder) cleanup() {
-	for i := len(r.cleanups) - 1; i >= 0; i-- {
-		r.cleanups[i]()
-	}
-}
-
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}

@@ -2,6 +2,10 @@ package whatsapp_test
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -12,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
@@ -116,6 +121,16 @@ func (w *world) acts(chat groups.JID, in channel.Inbound) {
 		} else {
 			w.srv.RemoveMember(to, bo)
 		}
+	}
+}
+
+func TestAChannelThatIsNotRunMakesNoFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	if _, err := whatsapp.New(whatsapp.Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its directory: %v", err)
 	}
 }
 
