@@ -145,3 +145,35 @@ func TestALargePictureGoesAsADocumentWhereTheChannelLikesThat(t *testing.T) {
 		})
 	}
 }
+
+func TestATypeThatIsNotShownGoesAsADocument(t *testing.T) {
+	limits := media.Limits{Kinds: map[media.Kind]media.Limit{
+		media.Image: {Bytes: 10, MIME: []string{"image/png"}}, media.Voice: {Bytes: 10, MIME: []string{"audio/ogg"}},
+		media.Audio: {Bytes: 10, MIME: []string{"audio/mpeg"}}, media.Video: {Bytes: 10}, media.Document: {Bytes: 10},
+	}}
+	for _, c := range []struct {
+		kind media.Kind
+		mime string
+		want media.Kind
+		note bool
+	}{
+		{media.Image, "image/png", media.Image, false},
+		{media.Image, "image/webp", media.Document, true},
+		{media.Voice, "audio/ogg", media.Voice, false},
+		{media.Voice, "audio/mpeg", media.Audio, false},
+		{media.Voice, "audio/wav", media.Document, true},
+		{media.Video, "video/webm", media.Video, false},
+		{media.Document, "image/webp", media.Document, false},
+	} {
+		got, err := limits.Fit("chat", media.Info{Name: "a", Kind: c.kind, MIME: c.mime, Size: 10})
+		if err != nil || got.Kind != c.want || c.note != strings.Contains(got.Note, "chat does not show "+c.mime) {
+			t.Errorf("%s %s: %+v, %v", c.kind, c.mime, got, err)
+		}
+		if again, err := limits.Fit("chat", got); err != nil || again != got {
+			t.Errorf("%s %s is decided twice: %+v, %v", c.kind, c.mime, again, err)
+		}
+	}
+	if _, err := limits.Fit("chat", media.Info{Kind: media.Sticker, MIME: "image/webp", Size: 1}); err == nil {
+		t.Error("a kind that is not taken goes as another")
+	}
+}
