@@ -44,10 +44,10 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 	}
 	defer engine.Close()
 	facts := engine.Facts()
-	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "the engine answers: " + facts.Name})
+	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers: " + facts.Name})
 	if len(facts.Lacks) > 0 {
 		findings = append(findings, Finding{
-			Check: "engine", Severity: Warning, Message: fmt.Sprintf("the engine cannot limit %s", strings.Join(facts.Lacks, ", ")),
+			Check: "engine", Severity: Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
 			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
 		})
 	}
