@@ -18,8 +18,8 @@ const maxAnswer = 64 << 10 // bytes of an answer that are read
 
 // Post sends a message to a platform; who is the platform's name for people. It
 // closes b. With status 2xx it returns the answer, cut at 64 KiB. Any other
-// status is an error of this class: Held for 401, 403 and a redirect that the
-// client does not follow; Passing for 408, 429 and 503; Ambiguous for any other
+// status is an error of this class: Held for 401, 403 and a redirect, which is
+// not followed; Passing for 408, 429 and 503; Ambiguous for any other
 // 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat.
 // Without an answer the error is Ambiguous if the whole body was sent, and
 // Passing otherwise.
@@ -34,7 +34,9 @@ func Post(ctx context.Context, c *http.Client, who, address string, header http.
 	if len(b.files) > 0 {
 		req.Header.Set("Expect", "100-continue") // so that it may refuse before the files come
 	}
-	res, err := c.Do(req)
+	direct := *c
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := direct.Do(req)
 	if err != nil {
 		return nil, b.unanswered(who, err)
 	}

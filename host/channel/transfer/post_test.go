@@ -42,7 +42,6 @@ func platform(t *testing.T, h http.HandlerFunc) (c *http.Client, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Cleanup(c.CloseIdleConnections)
 	return c, srv.URL
 }
@@ -172,7 +171,6 @@ func TestAFileIsFetchedWithinItsBounds(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
-	c.CheckRedirect = nil
 	s, err := transfer.OpenScratch(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
