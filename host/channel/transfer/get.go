@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
@@ -16,7 +15,7 @@ import (
 // rewinds it. c is a client of New. An error is Permanent for an address that c
 // may not reach, for 403, 404 and 410, and for a file that is too large; any
 // other error is temporary.
-func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, pace Pace) (_ *os.File, err error) {
+func (s *Scratch) Get(ctx context.Context, c *http.Client, address string, most int64, pace Pace) (_ io.ReadCloser, err error) {
 	ctx, expire := context.WithTimeoutCause(ctx, pace.Total(most), ErrSlow)
 	defer expire()
 	ctx, stop := context.WithCancelCause(ctx)
