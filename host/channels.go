@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -12,5 +13,6 @@ func platforms() []channel.Platform {
 	return []channel.Platform{
 		web.Platform(),
 		whatsapp.Platform(whatsapp.Net{}),
+		push.Platform(),
 	}
 }

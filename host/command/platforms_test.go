@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -11,5 +12,5 @@ func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}) }
 
 // platformsOver are those of the program, with WhatsApp reached over net.
 func platformsOver(net whatsapp.Net) []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(net)}
+	return []channel.Platform{web.Platform(), whatsapp.Platform(net), push.Platform()}
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -9,7 +10,7 @@ import (
 
 // platforms are those of the program.
 func platforms() []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(whatsapp.Net{})}
+	return []channel.Platform{web.Platform(), whatsapp.Platform(whatsapp.Net{}), push.Platform()}
 }
 
 // webOf are the settings of the page; nil where it is off.
