@@ -119,8 +119,10 @@ func (s *site) enqueue(folder, id string, r ipc.Request, at time.Time) {
 	s.t.Helper()
 	body, err := ipc.Encode(r)
 	check(s.t, err)
-	check(s.t, os.WriteFile(s.queued(folder, id), body, 0o644))
-	check(s.t, os.Chtimes(s.queued(folder, id), at, at))
+	dotted := filepath.Join(filepath.Dir(s.queued(folder, id)), ".new")
+	check(s.t, os.WriteFile(dotted, body, 0o644))
+	check(s.t, os.Chtimes(dotted, at, at))
+	check(s.t, os.Rename(dotted, s.queued(folder, id)))
 }
 
 // carry has what lies in a group's queue carried in one batch, after it was
