@@ -124,8 +124,13 @@ func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
 		return o.acknowledged(a, receipt)
 	case channel.ClassOf(err) == channel.Permanent:
 		return failed(a, err)
-	case ctx.Err() != nil:
+	case ctx.Err() == nil:
+	case channel.ClassOf(err) == channel.Ambiguous:
 		return outcome{attempt: a, stop: true}
+	default: // the host ends, and the platform did not take it: the mark goes
+		out := o.later(a, err)
+		out.hold = false // for the next host to find out
+		return out
 	}
 	if channel.ClassOf(err) == channel.Ambiguous && a.part.Doubt.IsZero() {
 		a.part.Doubt = start
@@ -172,7 +177,11 @@ func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
 	err := o.commit.do(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, state, a.it.id, a.pos)
 		return err
-	}, nil)
+	}, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		a.it.Parts[a.pos].Saved = state
+	})
 	if err != nil {
 		return ofDatabase("save the state of a message", err)
 	}

@@ -104,6 +104,53 @@ func TestABlindChannelIsRetriedIfNothingWasSent(t *testing.T) {
 	})
 }
 
+// The platform refused for a while just as the host ended. The mark of the
+// attempt stayed, so the next host called the part uncertain.
+func TestABlindChannelRefusesForAWhileAsTheHostEnds(t *testing.T) {
+	for _, class := range []channel.Class{channel.Passing, channel.Held} {
+		t.Run(class.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { refusesAsTheHostEnds(t, class) })
+		})
+	}
+}
+
+func refusesAsTheHostEnds(t *testing.T, class channel.Class) {
+	m := memory.New(memory.Options{Online: true, Forgets: true})
+	ch := refusing{memory.Blind{Channel: m}, class}
+	b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
+	o, err := outbox.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.o = o
+	d := in("x")
+	put(t, o, d)
+	stop := run(t, o)
+	synctest.Wait()
+	stop()
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts.Channels[0] = ch.Blind
+	o = b.open(t, opts)
+	run(t, o)
+	b.settled(t, d)
+	if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+		t.Errorf("%s: %s", p.State, p.Message)
+	}
+}
+
+// refusing is a channel that says that it sent nothing once the host ends.
+type refusing struct {
+	memory.Blind
+	class channel.Class
+}
+
+func (r refusing) Send(ctx context.Context, _ channel.Message) (channel.Receipt, error) {
+	<-ctx.Done()
+	return channel.Receipt{}, &channel.Error{Class: r.class, Message: "the platform is not available"}
+}
+
 // The host dies while a part is on its way through a blind channel.
 func TestABlindChannelShowsNothingTwiceAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

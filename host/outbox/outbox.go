@@ -86,6 +86,7 @@ const (
 )
 
 func (s State) open() bool { return s == Queued || s == Sending || s == Pending }
+func (s State) sent() bool { return s == Sent || s == Delivered || s == Read }
 
 // Delivery is one accepted request, or one thing the host itself says.
 type Delivery struct {

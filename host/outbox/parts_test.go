@@ -3,6 +3,8 @@ package outbox_test
 import (
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,6 +138,40 @@ func TestTheNextAttemptHasWhatTheLastOneSaved(t *testing.T) {
 		}
 		if p := b.of(d).Parts[0]; p.Saved != nil {
 			t.Errorf("what was sent still has %q", p.Saved)
+		}
+	})
+}
+
+// While the disk took no outcomes, the outcome of the attempt before was recorded
+// late, and put what that attempt had saved over what the next one saved.
+func TestALateOutcomeKeepsWhatTheNextAttemptSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts, cut := 0, errors.New("cut off")
+		ch := &fake{name: "fake"}
+		ch.send = func(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+			attempts++
+			if err := m.Save(ctx, fmt.Append(nil, "step ", attempts)); err != nil {
+				t.Error(err)
+			}
+			if attempts == 1 {
+				return channel.Receipt{}, passing
+			}
+			<-ctx.Done() // the host ends
+			return channel.Receipt{}, cut
+		}
+		o := open(t, outbox.Options{Channels: []channel.Channel{ch}})
+		db := sqlite(t, o.Dir())
+		execute(t, db, `CREATE TRIGGER full BEFORE UPDATE OF state ON part BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
+		put(t, o, text("fake:a", "x"))
+		run(t, o)
+		time.Sleep(5 * time.Second)
+		execute(t, db, "DROP TRIGGER full")
+		time.Sleep(20 * time.Second) // in a bubble: the outcome is recorded by now
+		synctest.Wait()
+		var saved, code string
+		err := db.QueryRow("SELECT saved, code FROM part").Scan(&saved, &code)
+		if err != nil || saved != "step 2" || code != "send_failed" || attempts != 2 {
+			t.Errorf("after %d attempts, %q and the outcome %q are kept: %v", attempts, saved, code, err)
 		}
 	})
 }

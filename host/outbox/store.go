@@ -224,13 +224,14 @@ func insert(t *tx, it *item, now time.Time) (int64, error) {
 
 // update writes where a part stands and says whether that ended it. A part
 // that has ended already stays as it is: an operator may have cancelled it
-// meanwhile.
+// meanwhile. What the channel saved is save's to write, and forgotten once the
+// part is sent.
 func update(t *tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
 	n, err := t.changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
-		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = ?
+		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved)
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
 		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), strings.Join(p.blobs(), " "),
-		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.Saved, id, position)
+		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.State.sent(), id, position)
 	if err != nil || n == 0 || p.State.open() {
 		return false, ofDatabase("record an outcome", err)
 	}
