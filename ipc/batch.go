@@ -96,14 +96,15 @@ func (b *Batch) Defer(it *Item, why *Refusal) {
 	b.spool.await(b.group, it, why).leased = time.Time{} // the file could be read, so no lease blocks it
 }
 
-// Withdrawn reports whether the client has unlinked the request since it was read.
-// The caller then accepts the request, as nothing more is to be done for it.
+// Withdrawn reports whether the request's file is gone since it was read: its client
+// has unlinked it, or moved its directory away. The caller then removes the request,
+// and nobody is told a result. A request that cannot be looked for still stands.
 func (b *Batch) Withdrawn(it *Item) bool {
 	p, file := placeOf(it.Name)
-	return b.group.dirs.in(p, func(dir *os.Root) error {
+	return errors.Is(b.group.dirs.in(p, func(dir *os.Root) error {
 		_, err := dir.Lstat(file)
 		return err
-	}) != nil
+	}), fs.ErrNotExist)
 }
 
 // Done ends the batch: accepted and refused requests are unlinked. If a request was

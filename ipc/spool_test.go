@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,6 +282,34 @@ func TestWithdrawnRequestNoLongerStands(t *testing.T) {
 			t.Error("stands after it was withdrawn")
 		}
 		b.Remove(it)
+	})
+	<-done
+}
+
+// A host without descriptors took every request for withdrawn, and removed it
+// without a result.
+func TestARequestThatCannotBeLookedForStillStands(t *testing.T) {
+	dir := prepare(t, "fam")
+	drop(t, dir, "fam", "a.json", hello)
+	done := make(chan struct{})
+	serve(t, dir, SpoolOptions{Folders: []string{"fam"}}, func(b *Batch) {
+		defer close(done)
+		b.group.dirs.close()
+		var before syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			t.Error(err)
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: before.Max}); err != nil {
+			t.Error(err)
+		}
+		withdrawn := b.Withdrawn(b.Items[0])
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			t.Error(err)
+		}
+		if withdrawn {
+			t.Error("withdrawn, and it is there")
+		}
+		b.Remove(b.Items[0])
 	})
 	<-done
 }
