@@ -66,14 +66,20 @@ func (e *env) validateConfig() error {
 // starting with it. The error is of a file that could not be read.
 func (e *env) servable() (*config.Config, []*config.Problem, error) {
 	c, err := config.Load(e.config, e.platforms)
-	problems := problemsOf(err)
+	problems := wrongWith(c, err)
 	if err != nil && len(problems) == 0 {
 		return nil, nil, noConfig(err)
 	}
-	if err == nil {
-		problems = append(problems, serve.Unsupported(c, serve.OfflineChannels(c))...)
-	}
 	return c, problems, nil
+}
+
+// wrongWith is all that keeps serve from starting with what was read of a
+// configuration.
+func wrongWith(c *config.Config, err error) []*config.Problem {
+	if err != nil {
+		return problemsOf(err)
+	}
+	return serve.Unsupported(c, serve.OfflineChannels(c))
 }
 
 func (e *env) showConfig() error {

@@ -19,7 +19,7 @@ func newDoctor(e *env) *cobra.Command {
 kernel, the outbox, the queues, the channels and the assistants, and says of
 each fault what to do about it. It only reads.
 
-Ends with exit code 4 where it found a fault.`,
+Ends with exit code 4 if it finds a fault.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := e.examine(cmd.Context())

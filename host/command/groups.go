@@ -18,6 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 func newGroups(e *env) *cobra.Command {
@@ -103,8 +104,8 @@ func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.
 
 var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
 
-// addGroup writes a group into the configuration file, if the whole is a
-// configuration then.
+// addGroup writes a group into the configuration file, if serve could start with
+// the whole then.
 func (e *env) addGroup(g groups.Group) error {
 	if g.Folder == "" {
 		g.Folder = strings.Trim(notFolder.ReplaceAllString(strings.ToLower(g.Name), "-"), "-")
@@ -124,9 +125,11 @@ func (e *env) addGroup(g groups.Group) error {
 	if err != nil {
 		return fmt.Errorf("resolve %s: %w", e.config, err)
 	}
-	if _, err := config.Parse(path, text, e.getenv, e.platforms); err != nil {
-		e.printProblems("", problemsOf(err))
-		return hinted(fmt.Errorf("%s would be no configuration with that group; it is as it was", e.config), "see docs/configuration.md")
+	cfg, err := config.Parse(path, text, e.getenv, e.platforms)
+	if problems := wrongWith(cfg, err); err != nil || len(problems) > 0 {
+		e.printProblems("", problems)
+		return hinted(fmt.Errorf("%s would have %s with that group; it is as it was", e.config, media.Count(len(problems), "problem")),
+			"mend what is shown above; docs/configuration.md has every key")
 	}
 	mode := fs.FileMode(0o600) // as init makes it
 	if info, err := os.Stat(path); err == nil {

@@ -21,7 +21,7 @@ func Unsupported(cfg *config.Config, channels []channel.Channel) (problems []*co
 	}
 	for i, g := range cfg.Groups {
 		if channel.Named(channels, g.Channel) == nil {
-			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), "add its channel below channels:")
+			bad(fmt.Sprintf("groups[%d].chat", i), fmt.Sprintf("no channel that is configured carries %s", g.Chat), "add its channel below channels:; docs/configuration.md lists those that this version has")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Assistants)) {
