@@ -16,6 +16,7 @@ func newExitCodes() *cobra.Command {
   4  a delivery failed, or doctor found a fault
   5  the file is kept and was not sent yet
 
-With --json the answer is on stdout in every case but 1 and 2.`,
+With --json the answer is on stdout in every case but 1 and 2.
+agentrunner also ends with 6 and 130: longshore agentrunner help`,
 	}
 }

@@ -133,7 +133,7 @@ func (c *checker) groups() {
 			before, _, _ := strings.Cut(string(g.Chat), ":")
 			c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", media.Cut(string(g.Chat), groups.MaxJID)),
 				near.Hint(before, append(c.platformKeys(), "slack", "tg", "dc"),
-					"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, slack:C024BE91L, tg:-1001234567890, dc:1234567890"))
+					"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, push:desk, slack:C024BE91L, tg:-1001234567890, dc:1234567890"))
 		} else {
 			c.carrier(key, g)
 			if first, taken := chats[g.Address()]; taken {

@@ -71,7 +71,7 @@ func syntaxWords(found string) (message, hint string) {
 	if strings.Contains(line, "'\t'") {
 		return "a tab cannot indent", "indent with spaces"
 	}
-	return line, "indent what belongs together alike; a value with a colon, #, @ or a quote in it needs quotes"
+	return line, "indent what belongs together alike, and close every [ and {; a value with a colon, #, @ or a quote in it needs quotes"
 }
 
 // value puts node into v, whose key path is key and whose field has the tags.

@@ -49,7 +49,7 @@ type Group struct {
 // Assistant is a group's assistant that is not idle, or whose last turn failed.
 type Assistant struct {
 	Group   string    `json:"group"`
-	State   string    `json:"state"` // queued, running, waiting (after a failure) or idle
+	State   string    `json:"state"` // idle, queued, running, resting (running with nothing to do) or waiting (after a failure)
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 }
