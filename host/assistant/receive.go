@@ -34,9 +34,10 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 		id = uuid.NewString()
 	}
 	r := &record{
-		Key: key(string(in.Chat), id), Kind: contextKind, ID: in.ID,
+		Kind: contextKind, ID: in.ID,
 		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
 	}
+	r.Key = key(g.Channel, string(in.Chat), r.Sender, id)
 	if in.Quote != nil {
 		quote := *in.Quote
 		quote.Sender = c.store.senderID(quote.Sender)
@@ -50,7 +51,8 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 	}
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	if c.store.knows(r.Key) {
+	former := key(string(in.Chat), id) // what the program before kept
+	if c.store.knows(r.Key) || c.store.knows(former) {
 		return nil
 	}
 	wants := m.takeFiles(c, r, in.Files)

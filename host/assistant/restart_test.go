@@ -1,13 +1,18 @@
 package assistant_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // In each of these the host is killed at a moment, and the next one finds the
@@ -191,4 +196,39 @@ func TestMessagesAreTheHostsAlone(t *testing.T) {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
 	}
+}
+
+// Two members' messages under one id were one, and so were those of two accounts
+// in a chat of one name.
+func TestAnIDIsItsSendersAndItsChannelsOwn(t *testing.T) {
+	w := newWorld(t, nil)
+	receive := func(id, sender string) {
+		t.Helper()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: id, Chat: "web:family", Sender: sender, Text: "hello"}))
+	}
+	keep := func(want int, what string) {
+		t.Helper()
+		if got := w.kept("family"); got != want {
+			t.Errorf("%s: %d messages are on disk, want %d", what, got, want)
+		}
+	}
+	receive("1", "ann")
+	receive("1", "ben")
+	keep(2, "two senders")
+	receive("1", "ben")
+	keep(2, "brought again")
+	moved := slices.Clone(w.groups)
+	for i := range moved {
+		moved[i].Channel = "web-two"
+	}
+	w.configure(moved...)
+	receive("1", "ann")
+	keep(3, "another account")
+
+	seen := filepath.Join(w.state, "inbound", "family", "seen")
+	old := sha256.Sum256([]byte("web:family\x002")) // as the program before noted an id
+	check(t, os.WriteFile(seen, fmt.Appendf(nil, "%x\n", old[:16]), 0o600))
+	w = w.restart()
+	receive("2", "ann")
+	keep(3, "ended before the host was new")
 }
