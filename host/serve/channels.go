@@ -12,12 +12,11 @@ import (
 
 // SetupOf is what the host gives a channel of its configuration.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	return setupOf(cfg, c, log, func() int64 { return int64(cfg.Limits.FreeDisk) })
+	return setupOf(cfg, c, log, &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }})
 }
 
-// setupOf is SetupOf with the disk that stays free as it is at each use.
-func setupOf(cfg *config.Config, c config.Channel, log *slog.Logger, freeDisk func() int64) channel.Setup {
-	disk := &scratch{dir: cfg.State, keep: freeDisk}
+// setupOf is SetupOf with the host's own count of temporary bytes.
+func setupOf(cfg *config.Config, c config.Channel, log *slog.Logger, disk *scratch) channel.Setup {
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
 		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
@@ -56,7 +55,7 @@ func (h *Host) openChannels(ctx context.Context) error {
 func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
 	var all []channel.Channel
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(setupOf(cfg, c, opts.Log, opts.freeDisk))
+		made, err := c.Platform.New(setupOf(cfg, c, opts.Log, opts.disk))
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 		}

@@ -36,9 +36,6 @@ func (h *Host) Registry() *groups.Registry         { return h.now().registry }
 func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mounts[folder] }
 func (h *Host) limits() outbox.Limits              { return h.now().limits }
 func (h *Host) wait() time.Duration                { return h.Config().Limits.Wait.Std() }
-func (h *Host) reserve(n int64) (func(), error) {
-	return (&scratch{dir: h.Layout.State, keep: h.freeDisk}).reserve(n)
-}
 
 // keep is for how long the queue keeps results and what was refused.
 func (h *Host) keep() ipc.Keep {
@@ -56,10 +53,15 @@ func foldersOf(cfg *config.Config) (all []string) {
 // freeDisk is how much of the disk stays free.
 func (h *Host) freeDisk() int64 { return h.limits().FreeDisk }
 
-// rate is that of a group's sends.
+// rate is that of a group's sends. What a group that is gone has left in the outbox
+// goes out at the rate of a group that states none.
 func (h *Host) rate(folder string) outbox.Rate {
-	g, _ := h.Registry().ByFolder(folder)
-	return outbox.Rate{PerMinute: float64(g.Rate.PerMinute), Burst: g.Rate.Burst}
+	now := h.now()
+	r := now.config.Limits.Rate
+	if g, ok := now.registry.ByFolder(folder); ok {
+		r = g.Rate
+	}
+	return outbox.Rate{PerMinute: float64(r.PerMinute), Burst: r.Burst}
 }
 
 // prepare opens what cfg needs beside before, which is

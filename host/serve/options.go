@@ -42,7 +42,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		SentSince: h.Bridge.AcceptedSince,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
-		Reserve:   h.reserve,
+		Reserve:   h.opts.disk.reserve,
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 var errNoFile = errors.New("this host has no configuration file to read again")
 
 // Reload reads the configuration again and applies it, whole or not at all: so
-// the host always runs by exactly one file. No connection is dropped and no turn
-// ended, but those of groups that are gone. That the file was refused is no error.
+// the host always runs by exactly one file. No connection is dropped, and no turn
+// ended but of groups that are gone, or have another chat or channel or no assistant
+// any more. That the file was refused is no error.
 func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
@@ -52,7 +53,8 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	return answer, nil
 }
 
-// apply puts what cfg makes of the host in force. All that can fail comes first.
+// apply puts what cfg makes of the host in force. All that can fail comes first:
+// after an error, the host runs on as before.
 func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) error {
 	if err := h.makeDirs(cfg, before); err != nil {
 		return err
@@ -65,7 +67,7 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 	for _, c := range h.Channels {
 		one, configured := cfg.Channels.Named(c.Name())
 		if a, ok := c.(channel.Applier); ok && configured {
-			a.Apply(SetupOf(cfg, one, h.opts.Log))
+			a.Apply(setupOf(cfg, one, h.opts.Log, h.opts.disk))
 		}
 	}
 	h.spool.Add(foldersOf(cfg)...)
@@ -78,7 +80,10 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 		h.tellContextsOf(c)
 	}
 	h.tellSnapshots()
-	return before.closeBut(next)
+	if err := before.closeBut(next); err != nil {
+		h.opts.Log.Error("directories of the former configuration not closed", "error", err)
+	}
+	return nil
 }
 
 // fixedChannels are the problems of channels that take up nothing while they run.

@@ -40,7 +40,7 @@ type Options struct {
 	// Channels builds the channels; nil: those that the configuration names.
 	Channels func(*config.Config, Options) ([]channel.Channel, error)
 
-	freeDisk func() int64 // the Host's
+	disk *scratch // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
@@ -68,7 +68,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		opts.Channels = configuredChannels
 	}
 	h := &Host{Layout: cfg.Layout(), started: time.Now()}
-	opts.freeDisk = h.freeDisk
+	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
 	h.opts = opts
 	defer func() {
 		if err != nil {

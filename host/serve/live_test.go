@@ -1,0 +1,59 @@
+package serve
+
+import (
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// What a removed group had left in the outbox went out as fast as it could.
+func TestTheRestOfARemovedGroupKeepsARate(t *testing.T) {
+	registry, err := groups.NewRegistry(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &config.Config{}
+	cfg.Limits.Rate = groups.Rate{PerMinute: 20, Burst: 10}
+	var h Host
+	h.live.Store(&live{config: cfg, registry: registry})
+	if r := h.rate("gone"); r != (outbox.Rate{PerMinute: 20, Burst: 10}) {
+		t.Errorf("the rate is %+v", r)
+	}
+}
+
+// Each channel counted its temporary bytes for itself, so that together they took
+// what was to stay free.
+func TestAllChannelsShareOneCountOfTemporaryBytes(t *testing.T) {
+	var setups []channel.Setup
+	platform := channel.Platform{New: func(s channel.Setup) (channel.Channel, error) {
+		setups = append(setups, s)
+		return offline{}, nil
+	}}
+	cfg := &config.Config{State: t.TempDir(), Channels: config.Channels{{Name: "one", Platform: platform}, {Name: "two", Platform: platform}}}
+	h, err := New(t.Context(), cfg, Options{Idle: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	release, err := setups[0].Reserve(5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.opts.disk.reserved != 5000 {
+		t.Errorf("the host counts %d", h.opts.disk.reserved)
+	}
+	if _, err := setups[1].Reserve(1); err != nil || h.opts.disk.reserved != 5001 {
+		t.Errorf("with the second channel the host counts %d: %v", h.opts.disk.reserved, err)
+	}
+	release()
+	if h.opts.disk.reserved != 1 {
+		t.Errorf("in the end the host counts %d", h.opts.disk.reserved)
+	}
+}
