@@ -113,7 +113,7 @@ func (e *env) addGroup(g groups.Group) error {
 	if g.Folder == "" {
 		return usage("no folder given", "give --folder, or a --name to make it of")
 	}
-	text, err := os.ReadFile(e.config)
+	text, err := config.Read(e.config)
 	if err != nil {
 		return noConfig(err)
 	}

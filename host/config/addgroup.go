@@ -17,6 +17,9 @@ import (
 // that it has. Everything else stays as it is, comments too. It does not check
 // the group: the caller has Parse look at the result before it is written.
 func AddGroup(text []byte, g groups.Group) ([]byte, error) {
+	if tooDeep(string(text)) > 0 {
+		return nil, errors.New("add group: too many lists or blocks stand in one another")
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, fmt.Errorf("add group: %w", err)

@@ -21,6 +21,11 @@ type Changes struct {
 // Compare says what is different in next from the configuration in force.
 func Compare(now, next *Config) Changes {
 	c := &comparison{next: next}
+	if next.source != nil && len(next.source.places) == 0 { // whoever saves it has emptied it first
+		c.restart("", "the file holds no key")
+		c.Restart[0].Hint = "a running host does not take that for the end of all its groups; reload once the file is written"
+		return c.Changes
+	}
 	for _, key := range differ("", *now, *next) {
 		switch {
 		case slices.Contains(fixedKeys(next), key):

@@ -6,10 +6,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -173,16 +175,30 @@ const maxConfig = 1 << 20
 // Load reads and checks the configuration file at path, with the process's
 // environment. See Parse for the errors.
 func Load(path string, platforms []channel.Platform) (*Config, error) {
-	f, err := os.Open(path)
+	b, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, b, os.Getenv, platforms)
+}
+
+// Read is the text of the configuration file at path, or as much of it as says
+// that it is too large. A pipe or a device, which could keep the host waiting
+// for ever, is an error.
+func Read(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, fmt.Errorf("read configuration: %s is no file", path))
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return Parse(path, b, os.Getenv, platforms)
+	return b, nil
 }
 
 // Parse checks b, the content of the configuration file called name, against

@@ -25,6 +25,10 @@ import (
 // or holds what a configuration does not need: several documents, anchors and
 // tags.
 func (s *source) decode(cfg *Config) bool {
+	if line := tooDeep(string(s.text)); line > 0 {
+		s.badAt(&token.Position{Line: line, Column: 1}, "", "too many lists or blocks stand in one another", "close what the line opens; see docs/configuration.md for an example")
+		return false
+	}
 	file, err := parser.ParseBytes(s.text, 0)
 	if err != nil {
 		s.syntax(err)
@@ -45,6 +49,34 @@ func (s *source) decode(cfg *Config) bool {
 		s.value("", body, reflect.ValueOf(cfg).Elem(), "")
 	}
 	return true
+}
+
+// maxDepth is how many lists and blocks may stand in one another. The library's
+// memory grows with the square of that.
+const maxDepth = 200
+
+// tooDeep is the line on which more is open than that; 0: none is. It counts
+// brackets in texts too, so it is for a file that is none of ours.
+func tooDeep(text string) int {
+	brackets := 0
+	for i, line := range strings.Split(text, "\n") {
+		rest := strings.TrimLeft(line, " \t-?")
+		if strings.Count(line[:len(line)-len(rest)], "- ") > maxDepth {
+			return i + 1
+		}
+		for _, r := range rest {
+			switch r {
+			case '[', '{':
+				brackets++
+			case ']', '}':
+				brackets = max(0, brackets-1)
+			}
+			if brackets > maxDepth {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 func (s *source) syntax(err error) {
