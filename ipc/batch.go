@@ -14,6 +14,10 @@ import (
 // ErrStopped is returned by Next after Run has ended.
 var ErrStopped = errors.New("the spool has stopped")
 
+// ErrNotServed is returned where a group's files would be written that is none of
+// the Spool's.
+var ErrNotServed = errors.New("the group is not served")
+
 // Item is one request with the bytes that were read from its file. Later changes to
 // the file do not change the Item.
 type Item struct {

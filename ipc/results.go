@@ -72,7 +72,7 @@ func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, e
 func (s *Spool) write(folder string, p place, name string, b []byte) (*group, error) {
 	g, ok := s.all()[folder]
 	if !ok {
-		return nil, fmt.Errorf("group %s is not served", folder)
+		return nil, fmt.Errorf("group %s: %w", folder, ErrNotServed)
 	}
 	put := func(dir *os.Root) error { return replaceFile(dir, name, b) }
 	err := g.dirs.in(p, put)

@@ -45,7 +45,7 @@ func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
 func (s *Spool) writeSnapshot(folder, name string, v any) error {
 	g, ok := s.all()[folder]
 	if !ok {
-		return fmt.Errorf("group %s is not served", folder)
+		return fmt.Errorf("group %s: %w", folder, ErrNotServed)
 	}
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -99,6 +100,27 @@ func TestALateFailureOfOneGroupDelaysNoOthersResult(t *testing.T) {
 		stop()
 		if !written("work", "one") || !written("work", "three") {
 			t.Error("the last results were not written")
+		}
+	})
+}
+
+// After a group was removed and the host restarted, each attempt at a delivery
+// that the group had left behind was an error in the log.
+func TestTheResultsOfARemovedGroupAreNoErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		var log strings.Builder
+		s.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		d := asked("ops", "left")
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{d}))
+		stop := s.run(&told{})
+		synctest.Wait()
+		stop()
+		if got, err := s.outbox.Get(t.Context(), d.Key); err != nil || got.Open() {
+			t.Errorf("the delivery is %+v, %v", got, err)
+		}
+		if log.Len() > 0 {
+			t.Errorf("the log says %s", log.String())
 		}
 	})
 }

@@ -206,7 +206,8 @@ func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
 			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
 		}
 	}
-	if err := b.Spool.WriteResult(d.Folder, r); err != nil {
+	// Deliveries of a group that was removed are still sent; nobody reads their results.
+	if err := b.Spool.WriteResult(d.Folder, r); err != nil && !errors.Is(err, ipc.ErrNotServed) {
 		b.Log.Error("write result", "group", d.Folder, "request", d.Request, "error", err)
 	}
 }
