@@ -1,10 +1,8 @@
 // Package groups says who may send where, and which directories they see.
 //
 // A [Group] binds one folder of the state directory to one chat. The
-// [Registry] turns the claim of a source folder into an [Address], which is the
-// only way to get one: code that holds an Address holds a decision that was made
-// here.
-// Package mounts does the same for files.
+// [Registry] turns what a source folder claims into an [Address] to which the folder
+// may send: Authorize alone decides that. Package mounts does the same for files.
 //
 // A [Layout] knows where everything lies:
 //

@@ -93,7 +93,8 @@ func (u Unit) Len(text string) (n int) {
 
 // DefaultLimits returns the limits of a channel that knows no better. They are
 // this project's own, small enough for phones and for most platforms; a
-// channel that knows its platform's limits states those.
+// channel that knows its platform's limits states those. Each file is a message of
+// its own: only with Files above 1 do the albums that are stated here mean anything.
 func DefaultLimits() Limits {
 	return Limits{
 		Kinds: map[Kind]Limit{

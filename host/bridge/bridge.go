@@ -4,7 +4,7 @@
 // [Bridge.Run] pulls at both ends: batches of requests from the spool, and
 // deliveries that changed from the outbox. Each step of accepting a request
 // takes a weaker type and makes a stronger one: a claimed chat becomes a
-// groups.JID, a container's path becomes an open file, that file becomes
+// groups.Address, a container's path becomes an open file, that file becomes
 // media.Info and an outbox.Blob. All refusals are made here or before; after
 // the outbox has the record, only sending can still fail.
 //
@@ -27,8 +27,9 @@ import (
 )
 
 // Options is what a Bridge works with. Registry and Channels are needed;
-// Examine needs no more, Run needs all but Trace. What the operator may change
-// while the host runs is a function, and asked once for each request.
+// Examine needs no more, Run needs all but Log and Trace. What the operator may
+// change while the host runs is a function, and asked at each use: Registry once for
+// each request, Mounts for each of its files, Wait for each result.
 type Options struct {
 	Registry func() *groups.Registry
 	Mounts   func(folder string) *mounts.Map // nil: no such group is configured any more

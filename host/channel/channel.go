@@ -88,9 +88,11 @@ type Receipt struct {
 	Time time.Time // as the platform says, or when it answered
 	Note string    // what the sender should know: "it went to the chat itself: …"; may be empty
 
-	// Pending: the platform has the message and does not show it yet. The
-	// message is never sent again. It counts as sent once the Finder gives a
-	// Receipt that is not Pending, or Inbox.Report says what became of ID.
+	// Pending: the platform has the message and does not show it yet. The host
+	// does not send it again by itself. It counts as sent once the Finder gives a
+	// Receipt that is not Pending, or Inbox.Report says what became of ID. If
+	// neither does within 5 minutes, it ends as uncertain: a later Report is
+	// ignored, and the operator may have it sent again under the same Message.ID.
 	Pending bool
 }
 
@@ -98,7 +100,9 @@ type Receipt struct {
 // methods return when it is kept, and may be called from several goroutines.
 type Inbox interface {
 	// Receive takes what came in. An error means that it was not kept: the channel
-	// gives it again, also after a crash. What was kept is not given again.
+	// gives it again, also after a crash, for a day; then it may drop it. What was
+	// kept is not given again but after a crash, or if the channel could not record
+	// that it was kept: the host knows it again by chat, sender and ID.
 	Receive(ctx context.Context, m Inbound) error
 	// Report refines what became of a message that was sent, by its platform id.
 	Report(ctx context.Context, chat groups.JID, id string, state State)
@@ -129,8 +133,8 @@ type Opener interface {
 	// Open takes it before Run, so that whoever starts the host reads at once why
 	// that is not possible. Run opens by itself what is not open.
 	Open(ctx context.Context) error
-	// Close frees what Open took. It is for a channel that is not run: Run frees
-	// everything by itself.
+	// Close frees what Open took and Run has not freed. The host calls it at its
+	// end, whether the channel was run or not; after Run there is nothing left to do.
 	Close() error
 }
 

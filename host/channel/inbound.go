@@ -36,8 +36,8 @@ const (
 )
 
 // Inbound is what a member wrote or did in a chat. A channel keeps it durable
-// from the moment at which the platform forgets it until the Inbox has kept it,
-// and gives it once, also after a crash. Of what is neither a message nor a
+// from the moment at which the platform forgets it until the Inbox has kept it, or
+// has refused it for a day. After a crash it may come twice; see Inbox. Of what is neither a message nor a
 // location it may keep the latest few hundred and lose older ones, so that a
 // flood of reactions is cheap. Everything in it is foreign, and bounded by the
 // channel.

@@ -11,8 +11,9 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Platform is all that the rest of the host knows of a chat platform. A table
-// of them goes to the commands; no other package names one.
+// Platform is all that the host needs to know of a chat platform. A table of them
+// goes to the commands. Only the form of a chat's id (package groups), the demo and
+// the import from NanoClaw know a platform by name besides.
 type Platform struct {
 	Key  string                // what longshore.yaml calls it: "web"
 	Help string                // what the platform is, in one sentence for people

@@ -22,7 +22,8 @@ type Changes struct {
 	o      *Outbox
 }
 
-// Change is a delivery that changed, as it is recorded now.
+// Change is a delivery that changed, as it stands now: what ended is recorded, and an
+// open part may be further than its record, such as Sending.
 type Change struct {
 	Delivery
 	Past bool // Recall asked for it: an earlier process may have reported it
@@ -31,7 +32,7 @@ type Change struct {
 // Next waits for deliveries that changed durably and hands out those of one
 // group, groups in turns. While the bytes of a part are being sent, its
 // delivery changes about once a second. A delivery that changed several times
-// is handed out once, as it is recorded now.
+// is handed out once, as it stands now.
 //
 // Several goroutines may call Next at once. ctx bounds the wait: what has
 // changed already is handed out even if ctx is done. Next returns ErrEnded once

@@ -13,6 +13,10 @@ const (
 	// while its next parts go out.
 	pipeline = 64
 
+	// mostUnrecorded is how many parts of one chat the process before may have sent
+	// without living to record it: its pipeline, if that was as long.
+	mostUnrecorded = pipeline
+
 	// maxOutcomes is how many outcomes of all chats may wait to be recorded
 	// before nothing new is sent. It is reached when the disk takes no more.
 	maxOutcomes = 1024

@@ -39,8 +39,9 @@ import (
 //     never keeps anybody from looking.
 //
 // A change in memory that follows a record is therefore made in the commit,
-// under mu: what is in memory never runs ahead of the disk, nor does it miss
-// the order in which the disk was changed.
+// under mu: so memory has what the disk has, in the order in which the disk was
+// changed. Only attempts run ahead of the disk: a lane goes on before an outcome is
+// recorded, by at most pipeline outcomes, and a mark of doubt is in memory first.
 type Outbox struct {
 	opts     Options
 	lock     *os.File // of the directory
@@ -113,8 +114,9 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 }
 
 // Run sends what is kept until ctx is done, and returns once the attempts in
-// flight have ended and their outcomes are recorded. An attempt that was cut
-// off is made again by the next Run, under the same message id.
+// flight have ended and the disk has taken their outcomes, or has refused them then.
+// An attempt that was cut off, and one whose outcome is not on the disk, is made
+// again or asked about after the next start, under the same message id.
 func (o *Outbox) Run(ctx context.Context) error {
 	o.reporting(true)
 	defer o.reporting(false)
@@ -293,7 +295,7 @@ func (o *Outbox) recoverLanes(ctx context.Context) error {
 		}
 		o.seq = max(o.seq, seq)
 		ln := o.lane(groups.Address{Channel: name, JID: groups.JID(chat)}, folder)
-		ln.count, ln.recovered = count, pipeline
+		ln.count, ln.recovered = count, mostUnrecorded
 		o.schedule(ln)
 		return nil
 	})
