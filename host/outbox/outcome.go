@@ -177,9 +177,9 @@ func (o *Outbox) conclude(out outcome) {
 }
 
 // recordOutcomes records outcomes, many in one commit, until stop is closed
-// and none is left. While the disk takes nothing they are kept and tried again. Once
-// stop is closed, the first refusal of the disk ends that: what then is not recorded
-// is sent again, or asked about, after the next start.
+// and none is left. While the disk takes nothing they are kept and tried again;
+// at the end they are tried once more, and what then is not recorded is sent
+// again, or asked about, after the next start.
 func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 	for tries, stopping := 0, false; ; {
 		o.mu.Lock()
@@ -204,9 +204,12 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 		}
 		tries++
 		o.opts.Log.Error("record outcomes", "error", err)
+		if stopping {
+			return
+		}
 		select {
 		case <-stop:
-			return
+			stopping = true
 		case <-time.After(min(o.limits().Backoff.after(tries), 10*time.Second)):
 		}
 	}

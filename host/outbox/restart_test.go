@@ -120,3 +120,22 @@ func TestPlatformThatForgetsIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// The disk took records again, but the host that ended while it waited to try once
+// more did not.
+func TestOutcomesAreTriedOnceMoreAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
+		db := sqlite(t, o.Dir())
+		execute(t, db, `CREATE TRIGGER full BEFORE UPDATE OF state ON part BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
+		put(t, o, text("fake:a", "x"))
+		stop := run(t, o)
+		synctest.Wait()
+		execute(t, db, "DROP TRIGGER full")
+		stop()
+		var state string
+		if err := db.QueryRow("SELECT state FROM part").Scan(&state); err != nil || state != "sent" {
+			t.Errorf("the record says %q: %v", state, err)
+		}
+	})
+}

@@ -50,8 +50,9 @@ UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
-// item is a delivery in memory. Its parts say what is durable, but for
-// Sending, Attempts and Sent; once it is in a lane, mu guards it.
+// item is a delivery in memory. Its parts say what is durable, but for Sending,
+// Attempts and Sent, for a mark of doubt that is being made, and for the outcomes
+// after which a part stays open; once it is in a lane, mu guards it.
 type item struct {
 	Delivery
 	id   int64
