@@ -70,6 +70,9 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.leaveElsewhere(c, held); err != nil {
+		return nil, err
+	}
 	c.patient.patient = true
 	if c.patient.wants, err = c.store.wants(); err != nil || held == nil {
 		return c, err
@@ -87,6 +90,30 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 	}
 	c.attempt = held.Attempt + 1
 	return c, c.store.saveTurn(nil)
+}
+
+// leaveElsewhere leaves what was written in a former chat of the group on disk:
+// nobody in its chat is to read it. A turn that had sent something there is over.
+func (m *Manager) leaveElsewhere(c *conversation, held *turn) error {
+	elsewhere := func(r *record) bool { return r.elsewhere(c.group) }
+	c.kept = slices.DeleteFunc(c.kept, elsewhere)
+	if held == nil {
+		return nil
+	}
+	var over []*record
+	for _, r := range held.records {
+		if elsewhere(r) {
+			over = append(over, r)
+		}
+	}
+	if len(over) == 0 {
+		return nil
+	}
+	m.o.Log.Warn("a turn ended with the group's former chat", "group", c.group.Folder, "messages", len(over))
+	for _, r := range over {
+		held.take(r.name)
+	}
+	return c.store.finish(over)
 }
 
 // called says whether a message waits that calls the assistant.

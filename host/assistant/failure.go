@@ -31,6 +31,9 @@ const awayBackoff = 30 * time.Second
 // errSentMeanwhile ends a second try before it starts.
 var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
 
+// errMoved keeps an answer from a chat in which nobody asked for it.
+var errMoved = errors.New("the group has another chat now")
+
 // sayTries is how often a word to the chat is tried to be kept.
 const sayTries = 3
 
@@ -200,6 +203,9 @@ func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words stri
 // say hands a text to the outbox, which is local: that the host is ending does
 // not keep the last words back.
 func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (err error) {
+	if m.configured(c).Address() != c.group.Address() {
+		return errMoved
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	for try := range sayTries {

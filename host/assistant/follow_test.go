@@ -2,12 +2,15 @@ package assistant_test
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // reload changes the groups while the Manager runs.
@@ -96,4 +99,47 @@ func TestARemovedGroupsMessagesWaitForItToComeBack(t *testing.T) {
 			t.Errorf("the chats read %q", w.texts())
 		}
 	})
+}
+
+// What a member had asked in a group's former chat was answered in its new one.
+func TestNothingOfAFormerChatReachesTheNewOne(t *testing.T) {
+	for _, sent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.run()
+			w.write("family", "1", "what does the doctor say?")
+			a := w.runtime.next()
+			if sent {
+				w.toolSends()
+			}
+			moved := group("family")
+			moved.Chat = "web:public"
+			w.configure(moved)
+			a.says("the doctor says")
+			w.m.Reload()
+			synctest.Wait()
+			if !a.stopped.Load() {
+				t.Error("the assistant of the former chat was not stopped")
+			}
+			if b := w.runtime.next(); b != nil {
+				t.Errorf("an assistant of the new chat reads %q", b.input.Prompt)
+			}
+			w.write("family", "2", "late") // still in the former chat
+			check(t, w.m.Receive(t.Context(), "family", channel.Inbound{ID: "3", Chat: "web:public", Text: "hello", Time: time.Now()}))
+			b := w.runtime.next()
+			if b == nil || strings.Contains(b.input.Prompt, "doctor") || strings.Contains(b.input.Prompt, "late") {
+				t.Fatalf("the new chat's message starts %+v", b)
+			}
+			b.says("hello")
+			w.reload(group("family"))
+			b.exit(nil)
+			synctest.Wait()
+			if back := w.runtime.next(); (back == nil) != sent {
+				t.Errorf("sent %t: back in its former chat, the message meets %v", sent, back)
+			}
+			if got := w.texts(); !slices.Equal(got, []string{"hello"}) {
+				t.Errorf("the chats read %q", got)
+			}
+		})
+	}
 }

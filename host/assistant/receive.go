@@ -29,12 +29,15 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 		return err
 	}
 	defer m.exit(c)
+	if in.Chat != c.group.Chat { // which the group has had until a moment ago
+		return nil
+	}
 	id := in.ID
 	if id == "" { // nothing to know it again by
 		id = uuid.NewString()
 	}
 	r := &record{
-		Kind: contextKind, ID: in.ID,
+		Kind: contextKind, Chat: c.group.Address().String(), ID: in.ID,
 		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
 	}
 	r.Key = key(g.Channel, string(in.Chat), r.Sender, id)

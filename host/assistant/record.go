@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -22,7 +23,8 @@ type record struct {
 	Key    string         `json:"key"`
 	Kind   kind           `json:"kind"`
 	Kept   time.Time      `json:"kept"`
-	ID     string         `json:"id,omitempty"` // the platform's
+	Chat   string         `json:"chat,omitempty"` // in which it was written; empty: by a program before, or a notice
+	ID     string         `json:"id,omitempty"`   // the platform's
 	From   string         `json:"from,omitempty"`
 	Sender string         `json:"sender,omitempty"` // by senderID; in Quote too
 	Text   string         `json:"text"`
@@ -33,6 +35,11 @@ type record struct {
 
 	name  string       // of its file in the store
 	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
+}
+
+// elsewhere says that r was written in another chat than the group's.
+func (r *record) elsewhere(g groups.Group) bool {
+	return r.Chat != "" && r.Chat != g.Address().String()
 }
 
 func (r *record) calls() bool { return r.Kind == callKind }
