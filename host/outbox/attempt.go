@@ -16,6 +16,19 @@ import (
 
 // attempt is one attempt at the first part of a lane. mu guards what follows
 // sent; the rest is set once, in choose, and then the attempt's own.
+//
+// A part exists three times meanwhile. it.Parts[pos], which mu guards, is what
+// everybody else sees. attempt.part is a copy for the attempt alone, without mu, until
+// conclude. outcome.part is what is to be recorded: conclude makes it it.Parts[pos] if
+// the part stays open, recorded does if it has ended. Who writes what meanwhile:
+//
+//	it.Parts[pos].Sent, Shown     watch, Report: outcomes take Shown over
+//	it.Parts[pos].Doubt           begin, for its mark: a late outcome takes it over
+//	it.Parts[pos].State, Attempts begin, to be seen: outcomes do not take them over
+//	it.Parts[pos].Next            whoever ends a wait early
+//	Saved                         save, in the record, then in both copies: an outcome
+//	                              only forgets it
+//	all else                      the attempt, in its own copy
 type attempt struct {
 	ln        *lane
 	it        *item
