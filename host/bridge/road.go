@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -115,6 +116,11 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
 	var standing acceptance
 	for i, it := range accepted.items {
+		if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
+			b.discard(accepted.deliveries[i])
+			batch.Refuse(it, refusal)
+			continue
+		}
 		if !batch.Withdrawn(it) {
 			standing.add(it, accepted.deliveries[i])
 			continue
@@ -134,6 +140,21 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 		b.Trace(batch.Folder, it.ID, "recorded")
 		batch.Remove(it)
 	}
+}
+
+// revoked is the refusal of a delivery whose group had the right to its chat
+// before the files were copied, and has it no longer; nil: it has.
+func (b *Bridge) revoked(it *ipc.Item, d outbox.Delivery) *ipc.Refusal {
+	dst, err := b.authorize(it.Folder, it.Request)
+	if err != nil {
+		return AsRefusal(err)
+	}
+	if dst.chat != d.Chat || dst.channel.Name() != d.Channel {
+		return &ipc.Refusal{
+			Code: groups.CodeChatNotAllowed, Message: "the group's chat has changed meanwhile", Hint: "call again if this is meant for the new chat",
+		}
+	}
+	return nil
 }
 
 // postpone leaves requests in the queue, and says in their results why. A

@@ -90,7 +90,9 @@ func reloadOnHangup(ctx context.Context, h *serve.Host) (stop func()) {
 	go func() {
 		defer close(done)
 		for range hangups {
-			_, _ = h.Reload(ctx)
+			if ctx.Err() == nil { // one that ends takes up nothing
+				_, _ = h.Reload(ctx)
+			}
 		}
 	}()
 	return func() {
