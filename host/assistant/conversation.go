@@ -74,7 +74,9 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 		return nil, err
 	}
 	c.patient.patient = true
-	if c.patient.wants, err = c.store.wants(); err != nil || held == nil {
+	wants, err := c.store.wants()
+	c.patient.wants = slices.DeleteFunc(wants, func(w *want) bool { return elsewhere(w.Chat, g) })
+	if err != nil || held == nil {
 		return c, err
 	}
 	// What the assistant had not read goes to the next one like any other
@@ -95,14 +97,13 @@ func (m *Manager) open(g groups.Group) (*conversation, error) {
 // leaveElsewhere leaves what was written in a former chat of the group on disk:
 // nobody in its chat is to read it. A turn that had sent something there is over.
 func (m *Manager) leaveElsewhere(c *conversation, held *turn) error {
-	elsewhere := func(r *record) bool { return r.elsewhere(c.group) }
-	c.kept = slices.DeleteFunc(c.kept, elsewhere)
+	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
 	if held == nil {
 		return nil
 	}
 	var over []*record
 	for _, r := range held.records {
-		if elsewhere(r) {
+		if elsewhere(r.Chat, c.group) {
 			over = append(over, r)
 		}
 	}

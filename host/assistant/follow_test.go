@@ -1,6 +1,8 @@
 package assistant_test
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -142,4 +144,37 @@ func TestNothingOfAFormerChatReachesTheNewOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A file of the former chat was fetched for the new one, and named to it.
+func TestAFileOfAFormerChatWaitsForTheGroupToComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []groups.JID
+		w := newWorld(t, func(o *assistant.Options) {
+			o.Fetch = func(_ context.Context, _ string, f channel.FileRef) (io.ReadCloser, error) {
+				asked = append(asked, f.Chat)
+				return nil, &channel.Error{Class: channel.Held, Code: "not_connected"}
+			}
+		})
+		w.run()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{
+			ID: "1", Chat: "web:family", Text: "look", Time: time.Now(), Files: []channel.Attachment{{Ref: "x"}},
+		}))
+		synctest.Wait()
+		moved := group("family")
+		moved.Chat = "web:public"
+		w.reload(moved)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if slices.Contains(asked, "web:public") || len(asked) == 0 {
+			t.Errorf("asked for the file in %q", asked)
+		}
+		asked = nil
+		w.reload(group("family"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !slices.Contains(asked, "web:family") {
+			t.Error("nobody asks for the file after the group came back")
+		}
+	})
 }

@@ -46,7 +46,7 @@ func (m *Manager) takeFiles(c *conversation, r *record, attachments []channel.At
 			f.Missing = notFetchedYet
 			r.waits[i] = true
 			wants = append(wants, &want{
-				Message: r.Key, Index: i, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
+				Message: r.Key, Index: i, Chat: r.Chat, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
 			})
 		}
 		r.Files = append(r.Files, f)

@@ -37,9 +37,9 @@ type record struct {
 	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }
 
-// elsewhere says that r was written in another chat than the group's.
-func (r *record) elsewhere(g groups.Group) bool {
-	return r.Chat != "" && r.Chat != g.Address().String()
+// elsewhere says that a record's or want's chat is another than the group's.
+func elsewhere(chat string, g groups.Group) bool {
+	return chat != "" && chat != g.Address().String()
 }
 
 func (r *record) calls() bool { return r.Kind == callKind }

@@ -19,8 +19,9 @@ const wantedDir = "wanted"
 // moment at which its message is, until the file lies in the inbox or the
 // assistant was told that it never will.
 type want struct {
-	Message string    `json:"message"` // the record's key
-	Index   int       `json:"index"`   // of the record's files
+	Message string    `json:"message"`        // the record's key
+	Index   int       `json:"index"`          // of the record's files
+	Chat    string    `json:"chat,omitempty"` // as in the record
 	ID      string    `json:"id,omitempty"`
 	From    string    `json:"from,omitempty"`
 	Call    bool      `json:"call,omitempty"` // the message calls the assistant
