@@ -56,6 +56,20 @@ func TestAFileOfBracketsTakesNoMemory(t *testing.T) {
 	}
 }
 
+// A thousand bad groups on one line took ten seconds to tell: each showed the
+// line anew.
+func TestAThousandProblemsOfOneLineShowItAHundredTimes(t *testing.T) {
+	text := "groups: [" + strings.Repeat(`{folder: "-", chat: "web:a"}, `, 1000) + "]\n"
+	_, err := config.Parse("longshore.yaml", []byte(text), os.Getenv, platforms())
+	if err == nil {
+		t.Fatal("it is taken")
+	}
+	told := err.Error()
+	if problems, lines := strings.Count(told, "longshore.yaml:1:"), strings.Count(told, "    1 | "); problems < 1000 || lines != 100 {
+		t.Errorf("%d problems are told with %d lines", problems, lines)
+	}
+}
+
 // A reload while an editor saved the file met it empty, and ended every group.
 func TestAnEmptiedFileEndsNoGroup(t *testing.T) {
 	parse := func(text string) *config.Config {

@@ -158,13 +158,17 @@ func (s *source) err() error {
 	return errors.Join(errs...)
 }
 
-// finish puts problems in the order of the file, and adds their lines: now all
-// secrets on a line are known.
+// maxShown is how many problems show their line: nobody reads more, and on one
+// long line each costs a look at all of it.
+const maxShown = 100
+
+// finish puts problems in the order of the file, and adds the lines of the
+// first ones: now all secrets on a line are known.
 func (s *source) finish(problems []*Problem) {
 	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	for _, p := range problems {
+	for _, p := range problems[:min(len(problems), maxShown)] {
 		p.excerpt = s.excerpt(p.Line, p.Column)
 	}
 }
