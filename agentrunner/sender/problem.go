@@ -59,7 +59,7 @@ func (s *Sender) dropProblem(err error) error {
 		return problem("no_queue", "there is no queue to send through: "+quoted(s.config.IPC)+" is missing",
 			"this program must run inside an assistant's container, or with LONGSHORE_IPC set")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return problem("no_space", "the disk or the quota is full, so nothing can be queued", "delete files that are no longer needed and call again")
+		return problem("no_space", "there is no room left to queue it", "delete files that are no longer needed and call again")
 	case errors.Is(err, fs.ErrPermission):
 		return problem("no_queue", "the queue in "+quoted(s.config.IPC)+" cannot be written to",
 			"the operator must let this program's user write to its messages directory")

@@ -197,7 +197,7 @@ func TestHostOfARootlessEngine(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(h.state, "groups/g0/a.txt")); err != nil || info.Sys().(*syscall.Stat_t).Uid != containertest.Nobody {
 		t.Errorf("on the host its file is %v, %v", info, err)
 	}
-	if said, err := h.command(0, "serve").CombinedOutput(); err == nil || !strings.Contains(string(said), "run longshore as that user") {
+	if said, err := h.command(0, "serve").CombinedOutput(); err == nil || !strings.Contains(string(said), "run longshore as the engine's user") {
 		t.Errorf("serve as root: %v\n%s", err, said)
 	}
 }

@@ -56,7 +56,7 @@ func TestGroupWithoutItsDirectoryEndsNoOthersHost(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if said := log.String(); !strings.Contains(said, "group g0: mount /workspace/group: user 1000") {
+	if said := log.String(); !strings.Contains(said, "group g0: mount /workspace/group: the assistant runs as user 1000") {
 		t.Errorf("the operator is told\n%s", said)
 	}
 }
