@@ -3,23 +3,24 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
-	"github.com/longshore-bridge/longshore/internal/refusal"
-
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// hostOf asks the host that runs on a configuration; it is nil if none does.
+// hostOf asks the host that runs on a state directory; it is nil if none does.
 // That it may not be well is for status to say.
-func hostOf(ctx context.Context, c *config.Config) (*operator.Client, error) {
-	client := operator.NewClient(operator.ControlDir(c.Layout()))
+func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
+	client := operator.NewClient(operator.ControlDir(l))
 	health := client.Health(ctx)
 	switch {
 	case errors.Is(health, operator.ErrDenied):
@@ -36,9 +37,9 @@ func hostOf(ctx context.Context, c *config.Config) (*operator.Client, error) {
 func (e *env) withControl(ctx context.Context, do func(operator.Control) error) (err error) {
 	c, err := e.load()
 	if err != nil {
-		return err
+		return e.withLastGood(ctx, err, do)
 	}
-	client, err := hostOf(ctx, c)
+	client, err := hostOf(ctx, c.Layout())
 	if err != nil {
 		return err
 	}
@@ -63,10 +64,26 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	return do(&looking{operator.NewDesk(options), view, e, c})
 }
 
+// withLastGood calls do with the Control of the host that runs although its
+// configuration has become wrong since it read it. If none does, the error is
+// what is wrong.
+func (e *env) withLastGood(ctx context.Context, wrong error, do func(operator.Control) error) error {
+	layout, found := config.LayoutOf(e.config, e.platforms)
+	if !found {
+		return wrong
+	}
+	client, err := hostOf(ctx, layout)
+	if err != nil || client == nil {
+		return wrong
+	}
+	fmt.Fprintln(e.stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: longshore reload")
+	return do(client)
+}
+
 // withAccounts calls do with the Control of the host that runs, or, where none
 // does, with one that has nothing but the channels' accounts.
 func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(operator.Control) error) error {
-	client, err := hostOf(ctx, cfg)
+	client, err := hostOf(ctx, cfg.Layout())
 	if err != nil {
 		return err
 	}

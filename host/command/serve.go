@@ -40,7 +40,7 @@ On SIGHUP it reads longshore.yaml again, see: longshore reload --help`,
 
 func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	// Asked first, or the second host would complain of a port in use.
-	if host, err := hostOf(ctx, cfg); err != nil {
+	if host, err := hostOf(ctx, cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")

@@ -37,7 +37,7 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	if len(stores) == 0 {
 		return usage("no store is called "+name, "the stores are "+strings.Join(names, ", "))
 	}
-	if host, err := hostOf(cmd.Context(), cfg); err != nil {
+	if host, err := hostOf(cmd.Context(), cfg.Layout()); err != nil {
 		return err
 	} else if host != nil {
 		return hinted(operator.ErrRunning, "stop the host first")

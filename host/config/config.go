@@ -211,6 +211,31 @@ func Read(path string) ([]byte, error) {
 // thing that is wrong, in the order of the file. A ${NAME} that env does not
 // have is none of them, and stands in Config.Unset.
 func Parse(name string, b []byte, env func(string) string, platforms []channel.Platform) (*Config, error) {
+	cfg, err := parse(name, b, env, platforms)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// LayoutOf is where the state of a configuration lies that may be wrong in other
+// places, so that a command finds the host that still runs. A key that cannot be
+// read counts as its default. There is none if the file cannot be read.
+func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found bool) {
+	b, err := Read(path)
+	if err != nil {
+		return l, false
+	}
+	cfg, _ := parse(path, b, os.Getenv, platforms)
+	if cfg == nil || !filepath.IsAbs(cfg.State) {
+		return l, false
+	}
+	return cfg.Layout(), true
+}
+
+// parse is Parse. If something is wrong, it returns with the error as much as it
+// read; nil is nothing.
+func parse(name string, b []byte, env func(string) string, platforms []channel.Platform) (*Config, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
 		return nil, fmt.Errorf("find configuration: %w", err)
@@ -220,18 +245,20 @@ func Parse(name string, b []byte, env func(string) string, platforms []channel.P
 	}
 	src := newSource(name, b, platforms)
 	cfg := defaults()
-	if !src.decode(&cfg) {
-		return nil, src.err()
-	}
+	decoded := src.decode(&cfg)
 	cfg.File, cfg.Platforms, cfg.source = file, platforms, src
 	base, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
 		base = filepath.Dir(file) // the caller's text need not lie in a file
 	}
 	c := &checker{source: src, cfg: &cfg, env: env, base: base}
+	if !decoded { // the usual directory beside the file
+		cfg.State = filepath.Join(base, cfg.State)
+		return &cfg, src.err()
+	}
 	c.check()
 	if err := src.err(); err != nil {
-		return nil, err
+		return &cfg, err
 	}
 	src.finish(cfg.Warnings)
 	src.finish(cfg.Unset)
