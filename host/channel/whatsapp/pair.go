@@ -77,7 +77,8 @@ func (w *WhatsApp) pair(ctx context.Context, s *session, opts PairOptions) error
 	return nil
 }
 
-// showCodes tells the codes until the phone has agreed.
+// showCodes tells the codes until the phone has agreed, or the server has said
+// more than that, which is left to the login.
 func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChannelItem, opts PairOptions) error {
 	asked := false
 	for item := range items {
@@ -101,6 +102,8 @@ func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChanne
 				opts.OnCode(code)
 			}
 		case whatsmeow.QRChannelSuccess.Event:
+			return nil
+		case whatsmeow.QRChannelErrUnexpectedEvent.Event: // the server's answer to a login, which may come first
 			return nil
 		case whatsmeow.QRChannelTimeout.Event:
 			return errors.New("whatsapp: pair: the codes have run out: try again")

@@ -3,7 +3,9 @@ package whatsapp_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,31 @@ func TestTheDeviceIsListedUnderItsName(t *testing.T) {
 	}
 	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); !errors.Is(err, whatsapp.ErrPaired) {
 		t.Errorf("pairing again: %v", err)
+	}
+}
+
+// The library tells that the phone has agreed from a goroutine of its own. If
+// the device was logged in before that had its turn, pairing failed.
+func TestALoginThatIsToldBeforeThePairingPairs(t *testing.T) {
+	over := make(chan struct{})
+	w := emptyWorld(t, func(o *whatsapp.Options) {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if strings.HasPrefix(a.Value.String(), "Successfully paired") {
+				<-over
+			}
+			return a
+		}}))
+	})
+	defer close(over)
+	w.pair()
+	w.run()
+}
+
+func TestABanIsToldWhilePairing(t *testing.T) {
+	w := emptyWorld(t)
+	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnLogin, Do: whatsapptest.Refuse, Code: 402, BanCode: 101, Expire: time.Hour})
+	if err := w.ch.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "banned the account") {
+		t.Errorf("pairing while banned: %v", err)
 	}
 }
 
