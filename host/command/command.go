@@ -63,7 +63,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 // defaultConfig is the configuration in the working directory.
 const defaultConfig = "longshore.yaml"
 
-// newAgentrunner is there for the help; run has acted on it before.
+// newAgentrunner only shows up in the help: run handles "agentrunner" before cobra does.
 func newAgentrunner() *cobra.Command {
 	return &cobra.Command{
 		Use:                "agentrunner COMMAND",
@@ -109,7 +109,7 @@ const (
 	exitPending = 5 // kept, not yet sent
 )
 
-// exitError carries an exit code, and what to do, up to main.
+// exitError carries an exit code and a hint up to main.
 type exitError struct {
 	code int
 	err  error

@@ -62,8 +62,8 @@ func (e *env) validateConfig() error {
 	return nil
 }
 
-// servable reads the configuration and finds all that keeps serve from
-// starting with it. The error is of a file that could not be read.
+// servable reads the configuration and returns every problem that would stop
+// serve from starting with it. The error means that the file could not be read.
 func (e *env) servable() (*config.Config, []*config.Problem, error) {
 	c, err := config.Load(e.config, e.platforms)
 	problems := wrongWith(c, err)
@@ -73,8 +73,8 @@ func (e *env) servable() (*config.Config, []*config.Problem, error) {
 	return c, problems, nil
 }
 
-// wrongWith is all that keeps serve from starting with what was read of a
-// configuration.
+// wrongWith returns every problem that would stop serve from starting: those of
+// reading the configuration, or, if it could be read, those of its meaning.
 func wrongWith(c *config.Config, err error) []*config.Problem {
 	if err != nil {
 		return problemsOf(err)
@@ -102,9 +102,8 @@ func (e *env) showConfig() error {
 	return nil
 }
 
-// load reads the configuration. What is wrong with it goes to stderr as it was
-// found, one problem after the other with its line; the error then only
-// counts.
+// load reads the configuration. It prints each problem with its line on stderr;
+// the error then holds only their number.
 func (e *env) load() (*config.Config, error) {
 	c, err := config.Load(e.config, e.platforms)
 	if err == nil {
@@ -118,7 +117,7 @@ func (e *env) load() (*config.Config, error) {
 	return nil, tooManyProblems(e.config, len(problems))
 }
 
-// warningsOf are those of a configuration that could be read.
+// warningsOf returns the warnings of c; none if c could not be read.
 func warningsOf(c *config.Config) []*config.Problem {
 	if c == nil || c.Warnings == nil {
 		return []*config.Problem{}
@@ -126,7 +125,7 @@ func warningsOf(c *config.Config) []*config.Problem {
 	return c.Warnings
 }
 
-// printProblems prints each problem on stderr, behind a word on what it is.
+// printProblems prints each problem on stderr after the prefix what.
 func (e *env) printProblems(what string, problems []*config.Problem) {
 	for _, p := range problems {
 		for line := range strings.Lines(what + p.Error()) {
@@ -151,7 +150,7 @@ func tooManyProblems(name string, n int) error {
 	return hinted(fmt.Errorf("%s has %s", name, media.Count(n, "problem")), "longshore config schema, and docs/configuration.md, say what may stand there")
 }
 
-// problemsOf takes the problems out of a joined error.
+// problemsOf returns the problems that err joins.
 func problemsOf(err error) []*config.Problem {
 	problems := []*config.Problem{}
 	var joined interface{ Unwrap() []error }

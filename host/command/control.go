@@ -17,8 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
-// hostOf asks the host that runs on a state directory; it is nil if none does.
-// That it may not be well is for status to say.
+// hostOf returns a client of the host that runs on a state directory, or nil if
+// none runs. The host need not be healthy: status reports that.
 func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	client := operator.NewClient(operator.ControlDir(l))
 	health := client.Health(ctx)
@@ -31,9 +31,9 @@ func hostOf(ctx context.Context, l groups.Layout) (*operator.Client, error) {
 	return client, nil
 }
 
-// withControl calls do with the Control of the host that runs, or, if none
-// does, with one of this process, which reads the outbox's records and opens
-// the outbox itself only to act.
+// withControl calls do with the Control of the running host. If no host runs, it
+// calls do with a Control of this process, which reads the outbox's records and
+// opens the outbox itself only for an action.
 func (e *env) withControl(ctx context.Context, do func(operator.Control) error) (err error) {
 	c, err := e.load()
 	if err != nil {
@@ -64,24 +64,24 @@ func (e *env) withControl(ctx context.Context, do func(operator.Control) error) 
 	return do(&looking{operator.NewDesk(options), view, e, c})
 }
 
-// withLastGood calls do with the Control of the host that runs although its
-// configuration has become wrong since it read it. If none does, the error is
-// what is wrong.
-func (e *env) withLastGood(ctx context.Context, wrong error, do func(operator.Control) error) error {
+// withLastGood calls do with the Control of the running host, whose configuration
+// file has become invalid since the host read it. If no host runs, it returns
+// invalid, the error of the file.
+func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.Control) error) error {
 	layout, found := config.LayoutOf(e.config, e.platforms)
 	if !found {
-		return wrong
+		return invalid
 	}
 	client, err := hostOf(ctx, layout)
 	if err != nil || client == nil {
-		return wrong
+		return invalid
 	}
 	fmt.Fprintln(e.stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: longshore reload")
 	return do(client)
 }
 
-// withAccounts calls do with the Control of the host that runs, or, where none
-// does, with one that has nothing but the channels' accounts.
+// withAccounts calls do with the Control of the running host. If no host runs, it
+// calls do with a Control that has only the channels' accounts.
 func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(operator.Control) error) error {
 	client, err := hostOf(ctx, cfg.Layout())
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *env) withAccounts(ctx context.Context, cfg *config.Config, do func(oper
 	return do(desk)
 }
 
-// withDesk opens what a host would open, with channels that send nothing.
+// withDesk opens the stores that a host would open, with channels that send nothing.
 func (e *env) withDesk(ctx context.Context, c *config.Config, do func(*operator.Desk) error) (err error) {
 	h, err := serve.New(ctx, c, serve.Options{
 		Version: readVersion(e.version).Version,
@@ -127,9 +127,9 @@ func outboxInUse() error {
 	return hinted(errors.New("the outbox is in use, and whoever uses it answers no control socket"), "wait until the host has started or the other command has ended; see: longshore doctor")
 }
 
-// looking is the Control of an installation without a host: what only looks
-// makes and changes nothing, and the outbox is opened for the rest. Only Send
-// makes one.
+// looking is the Control of an installation whose host does not run. Queries create
+// and change nothing; Retry, Drop and Send open the outbox. Only Send creates an
+// outbox that does not exist.
 type looking struct {
 	*operator.Desk
 	leave  func() error // ends the reading of the records; nil: there are none
@@ -169,7 +169,7 @@ func (l *looking) Drop(ctx context.Context, id string) error {
 	return l.act(ctx, func(d *operator.Desk) error { return d.Drop(ctx, id) })
 }
 
-// ofControl gives an answer of the host its exit code and its hint.
+// ofControl adds to an error of the host its exit code and its hint.
 func ofControl(err error) error {
 	if r := refusal.Of(err); r != nil {
 		return hinted(r, r.Hint)

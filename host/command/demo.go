@@ -78,7 +78,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return h.Run(ctx)
 }
 
-// invite says where the page is and what to write there.
+// invite prints the page's address and what to write there.
 func (d *demo) invite(h *serve.Host) {
 	page := webOf(h)
 	fmt.Fprintf(d.stdout, "open   %s\n", page.URL())
@@ -90,8 +90,8 @@ func (d *demo) invite(h *serve.Host) {
 // webOf is the demo's one channel.
 func webOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
 
-// configure is the demo's configuration, and what to do with its state at the
-// end.
+// configure returns the demo's configuration, and a function that removes the
+// demo's state at the end.
 func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	dir, cleanup := d.state, func() error { return nil }
 	if dir == "" {
@@ -115,8 +115,8 @@ func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	return cfg, cleanup, nil
 }
 
-// address is where the page listens: where it was asked to, else the usual
-// port if that is free.
+// address is where the page listens: the address of the flag, otherwise the usual
+// port if it is free.
 func (d *demo) address() string {
 	if d.listen != "" {
 		return d.listen

@@ -23,7 +23,7 @@ import (
 // demoTurn is how long the demo's turn may take.
 const demoTurn = 2 * time.Minute
 
-// playOnce is a member who asks for the report and looks closely at what comes.
+// playOnce plays a member who asks for the report, and checks the answer.
 func (d *demo) playOnce(ctx context.Context, h *serve.Host, steps *steps) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTurn)
 	defer cancel()
@@ -59,7 +59,7 @@ func (d *demo) turn(ctx context.Context, h *serve.Host, steps *steps) error {
 	return nil
 }
 
-// compare holds the received bytes against the file in the workspace.
+// compare checks that the received bytes are those of the file in the workspace.
 func (d *demo) compare(ctx context.Context, h *serve.Host, m member, f *web.File) error {
 	received, err := m.download(ctx, f.URL)
 	if err != nil {
@@ -191,7 +191,7 @@ func (m member) do(ctx context.Context, method, url string, body []byte) (*http.
 	return resp, nil
 }
 
-// steps collects what happens to requests, with the time since it began.
+// steps records what happens to requests, each with the time since the start.
 type steps struct {
 	mu    sync.Mutex
 	begin time.Time

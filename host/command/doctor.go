@@ -38,8 +38,8 @@ Ends with exit code 4 if it finds a fault.`,
 	}
 }
 
-// examine has the doctor look at everything; a configuration that cannot be
-// used is itself a finding, and then there is nothing else to look at.
+// examine runs every check of the doctor. An invalid configuration is itself a
+// finding; then no other check runs.
 func (e *env) examine(ctx context.Context) []doctor.Finding {
 	c, problems, err := e.servable()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// explain says of each decision about a file how it would go. Nothing is
-// copied, recorded or sent; a running host is only asked how it is.
+// explain reports the outcome that each decision about a file would have. Nothing is
+// copied, recorded or sent; a running host is only asked for its state.
 func (e *env) explain(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) error {
 	steps, err := e.decide(ctx, c, g, call)
 	if e.json {
@@ -66,8 +66,8 @@ func (d *decisions) bad(name string, err error) {
 	d.steps = append(d.steps, mounts.Step{Name: name, Words: words})
 }
 
-// decide has a bridge without an outbox examine the file, and puts what it
-// found into words.
+// decide examines the file with a bridge that has no outbox, and notes each result
+// as a step.
 func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) ([]mounts.Step, error) {
 	registry, err := groups.NewRegistry(c.Groups)
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	}
 }
 
-// tell notes what was found of the file, and where it went wrong.
+// tell notes the file's properties, or the step that refused the file.
 func (d *decisions) tell(found bridge.Finding, caption string, err error) {
 	if len(found.Files) == 0 {
 		d.bad("type", err)
@@ -154,7 +154,7 @@ func captionWords(limit int, caption string) string {
 	return fmt.Sprintf("%d characters of at most %d", n, limit)
 }
 
-// hostWords says whether the file would go out now.
+// hostWords reports whether the host would send the file now.
 func (e *env) hostWords(ctx context.Context, c *config.Config, channel string) string {
 	status, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
 	if errors.Is(err, operator.ErrNoHost) {

@@ -104,8 +104,8 @@ func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.
 
 var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
 
-// addGroup writes a group into the configuration file, if serve could start with
-// the whole then.
+// addGroup writes a group into the configuration file if serve could start with
+// the changed file.
 func (e *env) addGroup(g groups.Group) error {
 	if g.Folder == "" {
 		g.Folder = strings.Trim(notFolder.ReplaceAllString(strings.ToLower(g.Name), "-"), "-")

@@ -18,7 +18,7 @@ func hinted(err error, hint string) error {
 	return &exitError{code: exitFault, err: err, hint: hint}
 }
 
-// asOwner is what to do where the state directory is another user's.
+// asOwner is the hint if another user owns the state directory.
 const asOwner = "run this as the user that the host runs as, or as root"
 
 // exactly is cobra.ExactArgs with words for people: each argument that is
@@ -45,8 +45,8 @@ func atMost(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// tameCobra has the commands that cobra adds speak as ours do, and refuse what
-// is no command instead of printing their help as if it were.
+// tameCobra gives the commands that cobra adds our wording, and makes them reject
+// an unknown subcommand; cobra would print their help and succeed.
 func tameCobra(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -63,7 +63,7 @@ func tameCobra(root *cobra.Command) {
 	}
 }
 
-// known refuses words that name no command below cmd.
+// known rejects arguments that name no command below cmd.
 func known(cmd *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		at, left, err := cmd.Traverse(args)

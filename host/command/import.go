@@ -70,8 +70,8 @@ func (e *env) importNanoClaw(cmd *cobra.Command, dir string, f importFlags) erro
 	return e.sayImport(plan, f)
 }
 
-// outside refuses to write into what is imported: v1's main group may see it
-// there, and the promise is that nothing in it changes.
+// outside rejects an output path inside the imported installation: v1's main group
+// might see the file there, and import promises to change nothing in it.
 func outside(dir, file string) error {
 	parent, err := filepath.Abs(filepath.Dir(file))
 	if err == nil {

@@ -105,14 +105,13 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// aboutNames says how one of several accounts is meant.
+// aboutNames is the hint on how to name one of several accounts.
 const aboutNames = `
 
 Where longshore.yaml has several accounts of the platform, the channel's name
 says which is meant.`
 
-// account is the configured channel of a platform that is meant: the one that
-// is named, or the only one.
+// account finds the configured channel of a platform: the named one, or the only one.
 func (e *env) account(cfg *config.Config, platform channel.Platform, names []string) (config.Channel, error) {
 	var could []string
 	for _, one := range cfg.Channels {
@@ -136,7 +135,7 @@ func (e *env) account(cfg *config.Config, platform channel.Platform, names []str
 	return one, nil
 }
 
-// words are those that name a channel behind "pair" and "unpair".
+// words returns the arguments of "pair" and "unpair" that name the channel.
 func words(c config.Channel) string {
 	if c.Name == c.Platform.Key {
 		return c.Name
@@ -179,7 +178,7 @@ func (p *pairing) otherwise() string {
 	return "make it larger, or give --phone"
 }
 
-// screen is the terminal's size. What is no terminal takes everything.
+// screen is the terminal's size; unlimited if the output is not a terminal.
 func (p *pairing) screen() (columns, rows int) {
 	if f, ok := p.stdout.(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {

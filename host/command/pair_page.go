@@ -70,7 +70,7 @@ func openPairPage(a *channel.Account) (*pairPage, error) {
 	return p, nil
 }
 
-// show puts another code on the page.
+// show replaces the code on the page.
 func (p *pairPage) show(code string, valid time.Duration) {
 	c, err := qr.Encode(code, qr.L)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *pairPage) show(code string, valid time.Duration) {
 	p.until = time.Now().Add(valid)
 }
 
-// code is what the page asks for every second.
+// code answers the page's request for the current code.
 func (p *pairPage) code(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

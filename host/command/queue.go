@@ -79,7 +79,7 @@ func newShow(e *env, short string) *cobra.Command {
 	}
 }
 
-// newAct is a command that does one thing to each of the items it is given.
+// newAct is a command that applies one action to each of the named items.
 func newAct(e *env, verb, short, done string, act func(operator.Control, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " ID…",
@@ -211,8 +211,8 @@ func (e *env) printPart(n int, p operator.Part) error {
 	return t.flush()
 }
 
-// shortID is what suffices to name an item: the beginning of a delivery's key,
-// or a request's whole name.
+// shortID is enough to name an item: the beginning of a delivery's key, or a
+// request's whole name.
 func shortID(i operator.Item) string {
 	if i.Kind == operator.Delivery && len(i.ID) > 12 {
 		return i.ID[:12]

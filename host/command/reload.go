@@ -36,8 +36,8 @@ before. SIGHUP to the host does the same and writes to its log.`,
 	}
 }
 
-// reload has the running host apply the configuration file, and prints what came
-// of it. Without a host the error is operator.ErrNoHost.
+// reload makes the running host apply the configuration file, and prints the
+// changes. If no host runs, the error is operator.ErrNoHost.
 func (e *env) reload(ctx context.Context) error {
 	cfg, err := e.load()
 	if err != nil {
@@ -82,8 +82,8 @@ func (e *env) printReloaded(r operator.Reloaded) {
 	}
 }
 
-// reloadOnHangup has h read its configuration again on each SIGHUP, until the
-// returned function is called. What comes of it is in the log.
+// reloadOnHangup makes h read its configuration again on each SIGHUP, until the
+// caller calls stop. The log has the result.
 func reloadOnHangup(ctx context.Context, h *serve.Host) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)

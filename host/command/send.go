@@ -103,8 +103,9 @@ func folders(all []groups.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// send has the running host accept the file, or keeps it in the outbox until
-// one runs. It does not wait for the platform: "longshore queue show" tells.
+// send asks the running host to accept the file. If no host runs, it records the file
+// in the outbox for the next one. It does not wait for the platform: "longshore
+// queue show" reports the outcome.
 func (e *env) send(ctx context.Context, call operator.Send) error {
 	return e.withControl(ctx, func(c operator.Control) error {
 		_, online := c.(*operator.Client)
@@ -124,7 +125,7 @@ func (e *env) send(ctx context.Context, call operator.Send) error {
 	})
 }
 
-// tellRefusal prints a refusal for programs where they asked for that.
+// tellRefusal prints a refusal as JSON if --json was given.
 func (e *env) tellRefusal(err error) error {
 	if r := bridge.AsRefusal(err); e.json && r != nil {
 		answer := refusal.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}

@@ -57,8 +57,8 @@ func (e *env) setAside(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-// storesCalled finds the stores that commands call by that name, and all such
-// names.
+// storesCalled finds the stores that have that name on the command line, and
+// returns all such names.
 func storesCalled(cfg *config.Config, name string) (found []store.Spec, names []string) {
 	for _, s := range serve.StoresOf(cfg, false) {
 		if s.Called() == name {

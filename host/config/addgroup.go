@@ -13,9 +13,9 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// AddGroup returns the configuration text with one more group behind those
-// that it has. Everything else stays as it is, comments too. It does not check
-// the group: the caller has Parse look at the result before it is written.
+// AddGroup returns the configuration text with one more group after the existing
+// ones. Everything else stays as it is, comments too. It does not check the group:
+// the caller parses the result before writing it.
 func AddGroup(text []byte, g groups.Group) ([]byte, error) {
 	if tooDeep(string(text)) > 0 {
 		return nil, errors.New("add group: too many lists or blocks stand in one another")

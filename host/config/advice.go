@@ -10,7 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// advice warns of what works and is seldom meant.
+// advice warns of settings that work but are seldom intended.
 func (c *checker) advice() {
 	if c.cfg.MediaTools == "unconfined" {
 		c.warn("media_tools", "ffmpeg, ffprobe, pdfinfo and pdftoppm read members' and assistants' files with the host's own rights",
@@ -34,8 +34,8 @@ func (c *checker) advice() {
 	}
 }
 
-// uncovered warns of a project whose .env a container finds under another
-// spelling: what is mounted over a file covers the one name only.
+// uncovered warns of a project whose .env a container can open under another
+// spelling: a mount over a file covers only the one name.
 func (c *checker) uncovered() {
 	env, err := os.Lstat(filepath.Join(c.cfg.Project, ".env"))
 	other, otherErr := os.Lstat(filepath.Join(c.cfg.Project, ".ENV"))
@@ -49,14 +49,14 @@ func (c *checker) warn(key, message, hint string) {
 	c.cfg.Warnings = append(c.cfg.Warnings, c.problem(key, message, hint))
 }
 
-// unset notes a value that this process does not have: a problem for what uses
-// it, a warning for everything else.
+// unset records a ${NAME} that this process does not have: an error for commands
+// that use the value, a warning for all others.
 func (c *checker) unset(key, name string) {
 	c.cfg.Unset = append(c.cfg.Unset, c.problem(key, "the environment has no "+name, "set it where the host is started, or read the value from a file"))
 	c.warn(key, name+" is not set here; the service's own environment may have it", "if the service does not start either, set it where the host is started, or read the value from a file")
 }
 
-// unboxed warns of an assistant that is meant to have a container and has none.
+// unboxed warns of an assistant with container settings and no container.
 func (c *checker) unboxed(key string) {
 	for _, of := range []string{"image", "network", "memory", "cpus", "pids"} {
 		if c.has(key + "." + of) {
@@ -70,8 +70,8 @@ func (c *checker) unboxed(key string) {
 // secretFlag is an option that hands over a secret.
 var secretFlag = regexp.MustCompile(`(?i)^--?([a-z0-9]+[_-])*(api-?)?(key|token|secret|password)(=.+)?$`)
 
-// openWords warns of secrets among the words of a command, which all programs
-// of a machine may read.
+// openWords warns of secrets among a command's arguments, which every program on
+// the machine may read.
 func (c *checker) openWords(key string, command []string) {
 	for i, word := range command {
 		if envReference.MatchString(word) {
@@ -87,8 +87,8 @@ func (c *checker) openWords(key string, command []string) {
 	}
 }
 
-// sharedMounts warns of a group's mounts in which another one may write: what
-// that one's assistant puts there this one's reads, and sends.
+// sharedMounts warns of a group's mounts in which another group may write: one
+// assistant puts a file there, the other reads it and may send it.
 func (c *checker) sharedMounts(i int) {
 	for j, e := range c.cfg.Groups[i].Mounts {
 		for k, other := range c.cfg.Groups {
@@ -102,8 +102,8 @@ func (c *checker) sharedMounts(i int) {
 	}
 }
 
-// overlap says whether one of two directories holds the other. One whose path
-// could not be resolved is told elsewhere.
+// overlap reports whether one of two directories holds the other. A path that could
+// not be resolved overlaps nothing; it is reported elsewhere.
 func overlap(a, b string) bool {
 	_, in := safefs.Below(a, b)
 	_, over := safefs.Below(b, a)

@@ -28,7 +28,7 @@ type Channel struct {
 // platforms.
 type Channels []Channel
 
-// Carries says whether the channel carries a group's chat.
+// Carries reports whether the channel carries a group's chat.
 func (c Channel) Carries(g groups.Group) bool {
 	return g.Channel == c.Name
 }
@@ -94,7 +94,7 @@ func (s *source) channels(key string, node ast.Node, all *Channels) {
 	slices.SortStableFunc(*all, func(a, b Channel) int { return s.rank(a) - s.rank(b) })
 }
 
-// platformOf is the platform of one entry: the one that it is called after, or
+// platformOf is the platform of one entry: the one of the entry's name, or the one
 // that its type names. The settings are node without the type.
 func (s *source) platformOf(at string, name *token.Token, node ast.Node) (p channel.Platform, settings ast.Node, ok bool) {
 	if p, ok = s.platform(name.Value); ok {
@@ -158,8 +158,8 @@ func (c *checker) channels() {
 	}
 }
 
-// namePattern is what a channel may be called: it is a directory's name and a
-// word of commands.
+// namePattern is the form of a channel's name, which is also a directory's name and
+// an argument of commands.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
 // channelName checks the name of a channel that is not its platform's.
@@ -179,8 +179,8 @@ func (c *checker) channelName(name string) {
 	}
 }
 
-// carrier checks which channel carries a group's chat, and names it in the
-// group. None is named if no configured channel has chats of that form.
+// carrier finds the channel that carries a group's chat, and sets it in the group.
+// It stays empty if no configured channel has chats of that form.
 func (c *checker) carrier(key string, g *groups.Group) {
 	if g.Channel != "" {
 		one, ok := c.cfg.Channels.Named(g.Channel)
@@ -205,8 +205,8 @@ func (c *checker) carrier(key string, g *groups.Group) {
 	}
 }
 
-// ofNoPlatform says whether what stands before the colon of a chat belongs to no
-// platform of this program, as in "wbe:family".
+// ofNoPlatform reports whether the part before a chat's colon is the key of no
+// platform, as in "wbe:family".
 func (c *checker) ofNoPlatform(chat groups.JID) bool {
 	return chat.Prefix() != "" && !slices.ContainsFunc(c.platforms, func(p channel.Platform) bool { return p.Form(chat) })
 }

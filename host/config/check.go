@@ -17,8 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// checker finds what is wrong in a configuration whose form is right, and
-// fills in what depends on more than one key.
+// checker checks the meaning of a configuration whose form is valid, and fills in
+// values that depend on more than one key.
 type checker struct {
 	*source
 	cfg  *Config
@@ -43,8 +43,8 @@ func (c *checker) check() {
 	c.advice()
 }
 
-// metrics checks where the metrics are. They need no token, so they stay on
-// this machine.
+// metrics checks the metrics' address. They need no token, so the address must be
+// one of this machine.
 func (c *checker) metrics() {
 	if !c.has("metrics.listen") {
 		return
@@ -103,8 +103,8 @@ func (c *checker) environment(key string, a Assistant) map[string]Secret {
 	return env
 }
 
-// secretName is what variables are called that hold secrets; one of many
-// TOKENS counts something.
+// secretName matches names of variables that hold secrets. A name with TOKENS, as in
+// MAX_TOKENS, is a count.
 var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD)(_|$)`)
 
 func (c *checker) limits() {
@@ -113,7 +113,7 @@ func (c *checker) limits() {
 	}
 }
 
-// groups checks each group by itself and against those before it.
+// groups checks each group by itself and against the groups before it.
 func (c *checker) groups() {
 	folders, chats := make(map[string]int), make(map[groups.Address]int)
 	main := -1
@@ -155,8 +155,7 @@ func (c *checker) groups() {
 	}
 }
 
-// fill gives a group what limits: says of all, if it has none of its own or a
-// wider one.
+// fill applies limits: to a group that has no limit of its own or a wider one.
 func (c *checker) fill(g *groups.Group) {
 	for kind, size := range c.cfg.Limits.Files {
 		if own, set := g.Limits[kind]; !set || own > size {
@@ -170,7 +169,7 @@ func (c *checker) fill(g *groups.Group) {
 	g.Rate.Burst = cmp.Or(g.Rate.Burst, c.cfg.Limits.Rate.Burst)
 }
 
-// taken notes that the group at key has what an earlier one has.
+// taken reports that the group at key has a value that an earlier group has.
 func (c *checker) taken(key, field, value string, first int, hint string) {
 	other := fmt.Sprintf("groups[%d].%s", first, field)
 	c.bad(key+"."+field, fmt.Sprintf("%s is taken by group %q on line %d", value, c.cfg.Groups[first].Name, c.line(other)), hint)

@@ -12,16 +12,15 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// writer is a directory in which a group's assistant may exchange names.
+// writer is a directory in which a group's assistant may rename and replace files.
 type writer struct {
 	dir   string
 	group string // its folder
 }
 
-// throughWriters refuses a path that goes through a directory in which an
-// assistant may write, its own group's too: it could put a link on the way. For
-// a mount, the engine would follow that link; for a secret's file, the next
-// start.
+// throughWriters rejects a path that leads through a directory in which an assistant
+// may write, also the assistant of the same group: it could put a link on the way.
+// The engine would follow that link to a mount; the next start, to a secret's file.
 func (c *checker) throughWriters() {
 	writers := make(map[safefs.Identity]writer)
 	for _, w := range c.writers() {
@@ -78,8 +77,8 @@ func directoriesTo(path string) (dirs []string) {
 	return dirs
 }
 
-// writers are the directories in which assistants may write. A mount that is
-// refused itself is none.
+// writers returns the directories in which assistants may write, without rejected
+// mounts.
 func (c *checker) writers() (all []writer) {
 	l := c.cfg.Layout()
 	for i, g := range c.cfg.Groups {
@@ -102,7 +101,7 @@ func (c *checker) writers() (all []writer) {
 	return all
 }
 
-// holds says whether path is dir or lies in it: by its name, or because path or
+// holds reports whether path is dir or lies in it: by its name, or because path or
 // a directory above it is the same directory under another spelling, as on a
 // file system that does not tell upper from lower case. Neither need exist.
 func holds(dir, path string) bool {

@@ -19,8 +19,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// blockedNames are parts of a path that hold secrets by custom; NanoClaw v1
-// blocks the same.
+// blockedNames are names of files and directories that usually hold secrets;
+// NanoClaw v1 blocks the same.
 var blockedNames = []string{
 	".ssh", ".gnupg", ".gpg", ".aws", ".azure", ".gcloud", ".kube", ".docker", "credentials", ".env",
 	".netrc", ".npmrc", ".pypirc", "id_rsa", "id_ed25519", "private_key", ".secret",
@@ -76,7 +76,7 @@ func (c *checker) mounts() {
 	}
 }
 
-// extra checks where an extra mount leads, links resolved.
+// extra checks the directory of an extra mount, with links resolved.
 func (c *checker) extra(key string, e *groups.Extra) {
 	written := c.expandHome(e.Host)
 	if e.Host = c.real(key, e.Host); e.Host == "" {
@@ -106,7 +106,7 @@ func (c *checker) extra(key string, e *groups.Extra) {
 	}
 }
 
-// allowed says whether the operator lets groups mount dir, and write there.
+// allowed reports whether the operator lets groups mount dir, and write there.
 func (c *checker) allowed(dir string) (read, write bool) {
 	for _, a := range c.cfg.Mounts.Allow {
 		if _, inside := safefs.Below(a.Path, dir); a.Path != "" && inside {
@@ -117,7 +117,7 @@ func (c *checker) allowed(dir string) (read, write bool) {
 	return read, write
 }
 
-// blocked is the first part of path that no mount may have in its path.
+// blocked returns the first part of path that is a blocked name; empty if none is.
 func (c *checker) blocked(path string) string {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
 		for _, pattern := range slices.Concat(blockedNames, c.cfg.Mounts.Block) {
@@ -129,8 +129,8 @@ func (c *checker) blocked(path string) string {
 	return ""
 }
 
-// real is the path free of links and absolute, as far as it exists; empty
-// after a problem.
+// real makes path absolute and resolves the links in as much of it as exists. It
+// returns an empty path after a problem.
 func (c *checker) real(key, path string) string {
 	if path == "" || strings.ContainsRune(path, 0) {
 		c.bad(key, "the path is empty or holds a NUL", "write a path; a relative one starts at longshore.yaml")
@@ -171,8 +171,8 @@ func evalExisting(path string) (string, error) {
 
 var envReference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// expand replaces a value that is ${NAME} as a whole. One that only the
-// service's environment has is no mistake in the file.
+// expand replaces a value that is ${NAME} as a whole. An unset variable is not an
+// error of the file: the service's environment may have it.
 func (c *checker) expand(key string, value Secret) Secret {
 	match := envReference.FindStringSubmatch(value.Reveal())
 	if match == nil {
@@ -189,8 +189,8 @@ func (c *checker) expand(key string, value Secret) Secret {
 	return setting.NewSecret(found)
 }
 
-// token settles a secret that has a key of its own and one with _file behind.
-// A refused one is empty afterwards.
+// token reads a secret from its key or from the file that its key with _file names.
+// A rejected secret becomes empty.
 func (c *checker) token(key string, value *Secret, file string) {
 	literal := *value
 	*value = Secret{}
@@ -233,7 +233,7 @@ func (c *checker) readSecret(key, path string) Secret {
 	return setting.NewSecret(text)
 }
 
-// secretsHidden refuses a secret that lies where a container sees it.
+// secretsHidden rejects a secret's file that a container can see.
 func (c *checker) secretsHidden() {
 	seen := []string{c.cfg.Layout().Groups(), c.cfg.Layout().IPCDir()}
 	if l := c.cfg.Layout(); l.V1 {
@@ -260,7 +260,7 @@ func (c *checker) secretsHidden() {
 	}
 }
 
-// shadowed says whether file is hidden where main sees the project directory.
+// shadowed reports whether file is hidden in main's view of the project directory.
 func (c *checker) shadowed(file, dir string) bool {
 	if dir != c.cfg.Project {
 		return false

@@ -8,9 +8,9 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// systemDirs are the machine's own: with what lies there, a container would
-// rule it, whatever the rights on a file. Below removableDir some systems mount
-// what people plug in.
+// systemDirs are the machine's own directories: a container that mounts one could
+// take over the machine, whatever the rights on a file. Below removableDir some
+// systems mount removable disks.
 var systemDirs = []string{"/proc", "/sys", "/dev", "/run"}
 
 const removableDir = "/run/media"
@@ -18,7 +18,7 @@ const removableDir = "/run/media"
 // engineData is where container engines keep their containers.
 var engineData = []string{"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers"}
 
-// ofTheSystem says whether dir, free of links, is one that no group is given.
+// ofTheSystem reports whether dir, free of links, is one that no group may mount.
 func ofTheSystem(dir string) bool {
 	if _, removable := safefs.Below(removableDir, dir); removable && dir != removableDir {
 		return false
@@ -26,8 +26,7 @@ func ofTheSystem(dir string) bool {
 	return slices.ContainsFunc(systemDirs, func(system string) bool { return holds(dir, system) || holds(system, dir) })
 }
 
-// telling warns of a mount with what somebody else than the group keeps there:
-// secrets, as a rule.
+// telling warns of a mount that holds somebody else's files, usually secrets.
 func (c *checker) telling(key, dir string) {
 	const hint = "mount a directory that holds what the group needs and nothing else"
 	home := filepath.Clean(c.env("HOME"))

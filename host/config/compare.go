@@ -18,7 +18,7 @@ type Changes struct {
 	Restart []*Problem // the keys that a running host cannot take up, each in the file's order
 }
 
-// Compare says what is different in next from the configuration in force.
+// Compare lists the differences between next and the configuration in force.
 func Compare(now, next *Config) Changes {
 	c := &comparison{next: next}
 	if next.source != nil && len(next.source.places) == 0 { // whoever saves it has emptied it first
@@ -147,11 +147,11 @@ func byFolder(all []groups.Group) map[string]groups.Group {
 	return m
 }
 
-// deref is the struct that a platform's settings point to.
+// deref returns the struct to which a platform's settings point.
 func deref(settings any) any { return reflect.Indirect(reflect.ValueOf(settings)).Interface() }
 
-// differ are the keys of two structs of one type whose values differ, below
-// prefix; with a prefix, those of the structs in them.
+// differ returns the keys, below prefix, whose values differ between two structs of
+// one type. With a prefix, it looks into nested structs, too.
 func differ(prefix string, a, b any) (keys []string) {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range x.NumField() {
@@ -172,7 +172,7 @@ func differ(prefix string, a, b any) (keys []string) {
 	return keys
 }
 
-// valueAt is the value behind a key as differ names it.
+// valueAt returns the value of a key that differ returned.
 func valueAt(v any, key string) any {
 	at := reflect.ValueOf(v)
 	for _, name := range strings.Split(key, ".")[1:] {
@@ -186,7 +186,7 @@ func valueAt(v any, key string) any {
 	return at.Interface()
 }
 
-// fixedKeys are the keys of a struct that a running host does not take up.
+// fixedKeys returns the keys of a struct that a running host cannot change.
 func fixedKeys(of any) (keys []string) {
 	t := reflect.TypeOf(of).Elem()
 	for i := range t.NumField() {

@@ -1,6 +1,6 @@
-// Package config reads longshore.yaml. The file is checked whole before anything
-// is opened: each thing that is wrong in it is a [Problem] with its line and a
-// remedy. What works but is unsafe is a warning.
+// Package config reads longshore.yaml. It checks the whole file before the host
+// opens anything. Each mistake is a [Problem] with its line and a remedy; a setting
+// that works but is unsafe is a warning.
 //
 // The package reads files and looks at directories; it makes and changes none.
 package config
@@ -24,11 +24,11 @@ import (
 // key, and its tags say all of the key's form: see form.go.
 type Config struct {
 	File string `yaml:"-"` // the file it came from, absolute
-	// Warnings are what works and should not stay so, in the order of the file.
+	// Warnings are settings that work but are unsafe or uncertain, in the order of the file.
 	Warnings []*Problem `yaml:"-"`
 	// Unset are the ${NAME} whose values this process does not have, in the
-	// order of the file; each is a warning too. A command that uses no secret
-	// does without. What uses them refuses to start: an empty token would open
+	// order of the file; each is a warning too. A command that uses no secret does
+	// not need them. Whoever uses one must refuse to start: an empty token would open
 	// the page.
 	Unset []*Problem `yaml:"-"`
 
@@ -182,9 +182,8 @@ func Load(path string, platforms []channel.Platform) (*Config, error) {
 	return Parse(path, b, os.Getenv, platforms)
 }
 
-// Read is the text of the configuration file at path, or as much of it as says
-// that it is too large. A pipe or a device, which could keep the host waiting
-// for ever, is an error.
+// Read returns the text of the configuration file at path, at most one byte more
+// than is allowed. A pipe or a device is an error: the host might wait for ever.
 func Read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -218,9 +217,9 @@ func Parse(name string, b []byte, env func(string) string, platforms []channel.P
 	return cfg, nil
 }
 
-// LayoutOf is where the state of a configuration lies that may be wrong in other
-// places, so that a command finds the host that still runs. A key that cannot be
-// read counts as its default. There is none if the file cannot be read.
+// LayoutOf returns where the state of a configuration lies. The configuration may be
+// invalid: a command still finds the host that runs. A key that cannot be read has
+// its default. found is false if the file or its state directory cannot be read.
 func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found bool) {
 	b, err := Read(path)
 	if err != nil {
@@ -233,8 +232,8 @@ func LayoutOf(path string, platforms []channel.Platform) (l groups.Layout, found
 	return cfg.Layout(), true
 }
 
-// parse is Parse. If something is wrong, it returns with the error as much as it
-// read; nil is nothing.
+// parse is Parse, and returns with an error as much of the configuration as it
+// could read; nil if that is nothing.
 func parse(name string, b []byte, env func(string) string, platforms []channel.Platform) (*Config, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {

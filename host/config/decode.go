@@ -19,11 +19,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// decode reads the YAML into cfg and notes where each key stands. Unlike the
-// library's own decoder it goes on after a problem, so that all unknown keys
-// and bad values are told at once. It returns false when the text is no YAML
-// or holds what a configuration does not need: several documents, anchors and
-// tags.
+// decode reads the YAML into cfg and records the place of each key. Unlike the
+// library's own decoder it continues after a problem, so that it reports all unknown
+// keys and bad values at once. It returns false if the text is not YAML or has
+// several documents.
 func (s *source) decode(cfg *Config) bool {
 	if line := tooDeep(string(s.text)); line > 0 {
 		s.badAt(&token.Position{Line: line, Column: 1}, "", "too many lists or blocks stand in one another", "close what the line opens; see docs/configuration.md for an example")
@@ -90,11 +89,10 @@ func (s *source) syntax(err error) {
 	s.badAt(known.GetToken().Position, "", message, hint)
 }
 
-// twice is how the library speaks of a key that stands twice in one block.
+// twice matches the library's message about a key that a block has twice.
 var twice = regexp.MustCompile(`^mapping key "(.*)" already defined at \[(\d+):`)
 
-// syntaxWords says in our words what the library found, where it has found what
-// people often get wrong.
+// syntaxWords rewords the library's message if it is about a common mistake.
 func syntaxWords(found string) (message, hint string) {
 	line, _, _ := strings.Cut(found, "\n")
 	if m := twice.FindStringSubmatch(line); m != nil {
@@ -137,8 +135,8 @@ func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.S
 	}
 }
 
-// entriesOf are the keys of a block with their values; of one key the library
-// makes another kind of node.
+// entriesOf returns the keys of a block with their values. The library has another
+// kind of node for a block of one key.
 func entriesOf(node ast.Node) []*ast.MappingValueNode {
 	switch node := node.(type) {
 	case *ast.MappingNode:
@@ -170,8 +168,8 @@ func (s *source) block(key string, node ast.Node, v reflect.Value) {
 	s.required(key, v)
 }
 
-// unknown refuses a key that t does not have. Its value may be a secret under a
-// misspelt key.
+// unknown rejects a key that t does not have. The value is never shown: it may be a
+// secret under a misspelt key.
 func (s *source) unknown(at string, name *token.Token, value ast.Node, t reflect.Type) {
 	known := keysOf(t)
 	meant, _ := fieldOf(t, near.Of(name.Value, known))
@@ -246,7 +244,7 @@ func (s *source) wrong(key string, node ast.Node, want reflect.Type) {
 	s.bad(key, fmt.Sprintf("%s is expected here, not %s", words, nodeWords(node)), hint)
 }
 
-// nodeWords says what stands in the file as kindWords says what should.
+// nodeWords describes the value in the file in the terms of kindWords.
 func nodeWords(node ast.Node) string {
 	switch node.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -261,7 +259,7 @@ func nodeWords(node ast.Node) string {
 	return "a text"
 }
 
-// kindWords says what should stand in the file, and how that is written.
+// kindWords describes the value that the file should have, with an example.
 func kindWords(t reflect.Type) (words, hint string) {
 	switch {
 	case t.Kind() == reflect.Bool:

@@ -20,9 +20,9 @@ import (
 // maxExcerpt is how much of a line is shown, in characters.
 const maxExcerpt = 100
 
-// excerpt shows a line with a caret below its column. This goes to logs, so
-// only what is known to be no secret is shown: keys, and values of keys that
-// hold none. For the rest, and for comments, stands a mark.
+// excerpt shows a line with a caret below its column. Logs get it, so it shows only
+// keys, and values of keys that hold no secret. A mark replaces all other values and
+// comments.
 func (s *source) excerpt(line, column int) string {
 	text := []rune(s.lines[line-1])
 	hidden := s.hidden(line, text)
@@ -92,7 +92,7 @@ func (s *source) hidden(line int, text []rune) []bool {
 			hide(inRunes(whole, found), true)
 		}
 	}
-	// What only separates is no secret, at either end of what is hidden.
+	// Separators at either end of the hidden part are not secret.
 	separates := func(i int) bool { return strings.ContainsRune(" \t-,[]{}", text[i]) }
 	for i := range text {
 		hidden[i] = hidden[i] && (i > 0 && hidden[i-1] || !separates(i))
@@ -161,8 +161,8 @@ func (s *source) keyNames(t reflect.Type, names map[string]bool) {
 	}
 }
 
-// visible says whether the value of a field may be shown: it is a single value,
-// or a list of them, where no secret belongs.
+// visible reports whether the value of a field may be shown: the field is a single
+// value, or a list of them, and is not for secrets.
 func visible(t reflect.Type, tag reflect.StructTag, value ast.Node) bool {
 	switch value := value.(type) {
 	case *ast.SequenceNode:
@@ -181,7 +181,7 @@ func visible(t reflect.Type, tag reflect.StructTag, value ast.Node) bool {
 	return plain(t, tag)
 }
 
-// plain says whether a field holds no secret, at any depth.
+// plain reports whether a field holds no secret, at any depth.
 func plain(t reflect.Type, tag reflect.StructTag) bool {
 	switch {
 	case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[Channels](), tag.Get("private") != "":

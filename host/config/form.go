@@ -91,7 +91,7 @@ func (s *source) keyConforms(key, name string, tag reflect.StructTag) {
 	}
 }
 
-// oneOf refuses a value that is none of known, and guesses which one was meant.
+// oneOf rejects a value that is not one of known, and suggests the nearest one.
 func (s *source) oneOf(key, value string, known []string, wrong, hint string) {
 	for _, k := range known {
 		if k == value {
@@ -101,7 +101,7 @@ func (s *source) oneOf(key, value string, known []string, wrong, hint string) {
 	s.bad(key, fmt.Sprintf("%q is %s", value, wrong), near.Hint(value, known, hint+strings.Join(known, ", ")))
 }
 
-// required refuses a block in which a key is absent or empty that must be there.
+// required rejects a block that lacks a required key, or has it without a value.
 func (s *source) required(key string, block reflect.Value) {
 	for field, v := range block.Fields() {
 		if field.Tag.Get("required") != "" && v.IsZero() {
@@ -118,7 +118,7 @@ func (f form) message(text string) string {
 	return f.wrong
 }
 
-// number is v as one.
+// number returns v as a float64.
 func number(v reflect.Value) (n float64, ok bool) {
 	switch {
 	case v.CanInt():
@@ -129,7 +129,7 @@ func number(v reflect.Value) (n float64, ok bool) {
 	return 0, false
 }
 
-// bound reads a bound as a value of type t is read.
+// bound parses a tag's bound in the form that values of type t have.
 func bound(text string, t reflect.Type) float64 {
 	v := reflect.New(t)
 	if u, ok := v.Interface().(encoding.TextUnmarshaler); ok && u.UnmarshalText([]byte(text)) == nil {

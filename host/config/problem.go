@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Problem is one thing that is wrong in the configuration file.
+// Problem is one mistake in the configuration file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`          // from 1; 0: not known
@@ -50,8 +50,8 @@ func (p *Problem) Place() string {
 	return place + ": "
 }
 
-// source is the text of a configuration file, the place of each key in it, and
-// what is wrong with it.
+// source is the text of a configuration file, the place of each key, and the
+// problems found.
 type source struct {
 	name     string
 	text     []byte
@@ -66,7 +66,7 @@ type source struct {
 type place struct {
 	key   *token.Position
 	value int  // the column where its value begins on the same line; 0: elsewhere
-	shown bool // the value is none that could be secret
+	shown bool // the value cannot be a secret
 }
 
 func newSource(name string, b []byte, platforms []channel.Platform) *source {
@@ -88,8 +88,8 @@ func (s *source) place(at string, pos *token.Position, value ast.Node, shown boo
 	s.places[at] = p
 }
 
-// bad notes a problem with the value at key. A key that is absent stands at
-// the nearest one above it.
+// bad records a problem with the value at key. For an absent key, the place is that
+// of the nearest key above it.
 func (s *source) bad(key, message, hint string) {
 	if s.refused(key) {
 		return // the first one says why the value is not what it should be
@@ -97,7 +97,7 @@ func (s *source) bad(key, message, hint string) {
 	s.problems = append(s.problems, s.problem(key, message, hint))
 }
 
-// badKey notes a problem with the key itself.
+// badKey records a problem with the key itself.
 func (s *source) badKey(key, message, hint string) {
 	if !s.refused(key) {
 		s.badAt(s.places[key].key, key, message, hint)
@@ -131,16 +131,16 @@ func (s *source) problemAt(line, column int, key, message, hint string) *Problem
 	return p
 }
 
-// refused says whether a problem with the value at key was noted.
+// refused reports whether a problem with the value at key was recorded.
 func (s *source) refused(key string) bool {
 	shown := media.Printable(key)
 	return slices.ContainsFunc(s.problems, func(p *Problem) bool { return p.Key == shown && key != "" })
 }
 
-// has says whether the file holds key, even with nothing behind it.
+// has reports whether the file has key, even without a value.
 func (s *source) has(key string) bool { return s.places[key] != nil }
 
-// line is where key stands.
+// line returns the line of key.
 func (s *source) line(key string) int {
 	if p := s.places[key]; p != nil {
 		return p.key.Line
@@ -158,12 +158,12 @@ func (s *source) err() error {
 	return errors.Join(errs...)
 }
 
-// maxShown is how many problems show their line: nobody reads more, and on one
-// long line each costs a look at all of it.
+// maxShown is how many problems show their line: nobody reads more, and each problem
+// on one long line costs a scan of that line.
 const maxShown = 100
 
-// finish puts problems in the order of the file, and adds the lines of the
-// first ones: now all secrets on a line are known.
+// finish sorts problems in the order of the file, and adds their lines to the first
+// ones: only now are all secrets of a line known.
 func (s *source) finish(problems []*Problem) {
 	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -26,9 +26,8 @@ func Example() []byte { return slices.Clone(example) }
 type node map[string]any
 
 // Schema is the JSON Schema (draft 2020-12) of longshore.yaml, for editors. It
-// is made from the fields that Parse decodes into. It knows forms, not what
-// Parse alone can tell: that two groups have one chat, that a mount is not in
-// the allowlist.
+// is made from the fields that Parse decodes into. It describes forms only. Parse
+// also checks the meaning, for example that no two groups have the same chat.
 func Schema(platforms []channel.Platform) []byte {
 	s := schema{platforms}
 	whole := s.block(reflect.ValueOf(defaults()))
