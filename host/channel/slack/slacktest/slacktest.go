@@ -1,0 +1,275 @@
+// Package slacktest is a Slack on loopback: as much of the Web API, of file
+// uploads and of Socket Mode as a bot uses, with members that a test moves and
+// faults that a test orders. It shares no code with the channel, and refuses what
+// Slack refuses. It follows these facts, from docs.slack.dev unless another source
+// is named:
+//
+//   - A call is a POST of a form or of JSON (JSON not for methods that read), with
+//     the token in the header Authorization or the field token. An answer is 200 and
+//     {"ok":false,"error":…} for a refusal; 429 has Retry-After in seconds.
+//     auth.test names the token's scopes in the header x-oauth-scopes.
+//   - A file goes up in three steps. files.getUploadURLExternal wants the exact
+//     length, above zero, and an alt_txt of 1,000 characters at most. The upload
+//     address takes a POST of the raw bytes, or a multipart form with one file, and
+//     no token. files.completeUploadExternal takes 14 files at most and makes them one
+//     message. Its answer does not show whether the files are shared: the share
+//     follows, and files.info names it under shares.public or shares.private by
+//     channel. A file that was completed or never uploaded is file_not_found.
+//   - If the parent of a thread_ts does not exist, chat.postMessage answers ok and
+//     posts to the channel itself; the answer's message has no thread_ts then
+//     (slack-go's issue 1571). Others saw thread_not_found (bolt-js's issue 2307):
+//     order that as a Fault. A parent with replies that is deleted stays as a
+//     tombstone, and its thread takes further messages. What complete does without a
+//     parent is documented nowhere; here it does the same as chat.postMessage.
+//   - Socket Mode: apps.connections.open gives an address for one connection. Every
+//     event goes to one of the connections. The client answers {"envelope_id":…}. An
+//     event that is not acknowledged comes again, as a new envelope with
+//     retry_attempt and the same event_id: at once if its connection breaks, otherwise
+//     after RetryAfter.
+//   - A mention of the bot in a channel is two events of one ts, message and
+//     app_mention, with an event_id each. The bot gets its own messages as events too.
+package slacktest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The kinds of a channel, as events name them in channel_type.
+const (
+	Public  = "channel"
+	Private = "group"
+	Direct  = "im"
+	Several = "mpim"
+)
+
+// Server is a workspace with one app. All its methods may be called at any time.
+type Server struct {
+	BotToken, AppToken   string
+	Team, AppID          string
+	BotUser, BotID       string // the bot as a member (U…), and as a bot (B…)
+	RetryAfter, PingEach time.Duration
+
+	srv  *httptest.Server
+	dir  string          // where bytes of files lie
+	life context.Context // of the connections of Socket Mode
+	work sync.WaitGroup
+
+	mu        sync.Mutex
+	news      chan struct{} // closed and replaced with each change
+	scopes    []string
+	users     []user
+	channels  []*channel
+	files     map[string]*file
+	faults    map[string][]Fault
+	calls     map[string]int
+	tickets   map[string]bool
+	conns     []*conn
+	waiting   []*envelope
+	events    int // that were made, each with its event_id
+	delivered int // envelopes that were written
+	last      time.Time
+	ids       int
+}
+
+type user struct{ id, name string }
+
+type channel struct {
+	id, name, kind, user string
+	archived, outside    bool // outside: the bot is no member
+	messages             []*Message
+	status               []Status
+}
+
+// Scopes are those that the app has from the start.
+var Scopes = []string{
+	"app_mentions:read", "channels:history", "channels:read", "chat:write", "files:read", "files:write", "groups:history", "groups:read",
+	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:write", "users:read", "team:read", "assistant:write",
+}
+
+// New starts a workspace, which ends with the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slacktest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, end := context.WithCancel(context.Background())
+	s := &Server{
+		BotToken: "xoxb-1000000000-2000000000-loopbackloopbackloopback", AppToken: "xapp-1-A0LOOPBACK-3000000000-loopback",
+		Team: "T0LOOPBACK", AppID: "A0LOOPBACK", BotID: "B0LOOPBACK",
+		RetryAfter: time.Minute, PingEach: 5 * time.Second,
+		dir: dir, life: life, news: make(chan struct{}), scopes: slices.Clone(Scopes),
+		files: map[string]*file{}, faults: map[string][]Fault{}, calls: map[string]int{}, tickets: map[string]bool{},
+	}
+	s.BotUser = s.AddUser("longshore")
+	s.srv = httptest.NewServer(s.routes())
+	t.Cleanup(func() {
+		end()
+		s.srv.CloseClientConnections()
+		s.srv.Close()
+		s.work.Wait()
+		_ = os.RemoveAll(dir)
+	})
+	return s
+}
+
+// URL is the address of the API, with its last slash.
+func (s *Server) URL() string { return s.srv.URL + "/api/" }
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/{method}", s.api)
+	mux.HandleFunc("POST /upload/v1/{id}", s.upload)
+	mux.HandleFunc("GET /files-pri/{id}/{name}", s.download)
+	mux.HandleFunc("GET /link/", s.socket)
+	return mux
+}
+
+// AddUser adds a member of the workspace, and returns the member's id.
+func (s *Server) AddUser(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := s.newID("U")
+	s.users = append(s.users, user{id, name})
+	return id
+}
+
+// AddChannel adds a channel with the bot in it, and returns its id. A direct
+// message has the member's id as its name.
+func (s *Server) AddChannel(kind, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addChannel(kind, name).id
+}
+
+func (s *Server) addChannel(kind, name string) *channel {
+	ch := &channel{id: s.newID(map[string]string{Public: "C", Private: "C", Direct: "D", Several: "G"}[kind]), name: name, kind: kind}
+	if kind == Direct {
+		ch.name, ch.user = "", name
+	}
+	s.channels = append(s.channels, ch)
+	return ch
+}
+
+// Archive archives a channel.
+func (s *Server) Archive(id string) { s.change(id, func(ch *channel) { ch.archived = true }) }
+
+// Kick removes the bot from a channel.
+func (s *Server) Kick(id string) { s.change(id, func(ch *channel) { ch.outside = true }) }
+
+// Invite brings the bot back into a channel.
+func (s *Server) Invite(id string) { s.change(id, func(ch *channel) { ch.outside = false }) }
+
+func (s *Server) change(id string, change func(*channel)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s.must(id))
+}
+
+// SetScopes says which scopes the app has from now on.
+func (s *Server) SetScopes(scopes ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scopes = scopes
+}
+
+// Without is Scopes without some.
+func Without(scopes ...string) []string {
+	return slices.DeleteFunc(slices.Clone(Scopes), func(s string) bool { return slices.Contains(scopes, s) })
+}
+
+// Calls is how many requests of a method have come, refused ones too. The method
+// of the second step is "upload", that of a download "download".
+func (s *Server) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Wait waits until a condition holds, which may call the Server, and says what it
+// waited for if that takes 60 seconds.
+func (s *Server) Wait(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	patience := time.After(60 * time.Second)
+	for {
+		s.mu.Lock()
+		news := s.news
+		s.mu.Unlock()
+		if holds() {
+			return
+		}
+		select {
+		case <-news:
+		case <-patience:
+			t.Fatalf("Slack still waits for: %s; %d envelopes not acknowledged; calls %v", what, s.Unacknowledged(), s.allCalls())
+		}
+	}
+}
+
+func (s *Server) allCalls() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.calls)
+}
+
+// changed wakes those that wait. The caller holds the lock.
+func (s *Server) changed() {
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+func (s *Server) newID(kind string) string {
+	s.ids++
+	return fmt.Sprintf("%s0LOOP%05d", kind, s.ids)
+}
+
+// now is a time stamp that no other message has.
+func (s *Server) now() string {
+	at := time.Now().Truncate(time.Microsecond)
+	if !at.After(s.last) {
+		at = s.last.Add(time.Microsecond)
+	}
+	s.last = at
+	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+}
+
+func (s *Server) channel(id string) *channel {
+	i := slices.IndexFunc(s.channels, func(ch *channel) bool { return ch.id == id })
+	if i < 0 {
+		return nil
+	}
+	return s.channels[i]
+}
+
+// must is for channels that a test names: a wrong one is the test's mistake.
+func (s *Server) must(id string) *channel {
+	ch := s.channel(id)
+	if ch == nil {
+		panic("slacktest: no channel " + id)
+	}
+	return ch
+}
+
+func (ch *channel) message(ts string) *Message {
+	i, ok := slices.BinarySearchFunc(ch.messages, ts, func(m *Message, ts string) int { return compareTS(m.TS, ts) })
+	if !ok {
+		return nil
+	}
+	return ch.messages[i]
+}
+
+// compareTS compares two time stamps, whose seconds may have any length.
+func compareTS(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}

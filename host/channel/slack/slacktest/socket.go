@@ -1,0 +1,236 @@
+package slacktest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// conn is a connection of Socket Mode.
+type conn struct {
+	ws  *websocket.Conn
+	out chan object // what goes to the client; closed by nobody
+	end context.CancelFunc
+}
+
+// envelope is an event that is not acknowledged.
+type envelope struct {
+	ids     []string // one for each attempt; any of them acknowledges it
+	payload object
+	tries   int
+	to      *conn     // nil if it waits for a connection
+	at      time.Time // of the last attempt
+}
+
+// open is apps.connections.open.
+func (s *Server) open(args) (object, error) {
+	if len(s.conns) >= 10 {
+		return nil, refusal("too_many_websockets")
+	}
+	ticket := s.newID("ticket-")
+	s.tickets[ticket] = true
+	return object{"url": strings.Replace(s.srv.URL, "http", "ws", 1) + "/link/?ticket=" + ticket + "&app_id=" + s.AppID}, nil
+}
+
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	ticket := r.URL.Query().Get("ticket")
+	s.mu.Lock()
+	ok := s.tickets[ticket]
+	delete(s.tickets, ticket)
+	s.mu.Unlock()
+	if !ok {
+		http.Error(w, "the ticket is used or unknown", http.StatusNotFound)
+		return
+	}
+	s.work.Add(1) // while the server still waits for this request
+	defer s.work.Done()
+	// Clients name https://api.slack.com as their origin.
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return
+	}
+	ctx, end := context.WithCancel(s.life)
+	c := &conn{ws: ws, out: make(chan object, 10_000), end: end}
+	s.join(c)
+	s.work.Go(func() { s.write(ctx, c) })
+	s.listen(ctx, c)
+	end()
+	s.leave(c)
+	_ = ws.CloseNow()
+}
+
+// join greets a client, and gives it what waits for one.
+func (s *Server) join(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, c)
+	c.out <- object{
+		"type": "hello", "num_connections": len(s.conns), "connection_info": object{"app_id": s.AppID},
+		"debug_info": object{"host": "applink-loopback", "build_number": 1, "approximate_connection_time": 18060},
+	}
+	for _, e := range s.waiting {
+		if e.to == nil {
+			s.send(e, "")
+		}
+	}
+	s.changed()
+}
+
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	for _, e := range s.waiting {
+		if e.to == c {
+			e.to = nil
+			s.send(e, "connection_failed")
+		}
+	}
+	s.changed()
+}
+
+// send writes an envelope to the next connection, if there is one. The lock is held.
+func (s *Server) send(e *envelope, reason string) {
+	if len(s.conns) == 0 {
+		return // join sends it
+	}
+	s.delivered++
+	id := fmt.Sprintf("envelope-%06d", s.delivered)
+	e.ids, e.to, e.at = append(e.ids, id), s.conns[s.delivered%len(s.conns)], time.Now()
+	o := object{"type": "events_api", "envelope_id": id, "payload": e.payload, "accepts_response_payload": false, "retry_attempt": e.tries, "retry_reason": ""}
+	if e.tries > 0 {
+		if reason == "" {
+			reason = "timeout"
+		}
+		o["retry_reason"] = reason
+	}
+	e.tries++
+	e.to.out <- o
+}
+
+// tell makes an event of what happened in a channel, if the bot is there.
+func (s *Server) tell(ch *channel, event object) {
+	if ch.outside {
+		return
+	}
+	s.events++
+	e := &envelope{payload: object{
+		"type": "event_callback", "token": "loopback", "team_id": s.Team, "context_team_id": s.Team, "api_app_id": s.AppID, "event": event,
+		"event_id": fmt.Sprintf("Ev0LOOP%06d", s.events), "event_time": time.Now().Unix(), "is_ext_shared_channel": false,
+		"authorizations": []object{{"team_id": s.Team, "user_id": s.BotUser, "is_bot": true, "enterprise_id": nil, "is_enterprise_install": false}},
+	}}
+	s.waiting = append(s.waiting, e)
+	s.send(e, "")
+}
+
+// Redeliver sends every event again that is not acknowledged, as Slack does when an
+// acknowledgement is late, whether or not its connection still works.
+func (s *Server) Redeliver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.waiting {
+		s.send(e, "timeout")
+	}
+}
+
+// Unacknowledged is how many events the client has not acknowledged.
+func (s *Server) Unacknowledged() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting)
+}
+
+// Connections is how many connections of Socket Mode are open.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// Disconnect sends disconnect with a reason, such as warning or refresh_requested,
+// to every client. A reason of "" breaks the connections instead.
+func (s *Server) Disconnect(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		if reason == "" {
+			c.end()
+			continue
+		}
+		c.out <- object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-loopback"}}
+	}
+}
+
+// write writes to a client until ctx ends. Slack closes a connection some seconds
+// after it asked for a refresh; here the client closes it.
+func (s *Server) write(ctx context.Context, c *conn) {
+	defer c.ws.CloseNow()
+	ping, late := time.NewTicker(s.PingEach), time.NewTicker(s.RetryAfter/2)
+	defer ping.Stop()
+	defer late.Stop()
+	s.work.Go(func() { s.ping(ctx, c, ping) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-late.C:
+			s.late(c)
+		case o := <-c.out:
+			data, err := json.Marshal(o)
+			if err == nil {
+				err = c.ws.Write(ctx, websocket.MessageText, data)
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ping pings while the connection is open: slack-go gives up a silent one.
+func (s *Server) ping(ctx context.Context, c *conn, each *time.Ticker) {
+	for c.ws.Ping(ctx) == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-each.C:
+		}
+	}
+}
+
+// late sends again what was not acknowledged in time.
+func (s *Server) late(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.waiting {
+		if e.to == c && time.Since(e.at) >= s.RetryAfter {
+			s.send(e, "timeout")
+		}
+	}
+}
+
+// listen takes acknowledgements.
+func (s *Server) listen(ctx context.Context, c *conn) {
+	for {
+		_, data, err := c.ws.Read(ctx)
+		if err != nil {
+			return
+		}
+		var ack struct {
+			EnvelopeID string `json:"envelope_id"`
+		}
+		if err := json.Unmarshal(data, &ack); err != nil || ack.EnvelopeID == "" {
+			return // Slack closes the connection, too
+		}
+		s.mu.Lock()
+		s.waiting = slices.DeleteFunc(s.waiting, func(e *envelope) bool { return slices.Contains(e.ids, ack.EnvelopeID) })
+		s.changed()
+		s.mu.Unlock()
+	}
+}
