@@ -35,6 +35,8 @@ type Limits struct {
 	Text  int  // units in one text message; longer text is split
 	Unit  Unit // of Text and Caption
 
+	Markup Markup // the form that texts and captions have when Send gets them
+
 	Files int   // files in one message; 0 is 1
 	Bytes int64 // of all files of one message; 0: no more than each file's
 
@@ -44,6 +46,19 @@ type Limits struct {
 	// kind goes as a document, if it is not too large for that.
 	LargeAsDocument bool
 }
+
+// Markup is the form in which a platform takes formatted text. Assistants write
+// Markdown; the host renders it in this form before it splits and stores a text.
+type Markup string
+
+// The forms.
+const (
+	MarkupWritten  Markup = ""         // as the assistant wrote it
+	MarkupMarkdown Markup = "markdown" // as written, for a channel that shows Markdown by [markup.Parse]
+	MarkupPlain    Markup = "plain"    // no formatting at all
+	MarkupWhatsApp Markup = "whatsapp" // *bold* _italic_ ~struck~ `code`
+	MarkupSlack    Markup = "slack"    // mrkdwn
+)
 
 // Unit is what a platform counts the length of a text in.
 type Unit int

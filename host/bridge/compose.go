@@ -2,16 +2,17 @@ package bridge
 
 import (
 	"strings"
-	"unicode"
 
+	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// texts cuts a text into parts that the channel takes. A limit of 0 is none.
+// texts renders a text for the channel and cuts it into parts that the channel
+// takes. A limit of 0 is none.
 func texts(text string, l media.Limits) []outbox.Part {
 	var parts []outbox.Part
-	for _, piece := range split(text, l.Text, l.Unit) {
+	for _, piece := range markup.Parts(text, l.Markup, l.Text, l.Unit) {
 		parts = append(parts, outbox.Part{Text: piece})
 	}
 	return parts
@@ -27,8 +28,9 @@ func attach(parts []outbox.Part, file outbox.File, caption string, l media.Limit
 		return parts
 	}
 	part := outbox.Part{Files: []outbox.File{file}}
-	if l.Unit.Len(caption) <= l.Kinds[file.Kind].Caption {
-		part.Text = caption
+	rendered := strings.Join(markup.Parts(caption, l.Markup, 0, l.Unit), "")
+	if l.Unit.Len(rendered) <= l.Kinds[file.Kind].Caption {
+		part.Text = rendered
 		return append(parts, part)
 	}
 	return append(append(parts, part), texts(caption, l)...)
@@ -40,45 +42,4 @@ func mayShare(files []outbox.File, file outbox.File, l media.Limits) bool {
 		before = append(before, f.Info)
 	}
 	return len(before) > 0 && l.MayShare(before, file.Info)
-}
-
-// split cuts text into pieces of at most limit units, at the end of a
-// paragraph, a line, a sentence or a word where one lies in the second half of
-// the piece. White space at a cut is dropped.
-func split(text string, limit int, unit media.Unit) []string {
-	text = strings.TrimSpace(text)
-	var pieces []string
-	for limit > 0 && unit.Len(text) > limit {
-		end := byteIndex(text, limit, unit)
-		if cut := lastBreak(text[:end]); cut > end/2 {
-			end = cut
-		}
-		pieces = append(pieces, strings.TrimRightFunc(text[:end], unicode.IsSpace))
-		text = strings.TrimLeftFunc(text[end:], unicode.IsSpace)
-	}
-	if text != "" {
-		pieces = append(pieces, text)
-	}
-	return pieces
-}
-
-// lastBreak is the index behind the best place to cut s, or 0.
-func lastBreak(s string) int {
-	for _, sep := range []string{"\n\n", "\n", ". ", " "} {
-		if i := strings.LastIndex(s, sep); i > len(s)/2 {
-			return i + len(sep)
-		}
-	}
-	return 0
-}
-
-// byteIndex is where the first n units of s end, and at least its first
-// character.
-func byteIndex(s string, n int, unit media.Unit) int {
-	for i, r := range s {
-		if n -= unit.Of(r); n < 0 && i > 0 {
-			return i
-		}
-	}
-	return len(s)
 }
