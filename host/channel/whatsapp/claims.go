@@ -24,8 +24,8 @@ const (
 
 // messageForRetry hands the library a message that a device could not decrypt
 // if its own memory of 256 messages no longer has it. Whether the device gets
-// the message is decided by mayHaveAgain, which the library asks afterwards,
-// also about messages from its memory.
+// the message is decided by again, which the library calls afterwards, also for
+// messages from its memory.
 func (s *session) messageForRetry(_, _ types.JID, id types.MessageID) *waE2E.Message {
 	m, err := s.ledger.sent(s.gate.Context(), id)
 	if err != nil {
@@ -37,9 +37,10 @@ func (s *session) messageForRetry(_, _ types.JID, id types.MessageID) *waE2E.Mes
 	return m.message
 }
 
-// mayHaveAgain reports whether a device that asks for a message gets it again.
-// The library calls it in a goroutine for each request.
-func (s *session) mayHaveAgain(asks *events.Receipt, id types.MessageID, _ int, _ *waE2E.Message) bool {
+// again sends a message to a device that asks for it again, if that may have
+// it. The library calls it in a goroutine for each request; false tells it to
+// send nothing itself.
+func (s *session) again(asks *events.Receipt, id types.MessageID, count int, _ *waE2E.Message) bool {
 	ctx, leave, ok := s.gate.Enter(context.Background())
 	if !ok {
 		return false
@@ -53,7 +54,10 @@ func (s *session) mayHaveAgain(asks *events.Receipt, id types.MessageID, _ int, 
 		s.log.Debug("a device asked for a message that is not for it", "message", harmless(id))
 		return false
 	}
-	return true
+	if err := s.sendAgain(ctx, asks, count, m); err != nil {
+		s.log.Info("send a message to a device that asks for it again", "message", id, "error", err)
+	}
+	return false
 }
 
 // concern reports whether a device may speak of the messages of a chat: it

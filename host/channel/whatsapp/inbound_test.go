@@ -330,10 +330,9 @@ func TestReceiptsAreReportedOnceEach(t *testing.T) {
 }
 
 // A member's device that has lost its sessions asks for the message again,
-// after this host was restarted and the library's own memory is gone. She asks
-// for one alone, so her receipt for the first message must be with the server
-// before she goes: the library encrypts what is asked for at one time without
-// a lock, and then one of two can get lost.
+// after this host was restarted and the library's own memory is gone. Her
+// receipt for the first message is with the server before she goes, so that she
+// asks for one alone.
 func TestADeviceThatCannotDecryptGetsTheMessageAfterARestart(t *testing.T) {
 	for _, lid := range []bool{false, true} {
 		w := newWorld(t)

@@ -78,7 +78,7 @@ func (s *session) newClient() {
 	c.BackgroundEventCtx = s.gate.Context()
 	c.GetClientPayload = s.w.version.payload(s.people.device, s.w.opts.DeviceName)
 	c.GetMessageForRetry = s.messageForRetry
-	c.PreRetryCallback = s.mayHaveAgain
+	c.PreRetryCallback = s.again
 	c.SetPreLoginHTTPClient(s.w.http)
 	c.SetWebsocketHTTPClient(s.w.http)
 	media := *s.w.media

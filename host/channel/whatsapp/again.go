@@ -1,0 +1,123 @@
+package whatsapp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	signal "go.mau.fi/libsignal/groups"
+	"go.mau.fi/libsignal/keys/prekey"
+	"go.mau.fi/libsignal/protocol"
+	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+	"google.golang.org/protobuf/proto"
+)
+
+// sendAgain encrypts a message once more for the one device that asks for it,
+// as the library's handleRetryReceipt does, but when it is its turn. The
+// library encrypts in a goroutine for each request, without a lock: of two
+// messages at one time, both could get the same key, and the device dropped the
+// second as one that it had.
+func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *sentMessage) error {
+	leave, err := s.w.turn.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, s.w.turn.slot)
+	defer cancel()
+
+	message := m.message
+	to := waBinary.Attrs{"id": m.ID, "type": "text", "t": cmp.Or(m.Acked, m.Created).Unix(), "to": asks.Sender}
+	enc := waBinary.Attrs{"count": count}
+	if kind := mediaTypeOf(message); kind != "" {
+		to["type"], enc["mediatype"] = "media", kind
+	}
+	if !asks.MessageSender.IsEmpty() {
+		to["recipient"] = asks.MessageSender
+	}
+	if asks.IsGroup {
+		to["to"], to["participant"] = asks.Chat, asks.Sender
+		if message.SenderKeyDistributionMessage, err = s.senderKey(ctx, asks.Chat); err != nil {
+			return err
+		}
+	} else {
+		to["device_fanout"] = false
+		if asks.IsFromMe {
+			message = &waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{DestinationJID: proto.String(asks.Chat.String()), Message: message}}
+		}
+	}
+	content, err := s.encryptFor(ctx, asks.Sender, count > 1, message, enc)
+	if err != nil {
+		return err
+	}
+	return s.client.DangerousInternals().SendNode(ctx, waBinary.Node{Tag: "message", Attrs: to, Content: content})
+}
+
+// senderKey is the key with which the account's messages to a group are read.
+func (s *session) senderKey(ctx context.Context, group types.JID) (*waE2E.SenderKeyDistributionMessage, error) {
+	name := protocol.NewSenderKeyName(group.String(), s.client.Store.GetLID().SignalAddress())
+	key, err := signal.NewGroupSessionBuilder(s.client.Store, store.SignalProtobufSerializer).Create(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read the group's key: %w", err)
+	}
+	return &waE2E.SenderKeyDistributionMessage{GroupID: proto.String(group.String()), AxolotlSenderKeyDistributionMessage: key.Serialize()}, nil
+}
+
+// encryptFor is a message as one device reads it. If there is no session with
+// the device, or the one that there is may be broken, a new one begins.
+func (s *session) encryptFor(ctx context.Context, device types.JID, broken bool, message *waE2E.Message, attrs waBinary.Attrs) ([]waBinary.Node, error) {
+	plain, err := proto.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	internals, identity := s.client.DangerousInternals(), device
+	if device.Server == types.DefaultUserServer { // sessions are kept by hidden id, where that is known
+		if lid, err := s.client.Store.LIDs.GetLIDForPN(ctx, device); err == nil && !lid.IsEmpty() {
+			internals.MigrateSessionStore(ctx, device, lid)
+			identity = lid
+		}
+	}
+	var keys *prekey.Bundle
+	if known, err := s.client.Store.ContainsSession(ctx, identity.SignalAddress()); err != nil {
+		return nil, err
+	} else if broken || !known {
+		keys = internals.FetchPreKeysNoError(ctx, []types.JID{device})[device]
+	}
+	enc, first, err := internals.EncryptMessageForDevice(ctx, plain, identity, keys, attrs, nil)
+	if err != nil {
+		return nil, err
+	}
+	content := []waBinary.Node{*enc}
+	if first {
+		content = append(content, internals.MakeDeviceIdentityNode())
+	}
+	return content, nil
+}
+
+// mediaTypeOf is what a stanza calls the file of a message of ours, if any.
+func mediaTypeOf(m *waE2E.Message) string {
+	if inner := m.GetDocumentWithCaptionMessage().GetMessage(); inner != nil {
+		m = inner
+	}
+	switch {
+	case m.ImageMessage != nil:
+		return "image"
+	case m.StickerMessage != nil:
+		return "sticker"
+	case m.DocumentMessage != nil:
+		return "document"
+	case m.AudioMessage.GetPTT():
+		return "ptt"
+	case m.AudioMessage != nil:
+		return "audio"
+	case m.VideoMessage.GetGifPlayback():
+		return "gif"
+	case m.VideoMessage != nil:
+		return "video"
+	}
+	return ""
+}
