@@ -3,8 +3,11 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"mime/multipart"
 	"net/textproto"
@@ -80,6 +83,36 @@ func Form(ctx context.Context, fields []Field, files []channel.File, partName st
 	text()
 	b.from, b.left = b.progress.Reader(io.MultiReader(parts...)), b.Length
 	return b, nil
+}
+
+// Raw returns a body that is one file. A file that is no longer what was accepted
+// ends it before its last byte, with the error of [Changed]. Raw opens the file.
+// tell, which may be nil, is called with the number of bytes sent.
+func Raw(ctx context.Context, f channel.File, tell func(int64)) (*Body, error) {
+	src, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open accepted file: %w", err)
+	}
+	b := &Body{Type: "application/octet-stream", Length: f.Size, left: f.Size, files: []io.Closer{src}, progress: NewProgress(tell, f.Size)}
+	b.from = b.progress.Reader(&verified{r: Bounded(ctx, src, f.Size), file: f, left: f.Size, sum: sha256.New()})
+	return b, nil
+}
+
+// verified withholds the last bytes of a file whose content is another one.
+type verified struct {
+	r    io.Reader
+	file channel.File
+	left int64
+	sum  hash.Hash
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	n, err := v.r.Read(p)
+	v.sum.Write(p[:n])
+	if v.left -= int64(n); v.left == 0 && n > 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.file.SHA256 {
+		return 0, Changed(v.file.Name, nil)
+	}
+	return n, err
 }
 
 // Read implements io.Reader.
