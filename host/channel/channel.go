@@ -62,6 +62,10 @@ type Message struct {
 	// after the last step that was made.
 	State []byte
 
+	// Since is when the attempt began of which nobody knows the end, for a Finder;
+	// zero: there is none.
+	Since time.Time
+
 	// Save keeps State for later attempts, also those of a later host: it is
 	// durable when Save returns nil. It takes at most MaxState bytes, and may be
 	// called until Send returns, by one goroutine at a time. Nil: nothing is kept.

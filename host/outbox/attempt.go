@@ -280,7 +280,7 @@ func (a *attempt) noThread() bool {
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
-		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Progress: a.sent.Store,
+		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
 		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
 	}
 	if !a.noThread() {
