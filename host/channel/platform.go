@@ -104,8 +104,8 @@ type NamedChat struct {
 type Account struct {
 	Pair   string // what "longshore pair" does, in a few words, and what it is all about
 	About  string
-	Unpair string // what "longshore unpair" does, in a few words
-	Scan   string // where on the phone a code is scanned: "scan the code on the phone, under Settings, Linked devices"
+	Unpair string // what "longshore unpair" does, in a few words; empty: there is nothing to unlink
+	Scan   string // where on the phone a code is scanned: "scan the code on the phone, under Settings, Linked devices"; empty: no code
 	Type   string // where on the phone a code is typed in; empty: that is not possible
 
 	// Link links an account to a channel that New has made, and says which. It
@@ -118,6 +118,9 @@ type Pairing struct {
 	Phone    string                                 // the account's number; where it is given, a code is typed in
 	ShowQR   func(code string, valid time.Duration) // one after another; returns at once
 	ShowCode func(code string)                      // to be typed in; returns at once
+
+	To  groups.JID                       // where a test message goes; empty: nowhere
+	Say func(format string, args ...any) // a line of its own
 }
 
 // LinkedError says that a channel has an account already.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -37,7 +38,11 @@ func newPair(e *env) *cobra.Command {
 		if platform.Account.Type != "" {
 			one.Flags().StringVar(&p.phone, "phone", "", "the account's `number` with its country code, for a code to type instead of a QR code")
 		}
-		one.Flags().BoolVar(&p.noPage, "no-page", false, "show the QR code in the terminal only")
+		if platform.Account.Scan != "" {
+			one.Flags().BoolVar(&p.noPage, "no-page", false, "show the QR code in the terminal only")
+		} else {
+			one.Flags().StringVar((*string)(&p.to), "to", "", "the `chat` that gets a test file")
+		}
 		cmd.AddCommand(one)
 	}
 	return cmd
@@ -46,7 +51,7 @@ func newPair(e *env) *cobra.Command {
 func newUnpair(e *env) *cobra.Command {
 	cmd := family("unpair", "unlink a channel from its account")
 	for _, platform := range e.platforms {
-		if platform.Account == nil {
+		if platform.Account == nil || platform.Account.Unpair == "" {
 			continue
 		}
 		cmd.AddCommand(&cobra.Command{
@@ -64,6 +69,7 @@ type pairing struct {
 	platform channel.Platform
 	phone    string
 	noPage   bool
+	to       groups.JID
 	page     *pairPage
 }
 
@@ -81,7 +87,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		return err
 	}
 	account := p.platform.Account
-	if p.phone == "" && !p.noPage {
+	if p.phone == "" && !p.noPage && account.Scan != "" {
 		if p.page, err = openPairPage(account); err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 		p.say("%s: here or at %s", account.Scan, p.page.url)
 	}
 	who, err := account.Link(ctx, c, channel.Pairing{
-		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode,
+		Phone: strings.TrimLeft(p.phone, "+"), ShowQR: p.showQR, ShowCode: p.showCode, To: p.to, Say: p.say,
 	})
 	if _, linked := errors.AsType[*channel.LinkedError](err); linked {
 		return hinted(err, "unlink it first: longshore unpair "+words(one))
