@@ -2,7 +2,6 @@ package slacktest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -73,11 +72,11 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		err = refusal("unknown_method")
 	}
-	answer, ok := s.answer(name, m, a, err)
+	answer := s.answer(name, m, a, err)
 	if f.After != nil {
 		f.After()
 	}
-	if m.after != nil && ok {
+	if m.after != nil && answer["ok"] == true {
 		s.work.Go(func() { m.after(s, a, f) })
 	}
 	if f.Lost {
@@ -88,9 +87,8 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, answer)
 }
 
-// answer does what a call asks for, and says whether it was done. The answer shows
-// the state of this moment.
-func (s *Server) answer(name string, m method, a args, err error) (_ json.RawMessage, ok bool) {
+// answer does what a call asks for.
+func (s *Server) answer(name string, m method, a args, err error) object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -101,18 +99,15 @@ func (s *Server) answer(name string, m method, a args, err error) (_ json.RawMes
 		answer, err = m.do(s, a)
 	}
 	s.changed()
-	if err != nil {
-		answer = object{"error": err.Error()}
+	if err == nil {
+		answer["ok"] = true
+		return answer
 	}
-	answer["ok"] = err == nil
-	if errors.Is(err, refusal("missing_scope")) {
+	answer = object{"ok": false, "error": err.Error()}
+	if err.Error() == "missing_scope" {
 		answer["needed"], answer["provided"] = strings.Join(m.scopes, ","), strings.Join(s.scopes, ",")
 	}
-	text, encodeErr := json.Marshal(answer)
-	if encodeErr != nil {
-		panic(fmt.Sprint("slacktest: ", encodeErr))
-	}
-	return text, err == nil
+	return answer
 }
 
 // may says whether the token and its scopes are enough.
@@ -228,7 +223,9 @@ func (a *args) object(body []byte) error {
 	return nil
 }
 
-func writeJSON(w http.ResponseWriter, answer json.RawMessage) {
+func writeJSON(w http.ResponseWriter, answer object) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(answer) // if the client has gone, nobody reads it
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		panic(fmt.Sprint("slacktest: ", err))
+	}
 }
