@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -14,5 +15,6 @@ func platforms() []channel.Platform {
 		web.Platform(),
 		whatsapp.Platform(whatsapp.Net{}),
 		push.Platform(),
+		slack.Platform(slack.Net{}),
 	}
 }

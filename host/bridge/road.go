@@ -70,7 +70,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
 		b.postpone(batch, batch.Items, err)
 		return
 	}
-	accepted := acceptance{registry: b.Registry()}
+	var accepted acceptance
 	for i, it := range batch.Items {
 		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
 			batch.Remove(it)
@@ -95,7 +95,6 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
 
 // acceptance is what was accepted of a batch and is not recorded yet.
 type acceptance struct {
-	registry   *groups.Registry // as it was before the first
 	items      []*ipc.Item
 	deliveries []outbox.Delivery // one for each item
 	load       outbox.Load
@@ -116,14 +115,11 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 // out of the queue. What its client has withdrawn meanwhile is forgotten.
 func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
 	var standing acceptance
-	reloaded := b.Registry() != accepted.registry
 	for i, it := range accepted.items {
-		if reloaded {
-			if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
-				b.discard(accepted.deliveries[i])
-				batch.Refuse(it, refusal)
-				continue
-			}
+		if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
+			b.discard(accepted.deliveries[i])
+			batch.Refuse(it, refusal)
+			continue
 		}
 		if !batch.Withdrawn(it) {
 			standing.add(it, accepted.deliveries[i])

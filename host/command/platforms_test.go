@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -12,5 +13,5 @@ func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}) }
 
 // platformsOver are those of the program, with WhatsApp reached over net.
 func platformsOver(net whatsapp.Net) []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(net), push.Platform()}
+	return []channel.Platform{web.Platform(), whatsapp.Platform(net), push.Platform(), slack.Platform(slack.Net{})}
 }

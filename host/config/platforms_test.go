@@ -3,6 +3,7 @@ package config_test
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -10,7 +11,7 @@ import (
 
 // platforms are those of the program.
 func platforms() []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(whatsapp.Net{}), push.Platform()}
+	return []channel.Platform{web.Platform(), whatsapp.Platform(whatsapp.Net{}), push.Platform(), slack.Platform(slack.Net{})}
 }
 
 // webOf are the settings of the page; nil where it is off.

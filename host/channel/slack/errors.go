@@ -1,0 +1,119 @@
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const again = "it is tried again by itself"
+
+// refusal is what Slack's word for an error means.
+type refusal struct {
+	said  []string // Slack's words
+	class channel.Class
+	code  string
+	words string
+	hint  string
+	admin bool // somebody has to change the workspace: the status says so
+}
+
+// refusals are the errors that docs.slack.dev lists of the methods used here, and
+// that mean more than that a message is refused.
+var refusals = []refusal{
+	{said: []string{"invalid_auth", "not_authed", "not_allowed_token_type"}, class: channel.Held, code: "slack_token_refused",
+		words: "Slack does not accept the host's token", hint: "longshore pair slack says which token, and where to get it"},
+	{said: []string{"token_revoked", "token_expired", "account_inactive", "team_access_not_granted"}, class: channel.Held, code: "slack_token_revoked",
+		words: "the host's token was revoked, or the app was removed from the workspace", hint: "install the app again and put its new token in place: longshore pair slack"},
+	{said: []string{"missing_scope", "no_permission"}, class: channel.Held, code: "slack_scope_missing", admin: true,
+		words: "the Slack app lacks a permission", hint: "longshore pair slack says which scope, and how to add it"},
+	{said: []string{"link_disabled", "invalid_app"}, class: channel.Held, code: "slack_socket_off",
+		words: "Socket Mode is off for the app", hint: "turn it on under Socket Mode of the app at api.slack.com/apps"},
+	{said: []string{"ekm_access_denied", "access_denied", "accesslimited", "org_login_required"}, class: channel.Held, code: "slack_suspended",
+		words: "the workspace does not let the app write at the moment", hint: "ask an admin of the workspace"},
+	{said: []string{"file_uploads_disabled", "file_uploads_except_images_disabled"}, class: channel.Permanent, code: "uploads_disabled", admin: true,
+		words: "the Slack workspace takes no such files", hint: "an admin allows them in the workspace's settings, Permissions, File Uploading"},
+	{said: []string{"file_type_not_allowed"}, class: channel.Permanent, code: "type_not_allowed",
+		words: "the Slack workspace takes no files of this type", hint: "send it as another type, or ask an admin of the workspace"},
+	{said: []string{"file_upload_size_restricted", "upload_too_large", "file_too_large"}, class: channel.Permanent, code: "file_too_large",
+		words: "Slack takes no file of this size here", hint: "send a smaller file"},
+	{said: []string{"is_archived"}, class: channel.Permanent, code: "chat_archived",
+		words: "the Slack channel is archived", hint: "somebody unarchives it in Slack"},
+	{said: []string{"not_in_channel"}, class: channel.Permanent, code: "not_a_member",
+		words: "the Slack app is not in the channel", hint: "a member invites it in Slack: /invite and the app's name"},
+	{said: []string{"channel_not_found", "cant_broadcast_message", "user_not_found", "messages_tab_disabled"}, class: channel.Permanent, code: "unknown_chat",
+		words: "Slack knows no such chat, or the app is not in it", hint: "a member invites the app; longshore groups list --channel NAME lists the chats that it is in"},
+	{said: []string{"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "slack_connect_file_upload_sharing_blocked", "posting_to_general_channel_denied"},
+		class: channel.Permanent, code: "not_allowed", words: "the app may not write so in this Slack channel", hint: "an admin of the workspace allows it"},
+	{said: []string{"msg_too_long", "msg_blocks_too_long"}, class: channel.Permanent, code: "text_too_long",
+		words: "the text is too long for Slack", hint: "split the text, or send it as a file"},
+	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: again},
+	{said: []string{"request_timeout", "service_unavailable", "team_added_to_org", "upgrade_required", "too_many_websockets"},
+		code: "not_connected", words: "Slack is not ready", hint: again},
+	{said: []string{"internal_error", "fatal_error"}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
+}
+
+// threadGone are Slack's words for a thread that takes no message.
+var threadGone = []string{"thread_not_found", "invalid_thread_ts", "message_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "restricted_action_non_threadable_channel"}
+
+// Error is what Slack said, as the cause of a *channel.Error.
+type Error string
+
+func (e Error) Error() string { return "Slack says " + string(e) }
+
+// refused is the error for Slack's word, which is foreign. needed is the scope that
+// is missing, if Slack says so.
+func refused(said, needed string) error {
+	said = media.Cut(media.Printable(said), 80)
+	r := refusal{class: channel.Permanent, code: "message_refused", words: "Slack refused the message (" + said + ")"}
+	if i := slices.IndexFunc(refusals, func(r refusal) bool { return slices.Contains(r.said, said) }); i >= 0 {
+		r = refusals[i]
+	}
+	if needed = media.Cut(media.Printable(needed), 80); needed != "" {
+		r.words += ": " + needed
+	}
+	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: Error(said)}
+}
+
+// slow is the error while Slack, or our own rate, wants us to wait.
+func slow(wait time.Duration) error {
+	return &channel.Error{Code: "rate_limited", Message: "Slack takes only so many messages at once", Hint: again, RetryAfter: wait}
+}
+
+// says tells whether Slack's word was one of those.
+func says(err error, words ...string) bool {
+	var said Error
+	return errors.As(err, &said) && slices.Contains(words, string(said))
+}
+
+// note remembers what an admin of the workspace has to see to, until something of
+// the same kind went well.
+func (s *Slack) note(err error) error {
+	if err == nil {
+		s.trouble.Store(nil)
+		return nil
+	}
+	var e *channel.Error
+	if errors.As(err, &e) && slices.ContainsFunc(refusals, func(r refusal) bool { return r.admin && r.code == e.Code }) {
+		text := e.Message + ": " + e.Hint
+		if before := s.trouble.Swap(&text); before == nil || *before != text {
+			s.Log.Warn("Slack refuses something that an admin can allow", "reason", e.Code, "remedy", e.Hint)
+		}
+	}
+	return err
+}
+
+// stopOf is the reason for staying down; nil if err passes.
+func stopOf(err error) *link.Stop {
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Class != channel.Held {
+		return nil
+	}
+	return &link.Stop{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: strings.TrimPrefix(fmt.Sprint(e.Err), "<nil>"), Wait: link.After(time.Minute)}
+}

@@ -1,0 +1,284 @@
+package slack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Manifest is the app's, to be pasted at api.slack.com/apps.
+//
+//go:embed manifest.yaml
+var Manifest string
+
+// Scope is a permission of the app, and what the host does with it.
+type Scope struct {
+	Name   string
+	Why    string
+	Needed bool // nothing works without
+}
+
+// Scopes are those of the Manifest.
+func Scopes() []Scope {
+	return []Scope{
+		{"chat:write", "posts the assistant's texts, and shows that it works", true},
+		{"files:write", "posts the assistant's files", true},
+		{"files:read", "fetches members' files, and asks whether a posted file is in the chat", true},
+		{"channels:history", "hears messages in public channels, and looks there whether a text arrived", false},
+		{"groups:history", "the same in private channels", false},
+		{"im:history", "the same in direct messages", false},
+		{"mpim:history", "the same in direct messages of several", false},
+		{"app_mentions:read", "hears mentions, also without the four before", false},
+		{"channels:read", "lists public channels, and hears who joins and leaves", false},
+		{"groups:read", "the same of private channels", false},
+		{"im:read", "lists direct messages", false},
+		{"mpim:read", "the same of several", false},
+		{"users:read", "shows members by name", false},
+		{"reactions:read", "hears reactions", false},
+		{"reactions:write", "shows that the assistant works, outside threads", false},
+	}
+}
+
+func (s Scope) needed() bool { return s.Needed }
+
+// missing are the scopes that the bot token lacks, of those that count.
+func (me *self) missing(counts func(Scope) bool) (names []string) {
+	for _, s := range Scopes() {
+		if counts(s) && !slices.Contains(me.scopes, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func account() *channel.Account {
+	return &channel.Account{
+		Pair: "make a Slack app, check its tokens, and send a test file",
+		About: `slack prints what to paste at api.slack.com/apps while the channel has no tokens.
+Then it checks both tokens and every permission of the app, and lists the chats
+that the app is in. With --to it sends a small file to one of them.`,
+		Link: func(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
+			return c.(*Slack).pair(ctx, p)
+		},
+	}
+}
+
+// addScope is how a scope is added.
+const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click Reinstall to Workspace"
+
+// pair checks everything that the channel needs, and says what is missing.
+func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
+	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+		return "", s.explain(p)
+	}
+	me, err := s.ask(ctx)
+	if err != nil {
+		return "", fmt.Errorf("bot_token: %w", hinted(err))
+	}
+	p.Say("bot token: %s in %s", me.name, me.workspace)
+	for _, scope := range Scopes() {
+		state := "ok     "
+		if !slices.Contains(me.scopes, scope.Name) {
+			state = "MISSING"
+		}
+		p.Say("  %s %-18s %s", state, scope.Name, scope.Why)
+	}
+	if len(me.missing(func(Scope) bool { return true })) > 0 {
+		p.Say("  of what is missing: %s", addScope)
+	}
+	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
+		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(asked(err)))
+	}
+	p.Say("app token: ok")
+	if missing := me.missing(Scope.needed); len(missing) > 0 {
+		return "", fmt.Errorf("the app lacks %s: %s", strings.Join(missing, ", "), addScope)
+	}
+	return me.name + " in " + me.workspace, s.test(ctx, p)
+}
+
+// explain says how an app is made.
+func (s *Slack) explain(p channel.Pairing) error {
+	p.Say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:\n\n%s", Manifest)
+	p.Say("2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.%s.", s.Name())
+	p.Say("3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.")
+	p.Say("   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.")
+	p.Say("4. Run this command again.")
+	return errors.New("the channel has no tokens yet")
+}
+
+// hinted is an error with its remedy.
+func hinted(err error) error {
+	var e *channel.Error
+	if errors.As(err, &e) && e.Class == channel.Held {
+		return fmt.Errorf("%w: get it at api.slack.com/apps, or install the app again", err)
+	}
+	return err
+}
+
+// test lists the chats, or sends a file to one.
+func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
+	if p.To == "" {
+		p.Say("a test file goes to a chat with: --to CHAT")
+		return nil
+	}
+	if !s.Owns(p.To) {
+		return fmt.Errorf("%q is no chat of Slack: write slack: and the channel's id, such as slack:C024BE91L", p.To)
+	}
+	data := []byte("Longshore reaches this chat.\n")
+	sum := sha256.Sum256(data)
+	m := channel.Message{ID: rand.Text(), Chat: p.To, Text: "A test of Longshore", Files: []channel.File{{
+		Info: media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))}, SHA256: hex.EncodeToString(sum[:]),
+		Open: func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(data)}, nil },
+	}}}
+	r, _, err := s.deliver(ctx, m)
+	if err != nil {
+		var e *channel.Error
+		if errors.As(err, &e) && e.Hint != "" {
+			return fmt.Errorf("send a test file: %w: %s", err, e.Hint)
+		}
+		return fmt.Errorf("send a test file: %w", err)
+	}
+	if r.Pending {
+		return errors.New("send a test file: Slack took it, and does not show it in the chat")
+	}
+	p.Say("the chat has a test file")
+	return nil
+}
+
+type nopCloser struct{ io.ReadSeeker }
+
+func (nopCloser) Close() error { return nil }
+
+const (
+	maxChatPages = 20
+	chatsOfPage  = 1000
+)
+
+// Chats implements channel.Lister: the channels and direct messages that the bot is
+// in.
+func (s *Slack) Chats(ctx context.Context) ([]channel.Chat, error) {
+	var all []channel.Chat
+	ask := &slackgo.GetConversationsParameters{Types: []string{"public_channel", "private_channel", "mpim", "im"}, Limit: chatsOfPage, ExcludeArchived: true}
+	for range maxChatPages {
+		page, next, err := s.web.api.GetConversationsContext(ctx, ask)
+		if err != nil {
+			return nil, asked(err)
+		}
+		for i := range page {
+			if one, ok := s.chat(ctx, &page[i]); ok {
+				all = append(all, one)
+			}
+		}
+		if ask.Cursor = next; next == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b channel.Chat) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.JID), string(b.JID)))
+	})
+	return all, nil
+}
+
+// chat is one that the bot is in; false if it is not.
+func (s *Slack) chat(ctx context.Context, c *slackgo.Channel) (channel.Chat, bool) {
+	jid, err := groups.ParseJID("slack:" + c.ID)
+	if err != nil || !owns(jid) || !c.IsMember && !c.IsIM {
+		return channel.Chat{}, false
+	}
+	one := channel.Chat{JID: jid, Name: channel.CleanName("#" + c.Name), Members: c.NumMembers}
+	switch {
+	case c.IsIM:
+		one.Name, one.Members = s.nameOf(ctx, c.User), 2
+		one.Note = "direct message"
+	case c.IsMpIM:
+		one.Note = "direct message of several"
+	case c.IsPrivate:
+		one.Note = "private"
+	}
+	return one, true
+}
+
+// examine asks Slack about the tokens, the scopes and the groups' chats.
+func examine(ctx context.Context, setup channel.Setup, net Net) (all []channel.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	found := func(severity channel.Severity, message, remedy string) {
+		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
+	}
+	s, err := newOf(setup, net)
+	if err != nil {
+		found(channel.Fault, err.Error(), "")
+		return all
+	}
+	defer s.web.close()
+	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+		stop := s.notPaired()
+		found(channel.Warning, stop.Message, stop.Hint)
+		return all
+	}
+	me, err := s.ask(ctx)
+	if err != nil {
+		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(err))
+		return all
+	}
+	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
+		found(channel.Fault, "the app token, which needs connections:write: "+asked(err).Error(), remedyOf(asked(err)))
+	}
+	for _, scope := range Scopes() {
+		if slices.Contains(me.scopes, scope.Name) {
+			continue
+		}
+		severity := channel.Warning
+		if scope.Needed {
+			severity = channel.Fault
+		}
+		found(severity, "the app lacks "+scope.Name+", which "+scope.Why, addScope)
+	}
+	for _, c := range setup.Chats {
+		if err := s.writable(ctx, c.JID); err != nil {
+			found(channel.Warning, string(c.JID)+": "+err.Error(), remedyOf(err))
+		}
+	}
+	if len(all) == 0 {
+		found(channel.Fine, "connects as "+me.name+" in "+me.workspace, "")
+	}
+	return all
+}
+
+// writable is why the bot cannot write to a chat; nil if it can.
+func (s *Slack) writable(ctx context.Context, chat groups.JID) error {
+	c, err := s.web.api.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: idOf(chat)})
+	switch {
+	case err != nil:
+		return asked(err)
+	case c.IsArchived:
+		return refused("is_archived", "")
+	case !c.IsMember && !c.IsIM:
+		return refused("not_in_channel", "")
+	}
+	return nil
+}
+
+func remedyOf(err error) string {
+	var e *channel.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+)
+
+const (
+	maxPeople  = 2000             // names that are remembered
+	nameFor    = time.Hour        // a name counts
+	retryNames = time.Minute      // after Slack did not say a name
+	nameWithin = 10 * time.Second // Slack says one
+	maxThreads = 1000             // that are remembered in memory
+)
+
+// people are the names of members. The zero people is ready.
+type people struct {
+	mu sync.Mutex
+	by map[string]known
+}
+
+type known struct {
+	name  string
+	until time.Time
+}
+
+func (p *people) get(id string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k, ok := p.by[id]
+	return k.name, ok && time.Now().Before(k.until)
+}
+
+func (p *people) put(id, name string, lasts time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil || len(p.by) >= maxPeople {
+		p.by = map[string]known{}
+	}
+	p.by[id] = known{name, time.Now().Add(lasts)}
+}
+
+// nameOf is a member's name, or the id if Slack does not say.
+func (s *Slack) nameOf(ctx context.Context, id string) string {
+	if id == "" {
+		return ""
+	}
+	if name, ok := s.people.get(id); ok {
+		return name
+	}
+	ctx, cancel := context.WithTimeout(ctx, nameWithin)
+	defer cancel()
+	u, err := s.web.api.GetUserInfoContext(ctx, id)
+	if err != nil {
+		s.Log.Info("ask for a member's name", "error", asked(err))
+		s.people.put(id, id, retryNames)
+		return id
+	}
+	name := cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
+	s.people.put(id, name, nameFor)
+	return name
+}
+
+// threads are those that the assistant spoke in. The journal knows them for a week.
+type threads struct {
+	mu   sync.Mutex
+	here map[string]bool
+}
+
+func threadKey(chat groups.JID, thread string) string { return string(chat) + " " + thread }
+
+func (t *threads) known(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.here[key]
+}
+
+// spoke notes that the assistant spoke in a thread.
+func (t *threads) spoke(ctx context.Context, o *opened, chat groups.JID, thread string) error {
+	key := threadKey(chat, thread)
+	if thread == "" || o == nil || t.known(key) {
+		return nil
+	}
+	if err := o.journal.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()}); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.here == nil || len(t.here) >= maxThreads {
+		t.here = map[string]bool{}
+	}
+	t.here[key] = true
+	return nil
+}
+
+// spokenIn says whether the assistant spoke in a thread.
+func (t *threads) spokenIn(ctx context.Context, o *opened, chat groups.JID, thread string) (bool, error) {
+	key := threadKey(chat, thread)
+	if thread == "" || t.known(key) {
+		return thread != "", nil
+	}
+	if o == nil {
+		return false, nil
+	}
+	sent, err := o.journal.Sent(ctx, key)
+	return sent != nil, err
+}

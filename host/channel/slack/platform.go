@@ -1,0 +1,98 @@
+package slack
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const platformKey = "slack"
+
+// Net is where Slack is, which only tests set.
+type Net struct {
+	API string // the address of its Web API, with a slash at its end
+}
+
+// Platform is Slack for the host's table.
+func Platform(net Net) channel.Platform {
+	return channel.Platform{
+		Key:      platformKey,
+		Help:     "An app in a Slack workspace, by Socket Mode.",
+		Form:     owns,
+		Settings: func() channel.Settings { return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}} },
+		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
+		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
+		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
+		Examine:  func(ctx context.Context, s channel.Setup, _ bool) []channel.Finding { return examine(ctx, s, net) },
+		Account:  account(),
+	}
+}
+
+func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+
+// owns says whether a chat is a channel, a private channel or a direct message.
+func owns(chat groups.JID) bool {
+	return chat.Channel() == platformKey && strings.ContainsAny(idOf(chat)[:1], "CGD")
+}
+
+// idOf is what Slack calls a chat, and chatOf the other way round.
+func idOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "slack:") }
+func chatOf(id string) groups.JID { return groups.JID("slack:" + id) }
+
+// Settings are an app's part of longshore.yaml. Without tokens the channel waits
+// for them: "longshore pair slack" says how to get them.
+type Settings struct {
+	BotToken     setting.Secret    `yaml:"bot_token" restart:"true" help:"The app's bot token, xoxb-…, from the environment."`
+	BotTokenFile string            `yaml:"bot_token_file" restart:"true" help:"The file that holds the bot token."`
+	AppToken     setting.Secret    `yaml:"app_token" restart:"true" help:"The app-level token, xapp-…, from the environment."`
+	AppTokenFile string            `yaml:"app_token_file" restart:"true" help:"The file that holds the app-level token."`
+	Files        groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what Slack takes."`
+	Rate         groups.Rate       `yaml:"rate" help:"Messages to one chat."`
+}
+
+// Check looks at the form of the tokens.
+func (s *Settings) Check(c channel.Checker) {
+	c.Secret("bot_token", &s.BotToken, s.BotTokenFile)
+	c.Secret("app_token", &s.AppToken, s.AppTokenFile)
+	if t := s.BotToken.Reveal(); t != "" && !strings.HasPrefix(t, "xoxb-") {
+		c.Bad("bot_token", "this is no bot token", "take the one that begins with xoxb- under OAuth & Permissions of the app")
+	}
+	if t := s.AppToken.Reveal(); t != "" && !strings.HasPrefix(t, "xapp-") {
+		c.Bad("app_token", "this is no app-level token", "take the one that begins with xapp- under Basic Information of the app")
+	}
+}
+
+// What Slack takes: docs.slack.dev, files.completeUploadExternal and
+// chat.postMessage, which advises 4,000 of its 40,000 characters.
+const (
+	maxFiles = 14
+	maxFile  = 1 << 30 // bytes
+	maxText  = 4000    // characters, of a caption too
+)
+
+func (s *Settings) limits() media.Limits {
+	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true}
+	for _, kind := range media.Kinds() {
+		limit := media.Limit{Bytes: maxFile, Caption: maxText, Album: "files"}
+		if n, ok := s.Files[string(kind)]; ok {
+			limit.Bytes = n
+		}
+		l.Kinds[kind] = limit
+	}
+	return l
+}
+
+func (s *Settings) rates() pace.Rates {
+	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}}
+}
+
+// asking is how long a question to Slack may take that no Send waits for.
+const asking = 20 * time.Second

@@ -1,0 +1,216 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// metadataType names our metadata, in which a text carries its id.
+const metadataType = "longshore_message"
+
+// Send posts m, and returns once the chat has it. Slack says so of a text at
+// once. A file is shared some time after Slack took it: Send asks for a few seconds,
+// and then returns a Pending receipt. The classes of errors are those of the table
+// in errors.go; without an answer, those of transfer.Post.
+func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if err := channel.Check(s.Name(), m, s.Limits()); err != nil {
+		return channel.Receipt{}, err
+	}
+	ctx, open, leave, err := s.enter(ctx)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	defer leave()
+	if wait := s.pacer.Turn(m.Chat); wait > 0 {
+		return channel.Receipt{}, slow(wait)
+	}
+	r, thread, err := s.deliver(ctx, m)
+	if err == nil {
+		if err := s.threads.spoke(ctx, open, m.Chat, thread); err != nil {
+			s.Log.Warn("note that the assistant spoke in a thread", "error", err)
+		}
+	}
+	return r, s.note(err)
+}
+
+// deliver posts m, and says in which thread it is.
+func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Receipt, thread string, err error) {
+	thread, why, err := s.threadOf(ctx, m)
+	if err != nil {
+		return channel.Receipt{}, "", err
+	}
+	var r channel.Receipt
+	if len(m.Files) > 0 {
+		r, err = s.share(ctx, m, &thread)
+	} else {
+		r, err = s.say(ctx, m, &thread)
+	}
+	if why != "" && err == nil {
+		r.Note = strings.TrimPrefix(r.Note+"; "+why, "; ")
+	}
+	return r, thread, err
+}
+
+// fallback is the note of a message whose thread takes none.
+const fallback = "it went to the chat itself: the thread is gone"
+
+// threadOf is the thread that m goes to; empty: the chat itself. An answer goes
+// into the thread of what it answers, or begins one below it.
+func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread, note string, err error) {
+	if m.Thread != "" {
+		if !timestamp.MatchString(m.Thread) {
+			return "", fallback, nil
+		}
+		return m.Thread, "", nil
+	}
+	if !timestamp.MatchString(m.ReplyTo) {
+		return "", "", nil
+	}
+	found, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
+	err = asked(err)
+	switch {
+	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
+		return found[0].ThreadTimestamp, "", nil
+	case err == nil && len(found) > 0:
+		return m.ReplyTo, "", nil
+	case err == nil || says(err, threadGone...):
+		return "", "it answers nothing: the message is gone", nil
+	case says(err, "missing_scope"):
+		return m.ReplyTo, "", nil
+	}
+	return "", "", err
+}
+
+// text is what chat.postMessage takes. What is not said here is off: no names
+// become links, and addresses no previews.
+type text struct {
+	Channel     string   `json:"channel"`
+	Text        string   `json:"text"`
+	Thread      string   `json:"thread_ts,omitempty"`
+	UnfurlLinks bool     `json:"unfurl_links"`
+	UnfurlMedia bool     `json:"unfurl_media"`
+	LinkNames   bool     `json:"link_names"`
+	Metadata    metadata `json:"metadata"`
+}
+
+type metadata struct {
+	Type    string            `json:"event_type"`
+	Payload map[string]string `json:"event_payload"`
+}
+
+// say posts a text.
+func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
+	t := text{Channel: idOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
+	if m.ReplyTo != "" {
+		t.Metadata.Payload["reply_to"] = m.ReplyTo
+	}
+	var answer struct {
+		TS      string
+		Message struct {
+			Thread string `json:"thread_ts"`
+		}
+	}
+	err := s.web.post(ctx, "chat.postMessage", t, &answer)
+	if t.Thread != "" && says(err, threadGone...) {
+		t.Thread = ""
+		err = s.web.post(ctx, "chat.postMessage", t, &answer)
+	}
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	if !timestamp.MatchString(answer.TS) {
+		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack did not say which message it made"}
+	}
+	return receipt(answer.TS, answer.Message.Thread, thread), nil
+}
+
+// receipt is the word that the chat has a message, at is the thread where it is.
+func receipt(ts, at string, thread *string) channel.Receipt {
+	r := channel.Receipt{ID: ts, Time: timeOf(ts)}
+	if *thread != "" && at == "" {
+		r.Note, *thread = fallback, ""
+	}
+	return r
+}
+
+const (
+	maxPages = 10               // of history that Find reads
+	pageOf   = 100              // messages
+	skew     = 10 * time.Minute // between the clocks of the host and of Slack
+)
+
+// Find asks Slack whether it has m. It looks for a text in the thread and in the
+// chat itself, since the attempt began of which nobody knows the end; of a file it
+// knows from m.State what Slack calls it.
+func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+	ctx, _, leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if len(m.Files) > 0 {
+		return s.findFiles(ctx, m)
+	}
+	thread, _, err := s.threadOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range []string{thread, ""} {
+		ts, at, err := s.search(ctx, m, in)
+		if err != nil && !says(err, threadGone...) {
+			return nil, err
+		}
+		if ts != "" {
+			r := receipt(ts, at, &thread)
+			return &r, nil
+		}
+		if thread == "" {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// search looks for a text in a thread, or in the chat itself.
+func (s *Slack) search(ctx context.Context, m channel.Message, thread string) (ts, at string, err error) {
+	oldest, cursor := "", ""
+	if !m.Since.IsZero() {
+		oldest = fmt.Sprintf("%d.000000", m.Since.Add(-skew).Unix())
+	}
+	for range maxPages {
+		var page []slackgo.Message
+		page, cursor, err = s.page(ctx, idOf(m.Chat), thread, oldest, cursor)
+		if err != nil {
+			return "", "", err
+		}
+		for _, found := range page {
+			if found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID && timestamp.MatchString(found.Timestamp) {
+				return found.Timestamp, found.ThreadTimestamp, nil
+			}
+		}
+		if cursor == "" {
+			return "", "", nil
+		}
+	}
+	return "", "", &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
+}
+
+func (s *Slack) page(ctx context.Context, id, thread, oldest, cursor string) (page []slackgo.Message, next string, err error) {
+	if thread != "" {
+		page, _, next, err = s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+			ChannelID: id, Timestamp: thread, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
+		return page, next, asked(err)
+	}
+	got, err := s.web.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+		ChannelID: id, Oldest: oldest, Cursor: cursor, Limit: pageOf, IncludeAllMetadata: true})
+	if err != nil {
+		return nil, "", asked(err)
+	}
+	return got.Messages, got.ResponseMetaData.NextCursor, nil
+}

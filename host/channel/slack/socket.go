@@ -1,0 +1,205 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	maxEnvelope = 1 << 20          // bytes; a message of 40,000 characters in blocks has a fifth of it
+	pingEvery   = 20 * time.Second // a connection that does not answer in as long again is lost
+	ackWithin   = 3 * time.Second  // Slack sends what was not acknowledged once more
+)
+
+// self is who the tokens make the channel.
+type self struct {
+	user, bot, team string
+	name, workspace string // foreign
+	scopes          []string
+}
+
+// notPaired is the stop without tokens.
+func (s *Slack) notPaired() *link.Stop {
+	pair := "longshore pair slack"
+	if s.Name() != platformKey {
+		pair += " " + s.Name()
+	}
+	return &link.Stop{Code: "slack_not_paired", Message: "the channel has no tokens of a Slack app",
+		Hint: pair + " says how to get them; then restart the host"}
+}
+
+// ask asks Slack who the bot token belongs to, and what it may do.
+func (s *Slack) ask(ctx context.Context) (*self, error) {
+	got, err := s.web.api.AuthTestContext(ctx)
+	if err != nil {
+		return nil, asked(err)
+	}
+	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
+	for scope := range strings.SplitSeq(got.Header.Get("X-OAuth-Scopes"), ",") {
+		if scope = strings.TrimSpace(scope); scope != "" {
+			me.scopes = append(me.scopes, scope)
+		}
+	}
+	return me, nil
+}
+
+// connect is one connection of Socket Mode, from the question for its address to
+// its loss. Slack has one more than it needs: it sends what was not acknowledged
+// to the next one.
+func (s *Slack) connect(ctx context.Context, j *journal.Journal, up func(string)) error {
+	if s.web.bot == "" || s.settings.AppToken.IsZero() {
+		return s.notPaired()
+	}
+	me, err := s.ask(ctx)
+	if err != nil {
+		return stopped(err)
+	}
+	if missing := me.missing(Scope.needed); len(missing) > 0 {
+		return stopped(refused("missing_scope", strings.Join(missing, ", ")))
+	}
+	s.self.Store(me)
+	_, address, err := s.web.api.StartSocketModeContext(ctx)
+	if err != nil {
+		return stopped(asked(err))
+	}
+	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: s.web.client})
+	if res != nil && res.Body != nil {
+		defer res.Body.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("open Socket Mode: %w", hideAddress(err))
+	}
+	conn.SetReadLimit(maxEnvelope)
+	ctx, end := context.WithCancel(ctx)
+	var pings sync.WaitGroup
+	defer pings.Wait()
+	defer end()
+	defer conn.CloseNow()
+	pings.Go(func() { alive(ctx, conn) })
+	return s.hear(ctx, conn, j, func() {
+		up(fmt.Sprintf("connected as %s in %s", me.name, me.workspace))
+	})
+}
+
+// stopped is the error as a *link.Stop, if somebody has to act.
+func stopped(err error) error {
+	if stop := stopOf(err); stop != nil {
+		return stop
+	}
+	return err
+}
+
+var ticket = regexp.MustCompile(`(https?|wss?)://[^\s"]+`)
+
+// hideAddress leaves the address out, which holds a ticket.
+func hideAddress(err error) error {
+	return errors.New(strings.TrimSpace(media.Cut(media.Printable(ticket.ReplaceAllString(err.Error(), "…")), 300)))
+}
+
+// alive ends a connection that does not answer.
+func alive(ctx context.Context, conn *websocket.Conn) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(ctx, pingEvery)
+		err := conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			_ = conn.CloseNow()
+			return
+		}
+	}
+}
+
+// envelope is what comes through Socket Mode.
+type envelope struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"envelope_id"`
+	Reason  string          `json:"reason"` // of a disconnect
+	Payload json.RawMessage `json:"payload"`
+}
+
+// hear reads envelopes until the connection is lost. Each is acknowledged once its
+// event is durable, or is nothing for this host.
+func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journal, up func()) error {
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read from Slack: %w", err)
+		}
+		var e envelope
+		if err := json.Unmarshal(data, &e); err != nil {
+			s.Log.Warn("Slack sent what is no envelope", "bytes", len(data))
+			continue
+		}
+		switch {
+		case e.Type == "hello":
+			up()
+		case e.Type == "disconnect" && e.Reason == "link_disabled":
+			return stopped(refused(e.Reason, ""))
+		case e.Type == "disconnect":
+			return fmt.Errorf("Slack wants another connection: %q", media.Cut(e.Reason, 40))
+		case e.ID == "":
+		default:
+			if err := s.keep(ctx, j, e); err != nil {
+				s.Log.Error("keep an event; Slack sends it again", "error", err)
+				continue
+			}
+			if err := acknowledge(ctx, conn, e.ID); err != nil {
+				return fmt.Errorf("acknowledge an event: %w", err)
+			}
+		}
+	}
+}
+
+func acknowledge(ctx context.Context, conn *websocket.Conn, id string) error {
+	ack, err := json.Marshal(map[string]string{"envelope_id": id})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ackWithin)
+	defer cancel()
+	return conn.Write(ctx, websocket.MessageText, ack)
+}
+
+// keep makes an event durable, if it is one for this host.
+func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
+	if e.Type != "events_api" {
+		return nil
+	}
+	id, body, err := unwrap(e.Payload)
+	var ev *event
+	if err == nil {
+		ev, err = decode(body)
+	}
+	if err != nil {
+		s.Log.Info("Slack sent an event that this host does not know", "error", err)
+		return nil
+	}
+	if ev == nil || !s.counts(ev.chat) || ev.own(s.self.Load()) {
+		return nil
+	}
+	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: true}
+	if ev.kind == channel.KindMessage { // a mention comes as two events
+		m.ID, m.Event = ev.ts, false
+	}
+	return j.Keep(ctx, m)
+}

@@ -1,0 +1,144 @@
+package slack
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+)
+
+const (
+	reaction   = "eyes"
+	status     = "is working…"
+	statusFor  = time.Minute // Slack takes a status away after two
+	maxSigns   = 1000        // chats that are remembered
+	signWithin = 10 * time.Second
+)
+
+// signs are what shows that the assistant works: a status in the thread, or a
+// reaction to the member's message where an app may set none.
+type signs struct {
+	busy link.Keyed // by chat, for who shows or hides a sign
+
+	mu    sync.Mutex
+	chats map[groups.JID]sign
+	none  bool // Slack takes no status from this app
+	said  bool // that signs fail
+}
+
+// sign is of one chat.
+type sign struct {
+	ts, thread string // the latest message of a member
+
+	shown  string    // the message with the reaction, or the thread with the status; empty: nothing
+	status bool      // it is a status
+	since  time.Time // of the status
+}
+
+// heard notes the latest message of a member.
+func (t *signs) heard(chat groups.JID, ts, thread string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.chats == nil || len(t.chats) >= maxSigns {
+		t.chats = map[groups.JID]sign{}
+	}
+	of := t.chats[chat]
+	of.ts, of.thread = ts, thread
+	t.chats[chat] = of
+}
+
+func (t *signs) of(chat groups.JID) (of sign, none bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.chats[chat], t.none
+}
+
+// Typing implements channel.Typing.
+func (s *Slack) Typing(ctx context.Context, chat groups.JID, on bool) {
+	ctx, _, leave, err := s.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, signWithin)
+	defer cancel()
+	free, err := s.signs.busy.Enter(ctx, string(chat))
+	if err != nil {
+		return
+	}
+	defer free()
+	of, none := s.signs.of(chat)
+	if on {
+		err = s.show(ctx, idOf(chat), &of, &none)
+	} else {
+		err = s.hide(ctx, idOf(chat), &of)
+	}
+	s.signs.mu.Lock()
+	defer s.signs.mu.Unlock()
+	s.signs.none = s.signs.none || none
+	if now, ok := s.signs.chats[chat]; ok {
+		now.shown, now.status, now.since = of.shown, of.status, of.since
+		s.signs.chats[chat] = now
+	}
+	if err != nil && !s.signs.said {
+		s.signs.said = true
+		s.Log.Warn("Slack does not show that the assistant works; this is said once", "error", err)
+	}
+}
+
+// show shows the sign where the latest message is, and takes an older one away.
+func (s *Slack) show(ctx context.Context, id string, of *sign, none *bool) error {
+	at, asStatus := of.ts, of.thread != "" && !*none
+	if asStatus {
+		at = of.thread
+	}
+	switch {
+	case of.ts == "" || of.shown == at && of.status == asStatus && (!asStatus || time.Since(of.since) < statusFor):
+		return nil
+	case of.shown != "" && of.shown != at:
+		if err := s.hide(ctx, id, of); err != nil {
+			return err
+		}
+	}
+	if asStatus {
+		err := s.setStatus(ctx, id, at, status)
+		if err == nil {
+			of.shown, of.status, of.since = at, true, time.Now()
+		}
+		if class := channel.ClassOf(err); class != channel.Permanent && class != channel.Held {
+			return err
+		}
+		*none, at = true, of.ts
+	}
+	if err := asked(s.web.api.AddReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at))); err != nil && !says(err, "already_reacted") {
+		return err
+	}
+	of.shown, of.status = at, false
+	return nil
+}
+
+// hide takes the sign away. Slack itself takes a status away with the answer.
+func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
+	at := of.shown
+	of.shown = ""
+	switch {
+	case at == "":
+		return nil
+	case of.status:
+		return s.setStatus(ctx, id, at, "")
+	}
+	err := asked(s.web.api.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
+	if says(err, "no_reaction", "message_not_found") {
+		return nil
+	}
+	return err
+}
+
+func (s *Slack) setStatus(ctx context.Context, id, thread, text string) error {
+	return asked(s.web.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: id, ThreadTS: thread, Status: text}))
+}

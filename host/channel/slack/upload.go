@@ -1,0 +1,295 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+)
+
+const (
+	shareWithin = 6 * time.Second       // Send waits so long for the chat to have a file
+	firstLook   = 50 * time.Millisecond // after Slack took it; then twice as long each time
+	unsure      = time.Minute           // files that nobody shared by then are not going to be
+	noTitle     = "file"                // Slack wants a name
+)
+
+// upload is a message with files between its steps, as Message.Save keeps it.
+type upload struct {
+	Files []string  `json:"f,omitempty"` // Slack's ids of those that have their bytes there, in order
+	Asked time.Time `json:"a,omitzero"`  // when Slack was asked to show them; zero: not yet
+	Taken bool      `json:"t,omitempty"` // Slack has said that it will
+}
+
+// stateOf reads what an earlier attempt has saved. What cannot be read is of
+// another version, which has shown nothing that this one could find.
+func stateOf(m channel.Message) (u upload) {
+	if json.Unmarshal(m.State, &u) != nil || len(u.Files) > len(m.Files) {
+		return upload{}
+	}
+	return u
+}
+
+func (u *upload) save(ctx context.Context, m channel.Message) error {
+	if m.Save == nil {
+		return nil
+	}
+	state, err := json.Marshal(u)
+	if err == nil {
+		err = m.Save(ctx, state)
+	}
+	if err != nil {
+		return fmt.Errorf("save the step of an upload: %w", err)
+	}
+	return nil
+}
+
+// share posts a message with files: the bytes of each go up, then Slack is asked to
+// show all of them as one message. Only that last step shows something.
+func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (channel.Receipt, error) {
+	u := stateOf(m)
+	before := !u.Asked.IsZero()
+	if before {
+		if r, err := s.found(ctx, m, u, thread); r != nil || err != nil {
+			return deref(r), err
+		}
+	}
+	if err := s.send(ctx, m, &u); err != nil {
+		return channel.Receipt{}, err
+	}
+	u.Asked = time.Now()
+	if err := u.save(ctx, m); err != nil {
+		return channel.Receipt{}, err
+	}
+	switch err := s.complete(ctx, m, u, thread); {
+	case says(err, "file_not_found"):
+		return s.refusedIDs(ctx, m, &u, before)
+	case err != nil:
+		if channel.ClassOf(err) != channel.Ambiguous { // nothing was shown
+			u.Asked = time.Time{}
+			err = errors.Join(err, u.save(ctx, m))
+		}
+		return channel.Receipt{}, err
+	}
+	return s.shared(ctx, m, &u, thread)
+}
+
+func deref(r *channel.Receipt) channel.Receipt {
+	if r == nil {
+		return channel.Receipt{}
+	}
+	return *r
+}
+
+// send brings the bytes of all files that Slack does not have.
+func (s *Slack) send(ctx context.Context, m channel.Message, u *upload) error {
+	sent := int64(0)
+	for i, f := range m.Files {
+		if i >= len(u.Files) {
+			id, err := s.sendFile(ctx, m, f, sent)
+			if err != nil {
+				return err
+			}
+			u.Files = append(u.Files, id)
+			if i < len(m.Files)-1 { // with the last one, Asked is saved
+				if err := u.save(ctx, m); err != nil {
+					return err
+				}
+			}
+		}
+		if sent += f.Size; m.Progress != nil {
+			m.Progress(sent)
+		}
+	}
+	return nil
+}
+
+// sendFile brings the bytes of one file, and returns what Slack calls it.
+func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File, sent int64) (string, error) {
+	if f.Size == 0 {
+		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
+	}
+	to, err := s.web.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size)})
+	if err != nil {
+		return "", asked(err)
+	}
+	if !slackID.MatchString(to.FileID) {
+		return "", errors.New("Slack gave a file no id")
+	}
+	tell := func(n int64) {
+		if m.Progress != nil {
+			m.Progress(sent + n)
+		}
+	}
+	body, err := transfer.Raw(ctx, f, tell)
+	if err != nil {
+		return "", err
+	}
+	answer, err := transfer.Post(ctx, s.web.client, "Slack", to.UploadURL, http.Header{}, body)
+	if err != nil {
+		return "", uploadError(err)
+	}
+	var n int64
+	if _, err := fmt.Sscanf(string(answer), "OK - %d", &n); err == nil && n != f.Size {
+		return "", &channel.Error{Code: "upload_failed", Message: fmt.Sprintf("Slack has %d bytes of %d of the file", n, f.Size), Hint: again}
+	}
+	return to.FileID, nil
+}
+
+// uploadError is the error of an upload, which passes if the bytes may go up again:
+// nothing of it is shown. Its address is Slack's and good for one upload.
+func uploadError(err error) error {
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Code == "file_too_large" || e.Code == "content_changed" {
+		return err
+	}
+	return &channel.Error{Code: "upload_failed", Message: "the file did not get to Slack", Hint: again, RetryAfter: e.RetryAfter, Err: e}
+}
+
+// sharing is what files.completeUploadExternal takes.
+type sharing struct {
+	Files   []sharedFile `json:"files"`
+	Channel string       `json:"channel_id"`
+	Comment string       `json:"initial_comment,omitempty"`
+	Thread  string       `json:"thread_ts,omitempty"`
+}
+
+type sharedFile struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// complete asks Slack to show the files as one message.
+func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, thread *string) error {
+	ask := sharing{Channel: idOf(m.Chat), Comment: m.Text, Thread: *thread}
+	for i, f := range m.Files {
+		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
+	}
+	var none struct{}
+	err := s.web.post(ctx, "files.completeUploadExternal", ask, &none)
+	if ask.Thread != "" && says(err, threadGone...) {
+		ask.Thread = ""
+		err = s.web.post(ctx, "files.completeUploadExternal", ask, &none)
+	}
+	return err
+}
+
+// shared waits until the chat has the files that Slack took.
+func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread *string) (channel.Receipt, error) {
+	u.Taken = true
+	for wait, end := firstLook, time.Now().Add(shareWithin); ; wait *= 2 {
+		r, err := s.look(ctx, m, *u, thread)
+		if r != nil || ctx.Err() != nil {
+			return pendingOr(r, *u), nil
+		}
+		if err != nil {
+			s.Log.Info("ask whether a file is in its chat", "error", err)
+		}
+		if time.Now().Add(wait).After(end) {
+			break
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+	if err := u.save(ctx, m); err != nil { // without it, Find would let them be asked for again
+		s.Log.Warn("note that Slack took a file", "error", err)
+	}
+	return pendingOr(nil, *u), nil
+}
+
+// pendingOr is r, or the receipt while Slack has the files and the chat has not.
+func pendingOr(r *channel.Receipt, u upload) channel.Receipt {
+	if r != nil {
+		return *r
+	}
+	return channel.Receipt{ID: u.Files[0], Time: u.Asked, Pending: true}
+}
+
+// look asks Slack whether the chat has the files: nil if not, or not yet. Slack says
+// file_not_found of a file that it was never asked to show.
+func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
+	info, _, _, err := s.web.api.GetFileInfoContext(ctx, u.Files[0], 1, 1)
+	if err != nil {
+		return nil, asked(err)
+	}
+	id := idOf(m.Chat)
+	for _, share := range append(info.Shares.Public[id], info.Shares.Private[id]...) {
+		if timestamp.MatchString(share.Ts) {
+			r := receipt(share.Ts, share.ThreadTs, thread)
+			return &r, nil
+		}
+	}
+	return nil, nil
+}
+
+// found says what became of files that an earlier attempt asked Slack to show: a
+// receipt; an error if that is not known yet; neither, if Slack may be asked again.
+func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *string) (*channel.Receipt, error) {
+	r, err := s.look(ctx, m, u, thread)
+	switch {
+	case r != nil:
+		return r, nil
+	case err != nil && !says(err, "file_not_found"):
+		if channel.ClassOf(err) == channel.Permanent {
+			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: again, Err: err}
+		}
+		return nil, err
+	case u.Taken:
+		pending := pendingOr(nil, u)
+		return &pending, nil
+	case err != nil: // it never came to that
+		return nil, nil
+	case time.Since(u.Asked) < unsure:
+		return nil, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack has the file, and the chat does not yet", RetryAfter: time.Until(u.Asked.Add(unsure))}
+	}
+	return nil, nil
+}
+
+// findFiles is Find for a message with files.
+func (s *Slack) findFiles(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+	u := stateOf(m)
+	if u.Asked.IsZero() {
+		return nil, nil
+	}
+	thread, note, err := s.threadOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.found(ctx, m, u, &thread)
+	if r != nil && note != "" {
+		r.Note = strings.TrimPrefix(r.Note+"; "+note, "; ")
+	}
+	return r, err
+}
+
+// refusedIDs is for files that Slack does not find any more. If it was asked before
+// to show them and knows them, it took them then: the chat has them, or will not.
+// Otherwise it has forgotten the bytes, which go up again.
+func (s *Slack) refusedIDs(ctx context.Context, m channel.Message, u *upload, before bool) (channel.Receipt, error) {
+	if before {
+		if _, err := s.look(ctx, m, *u, new(string)); err == nil {
+			u.Taken = true
+			return pendingOr(nil, *u), u.save(ctx, m)
+		} else if !says(err, "file_not_found") {
+			return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Slack does not say whether the chat has the file", Err: err}
+		}
+	}
+	*u = upload{}
+	if err := u.save(ctx, m); err != nil {
+		return channel.Receipt{}, err
+	}
+	return channel.Receipt{}, &channel.Error{Code: "upload_failed", Message: "Slack has forgotten the file's bytes", Hint: again}
+}
