@@ -32,10 +32,20 @@ type Group struct {
 	Main      bool       `yaml:"main" help:"May send to every registered chat and sees the project directory. One group at most."`
 	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
+	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
 }
+
+// Threads says what a thread of a group's chat is to its assistant.
+type Threads string
+
+// The values of Threads, if the channel has any. The zero value is OwnThreads.
+const (
+	OwnThreads Threads = "own"  // a conversation of its own
+	Flat       Threads = "flat" // part of the chat's one conversation, whose answers go to the chat itself
+)
 
 // Address is the group's chat.
 func (g Group) Address() Address { return Address{g.Channel, g.Chat} }

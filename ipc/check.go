@@ -13,7 +13,8 @@ func (r *Request) check() *Refusal {
 		most       int
 	}{
 		{"chatJid", r.Chat, maxField}, {"groupFolder", r.Folder, maxField}, {"sender", r.Sender, maxField},
-		{"replyTo", r.ReplyTo, maxField}, {"thread", r.Thread, maxField}, {"timestamp", r.Time, maxField}, {"text", r.Text, MaxText},
+		{"replyTo", r.ReplyTo, maxField}, {"thread", r.Thread, maxField}, {"turn", r.Turn, maxField},
+		{"timestamp", r.Time, maxField}, {"text", r.Text, MaxText},
 	} {
 		if refusal := checkField(f.key, f.value, f.most); refusal != nil {
 			return refusal

@@ -15,6 +15,7 @@ type wireRequest struct {
 	Sender  string     `json:"sender,omitempty"`
 	ReplyTo string     `json:"replyTo,omitempty"`
 	Thread  string     `json:"thread,omitempty"`
+	Turn    string     `json:"turn,omitempty"`
 	Files   []wireFile `json:"files,omitempty"`
 	wireFile
 	Time string `json:"timestamp,omitempty"`
@@ -40,7 +41,7 @@ func encode(r Request, file Type) ([]byte, error) {
 	}
 	w := wireRequest{
 		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
-		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Time: r.Time,
+		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Time: r.Time,
 	}
 	if len(r.Files) == 1 {
 		w.Type, w.wireFile = file, wireFile(r.Files[0])

@@ -12,6 +12,7 @@ type written struct {
 	Sender      text    `json:"sender"`
 	ReplyTo     text    `json:"replyTo"`
 	Thread      text    `json:"thread"`
+	Turn        text    `json:"turn"`
 	Comment     text    `json:"comment"`
 	FileComment text    `json:"fileComment"`
 	Time        scalar  `json:"timestamp"`
@@ -74,7 +75,7 @@ func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
 func (w *written) request() (Request, *Refusal) {
 	r := Request{
 		Chat: w.Chat.value, Folder: w.Folder.value, Sender: w.Sender.value,
-		ReplyTo: w.ReplyTo.value, Thread: w.Thread.value, Time: string(w.Time),
+		ReplyTo: w.ReplyTo.value, Thread: w.Thread.value, Turn: w.Turn.value, Time: string(w.Time),
 	}
 	var s spellings
 	own := w.ref(&s, text{}, w.Caption, w.Comment, w.FileComment)

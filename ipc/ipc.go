@@ -63,7 +63,8 @@ type Request struct {
 	Folder  string // groupFolder; if given, it must be the source group's own
 	Text    string // only of a message; the text of a file request is the first file's caption
 	ReplyTo string // the platform's id of the message to answer
-	Thread  string // the platform's id of the thread; empty: the chat itself
+	Thread  string // the platform's id of the thread; empty: that of Turn
+	Turn    string // the id that the host gave the assistant's turn; empty: none
 	Sender  string // v1's optional persona name
 	Files   []FileRef
 	Time    string // timestamp as the container wrote it; for information only

@@ -29,6 +29,8 @@ type start struct {
 	Scheduled bool              `json:"isScheduledTask"`
 	Secrets   map[string]string `json:"secrets"`
 	Name      string            `json:"assistantName"`
+	Turn      string            `json:"turn"`   // stamps the requests; empty: the host does not ask for it
+	Thread    string            `json:"thread"` // of the chat, in which the members wrote; may be empty
 }
 
 // output is one marked answer. A nil Result only reports the session.
@@ -75,8 +77,10 @@ func (s start) env() []string {
 		}
 		env = append(env, prefix+"CHAT_JID="+s.Chat, prefix+"GROUP_FOLDER="+s.Folder, prefix+"IS_MAIN="+main)
 	}
-	if s.Name != "" {
-		env = append(env, "LONGSHORE_ASSISTANT_NAME="+s.Name)
+	for name, value := range map[string]string{"ASSISTANT_NAME": s.Name, "TURN": s.Turn, "THREAD": s.Thread} {
+		if value != "" && !strings.ContainsRune(value, 0) {
+			env = append(env, "LONGSHORE_"+name+"="+value)
+		}
 	}
 	name := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	for _, key := range slices.Sorted(maps.Keys(s.Secrets)) {

@@ -16,21 +16,22 @@ import (
 
 // common are the flags that send and message share.
 type common struct {
-	reply, chat  string
-	json, noWait bool
-	wait         time.Duration
+	reply, chat, thread string
+	json, noWait        bool
+	wait                time.Duration
 }
 
 func (o *common) register(set *flag.FlagSet) {
 	set.StringVar(&o.reply, "reply-to", "", "")
 	set.StringVar(&o.chat, "chat", "", "")
+	set.StringVar(&o.thread, "thread", "", "")
 	set.BoolVar(&o.json, "json", false, "")
 	set.BoolVar(&o.noWait, "no-wait", false, "")
 	set.DurationVar(&o.wait, "wait", 0, "")
 }
 
 func (o *common) options() sender.Options {
-	return sender.Options{Chat: o.chat, ReplyTo: o.reply, NoWait: o.noWait}
+	return sender.Options{Chat: o.chat, Thread: o.thread, ReplyTo: o.reply, NoWait: o.noWait}
 }
 
 func (c *call) send(args []string) int {

@@ -21,6 +21,8 @@ type Config struct {
 	Chat   string        // the group's chat; may be empty, as the host knows it
 	Folder string        // the group's folder; may be empty too
 	Main   bool          // the main group, which may name other chats
+	Turn   string        // the host's id of the turn, with which requests are stamped; may be empty
+	Thread string        // of the chat, in which the turn was asked for; may be empty
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
 	File   ipc.Type      // type of a request with one file for a host without receipts; empty: file
 	Temp   []string      // the assistant's own temporary directories
@@ -57,6 +59,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Chat:   either("CHAT_JID"),
 		Folder: either("GROUP_FOLDER"),
 		Main:   either("IS_MAIN") == "1",
+		Turn:   getenv("LONGSHORE_TURN"),
+		Thread: getenv("LONGSHORE_THREAD"),
 		Wait:   DefaultWait,
 	}
 	if c.IPC == "" {

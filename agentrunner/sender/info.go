@@ -19,6 +19,7 @@ type Info struct {
 	Summary     string             `json:"summary" jsonschema:"The same in words."`
 	Working     bool               `json:"working" jsonschema:"Whether a file sent now would be taken by the host."`
 	Chat        string             `json:"chat,omitempty"`
+	Thread      string             `json:"thread,omitempty" jsonschema:"Thread in which this turn was asked for; what is sent goes there."`
 	Group       string             `json:"group,omitempty"`
 	Channel     string             `json:"channel,omitempty"`
 	Connected   bool               `json:"connected" jsonschema:"Whether the host has its connection to the chat platform."`
@@ -42,7 +43,7 @@ type Info struct {
 func (s *Sender) Info(version string) Info {
 	host := s.host()
 	c := host.context
-	info := Info{Chat: c.Chat, Group: c.Group, Channel: c.Channel, Connected: c.Connected, Main: c.Main || s.config.Main,
+	info := Info{Chat: c.Chat, Thread: s.config.Thread, Group: c.Group, Channel: c.Channel, Connected: c.Connected, Main: c.Main || s.config.Main,
 		Receipts: s.receipts(), Chats: c.Chats, Limits: c.Limits, Captions: c.Captions, TextLimit: c.Text,
 		HostVersion: c.Host, ToolVersion: version}
 	if host.known {

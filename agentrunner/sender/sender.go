@@ -39,6 +39,7 @@ type File struct {
 // Options are the settings of one call.
 type Options struct {
 	Chat     string                            // another chat than the group's own; only for the main group
+	Thread   string                            // another thread than the turn's own
 	ReplyTo  string                            // the platform's id of the message to answer
 	NoWait   bool                              // return as soon as the request is queued
 	Copy     bool                              // stage every file, so that the caller may delete the original after the call
@@ -63,6 +64,9 @@ func New(config Config) *Sender {
 
 // Main reports whether the group may name another chat than its own.
 func (s *Sender) Main() bool { return s.config.Main }
+
+// Threads reports whether the chat has threads, as far as the host has said.
+func (s *Sender) Threads() bool { return s.config.Turn != "" }
 
 // SendFiles sends files in order as one request, all or none: each file is checked
 // before anything is written. If the caller can act on an error, it is a *Problem. A
@@ -134,7 +138,7 @@ func (s *Sender) request(t ipc.Type, o Options) ipc.Request {
 	if chat == "" {
 		chat = s.config.Chat
 	}
-	return ipc.Request{Type: t, Chat: chat, Folder: s.config.Folder, ReplyTo: o.ReplyTo,
+	return ipc.Request{Type: t, Chat: chat, Folder: s.config.Folder, ReplyTo: o.ReplyTo, Thread: o.Thread, Turn: s.config.Turn,
 		Time: time.Now().UTC().Format(time.RFC3339Nano)}
 }
 

@@ -113,7 +113,7 @@ func unknown(tool, key string, expected shape) error {
 	meant := map[string]string{"path": "file_path", "file": "file_path", "filepath": "file_path", "filePath": "file_path",
 		"filename": "file_name", "fileName": "file_name", "name": "file_name", "mimeType": "mime_type", "mimetype": "mime_type",
 		"message": "text", "content": "text", "comment": "caption", "paths": "files", "file_paths": "files",
-		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "request_id": "id"}[key]
+		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "thread_ts": "thread", "thread_id": "thread", "request_id": "id"}[key]
 	if slices.Contains(names, meant) {
 		return fmt.Errorf("%s has no parameter %q; did you mean %q?", tool, key, meant)
 	}

@@ -20,6 +20,7 @@ type SendAttachmentArgs struct {
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Thread  string `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
 }
 
@@ -28,7 +29,7 @@ func (k kit) sendAttachment() server.ServerTool {
 	return handle(k, t, func(ctx context.Context, a SendAttachmentArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.SendContent(ctx, a.Content,
 			sender.File{Name: a.Name, MIME: a.MIME, Caption: a.Caption},
-			sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ type SendFileArgs struct {
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
 	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Thread  string `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
 }
 
@@ -32,7 +33,7 @@ func (k kit) sendFile() server.ServerTool {
 		}
 		report, err := k.sender.SendFiles(ctx,
 			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, As: a.As}},
-			sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {
 			return nil, err
 		}

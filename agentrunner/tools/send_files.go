@@ -17,6 +17,7 @@ var sendFilesText string
 type SendFilesArgs struct {
 	Files   []OneFile `json:"files" jsonschema_description:"The files, in the order in which they are to appear; 1 to 32."`
 	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
+	Thread  string    `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
 	Chat    string    `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
 }
 
@@ -39,7 +40,7 @@ func (k kit) sendFiles() server.ServerTool {
 			}
 			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, As: f.As})
 		}
-		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, ReplyTo: a.ReplyTo, Progress: progress})
+		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {
 			return nil, err
 		}

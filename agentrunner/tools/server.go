@@ -65,6 +65,9 @@ func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
 	if !k.sender.Main() {
 		schema.Input = without(schema.Input, "chat")
 	}
+	if !k.sender.Threads() {
+		schema.Input = without(schema.Input, "thread")
+	}
 	t := mcp.NewToolWithRawSchema(name, text, schema.Input)
 	t.RawOutputSchema = schema.Output
 	writes := !reads
@@ -76,7 +79,7 @@ func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
 }
 
 // without removes one property from an object's schema. Only the main group may name
-// a chat, so the models of other groups do not see that parameter.
+// a chat, and most chats have no threads, so other models do not see these parameters.
 func without(schema json.RawMessage, property string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var properties map[string]json.RawMessage

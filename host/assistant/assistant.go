@@ -11,11 +11,20 @@
 //	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
 //	inbound/<folder>/wanted/*.json      members' files that are to be fetched from their channels
 //	inbound/<folder>/turn.json          what the turn under way holds, and since when
+//	inbound/<folder>/turn-<key>         the same of a thread
 //	inbound/<folder>/session            the agent's session id
+//	inbound/<folder>/threads            the session ids of threads, and which turn was whose
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
 //	inbound/<folder>/sender-key         the secret behind the ids by which the assistant knows members
 //	groups/<folder>/inbox/              files of members, written for the assistant
 //	ipc/<folder>/input/                 follow-ups, written for the assistant
+//
+// # Threads
+//
+// Each thread of a chat is a conversation of its own for the assistant, unless
+// Options.Threads says otherwise: its messages, its session and its turns. One
+// thread's assistant runs at a time, and the others wait. What a turn sends is
+// stamped with the turn's id, by which [Manager.Thread] finds the thread it belongs to.
 //
 // # What is kept
 //
@@ -65,18 +74,23 @@ type Options struct {
 	Plan   func(g groups.Group) (Plan, error)
 	Limits func() Limits // nil: the zero value
 
-	// Say takes a text for a group's chat and returns once it is durable. The
-	// same key again, also after a restart, must not say it twice.
-	Say func(ctx context.Context, folder, text, key string) error
+	// Say takes a text for a thread of a group's chat, or for the chat itself, and
+	// returns once it is durable. The same key again, also after a restart, must
+	// not say it twice.
+	Say func(ctx context.Context, folder, thread, text, key string) error
 
 	// Room says why no further answer of the group's may be kept now, which
 	// passes. An answer waits for it; the host's own words do not. Nil: there
 	// always is.
 	Room func(folder string) error
 
-	// SentSince says whether anything that the group's assistant or this
-	// package sent was accepted at or after the time.
-	SentSince func(folder string, since time.Time) bool
+	// SentSince says whether anything that the group's assistant sent, or this
+	// package sent to that thread, was accepted at or after the time.
+	SentSince func(folder, thread string, since time.Time) bool
+
+	// Threads is how many threads of a group's chat are remembered, each a
+	// conversation of its own. 0: the chat is one conversation. Nil: always 0.
+	Threads func(g groups.Group) int
 
 	// Fetch brings a member's file from the channel of that name. Nil: no channel
 	// has files.
@@ -87,7 +101,7 @@ type Options struct {
 	Reserve func(bytes int64) (release func(), err error)
 
 	// Typing shows or hides that somebody is writing. May be nil.
-	Typing func(ctx context.Context, chat groups.Address, on bool)
+	Typing func(ctx context.Context, chat groups.Address, thread string, on bool)
 
 	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
 	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
@@ -139,6 +153,9 @@ func (o Options) withDefaults() Options {
 	if o.Plan == nil {
 		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
 	}
+	if o.Threads == nil {
+		o.Threads = func(groups.Group) int { return 0 }
+	}
 	if o.Room == nil {
 		o.Room = func(string) error { return nil }
 	}
@@ -148,7 +165,7 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	if o.Typing == nil {
-		o.Typing = func(context.Context, groups.Address, bool) {}
+		o.Typing = func(context.Context, groups.Address, string, bool) {}
 	}
 	return o
 }
@@ -171,9 +188,9 @@ type Manager struct {
 	mu      sync.Mutex       // guards what follows, and the conversations' state
 	known   *groups.Registry // that all and byGroup follow; nil: they have to be looked at
 	all     []*conversation
-	byGroup map[string]*conversation // by folder
-	opened  []*conversation          // since Run looked
-	queue   []*conversation          // called, waiting for room, first come first served
+	byGroup map[string]*chat // by folder
+	opened  []*conversation  // since Run looked
+	queue   []*conversation  // called, waiting for room, first come first served
 	running int
 
 	fetchCtx context.Context // Run's; nil before and after
@@ -183,7 +200,7 @@ type Manager struct {
 // New reads what an earlier host has left on disk. It starts nothing, and the
 // directories of Layout must have been made.
 func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*conversation{}}
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}}
 	if err := m.follow(); err != nil {
 		return nil, err
 	}
@@ -202,8 +219,9 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		for _, c := range m.takeOpened() {
 			m.settleInterrupted(ctx, c)
-			m.kick(c)
+			m.kick(c.chat)
 		}
+		m.tellWaiting(ctx)
 		next := m.schedule(func(c *conversation) {
 			sessions.Go(func() {
 				ctx, cancel := c.within(ctx)
@@ -224,7 +242,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
-// schedule queues the groups that are called, starts as many as there is room
+// schedule queues the conversations that are called, starts as many as there is room
 // for, and asks idle assistants to make room for the rest. It returns the time
 // until a group's backoff is over.
 func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
@@ -245,25 +263,52 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	}
 	// Those that were called in one go wait in the order of their messages.
 	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
-	for len(m.queue) > 0 && m.running < or(m.o.Limits().AtOnce, 5) {
-		c := m.queue[0]
-		m.queue = m.queue[1:]
+	var waiting []*conversation
+	for _, c := range m.queue {
+		if m.running >= or(m.o.Limits().AtOnce, 5) || m.occupied(c.chat) {
+			waiting = append(waiting, c)
+			continue
+		}
 		c.phase, c.since = running, now
+		c.chat.running++
 		m.running++
 		start(c)
 	}
-	m.makeRoom(len(m.queue))
+	m.queue = waiting
+	m.makeRoom()
+	for _, c := range m.queue {
+		if m.occupied(c.chat) && !c.waits {
+			next = min(next, waitPatience-now.Sub(c.since))
+		}
+	}
 	return next
 }
 
-// makeRoom asks the assistants that have been idle longest to end, as many as
-// are waited for.
-func (m *Manager) makeRoom(n int) {
+// occupied says whether another thread's assistant has to end before one of the
+// chat's can start.
+func (m *Manager) occupied(c *chat) bool { return c.running > 0 }
+
+// makeRoom asks assistants that are idle to end, as many as are waited for: those
+// of a chat in which another thread waits, and otherwise those that have been idle
+// longest.
+func (m *Manager) makeRoom() {
+	n, awaited := 0, map[*chat]bool{}
+	for _, c := range m.queue {
+		if m.occupied(c.chat) {
+			awaited[c.chat] = true
+		} else {
+			n++
+		}
+	}
 	var resting []*conversation
 	for _, c := range m.all {
-		if c.yielding {
+		switch {
+		case c.resting && awaited[c.chat]:
+			c.yielding = true
+			signal(c.nudge)
+		case c.yielding:
 			n--
-		} else if c.resting {
+		case c.resting:
 			resting = append(resting, c)
 		}
 	}
@@ -274,13 +319,38 @@ func (m *Manager) makeRoom(n int) {
 	}
 }
 
-// ended takes note that a group's session is over.
+// tellWaiting tells the threads why nobody answers for which another one's turn
+// has to end first.
+func (m *Manager) tellWaiting(ctx context.Context) {
+	said := map[*conversation]string{} // by the key of what they wrote
+	m.mu.Lock()
+	for _, c := range m.queue {
+		if m.occupied(c.chat) && !c.waits && time.Since(c.since) >= waitPatience {
+			c.waits = true
+			for r := range calling(c.kept) {
+				said[c] = r.Key
+			}
+		}
+	}
+	m.mu.Unlock()
+	for c, of := range said {
+		if err := m.say(ctx, c, waitsTurn, key(of, waitsTurn)); err != nil {
+			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
+		}
+	}
+}
+
+// ended takes note that a session is over.
 func (m *Manager) ended(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c.phase, c.since, c.resting, c.yielding, c.manner, c.stale = idle, time.Now(), false, false, nil, false
+	c.chat.running--
 	m.running--
-	m.forgetLeft(c)
+	if c.thread != "" && len(c.kept) == 0 && c.failures == 0 {
+		m.leaveThread(c)
+	}
+	m.forgetLeft(c.chat)
 	signal(m.wake)
 }
 

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // phase is where a group is on its way to a running assistant.
@@ -20,18 +22,31 @@ const (
 	running phase = "running"
 )
 
-// conversation is one group's messages and the state of its assistant.
-type conversation struct {
+// chat is what the conversations of a group share. A group has one of them for
+// each thread of its chat, and one for the chat itself.
+type chat struct {
 	group  groups.Group // as it was opened: folder and chat stay as long as it does
 	store  *store
 	inputs *inputs
 	ctx    context.Context // done when the group has left the configuration
 	leave  func()          // ends ctx
-	nudge  chan struct{}   // to the running session, of capacity one: look at kept and yielding
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
 	updating  sync.Mutex // one file at a time that changes a record
+
+	// Guarded by Manager.mu.
+	running        int  // conversations whose assistant runs
+	users          int  // who works with it at this moment, beside its sessions and lanes
+	quick, patient lane // files to fetch
+}
+
+// conversation is the messages of one thread, or of the chat itself, and the
+// state of their assistant.
+type conversation struct {
+	*chat
+	thread string        // empty: the chat itself
+	nudge  chan struct{} // to the running session, of capacity one: look at kept and yielding
 
 	// The session's own: since when a run of the turn that is tried again may
 	// have gone on, unheard.
@@ -49,72 +64,104 @@ type conversation struct {
 	notBefore time.Time // of the next start
 	lastErr   string
 	broken    *turn   // found at start: a turn of an earlier host that must not run again
-	users     int     // who works with it at this moment, beside its session and lanes
 	manner    *manner // how the running session was started
 	stale     bool    // it would be started in another manner now: when it rests, it is ended
-
-	quick, patient lane // files to fetch
+	waits     bool    // the thread knows that another one's turn comes first
 }
 
-// open reads what is on disk of a group and sorts out the turn that a host
+// open reads what is on disk of a group and sorts out the turns that a host
 // which died has left.
-func (m *Manager) open(g groups.Group) (*conversation, error) {
-	c := &conversation{
-		group: g, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1),
-		inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, ipc.InputDir)},
-	}
+func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
+	c := &chat{group: g, inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, ipc.InputDir)}}
 	c.ctx, c.leave = context.WithCancel(context.Background())
+	var kept []*record
+	var held []*turn
 	var err error
-	var held *turn
-	c.store, c.kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder)
-	if err != nil {
-		return nil, err
+	if c.store, kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder); err != nil {
+		return nil, nil, err
 	}
-	if err := m.leaveElsewhere(c, held); err != nil {
-		return nil, err
+	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
+		return nil, nil, err
 	}
 	c.patient.patient = true
 	wants, err := c.store.wants()
 	c.patient.wants = slices.DeleteFunc(wants, func(w *want) bool { return elsewhere(w.Chat, g) })
-	if err != nil || held == nil {
-		return c, err
+	if err != nil {
+		return nil, nil, err
+	}
+	all := []*conversation{newConversation(c, "")}
+	of := func(thread string) *conversation {
+		i := slices.IndexFunc(all, func(t *conversation) bool { return t.thread == thread })
+		if i < 0 {
+			i, all = len(all), append(all, newConversation(c, thread))
+		}
+		return all[i]
+	}
+	for _, r := range kept {
+		t := of(r.Thread)
+		t.kept = append(t.kept, r)
+	}
+	if len(held) == 0 {
+		return c, all, nil
 	}
 	// What the assistant had not read goes to the next one like any other
 	// message. Its process has died with its host.
-	held.unread(c.inputs.drain())
-	if held.empty() {
-		return c, c.store.saveTurn(nil)
+	unread := c.inputs.drain()
+	for _, h := range held {
+		if err := m.resume(of(h.Thread), h, unread); err != nil {
+			return nil, nil, err
+		}
 	}
-	if m.sentSince(c, held.Started) || held.Attempt+1 >= m.o.Attempts {
+	return c, all, nil
+}
+
+// logger names the conversation in each line. A thread's id is foreign.
+func (c *conversation) logger(log *slog.Logger) *slog.Logger {
+	log = log.With("group", c.group.Folder)
+	if c.thread != "" {
+		log = log.With("thread", media.Printable(c.thread))
+	}
+	return log
+}
+
+func newConversation(c *chat, thread string) *conversation {
+	return &conversation{chat: c, thread: thread, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1)}
+}
+
+// resume has a turn that an earlier host has left tried again, unless that could
+// repeat something.
+func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) error {
+	held.unread(unread)
+	switch {
+	case held.empty():
+	case m.sentSince(c, held.Started) || held.Attempt+1 >= m.o.Attempts:
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
 		c.broken = held
-		return c, nil
+		return nil
+	default:
+		c.attempt = held.Attempt + 1
 	}
-	c.attempt = held.Attempt + 1
-	return c, c.store.saveTurn(nil)
+	return c.store.saveTurn(c.thread, nil)
 }
 
 // leaveElsewhere leaves what was written in a former chat of the group on disk:
 // nobody in its chat is to read it. A turn that had sent something there is over.
-func (m *Manager) leaveElsewhere(c *conversation, held *turn) error {
-	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
-	if held == nil {
-		return nil
-	}
+func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*record, error) {
+	kept = slices.DeleteFunc(kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
 	var over []*record
-	for _, r := range held.records {
-		if elsewhere(r.Chat, c.group) {
-			over = append(over, r)
+	for _, h := range held {
+		for _, r := range h.records {
+			if elsewhere(r.Chat, c.group) {
+				over = append(over, r)
+				h.take(r.name)
+			}
 		}
 	}
 	if len(over) == 0 {
-		return nil
+		return kept, nil
 	}
 	m.o.Log.Warn("a turn ended with the group's former chat", "group", c.group.Folder, "messages", len(over))
-	for _, r := range over {
-		held.take(r.name)
-	}
-	return c.store.finish(over)
+	return kept, c.store.finish(over)
 }
 
 // called says whether a message waits that calls the assistant.
@@ -140,23 +187,25 @@ func (c *conversation) giveBack(records []*record) {
 // one prompt has room for, so that none is lost which the assistant would see.
 const maxCalls = 1000
 
-// surplus takes the oldest out of kept: of what does not call the assistant,
-// beyond limit messages and as many notices, and of what does beyond maxCalls,
-// so that a member who writes without end fills neither disk nor memory.
+// surplus takes the oldest out of kept of what does not call the assistant,
+// beyond limit messages and as many notices.
 func (c *conversation) surplus(limit int) (out []*record) {
 	count := map[kind]int{}
 	for _, r := range c.kept {
 		count[r.Kind]++
 	}
+	return c.cut(func(r *record) bool {
+		count[r.Kind]--
+		return !r.calls() && count[r.Kind] >= limit
+	})
+}
+
+// cut takes the records out of kept for which is says so.
+func (c *conversation) cut(is func(*record) bool) (out []*record) {
 	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool {
-		most := limit
-		if r.calls() {
-			most = maxCalls
-		}
-		if count[r.Kind] <= most {
+		if !is(r) {
 			return false
 		}
-		count[r.Kind]--
 		out = append(out, r)
 		return true
 	})

@@ -19,8 +19,14 @@ const (
 	tookTooLong = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
 	outOfMemory = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
 	outOfRoom   = "The assistant ran out of memory. It is being started again."
+	startsAnew  = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
+	waitsTurn   = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
 	notThere    = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
 )
+
+// waitPatience is how long a thread waits for the turn of another one before it
+// is told so.
+const waitPatience = 20 * time.Second
 
 // maxBackoff bounds the wait before the next start of an assistant that breaks.
 const maxBackoff = 5 * time.Minute
@@ -66,7 +72,7 @@ func (s *session) settle(ctx context.Context, err error) {
 // something twice: the outbox has something of it, or will have, because a
 // request still lies in the queue.
 func (m *Manager) sentSince(c *conversation, since time.Time) bool {
-	if m.o.SentSince(c.group.Folder, since) {
+	if m.o.SentSince(c.group.Folder, c.thread, since) {
 		return true
 	}
 	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
@@ -186,7 +192,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	if m.tell(ctx, c, t, words) != nil {
 		return
 	}
-	if err := errors.Join(c.store.finish(t.all()), c.store.saveTurn(nil)); err != nil {
+	if err := errors.Join(c.store.finish(t.all()), c.store.saveTurn(c.thread, nil)); err != nil {
 		m.o.Log.Error("lost turn not cleared away", "group", c.group.Folder, "error", err)
 	}
 }
@@ -203,7 +209,7 @@ func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words stri
 // say hands a text to the outbox, which is local: that the host is ending does
 // not keep the last words back.
 func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (err error) {
-	if m.configured(c).Address() != c.group.Address() {
+	if m.configured(c.chat).Address() != c.group.Address() {
 		return errMoved
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -215,7 +221,7 @@ func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (e
 			case <-ctx.Done():
 			}
 		}
-		if err = m.o.Say(last, c.group.Folder, text, key); err == nil {
+		if err = m.o.Say(last, c.group.Folder, c.thread, text, key); err == nil {
 			return nil
 		}
 	}

@@ -40,7 +40,7 @@ type lane struct {
 
 // expect takes over wants whose message is kept, and lets r wait for the first
 // attempts at them.
-func (m *Manager) expect(c *conversation, wants []*want) {
+func (m *Manager) expect(c *chat, wants []*want) {
 	if len(wants) == 0 {
 		return
 	}
@@ -52,10 +52,12 @@ func (m *Manager) expect(c *conversation, wants []*want) {
 }
 
 // recheck looks again at what of a group's messages may be handed over.
-func (m *Manager) recheck(c *conversation) {
+func (m *Manager) recheck(c *chat) {
 	m.mu.Lock()
-	if c.phase == running {
-		signal(c.nudge)
+	for _, t := range m.all {
+		if t.chat == c && t.phase == running {
+			signal(t.nudge)
+		}
 	}
 	m.mu.Unlock()
 	signal(m.wake)
@@ -63,7 +65,7 @@ func (m *Manager) recheck(c *conversation) {
 
 // kick starts the group's lanes that have something to do. Before Run and
 // after it, none.
-func (m *Manager) kick(c *conversation) {
+func (m *Manager) kick(c *chat) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fetchCtx == nil || c.left() {
@@ -96,7 +98,7 @@ func (m *Manager) startFetching(ctx context.Context) (stop func()) {
 }
 
 // fetchAll works until nothing of the lane is due.
-func (m *Manager) fetchAll(ctx context.Context, c *conversation, l *lane) {
+func (m *Manager) fetchAll(ctx context.Context, c *chat, l *lane) {
 	for {
 		w := m.nextWant(ctx, c, l)
 		if w == nil {
@@ -108,7 +110,7 @@ func (m *Manager) fetchAll(ctx context.Context, c *conversation, l *lane) {
 
 // nextWant takes the first want that is due out of the lane. If there is none,
 // the lane rests until one is.
-func (m *Manager) nextWant(ctx context.Context, c *conversation, l *lane) *want {
+func (m *Manager) nextWant(ctx context.Context, c *chat, l *lane) *want {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
@@ -130,7 +132,7 @@ func (m *Manager) nextWant(ctx context.Context, c *conversation, l *lane) *want 
 // fetch makes one attempt at a file, and decides on the next. That an attempt
 // was begun is on disk before a byte is asked for, so that no number of
 // restarts makes more of them.
-func (m *Manager) fetch(ctx context.Context, c *conversation, w *want, patient bool) {
+func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
 	if c.store.knows(w.noticeKey()) { // an earlier host has said how it ended
 		m.forget(c, w)
 		return
@@ -165,7 +167,7 @@ var errTried = errors.New("no attempt is left")
 // errFetch is in the error of an attempt that the platform's side ended.
 var errFetch = errors.New("fetch")
 
-func (m *Manager) attempt(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
+func (m *Manager) attempt(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
 	if w.Tries >= fetchTries {
 		return "", 0, fmt.Errorf("%w: %w", errFetch, errTried)
 	}
@@ -193,7 +195,7 @@ func (m *Manager) hopeless(w *want, err error) bool {
 
 // bring fetches the bytes, and then copies them into the inbox. Nothing is
 // locked before they are on this host.
-func (m *Manager) bring(ctx context.Context, c *conversation, w *want, patient bool) (stored string, size int64, err error) {
+func (m *Manager) bring(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	from, err := m.o.Fetch(ctx, c.group.Channel, channel.FileRef{Chat: c.group.Chat, Ref: w.Ref, Patient: patient})
@@ -204,7 +206,7 @@ func (m *Manager) bring(ctx context.Context, c *conversation, w *want, patient b
 	return m.store(c, w.File.Name, from)
 }
 
-func (m *Manager) fetchLater(c *conversation, w *want, patient bool, pause time.Duration) {
+func (m *Manager) fetchLater(c *chat, w *want, patient bool, pause time.Duration) {
 	m.mu.Lock()
 	w.due = time.Now().Add(pause)
 	l := &c.quick
@@ -218,9 +220,9 @@ func (m *Manager) fetchLater(c *conversation, w *want, patient bool, pause time.
 
 // waited says that the first attempt at a file is over, so that its message
 // waits for it no longer.
-func (m *Manager) waited(c *conversation, w *want) {
+func (m *Manager) waited(c *chat, w *want) {
 	m.mu.Lock()
-	if r := c.find(w.Message); r != nil {
+	if r := m.find(c, w); r != nil {
 		delete(r.waits, w.Index)
 	}
 	m.mu.Unlock()
@@ -231,11 +233,11 @@ func (m *Manager) waited(c *conversation, w *want) {
 // that was not handed over yet says so itself. Otherwise the assistant reads a
 // notice, which reaches one that runs at once if the message called it, and
 // starts none.
-func (m *Manager) fetched(c *conversation, w *want, f file) {
+func (m *Manager) fetched(c *chat, w *want, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
 	m.mu.Lock()
-	r := c.find(w.Message)
+	r := m.find(c, w)
 	var changed record
 	if r != nil {
 		delete(r.waits, w.Index)
@@ -249,7 +251,7 @@ func (m *Manager) fetched(c *conversation, w *want, f file) {
 		err = c.store.update(&changed)
 	} else {
 		err = m.keep(c, &record{
-			Key: w.noticeKey(), Kind: noticeKind, Quiet: !w.Call, Text: news(w, f), Time: time.Now(),
+			Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: !w.Call, Text: news(w, f), Time: time.Now(),
 		})
 	}
 	if err != nil {
@@ -259,7 +261,7 @@ func (m *Manager) fetched(c *conversation, w *want, f file) {
 	m.recheck(c)
 }
 
-func (m *Manager) forget(c *conversation, w *want) {
+func (m *Manager) forget(c *chat, w *want) {
 	if err := c.store.dropWant(w); err != nil {
 		m.o.Log.Error("member's file not forgotten", "group", c.group.Folder, "file", w.File.Name, "error", err)
 	}
@@ -274,11 +276,13 @@ func news(w *want, f file) string {
 	return of + " now lies in the inbox: " + f.Path
 }
 
-// find is the record of that key, if it has not been handed over.
-func (c *conversation) find(key string) *record {
-	for _, r := range c.kept {
-		if r.Key == key {
-			return r
+// find is the record of a want, if it has not been handed over.
+func (m *Manager) find(c *chat, w *want) *record {
+	if t := m.in(c, w.Thread); t != nil {
+		for _, r := range t.kept {
+			if r.Key == w.Message {
+				return r
+			}
 		}
 	}
 	return nil

@@ -290,7 +290,7 @@ func TestAHangingFileDelaysNoOtherGroup(t *testing.T) {
 		w.brings("g5", "1", "read this", "report")
 		has(t, w.runtime.next().input.Prompt, "read this", `path="/workspace/group/inbox/report.txt"`)
 		for i := range 5 {
-			check(t, w.m.Notify(fmt.Sprintf("g%d", i), "a delivery failed after all"))
+			check(t, w.m.Notify(fmt.Sprintf("g%d", i), "", "a delivery failed after all"))
 		}
 	})
 }
@@ -319,7 +319,7 @@ func TestANoticeDoesNotWaitForAFile(t *testing.T) {
 	}()
 	<-opened
 	noticed := make(chan error, 1)
-	go func() { noticed <- w.m.Notify("family", "a delivery failed after all") }()
+	go func() { noticed <- w.m.Notify("family", "", "a delivery failed after all") }()
 	select {
 	case err := <-noticed:
 		check(t, err)

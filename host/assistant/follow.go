@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -40,13 +41,13 @@ func (m *Manager) follow() error {
 		if g.Assistant == "" || m.has(g.Folder) {
 			continue
 		}
-		c, err := m.open(g)
+		c, threads, err := m.open(g)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("group %s: read kept messages: %w", g.Folder, err))
 			continue
 		}
 		m.mu.Lock()
-		m.all, m.opened, m.byGroup[g.Folder] = append(m.all, c), append(m.opened, c), c
+		m.all, m.opened, m.byGroup[g.Folder] = append(m.all, threads...), append(m.opened, threads...), c
 		m.mu.Unlock()
 	}
 	err := errors.Join(errs...)
@@ -82,39 +83,41 @@ func (m *Manager) takeOpened() []*conversation {
 func (m *Manager) leaveGone(now *groups.Registry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, c := range slices.Clone(m.all) {
+	for _, c := range maps.Clone(m.byGroup) {
 		g, ok := now.ByFolder(c.group.Folder)
 		if ok && g.Assistant != "" && g.Chat == c.group.Chat && g.Channel == c.group.Channel {
 			continue
 		}
 		c.leave()
-		if c.phase == queued {
-			m.queue = slices.DeleteFunc(m.queue, func(q *conversation) bool { return q == c })
-			c.phase = idle
-		}
+		m.queue = slices.DeleteFunc(m.queue, func(q *conversation) bool {
+			if q.chat == c {
+				q.phase = idle
+			}
+			return q.chat == c
+		})
 		m.forgetLeft(c)
 	}
 }
 
 // left says whether the group has left the configuration.
-func (c *conversation) left() bool { return c.ctx.Err() != nil }
+func (c *chat) left() bool { return c.ctx.Err() != nil }
 
 // within is ctx, but done too when the group leaves the configuration.
-func (c *conversation) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (c *chat) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// forgetLeft lets go of a conversation that has left once nobody works with it.
+// forgetLeft lets go of a chat that has left once nobody works with it.
 // If its group has come back meanwhile, it is opened anew. The caller holds mu.
-func (m *Manager) forgetLeft(c *conversation) {
-	if !c.left() || c.phase == running || c.quick.busy || c.patient.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
+func (m *Manager) forgetLeft(c *chat) {
+	if !c.left() || c.running > 0 || c.quick.busy || c.patient.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
 		return
 	}
 	delete(m.byGroup, c.group.Folder)
-	m.all = slices.DeleteFunc(m.all, func(other *conversation) bool { return other == c })
-	m.opened = slices.DeleteFunc(m.opened, func(other *conversation) bool { return other == c })
+	m.all = slices.DeleteFunc(m.all, func(other *conversation) bool { return other.chat == c })
+	m.opened = slices.DeleteFunc(m.opened, func(other *conversation) bool { return other.chat == c })
 	m.known = nil
 	signal(m.wake)
 }
@@ -123,8 +126,8 @@ func (m *Manager) forgetLeft(c *conversation) {
 // has ended.
 var errLeaving = errors.New("the group's assistant is still being ended")
 
-// enter returns the conversation of a group, for use until exit.
-func (m *Manager) enter(folder string) (*conversation, error) {
+// enter returns the chat of a group, for use until exit.
+func (m *Manager) enter(folder string) (*chat, error) {
 	err := m.follow()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,15 +144,15 @@ func (m *Manager) enter(folder string) (*conversation, error) {
 	return c, nil
 }
 
-func (m *Manager) exit(c *conversation) {
+func (m *Manager) exit(c *chat) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c.users--
 	m.forgetLeft(c)
 }
 
-// configured is a conversation's group as it is now.
-func (m *Manager) configured(c *conversation) groups.Group {
+// configured is a chat's group as it is now.
+func (m *Manager) configured(c *chat) groups.Group {
 	if g, ok := m.o.Groups().ByFolder(c.group.Folder); ok {
 		return g
 	}
@@ -189,7 +192,7 @@ func (m *Manager) markStale() {
 	}
 	m.mu.Unlock()
 	for c, then := range started {
-		now, err := m.mannerOf(m.configured(c))
+		now, err := m.mannerOf(m.configured(c.chat))
 		m.mu.Lock()
 		c.stale = err != nil || !reflect.DeepEqual(now, then)
 		signal(c.nudge)

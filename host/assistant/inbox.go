@@ -31,7 +31,7 @@ var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
 // takeFiles gives a record its files, and returns those that are to be fetched. A
 // file that will not be has the reason, so that the assistant can say so.
-func (m *Manager) takeFiles(c *conversation, r *record, attachments []channel.Attachment) (wants []*want) {
+func (m *Manager) takeFiles(c *chat, r *record, attachments []channel.Attachment) (wants []*want) {
 	r.waits = map[int]bool{}
 	for i, a := range attachments {
 		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size}
@@ -46,7 +46,7 @@ func (m *Manager) takeFiles(c *conversation, r *record, attachments []channel.At
 			f.Missing = notFetchedYet
 			r.waits[i] = true
 			wants = append(wants, &want{
-				Message: r.Key, Index: i, Chat: r.Chat, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
+				Message: r.Key, Index: i, Chat: r.Chat, Thread: r.Thread, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
 			})
 		}
 		r.Files = append(r.Files, f)
@@ -55,7 +55,7 @@ func (m *Manager) takeFiles(c *conversation, r *record, attachments []channel.At
 }
 
 // wanted is how many files of a group wait to be fetched.
-func (m *Manager) wanted(c *conversation) int {
+func (m *Manager) wanted(c *chat) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(c.quick.wants) + len(c.patient.wants)

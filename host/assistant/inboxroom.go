@@ -18,7 +18,7 @@ const (
 
 // store copies a member's file into the group's inbox, if it has room. Nothing
 // there is ever removed to make some: it may be the assistant's.
-func (m *Manager) store(c *conversation, name string, from io.Reader) (stored string, size int64, err error) {
+func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, size int64, err error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
 	workspace := m.o.Layout.Workspace(c.group.Folder)

@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,8 +38,11 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 		id = uuid.NewString()
 	}
 	r := &record{
-		Kind: contextKind, Chat: c.group.Address().String(), ID: in.ID,
+		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID,
 		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
+	}
+	if m.threads(g) == 0 {
+		r.Thread = ""
 	}
 	r.Key = key(g.Channel, string(in.Chat), r.Sender, id)
 	if in.Quote != nil {
@@ -72,28 +76,36 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 }
 
 // Notify keeps a word of the host to a group's assistant, such as that a
-// delivery failed after all. It reaches an assistant that runs at once, and
-// otherwise goes with the next prompt. A folder without an assistant is an
+// delivery failed after all. It reaches an assistant that runs in that thread at
+// once, and otherwise goes with the thread's next prompt. A folder without an assistant is an
 // error.
-func (m *Manager) Notify(folder, text string) error {
+func (m *Manager) Notify(folder, thread, text string) error {
 	c, err := m.enter(folder)
 	if err != nil {
 		return fmt.Errorf("notify assistant: %w", err)
 	}
 	defer m.exit(c)
-	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Text: text, Time: time.Now()})
+	if m.threads(c.group) == 0 {
+		thread = ""
+	}
+	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
 }
 
 // keep makes a record durable and wakes whom it concerns.
-func (m *Manager) keep(c *conversation, r *record) error {
+func (m *Manager) keep(c *chat, r *record) error {
 	if err := c.store.add(r); err != nil {
 		return err
 	}
 	m.mu.Lock()
-	c.giveBack([]*record{r}) // in the order of the names, whoever was faster
-	surplus := c.surplus(m.o.Context)
-	if c.phase == running {
-		signal(c.nudge)
+	t := m.in(c, r.Thread)
+	if t == nil {
+		t = newConversation(c, r.Thread)
+		m.all = append(m.all, t)
+	}
+	t.giveBack([]*record{r}) // in the order of the names, whoever was faster
+	surplus := slices.Concat(t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
+	if t.phase == running {
+		signal(t.nudge)
 	}
 	m.mu.Unlock()
 	signal(m.wake)

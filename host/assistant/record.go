@@ -24,7 +24,8 @@ type record struct {
 	Kind   kind           `json:"kind"`
 	Kept   time.Time      `json:"kept"`
 	Chat   string         `json:"chat,omitempty"` // in which it was written; empty: by a program before, or a notice
-	ID     string         `json:"id,omitempty"`   // the platform's
+	Thread string         `json:"thread,omitempty"`
+	ID     string         `json:"id,omitempty"` // the platform's
 	From   string         `json:"from,omitempty"`
 	Sender string         `json:"sender,omitempty"` // by senderID; in Quote too
 	Text   string         `json:"text"`
@@ -56,7 +57,8 @@ type file struct {
 
 // turn is what was handed to an assistant and has not been ended by an output.
 type turn struct {
-	ID      string              `json:"id"`
+	ID      string              `json:"id"` // with it, the assistant's requests are stamped
+	Thread  string              `json:"thread,omitempty"`
 	Started time.Time           `json:"started"` // what was sent from then on belongs to it
 	Attempt int                 `json:"attempt"` // 0 for the first
 	Names   []string            `json:"records"`
@@ -65,9 +67,9 @@ type turn struct {
 	records map[string]*record
 }
 
-func newTurn(id string, attempt int) *turn {
+func newTurn(id, thread string, attempt int) *turn {
 	return &turn{
-		ID: id, Started: now(), Attempt: attempt,
+		ID: id, Thread: thread, Started: now(), Attempt: attempt,
 		Inputs: map[string][]string{}, records: map[string]*record{},
 	}
 }

@@ -45,6 +45,7 @@ type session struct {
 	log *slog.Logger
 
 	id       string // for the keys of replies
+	stamp    string // of its requests: the turn's id; empty: the chat has no threads
 	idleTime time.Duration
 	turnTime time.Duration
 	child    runtime.Session
@@ -61,17 +62,22 @@ type session struct {
 
 func newSession(m *Manager, c *conversation) *session {
 	return &session{
-		m: m, c: c, log: m.o.Log.With("group", c.group.Folder), id: uuid.NewString(),
+		m: m, c: c, log: c.logger(m.o.Log), id: uuid.NewString(),
 		pace: rate.NewLimiter(rate.Every(replyEvery), replyBurst),
 	}
 }
 
 func (s *session) run(ctx context.Context) {
 	s.m.mu.Lock()
-	records, attempt := s.c.takeFree(), s.c.attempt
+	records, attempt, told := s.c.takeFree(), s.c.attempt, s.c.waits
+	s.c.waits = false
 	s.m.mu.Unlock()
-	s.turn = newTurn(uuid.NewString(), attempt)
+	defer func() { s.c.store.ended(s.turn.ID) }()
+	s.turn = newTurn(uuid.NewString(), s.c.thread, attempt)
 	s.turn.add("", records)
+	if told {
+		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after those words, which count as sent
+	}
 	if !s.c.lost.IsZero() {
 		s.turn.Started = s.c.lost
 	}
@@ -89,12 +95,15 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost) {
 		return errSentMeanwhile
 	}
+	if err := s.begin(ctx); err != nil {
+		return fmt.Errorf("note thread: %w", err)
+	}
 	s.c.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
-	if err := s.c.store.saveTurn(s.turn); err != nil {
+	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
 		return fmt.Errorf("note turn: %w", err)
 	}
 	registry := s.m.o.Groups()
-	g := s.m.configured(s.c)
+	g := s.m.configured(s.c.chat)
 	manner, err := s.m.mannerOf(g)
 	if err != nil {
 		return fmt.Errorf("plan assistant: %w", err)
@@ -117,11 +126,30 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	return err
 }
 
+// begin notes whose requests those of this session are, and tells a thread that
+// the assistant does not remember it.
+func (s *session) begin(ctx context.Context) error {
+	keep := s.m.threads(s.c.group)
+	if keep == 0 {
+		return nil
+	}
+	s.stamp = s.turn.ID
+	forgotten, err := s.c.store.begin(s.turn.ID, s.c.thread, keep)
+	if err != nil || !forgotten {
+		return err
+	}
+	if err := s.m.say(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
+		return err
+	}
+	s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
+	return nil
+}
+
 // input is the document that the assistant reads from stdin, as NanoClaw v1
 // writes it. The last attempt begins a new conversation: one that cannot be
 // resumed would break every attempt.
 func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
-	resume := s.c.store.session()
+	resume := s.c.store.session(s.c.thread)
 	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
 		resume = ""
 	}
@@ -133,14 +161,16 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 		Main      bool              `json:"isMain"`
 		Name      string            `json:"assistantName,omitempty"`
 		Secrets   map[string]string `json:"secrets,omitempty"`
-	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets})
+		Turn      string            `json:"turn,omitempty"`
+		Thread    string            `json:"thread,omitempty"`
+	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread})
 }
 
 // converse goes between chat and assistant until the assistant has ended, and
 // returns how it did.
 func (s *session) converse(ctx context.Context) error {
 	defer s.helpers.Wait()
-	s.typing = newTypist(s.m.o.Typing, s.c.group.Address())
+	s.typing = newTypist(s.m.o.Typing, s.c.group.Address(), s.c.thread)
 	s.helpers.Go(func() { s.typing.run(ctx) })
 	defer s.typing.end()
 	s.timer = time.NewTimer(s.turnTime)
@@ -183,8 +213,8 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // ends early when the host does
 	}
-	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session() {
-		if err := s.c.store.saveSession(id); err != nil {
+	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session(s.c.thread) {
+		if err := s.c.store.saveSession(s.c.thread, id); err != nil {
 			s.log.Error("session id not kept", "error", err)
 		}
 	}
@@ -271,7 +301,7 @@ func (s *session) saveTurn() {
 	if t.empty() {
 		t = nil
 	}
-	if err := s.c.store.saveTurn(t); err != nil {
+	if err := s.c.store.saveTurn(s.c.thread, t); err != nil {
 		s.log.Error("turn not noted", "error", err)
 	}
 }
@@ -284,7 +314,7 @@ func (s *session) rest() {
 	s.timer.Reset(s.idleTime)
 	s.m.mu.Lock()
 	s.c.resting, s.c.since = true, time.Now()
-	s.m.makeRoom(len(s.m.queue)) // at once, or its own next message would come before those of the others
+	s.m.makeRoom() // at once, or its own next message would come before those of the others
 	s.m.mu.Unlock()
 	signal(s.c.nudge)
 }
@@ -321,7 +351,7 @@ func (s *session) followUp(records []*record) {
 		s.turn.Started = now()
 	}
 	s.turn.add(name, records)
-	err := s.c.store.saveTurn(s.turn) // before the assistant can have read it
+	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
 	if err == nil {
 		err = s.c.inputs.write(name, prompt(records, s.m.o.Location))
 	}

@@ -5,7 +5,8 @@ import "time"
 // Status is what an operator wants to know of a group's assistant.
 type Status struct {
 	Folder    string    `json:"folder"`
-	State     string    `json:"state"` // idle, queued, running, resting (running with nothing to do), waiting (after a failure)
+	Thread    string    `json:"thread,omitempty"` // as its platform calls it; empty: the chat itself
+	State     string    `json:"state"`            // idle, queued, running, resting (running with nothing to do), waiting (after a failure)
 	Since     time.Time `json:"since"`
 	Kept      int       `json:"kept"`                // messages and notices that wait to be handed over
 	Failures  int       `json:"failures"`            // turns in a row that broke
@@ -14,14 +15,14 @@ type Status struct {
 }
 
 // Status tells the state of each group that has an assistant, in the order of
-// the configuration.
+// the configuration, and of the threads in which something waits or runs.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []Status
 	for _, c := range m.all {
 		s := Status{
-			Folder: c.group.Folder, State: string(c.phase), Since: c.since,
+			Folder: c.group.Folder, Thread: c.thread, State: string(c.phase), Since: c.since,
 			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr,
 		}
 		switch {

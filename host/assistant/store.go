@@ -20,7 +20,8 @@ import (
 
 // The files of a group's directory that are no records.
 const (
-	turnFile    = "turn.json"
+	turnFile    = "turn.json" // of the chat itself
+	threadTurn  = "turn-"     // of a thread: and the key of its id
 	sessionFile = "session"
 	seenFile    = "seen"
 )
@@ -41,11 +42,13 @@ type store struct {
 	done []string // the keys in the seen file, oldest first
 
 	senderKey []byte // of senderID; does not change
+
+	register register // guarded by mu
 }
 
 // openStore makes or reads the directory. Records that cannot be read are put
 // aside under a name that no later start looks at.
-func openStore(parent, folder string) (*store, []*record, *turn, error) {
+func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := Examine(parent, folder); err != nil {
 		return nil, nil, nil, err
 	}
@@ -60,11 +63,17 @@ func openStore(parent, folder string) (*store, []*record, *turn, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	s.loadRegister()
 	var kept []*record
+	var turns []string
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasSuffix(name, ".tmp") {
 			os.Remove(s.path(name))
+			continue
+		}
+		if name == turnFile || strings.HasPrefix(name, threadTurn) && !strings.HasSuffix(name, ".broken") {
+			turns = append(turns, name)
 		}
 		if name == turnFile || !strings.HasSuffix(name, ".json") {
 			continue
@@ -83,12 +92,16 @@ func openStore(parent, folder string) (*store, []*record, *turn, error) {
 		s.seen[r.Key] = true
 		kept = append(kept, &r)
 	}
-	held := &turn{}
-	if err := s.load(turnFile, held); err != nil {
-		os.Rename(s.path(turnFile), s.path(turnFile+".broken")) // nothing, if there is none
-		return s, kept, nil, nil
+	var held []*turn
+	for _, name := range turns {
+		t := &turn{}
+		if err := s.load(name, t); err != nil {
+			os.Rename(s.path(name), s.path(name+".broken"))
+			continue
+		}
+		t.resolve(kept)
+		held = append(held, t)
 	}
-	held.resolve(kept)
 	return s, kept, held, nil
 }
 
@@ -220,29 +233,50 @@ func (s *store) loadSeen() error {
 	return nil
 }
 
-// saveTurn keeps what the turn under way holds; nil: no turn is under way.
-func (s *store) saveTurn(t *turn) error {
+// saveTurn keeps what the turn under way in a thread holds; nil: none is under
+// way there.
+func (s *store) saveTurn(thread string, t *turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t != nil {
-		return s.save(turnFile, t)
+	name := turnFile
+	if thread != "" {
+		name = threadTurn + key(thread)
 	}
-	if err := os.Remove(s.path(turnFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if t != nil {
+		return s.save(name, t)
+	}
+	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return safefs.SyncDir(s.dir)
 }
 
-// session is the agent's session id, or empty.
-func (s *store) session() string {
-	data, _ := os.ReadFile(s.path(sessionFile))
-	return string(data)
-}
-
-func (s *store) saveSession(id string) error {
+// session is the agent's session id in a thread, or empty.
+func (s *store) session(thread string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.write(sessionFile, []byte(id))
+	if thread == "" {
+		data, _ := os.ReadFile(s.path(sessionFile))
+		return string(data)
+	}
+	if t := s.register.thread(thread); t != nil {
+		return t.Session
+	}
+	return ""
+}
+
+func (s *store) saveSession(thread, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if thread == "" {
+		return s.write(sessionFile, []byte(id))
+	}
+	t := s.register.thread(thread)
+	if t == nil { // forgotten meanwhile
+		return nil
+	}
+	t.Session, t.Forgotten = id, false
+	return s.save(threadsFile, s.register)
 }
 
 func (s *store) save(name string, value any) error {

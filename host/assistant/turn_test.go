@@ -191,7 +191,7 @@ func TestGroupsWithoutAssistantAreLeftAlone(t *testing.T) {
 		if entries, _ := os.ReadDir(filepath.Join(w.state, "inbound")); w.runtime.next() != nil || len(entries) != 0 {
 			t.Errorf("recorded %v", entries)
 		}
-		if err := w.m.Notify("silent", "x"); err == nil {
+		if err := w.m.Notify("silent", "", "x"); err == nil {
 			t.Error("a notice for nobody was taken")
 		}
 	})
@@ -216,7 +216,7 @@ func TestANoticeReachesTheAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.run()
-		check(t, w.m.Notify("family", "a.pdf was not delivered"))
+		check(t, w.m.Notify("family", "", "a.pdf was not delivered"))
 		if w.runtime.next() != nil {
 			t.Fatal("a notice alone started an assistant")
 		}
@@ -224,7 +224,7 @@ func TestANoticeReachesTheAssistant(t *testing.T) {
 		a := w.runtime.next()
 		has(t, a.input.Prompt, "a.pdf was not delivered", "hello")
 		a.says("sorry")
-		check(t, w.m.Notify("family", "b.pdf was not delivered"))
+		check(t, w.m.Notify("family", "", "b.pdf was not delivered"))
 		synctest.Wait()
 		if got := a.reads(); len(got) != 1 || !strings.Contains(got[0], "<notice") {
 			t.Errorf("read %q", got)

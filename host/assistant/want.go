@@ -22,6 +22,7 @@ type want struct {
 	Message string    `json:"message"`        // the record's key
 	Index   int       `json:"index"`          // of the record's files
 	Chat    string    `json:"chat,omitempty"` // as in the record
+	Thread  string    `json:"thread,omitempty"`
 	ID      string    `json:"id,omitempty"`
 	From    string    `json:"from,omitempty"`
 	Call    bool      `json:"call,omitempty"` // the message calls the assistant

@@ -43,7 +43,10 @@ type world struct {
 	shelf map[string]string // files of members by their reference, for a channel that has them at once
 }
 
-type said struct{ Folder, Text string }
+type said struct {
+	Folder, Thread, Text string
+	at                   time.Time
+}
 
 func group(folder string) groups.Group {
 	return groups.Group{Name: folder, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: "sample"}
@@ -82,7 +85,7 @@ func (w *world) open() {
 	if o.Fetch == nil {
 		o.Fetch = w.fetch
 	}
-	o.Typing = func(_ context.Context, _ groups.Address, on bool) {
+	o.Typing = func(_ context.Context, _ groups.Address, _ string, on bool) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.typing = append(w.typing, on)
@@ -132,7 +135,7 @@ func (w *world) restart() *world {
 	return next
 }
 
-func (w *world) say(_ context.Context, folder, text, key string) error {
+func (w *world) say(_ context.Context, folder, thread, text, key string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse > 0 {
@@ -141,16 +144,16 @@ func (w *world) say(_ context.Context, folder, text, key string) error {
 	}
 	if !w.keys[key] {
 		w.keys[key] = true
-		w.said = append(w.said, said{folder, text})
-		w.sent = append(w.sent, time.Now())
+		w.said = append(w.said, said{folder, thread, text, time.Now()})
 	}
 	return nil
 }
 
-func (w *world) sentSince(_ string, since time.Time) bool {
+func (w *world) sentSince(_, thread string, since time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) })
+	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) }) ||
+		slices.ContainsFunc(w.said, func(s said) bool { return s.Thread == thread && !s.at.Before(since) })
 }
 
 // toolSends is an assistant's tool that sends something.
@@ -174,8 +177,14 @@ func (w *world) texts() []string {
 // write is a member who writes to a group.
 func (w *world) write(folder, id, text string) {
 	w.t.Helper()
+	w.writeIn(folder, "", id, text)
+}
+
+// writeIn is a member who writes in a thread.
+func (w *world) writeIn(folder, thread, id, text string) {
+	w.t.Helper()
 	check(w.t, w.m.Receive(context.Background(), folder, channel.Inbound{
-		ID: id, Chat: groups.JID("web:" + folder), From: "Ann", Text: text, Time: time.Now(),
+		ID: id, Chat: groups.JID("web:" + folder), Thread: thread, From: "Ann", Text: text, Time: time.Now(),
 	}))
 }
 
@@ -255,9 +264,9 @@ func (s *stage) next() *actor {
 type actor struct {
 	spec  runtime.Spec
 	input struct {
-		Prompt, SessionID, GroupFolder, ChatJid, AssistantName string
-		IsMain                                                 bool
-		Secrets                                                map[string]string
+		Prompt, SessionID, GroupFolder, ChatJid, AssistantName, Turn, Thread string
+		IsMain                                                               bool
+		Secrets                                                              map[string]string
 	}
 	outputs chan runtime.Output
 	done    chan struct{}

@@ -272,9 +272,9 @@ func TestAFileThatNeverStopsChangingIsRefused(t *testing.T) {
 func TestSayTwiceWithOneKeyAppearsOnce(t *testing.T) {
 	s := newSite(t)
 	for range 2 {
-		check(t, s.Say(t.Context(), "family", "hello", "turn-1"))
+		check(t, s.Say(t.Context(), "family", "", "hello", "turn-1"))
 	}
-	check(t, s.Say(t.Context(), "family", "good night", "turn-2"))
+	check(t, s.Say(t.Context(), "family", "", "good night", "turn-2"))
 	seen := s.shown("mem:family", 2)
 	if len(seen) != 2 || seen[0].Text != "hello" || seen[1].Text != "good night" {
 		t.Errorf("the family sees %v", seen)

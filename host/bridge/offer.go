@@ -29,14 +29,15 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 	return d, b.put(ctx, d)
 }
 
-// Say sends the host's own words, or the assistant's answer, to the group's
-// chat. The same key said twice appears once.
-func (b *Bridge) Say(ctx context.Context, folder, text, key string) error {
+// Say sends the host's own words, or the assistant's answer, to a thread of the
+// group's chat, or to the chat itself. The same key said twice appears once.
+func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
 	dst, err := b.authorize(folder, ipc.Request{})
 	if err != nil {
 		return err
 	}
 	d := hostDelivery(folder, dst, key)
+	d.Thread = thread
 	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
 	}
@@ -50,10 +51,10 @@ func (b *Bridge) Room(folder string) error {
 }
 
 // AcceptedSince says whether anything from a group was accepted at or after the
-// time. If that cannot be found out, it was: whoever asks would otherwise send
+// time, but for the host's own words in other threads. If that cannot be found out, it was: whoever asks would otherwise send
 // it twice.
-func (b *Bridge) AcceptedSince(folder string, since time.Time) bool {
-	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, since)
+func (b *Bridge) AcceptedSince(folder, thread string, since time.Time) bool {
+	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, thread, since)
 	if err != nil {
 		b.Log.Error("look for deliveries", "group", folder, "error", err)
 	}

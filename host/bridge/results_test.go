@@ -24,18 +24,27 @@ import (
 
 // told keeps what the assistants are told, unless notify is set.
 type told struct {
-	notify func(folder, text string)
+	notify  func(folder, text string)
+	threads map[string]string // by folder/turn
 
 	mu    sync.Mutex
 	words []string
 }
 
-func (a *told) Notify(folder, text string) error {
+func (a *told) Thread(folder, turn string, _ time.Time) (string, bool) {
+	thread, known := a.threads[folder+"/"+turn]
+	return thread, known || turn == ""
+}
+
+func (a *told) Notify(folder, thread, text string) error {
 	if a.notify != nil {
 		a.notify(folder, text)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if thread != "" {
+		folder += " in " + thread
+	}
 	a.words = append(a.words, folder+": "+text)
 	return nil
 }

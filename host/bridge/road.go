@@ -22,11 +22,15 @@ const (
 	recall = 24 * time.Hour
 )
 
-// Assistants are told of failures that come after the tool which asked has
-// stopped waiting. They are given to Run, not to New: their answers go through
-// the bridge, so they are made after it.
+// Assistants know in which thread a request was made, and are told of failures
+// that come after the tool which asked has stopped waiting. They are given to Run,
+// not to New: their answers go through the bridge, so they are made after it.
 type Assistants interface {
-	Notify(folder, text string) error
+	// Thread is the thread of the group's chat to which a request belongs that
+	// bears the stamp, or none, and was written then; empty: the chat itself.
+	// known is false if the stamp is of no turn of the group.
+	Thread(folder, stamp string, written time.Time) (thread string, known bool)
+	Notify(folder, thread, text string) error
 }
 
 // Run carries requests from the spool to the outbox until ctx is done, and
@@ -35,7 +39,7 @@ type Assistants interface {
 func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 	var working sync.WaitGroup
 	for range workers {
-		working.Go(func() { b.requests(ctx) })
+		working.Go(func() { b.requests(ctx, assistants) })
 	}
 	last := context.WithoutCancel(ctx) // the outbox says which result was the last
 	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
@@ -48,13 +52,13 @@ func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 }
 
 // requests is the way there, batch by batch until ctx is done.
-func (b *Bridge) requests(ctx context.Context) {
+func (b *Bridge) requests(ctx context.Context, assistants Assistants) {
 	for {
 		batch, err := b.Spool.Next(ctx)
 		if err != nil {
 			return
 		}
-		b.Carry(ctx, batch)
+		b.Carry(ctx, batch, assistants)
 	}
 }
 
@@ -62,7 +66,7 @@ func (b *Bridge) requests(ctx context.Context) {
 // order: each is accepted, refused or deferred. All that are accepted are
 // recorded in one commit, and leave the queue only then. If one has to wait,
 // all that follow it wait too, so that nothing overtakes.
-func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
+func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assistants) {
 	defer batch.Done()
 	keys := keysOf(batch)
 	known, err := b.Outbox.Reader().Known(ctx, keys)
@@ -78,6 +82,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch) {
 		}
 		delivery, err := b.accept(ctx, it, keys[i], accepted.load)
 		if err == nil {
+			b.place(&delivery, it, assistants)
 			accepted.add(it, delivery)
 			continue
 		}
@@ -223,7 +228,7 @@ func (b *Bridge) written(d outbox.Delivery) bool {
 func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
 	r := Result(d)
 	if time.Since(d.Asked) > b.Wait() && b.failedNow(d.Folder, r) {
-		if err := assistants.Notify(d.Folder, lateWords(r)); err != nil {
+		if err := assistants.Notify(d.Folder, b.asker(d, assistants), lateWords(r)); err != nil {
 			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
 		}
 	}

@@ -29,6 +29,7 @@ type site struct {
 	memory *memory.Channel
 	opts   bridge.Options
 	asked  int // requests
+	turns  told
 }
 
 func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
@@ -139,7 +140,7 @@ func (s *site) carry(folder string, meanwhile ...func()) {
 	for _, do := range meanwhile {
 		do()
 	}
-	s.Carry(ctx, batch)
+	s.Carry(ctx, batch, &s.turns)
 	cancel()
 	check(s.t, <-ran)
 	check(s.t, spool.Close())

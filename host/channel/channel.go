@@ -151,8 +151,9 @@ type Status interface {
 
 // Typing is implemented by a channel that can show that somebody is writing.
 type Typing interface {
-	// Typing shows or hides it; errors are the channel's own to log.
-	Typing(ctx context.Context, chat groups.JID, on bool)
+	// Typing shows or hides it in a thread of the chat or, if thread is empty, in
+	// the chat itself; errors are the channel's own to log.
+	Typing(ctx context.Context, chat groups.JID, thread string, on bool)
 }
 
 // Lister is implemented by a channel whose account can say which chats it is in.

@@ -53,7 +53,7 @@ func BenchmarkAccept(b *testing.B) {
 		}
 		batch, end := s.batch("g0")
 		begun = time.Now()
-		accept.Carry(b.Context(), batch)
+		accept.Carry(b.Context(), batch, threadless{})
 		end()
 	}
 	all := decodes.p50() + checks.p50()
@@ -63,6 +63,12 @@ func BenchmarkAccept(b *testing.B) {
 	b.ReportMetric(all/floor.p50(), "x-floor")
 	b.ReportMetric(0, "ns/op")
 }
+
+// threadless are assistants without threads.
+type threadless struct{}
+
+func (threadless) Thread(string, string, time.Time) (string, bool) { return "", true }
+func (threadless) Notify(string, string, string) error             { return nil }
 
 // openat2 opens, asks and closes, and returns the time without finding dir.
 func openat2(b *testing.B, dir, name string) time.Duration {

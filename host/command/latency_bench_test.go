@@ -236,7 +236,7 @@ func benchmarkRecord(b *testing.B) {
 		}
 		batch, end := s.batch("g0")
 		start := time.Now()
-		h.Bridge.Carry(b.Context(), batch)
+		h.Bridge.Carry(b.Context(), batch, threadless{})
 		ours = append(ours, time.Since(start))
 		end()
 	}

@@ -113,6 +113,7 @@ type Limits struct {
 	Wait        Duration          `yaml:"wait" help:"How long a tool waits for its result."`
 	Rate        groups.Rate       `yaml:"rate" help:"Sends of one group."`
 	Sends       int               `yaml:"sends" above:"0" help:"Sends in flight at once, over all groups."`
+	Threads     int               `yaml:"threads" above:"0" help:"Threads of a group's chat that its assistant remembers."`
 	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
 	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
 	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
@@ -143,6 +144,7 @@ func defaults() Config {
 			Wait:        Duration(45 * time.Second),
 			Rate:        groups.Rate{PerMinute: 20, Burst: 10},
 			Sends:       4,
+			Threads:     50,
 			Assistants:  5,
 			Retry:       Retry{MaxAge: 24 * hour, First: Duration(time.Second), Max: Duration(5 * time.Minute)},
 			FreeDisk:    1 << 30,

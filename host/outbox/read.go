@@ -189,10 +189,10 @@ func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, err
 
 // AcceptedSince says whether anything from the group was accepted at or after
 // the time.
-func (r *Reader) AcceptedSince(ctx context.Context, folder string, since time.Time) (bool, error) {
+func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time) (bool, error) {
 	var found bool
 	err := r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery
-		WHERE folder = ? AND created >= ?)`, folder, nano(since)).Scan(&found)
+		WHERE folder = ? AND created >= ? AND (request <> '' OR thread = ?))`, folder, nano(since), thread).Scan(&found)
 	return found, ofDatabase("look for deliveries", err)
 }
 

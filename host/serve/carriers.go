@@ -21,8 +21,8 @@ func (all carriers) fetch(ctx context.Context, name string, f channel.FileRef) (
 }
 
 // typing shows or hides in a chat that somebody is writing, if its platform can.
-func (all carriers) typing(ctx context.Context, chat groups.Address, on bool) {
+func (all carriers) typing(ctx context.Context, chat groups.Address, thread string, on bool) {
 	if t, ok := channel.Named(all, chat.Channel).(channel.Typing); ok {
-		t.Typing(ctx, chat.JID, on)
+		t.Typing(ctx, chat.JID, thread, on)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
@@ -37,6 +38,7 @@ func (h *Host) assistantOptions() assistant.Options {
 			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox)}
 		},
 		Plan:      h.Plan,
+		Threads:   h.threads,
 		Say:       h.Bridge.Say,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
@@ -44,6 +46,15 @@ func (h *Host) assistantOptions() assistant.Options {
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
 	}
+}
+
+// threads is how many threads of a group's chat its assistant remembers.
+func (h *Host) threads(g groups.Group) int {
+	c := channel.Named(h.Channels, g.Channel)
+	if g.Threads == groups.Flat || c == nil || !c.Limits().Threads {
+		return 0
+	}
+	return h.Config().Limits.Threads
 }
 
 // Plan says how a group's assistant is run.

@@ -259,7 +259,7 @@ func (f Full) Connected() (ok bool, detail string) {
 }
 
 // Typing implements channel.Typing.
-func (f Full) Typing(_ context.Context, chat groups.JID, on bool) {
+func (f Full) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 	if on {
 		f.p.typing(chat)
 	}

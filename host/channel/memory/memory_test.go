@@ -189,8 +189,8 @@ func (nothing) Report(context.Context, groups.JID, string, channel.State) {}
 
 func TestFullMemoryCountsTyping(t *testing.T) {
 	full := memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{})}}
-	full.Typing(t.Context(), chat, true)
-	full.Typing(t.Context(), chat, false)
+	full.Typing(t.Context(), chat, "", true)
+	full.Typing(t.Context(), chat, "", false)
 	if on, elsewhere := full.Typists(chat), full.Typists("mem:work"); on != 1 || elsewhere != 0 {
 		t.Errorf("typing was shown %d times, elsewhere %d; want 1 and 0", on, elsewhere)
 	}

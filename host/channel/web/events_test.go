@@ -110,7 +110,7 @@ func TestPagesHearWhatHappens(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	old := s.say("before")
 	l := s.listen("")
-	s.Typing(t.Context(), "web:family", true)
+	s.Typing(t.Context(), "web:family", "", true)
 	l.activity(func(typing bool, _ int) bool { return typing })
 	m := s.say("a\n\nid: forged\nevent: message\ndata: {}")
 	if got := l.message(); got.ID != m.ID || got.Text != m.Text {
@@ -124,7 +124,7 @@ func TestPagesHearWhatHappens(t *testing.T) {
 		t.Errorf("heard %+v", got)
 	}
 	s.in.wait(t, func() bool { return slices.Contains(s.in.reports, id+" delivered") })
-	s.Typing(t.Context(), "web:family", false)
+	s.Typing(t.Context(), "web:family", "", false)
 	l.activity(func(typing bool, _ int) bool { return !typing })
 }
 

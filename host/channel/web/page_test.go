@@ -50,9 +50,9 @@ func chart(t testing.TB, width, height int) []byte {
 // answering makes the assistant say what reply makes of a member's message.
 func answering(s *site, reply func(channel.Inbound) channel.Message) {
 	s.in.receive = func(ctx context.Context, m channel.Inbound) error {
-		s.Typing(ctx, m.Chat, true)
+		s.Typing(ctx, m.Chat, "", true)
 		go func() {
-			defer s.Typing(context.Background(), m.Chat, false)
+			defer s.Typing(context.Background(), m.Chat, "", false)
 			r := reply(m)
 			r.ID, r.Chat = newID(), m.Chat
 			if _, err := s.Send(context.Background(), r); err != nil {
@@ -107,7 +107,7 @@ func TestAMemberWritesAndTheAssistantAnswersLive(t *testing.T) {
 func TestThePageLooksRight(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	talk(s)
-	s.Typing(t.Context(), "web:family", true)
+	s.Typing(t.Context(), "web:family", "", true)
 	c := browsertest.Start(t)
 	for name, view := range map[string]browsertest.Screen{
 		"desk-light.png": desk, "phone-light.png": phone,

@@ -223,7 +223,7 @@ func (w *Web) Connected() (ok bool, detail string) {
 }
 
 // Typing shows or hides on the chat's page that the assistant is at work.
-func (w *Web) Typing(_ context.Context, chat groups.JID, on bool) {
+func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 	if name, ok := chatOf(chat); ok && w.now().chats[name] != nil {
 		w.hub.setTyping(name, on)
 	}

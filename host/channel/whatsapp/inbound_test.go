@@ -365,8 +365,8 @@ func TestADeviceThatCannotDecryptGetsTheMessageAfterARestart(t *testing.T) {
 
 func TestTypingIsShown(t *testing.T) {
 	w := newWorld(t).run()
-	w.ch.Typing(soon(t), family, true)
-	w.ch.Typing(soon(t), family, false)
-	w.ch.Typing(soon(t), "web:family", true) // none of ours: nothing happens
+	w.ch.Typing(soon(t), family, "", true)
+	w.ch.Typing(soon(t), family, "", false)
+	w.ch.Typing(soon(t), "web:family", "", true) // none of ours: nothing happens
 	w.send(text(family, "the connection is still good"))
 }

@@ -237,7 +237,7 @@ func (w *WhatsApp) Connected() (ok bool, detail string) {
 
 // Typing shows or hides that the assistant writes. WhatsApp hides it by
 // itself after some seconds.
-func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, on bool) {
+func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, _ string, on bool) {
 	s := w.live.Load()
 	to, err := types.ParseJID(string(chat))
 	if s == nil || err != nil || !w.Owns(chat) || !s.connected() {

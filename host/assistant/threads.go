@@ -1,0 +1,214 @@
+package assistant
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// threadsFile holds a group's register. It has no suffix, so that no program
+// before takes it for a message.
+const threadsFile = "threads"
+
+const (
+	maxThreads  = 1000 // threads that a register holds, also the forgotten ones
+	maxSessions = 200  // past sessions that it holds
+)
+
+// register is what is remembered of a chat's threads, and of the sessions of late.
+type register struct {
+	Threads  []knownThread `json:"threads,omitempty"`  // the one used last at the end
+	Sessions []pastSession `json:"sessions,omitempty"` // the newest at the end
+}
+
+// knownThread is a thread in which the assistant has been called.
+type knownThread struct {
+	ID        string `json:"id"` // the platform's
+	Session   string `json:"session,omitempty"`
+	Forgotten bool   `json:"forgotten,omitempty"` // it had a session, which made room for those of others
+}
+
+// pastSession says which thread a session belongs to, or belonged to.
+type pastSession struct {
+	Turn   string    `json:"turn"` // the id with which the session's requests are stamped
+	Thread string    `json:"thread,omitempty"`
+	Began  time.Time `json:"began"`
+	Ended  time.Time `json:"ended,omitzero"`
+}
+
+// loadRegister reads the register. What it says of no end has ended with the
+// host that wrote it.
+func (s *store) loadRegister() {
+	if s.load(threadsFile, &s.register) != nil {
+		s.register = register{}
+	}
+	for i := range s.register.Sessions {
+		if p := &s.register.Sessions[i]; p.Ended.IsZero() {
+			p.Ended = time.Now()
+		}
+	}
+}
+
+func (r *register) thread(id string) *knownThread {
+	i := slices.IndexFunc(r.Threads, func(t knownThread) bool { return t.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Threads[i]
+}
+
+// begin notes a session that starts now, and forgets the threads beyond keep
+// that were used least recently. forgotten says that this thread had been.
+func (s *store) begin(turn, thread string, keep int) (forgotten bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &s.register
+	if thread != "" {
+		now := knownThread{ID: thread}
+		if t := r.thread(thread); t != nil {
+			forgotten, now.Session = t.Forgotten, t.Session
+		}
+		r.Threads = append(slices.DeleteFunc(r.Threads, func(t knownThread) bool { return t.ID == thread }), now)
+		for i := range r.Threads[:max(0, len(r.Threads)-keep)] {
+			r.Threads[i] = knownThread{ID: r.Threads[i].ID, Forgotten: true}
+		}
+		r.Threads = last(r.Threads, maxThreads)
+	}
+	r.Sessions = last(append(r.Sessions, pastSession{Turn: turn, Thread: thread, Began: time.Now()}), maxSessions)
+	return forgotten, s.save(threadsFile, r)
+}
+
+// last are the last n entries of a list.
+func last[T any](list []T, n int) []T { return slices.Clone(list[max(0, len(list)-n):]) }
+
+// ended notes that a session is over. A host that dies before has the next one
+// find out.
+func (s *store) ended(turn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.register.Sessions {
+		if p := &s.register.Sessions[i]; p.Turn == turn {
+			p.Ended = time.Now()
+		}
+	}
+}
+
+// threadOf is the thread of the session that stamped a request, or else of the
+// only one that ran when the request was written. known is false if the stamp is
+// of no session of the group.
+func (s *store) threadOf(turn string, written time.Time) (thread string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ran []pastSession
+	for _, p := range s.register.Sessions {
+		if p.Turn == turn {
+			return p.Thread, true
+		}
+		if !written.Before(p.Began) && (p.Ended.IsZero() || !written.After(p.Ended)) {
+			ran = append(ran, p)
+		}
+	}
+	if len(ran) == 1 {
+		thread = ran[0].Thread
+	}
+	return thread, turn == ""
+}
+
+// Thread is the thread of a group's chat that a request belongs to: that of the
+// turn with which it is stamped, or else of the only turn that ran when it was
+// written; empty: the chat itself. known is false if the stamp is of no turn of
+// the group.
+func (m *Manager) Thread(folder, turn string, written time.Time) (thread string, known bool) {
+	m.mu.Lock()
+	c := m.byGroup[folder]
+	m.mu.Unlock()
+	if c == nil || m.threads(c.group) == 0 {
+		return "", true
+	}
+	return c.store.threadOf(turn, written)
+}
+
+// threads is how many threads of a group's chat are kept; 0: none, because the
+// chat is one conversation.
+func (m *Manager) threads(g groups.Group) int {
+	if now, ok := m.o.Groups().ByFolder(g.Folder); ok {
+		g = now
+	}
+	return m.o.Threads(g)
+}
+
+// in is the conversation in a thread of a chat, or nil. The caller holds mu.
+func (m *Manager) in(c *chat, thread string) *conversation {
+	i := slices.IndexFunc(m.all, func(t *conversation) bool { return t.chat == c && t.thread == thread })
+	if i < 0 {
+		return nil
+	}
+	return m.all[i]
+}
+
+// oldestCalls takes the oldest messages of a chat that call the assistant out,
+// beyond maxCalls, so that members who write without end fill neither disk nor
+// memory. The caller holds mu.
+func (m *Manager) oldestCalls(c *chat) (out []*record) {
+	var calls []*record
+	for _, t := range m.all {
+		if t.chat == c {
+			calls = slices.AppendSeq(calls, calling(t.kept))
+		}
+	}
+	slices.SortFunc(calls, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+	for _, r := range calls[:max(0, len(calls)-maxCalls)] {
+		out = append(out, m.in(c, r.Thread).cut(func(other *record) bool { return other == r })...)
+	}
+	return out
+}
+
+func calling(records []*record) iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		for _, r := range records {
+			if r.calls() && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// oldestThread lets go of the thread that was written in least recently if more
+// are known than are kept, and nothing in it calls the assistant. It returns what
+// was kept of it. The caller holds mu.
+func (m *Manager) oldestThread(c *chat) []*record {
+	var oldest *conversation
+	count := 0
+	for _, t := range m.all {
+		if t.chat != c || t.thread == "" {
+			continue
+		}
+		count++
+		if t.phase == idle && !t.called() && (oldest == nil || t.latest() < oldest.latest()) {
+			oldest = t
+		}
+	}
+	if count <= max(1, m.threads(c.group)) || oldest == nil {
+		return nil
+	}
+	m.leaveThread(oldest)
+	return oldest.kept
+}
+
+// latest is the name of the newest record, or empty.
+func (c *conversation) latest() string {
+	if len(c.kept) == 0 {
+		return ""
+	}
+	return c.kept[len(c.kept)-1].name
+}
+
+// leaveThread lets go of a conversation with which nothing is done. What the
+// register knows of its thread stays. The caller holds mu.
+func (m *Manager) leaveThread(c *conversation) {
+	m.all = slices.DeleteFunc(m.all, func(t *conversation) bool { return t == c })
+	m.opened = slices.DeleteFunc(m.opened, func(t *conversation) bool { return t == c })
+}

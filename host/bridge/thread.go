@@ -1,0 +1,44 @@
+package bridge
+
+import (
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// unknownTurn is the note of a file whose request has a stamp that is no turn's.
+const unknownTurn = "the turn that the request names is not known here, so it did not decide the thread"
+
+// place finds the thread of a delivery whose request names none. Only the
+// group's own chat has those of its turns.
+func (b *Bridge) place(d *outbox.Delivery, it *ipc.Item, assistants Assistants) {
+	if d.Thread != "" || !b.own(d) {
+		return
+	}
+	thread, known := assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)
+	d.Thread = thread
+	if known {
+		return
+	}
+	b.Log.Info("request bears the stamp of no turn", "group", it.Folder, "request", it.ID)
+	for i := range d.Parts {
+		for j := range d.Parts[i].Files {
+			f := &d.Parts[i].Files[j]
+			f.Note = join(f.Note, unknownTurn)
+		}
+	}
+}
+
+// asker is the thread of the group's chat in which a delivery was asked for.
+func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
+	if b.own(&d) {
+		return d.Thread
+	}
+	thread, _ := assistants.Thread(d.Folder, "", d.Asked)
+	return thread
+}
+
+// own says whether a delivery goes to its group's own chat.
+func (b *Bridge) own(d *outbox.Delivery) bool {
+	g, ok := b.Registry().ByFolder(d.Folder)
+	return ok && g.Address() == d.Address()
+}
