@@ -1,0 +1,73 @@
+package bridge_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly has requests bear stamps
+// of turns that are the group's, another's and nobody's.
+func TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly(t *testing.T) {
+	s := newSite(t)
+	s.turns.threads = map[string]string{"family/f1": "t1", "work/w1": "t2", "ops/o1": "t3", "family/": "running"}
+	path := s.write("family", "a.txt", "a")
+	s.write("ops", "a.txt", "a")
+	stamped := func(r ipc.Request, turn string) ipc.Request { r.Turn = turn; return r }
+	named := file(path)
+	named.Thread = "another"
+	elsewhere := file(path)
+	elsewhere.Chat = "mem:work"
+	for _, c := range []struct {
+		what, folder, thread string
+		r                    ipc.Request
+		noted                bool
+	}{
+		{"its own turn", "family", "t1", stamped(file(path), "f1"), false},
+		{"no stamp", "family", "running", file(path), false},
+		{"another group's turn", "family", "", stamped(file(path), "w1"), true},
+		{"a forged stamp", "family", "", stamped(file(path), strings.Repeat("x", 512)), true},
+		{"a thread beside the stamp", "family", "another", stamped(named, "f1"), false},
+		{"main's own chat", "ops", "t3", stamped(file(path), "o1"), false},
+		{"main in another chat", "ops", "", stamped(elsewhere, "o1"), false},
+		{"a text", "family", "t1", stamped(ipc.Request{Type: ipc.TypeMessage, Text: "x"}, "f1"), false},
+	} {
+		if v := s.handle(c.folder, c.r)[0]; !v.Accepted {
+			t.Fatalf("%s: fate %+v", c.what, v)
+		}
+		all, err := s.outbox.List(t.Context(), outbox.Filter{})
+		check(t, err)
+		if got := all[0].Thread; got != c.thread {
+			t.Errorf("%s: it goes to thread %q, want %q", c.what, got, c.thread)
+		}
+		if files := all[0].Parts[0].Files; len(files) > 0 && strings.Contains(files[0].Note, "turn") != c.noted {
+			t.Errorf("%s: the note is %q", c.what, files[0].Note)
+		}
+	}
+}
+
+// TestALateFailureIsToldInTheThreadThatAsked, also if what failed was for another
+// chat.
+func TestALateFailureIsToldInTheThreadThatAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, refusing)
+		s.turns.threads = map[string]string{"work/": "t3"}
+		own, other := asked("family", "one"), asked("work", "two")
+		own.Thread, other.Thread, other.Chat = "t1", "t1", "mem:family"
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{own, other}))
+		stop := s.run(&s.turns)
+		synctest.Wait()
+		stop()
+		for _, words := range s.turns.words {
+			if !strings.HasPrefix(words, "family in t1: ") && !strings.HasPrefix(words, "work in t3: ") {
+				t.Errorf("an assistant reads %q", words)
+			}
+		}
+		if len(s.turns.words) != 2 {
+			t.Errorf("the assistants read %q", s.turns.words)
+		}
+	})
+}
