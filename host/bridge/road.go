@@ -74,7 +74,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		b.postpone(batch, batch.Items, err)
 		return
 	}
-	var accepted acceptance
+	accepted := acceptance{registry: b.Registry()}
 	for i, it := range batch.Items {
 		if known[keys[i]] { // recorded before a crash: what is left is to unlink it
 			batch.Remove(it)
@@ -100,6 +100,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 
 // acceptance is what was accepted of a batch and is not recorded yet.
 type acceptance struct {
+	registry   *groups.Registry // as it was before the first
 	items      []*ipc.Item
 	deliveries []outbox.Delivery // one for each item
 	load       outbox.Load
@@ -120,11 +121,14 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 // out of the queue. What its client has withdrawn meanwhile is forgotten.
 func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptance) {
 	var standing acceptance
+	reloaded := b.Registry() != accepted.registry
 	for i, it := range accepted.items {
-		if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
-			b.discard(accepted.deliveries[i])
-			batch.Refuse(it, refusal)
-			continue
+		if reloaded {
+			if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
+				b.discard(accepted.deliveries[i])
+				batch.Refuse(it, refusal)
+				continue
+			}
 		}
 		if !batch.Withdrawn(it) {
 			standing.add(it, accepted.deliveries[i])

@@ -296,3 +296,35 @@ func TestBytesOnTheirWayAreAChangeAboutOnceASecond(t *testing.T) {
 		}
 	})
 }
+
+// Two requests under one name came in one batch: what became of the first was
+// written as the result of both.
+func TestTheNewestOfTwoRequestsUnderOneNameHasTheResult(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			o := open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
+			first, second, other := of("fam", "fake:a", "one"), of("fam", "fake:a", "two"), of("work", "fake:b", "one")
+			second.Request = first.Request
+			if together {
+				put(t, o, other, first, second)
+			} else {
+				put(t, o, other, first)
+				put(t, o, second)
+			}
+			run(t, o)
+			got := map[string]string{}
+			for range 2 {
+				synctest.Wait()
+				c := next(t, o)
+				for _, d := range c.All {
+					got[c.Folder+" "+d.Parts[0].Text] = d.Request
+				}
+				c.Done()
+			}
+			want := map[string]string{"fam one": "", "fam two": "q-one", "work one": "q-one"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("together %v: %s", together, diff)
+			}
+		})
+	}
+}

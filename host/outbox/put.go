@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +52,10 @@ func (o *Outbox) use(folder string, more usage) {
 // a *FullError.
 // ahead is what the caller has accepted from the group and not yet handed to
 // Put. A single request that is larger than the whole quota has room when
-// nothing else of the group waits.
+// nothing else of the group waits. The disk is asked for what is first, and for
+// whatever has bytes.
 func (o *Outbox) Room(folder string, ahead, more Load) error {
-	most := o.limits()
+	most, first := o.limits(), ahead == Load{}
 	o.mu.Lock()
 	u := o.usage[folder]
 	o.mu.Unlock()
@@ -66,8 +68,10 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 	case ahead.Bytes > 0 && ahead.Bytes+more.Bytes > most.QuotaBytes:
 		full.Message = fmt.Sprintf("%s of this group's files are still waiting to be sent, at most %s may",
 			media.Size(ahead.Bytes), media.Size(most.QuotaBytes))
-	default:
+	case first || more.Bytes > 0:
 		return o.accepting(more.Bytes)
+	default:
+		return nil
 	}
 	return full
 }
@@ -158,18 +162,17 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	err := o.commit.do(ctx, func(t *tx) error {
 		t.keepBlobs = t.keepBlobs || len(blobs) > 0
 		var err error
-		if unused, err = o.insertAll(t, items); err == nil {
-			replaced, err = replace(t, items)
+		if unused, err = o.insertAll(t, items); err != nil {
+			return err
+		}
+		replaced = nil
+		if i := slices.IndexFunc(items, func(it *item) bool { return it.id != 0 }); i >= 0 {
+			replaced, err = replace(t, items[i].id)
 		}
 		return err
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		for _, id := range replaced {
-			if it := o.live[id]; it != nil {
-				it.replaced = true
-			}
-		}
 		for _, it := range items {
 			if it.id == 0 {
 				continue
@@ -177,6 +180,11 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 			o.accept(it)
 			if len(replaced) > 0 { // the result of an earlier request may stand in its place
 				o.changed(it)
+			}
+		}
+		for _, id := range replaced {
+			if it := o.live[id]; it != nil {
+				it.replaced = true
 			}
 		}
 	})
@@ -220,20 +228,11 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 
 // replace takes the request's id away from earlier deliveries of the group that have
 // the same: a new request under an old name has the result under that name for
-// itself. It returns the ids of those deliveries.
-func replace(t *tx, items []*item) (replaced []int64, err error) {
-	for _, it := range items {
-		if it.id == 0 || it.Request == "" {
-			continue
-		}
-		ids, err := scanIDs(t.query(`UPDATE delivery INDEXED BY delivery_request SET request = ''
-			WHERE request = ? AND folder = ? AND id <> ? RETURNING id`, it.Request, it.Folder, it.id))
-		if err != nil {
-			return nil, err
-		}
-		replaced = append(replaced, ids...)
-	}
-	return replaced, nil
+// itself. It returns the ids of those deliveries. The new ones are from first on.
+func replace(t *tx, first int64) ([]int64, error) {
+	return scanIDs(t.query(`UPDATE delivery AS old INDEXED BY delivery_request SET request = '' FROM delivery AS new
+		WHERE new.id >= ? AND new.request <> '' AND old.request = new.request AND old.folder = new.folder AND old.id < new.id
+		RETURNING id`, first))
 }
 
 // newItem checks a delivery and fills what Put fills. It returns an item, for

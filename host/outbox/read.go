@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ type Reader struct {
 	one    *sql.Stmt
 	chat   *sql.Stmt
 	byName *sql.Stmt
+	known  *sql.Stmt
 }
 
 // OpenReader opens the records of an outbox, and changes nothing. It is nil,
@@ -35,7 +37,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
 	}
-	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName} {
+	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
 		// A look changes nothing: the host's next start does.
 		if version < 3 {
 			query = strings.NewReplacer("d.thread", "''", "d.asked", "d.created", "p.shown", "''", "p.saved", "NULL").Replace(query)
@@ -53,7 +55,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 // Close ends the reading.
 func (r *Reader) Close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName} {
+	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName, r.known} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -165,19 +167,17 @@ func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error)
 	return scanItems(r.chat.Query(key.Channel, string(key.JID), after, n))
 }
 
+const knownKeys = `SELECT key FROM delivery WHERE key IN (SELECT value FROM json_each(?))`
+
 // Known says which of the keys have a record already: of requests that are
 // seen again after a crash, and need no more than to be unlinked.
 func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]bool{}
-	if len(keys) == 0 {
-		return known, nil
-	}
-	args := make([]any, len(keys))
-	for i, key := range keys {
-		args[i] = key
-	}
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(keys)), ",")
-	rows, err := r.db.QueryContext(ctx, `SELECT key FROM delivery WHERE key IN (`+marks+`)`, args...)
+	rows, err := r.known.QueryContext(ctx, string(list))
 	err = each(rows, err, func() error {
 		var key string
 		err := rows.Scan(&key)

@@ -2,6 +2,7 @@ package slacktest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -72,11 +73,11 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		err = refusal("unknown_method")
 	}
-	answer := s.answer(name, m, a, err)
+	answer, ok := s.answer(name, m, a, err)
 	if f.After != nil {
 		f.After()
 	}
-	if m.after != nil && answer["ok"] == true {
+	if m.after != nil && ok {
 		s.work.Go(func() { m.after(s, a, f) })
 	}
 	if f.Lost {
@@ -87,8 +88,9 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, answer)
 }
 
-// answer does what a call asks for.
-func (s *Server) answer(name string, m method, a args, err error) object {
+// answer does what a call asks for, and says whether it was done. The answer shows
+// the state of this moment.
+func (s *Server) answer(name string, m method, a args, err error) (_ json.RawMessage, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -99,15 +101,18 @@ func (s *Server) answer(name string, m method, a args, err error) object {
 		answer, err = m.do(s, a)
 	}
 	s.changed()
-	if err == nil {
-		answer["ok"] = true
-		return answer
+	if err != nil {
+		answer = object{"error": err.Error()}
 	}
-	answer = object{"ok": false, "error": err.Error()}
-	if err.Error() == "missing_scope" {
+	answer["ok"] = err == nil
+	if errors.Is(err, refusal("missing_scope")) {
 		answer["needed"], answer["provided"] = strings.Join(m.scopes, ","), strings.Join(s.scopes, ",")
 	}
-	return answer
+	text, encodeErr := json.Marshal(answer)
+	if encodeErr != nil {
+		panic(fmt.Sprint("slacktest: ", encodeErr))
+	}
+	return text, err == nil
 }
 
 // may says whether the token and its scopes are enough.
@@ -223,9 +228,7 @@ func (a *args) object(body []byte) error {
 	return nil
 }
 
-func writeJSON(w http.ResponseWriter, answer object) {
+func writeJSON(w http.ResponseWriter, answer json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		panic(fmt.Sprint("slacktest: ", err))
-	}
+	_, _ = w.Write(answer) // if the client has gone, nobody reads it
 }

@@ -1,6 +1,7 @@
 package slacktest
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 )
@@ -72,7 +73,7 @@ func (f Fault) instead(w http.ResponseWriter) bool {
 		}
 		http.Error(w, "as the test wishes", f.Status)
 	case f.Error != "":
-		writeJSON(w, object{"ok": false, "error": f.Error})
+		writeJSON(w, fmt.Appendf(nil, `{"ok":false,"error":%q}`, f.Error))
 	default:
 		return false
 	}

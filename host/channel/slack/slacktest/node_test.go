@@ -1,0 +1,101 @@
+package slacktest
+
+import "testing"
+
+// nodeClient is Slack's own client for Node.
+type nodeClient struct {
+	*node
+	calls int
+}
+
+type nodeLine struct {
+	Call    int
+	Answer  map[string]any
+	Error   string
+	Event   struct{ Event map[string]any }
+	Attempt int
+}
+
+func newNodeClient(t *testing.T, s *Server) *nodeClient {
+	return &nodeClient{node: startNode(t, "slack-node", "clients.mjs", s.URL(), s.BotToken, s.AppToken)}
+}
+
+// call calls a method, and returns the answer or the refusal.
+func (c *nodeClient) call(t *testing.T, method string, args object) (object, string) {
+	t.Helper()
+	c.calls++
+	c.say(t, object{"call": c.calls, "method": method, "args": args})
+	var l nodeLine
+	if c.next(t, &l); l.Call != c.calls {
+		t.Fatalf("%+v is no answer", l)
+	}
+	return l.Answer, l.Error
+}
+
+func TestSlacksOwnWebClientUploadsIntoAThread(t *testing.T) {
+	s := New(t)
+	ch := s.AddChannel(Public, "team")
+	parent := s.Post(ch, s.AddUser("anna"), "question")
+	c := newNodeClient(t, s)
+	_, refused := c.call(t, "files.uploadV2", object{
+		"channel_id": ch, "thread_ts": parent, "initial_comment": "here",
+		"file_uploads": []object{
+			{"file": []byte("first"), "filename": "a.txt", "title": "the first"},
+			{"file": []byte("second"), "filename": "b.bin"},
+		},
+	})
+	if refused != "" {
+		t.Fatal(refused)
+	}
+	m := s.WaitFor(t, ch, 1)[0]
+	if m.Thread != parent || m.Text != "here" || len(m.Files) != 2 {
+		t.Fatalf("the message is %+v", m)
+	}
+	a, b := m.Files[0], m.Files[1]
+	if string(a.Bytes(t)) != "first" || a.Title != "the first" || string(b.Bytes(t)) != "second" || b.Name != "b.bin" {
+		t.Errorf("the files are %+v", m.Files)
+	}
+}
+
+func TestSlacksOwnWebClientUnderstandsAnswersAndRefusals(t *testing.T) {
+	s := New(t)
+	ch := s.AddChannel(Private, "team")
+	c := newNodeClient(t, s)
+	if _, refused := c.call(t, "chat.postMessage", object{
+		"channel": ch, "text": "a", "metadata": object{"event_type": "e", "event_payload": object{"id": "1"}},
+	}); refused != "" {
+		t.Fatal(refused)
+	}
+	got, refused := c.call(t, "conversations.history", object{"channel": ch, "include_all_metadata": true})
+	messages, ok := got["messages"].([]any)
+	if !ok || len(messages) != 1 || refused != "" {
+		t.Fatalf("history is %v %s", got, refused)
+	}
+	if payload := messages[0].(map[string]any)["metadata"].(map[string]any)["event_payload"].(map[string]any); payload["id"] != "1" {
+		t.Errorf("metadata is %v", payload)
+	}
+	s.Archive(ch)
+	if _, refused := c.call(t, "chat.postMessage", object{"channel": ch, "text": "b"}); refused != "is_archived" {
+		t.Errorf("refused with %q", refused)
+	}
+}
+
+func TestSlacksOwnSocketClientLosesNoEvent(t *testing.T) {
+	s := New(t)
+	ch := s.AddChannel(Direct, s.AddUser("anna"))
+	c := newNodeClient(t, s)
+	if _, refused := c.call(t, "listen", nil); refused != "" {
+		t.Fatal(refused)
+	}
+	for _, reason := range []string{"refresh_requested", "warning", ""} {
+		s.Disconnect(reason)
+		text := "after " + reason
+		s.Post(ch, "U1", text)
+		for heard := false; !heard; { // an event may come twice if its connection breaks
+			var l nodeLine
+			c.next(t, &l)
+			heard = l.Event.Event["text"] == text && l.Event.Event["channel_type"] == "im"
+		}
+	}
+	s.Wait(t, "the acknowledgements", func() bool { return s.Unacknowledged() == 0 })
+}
