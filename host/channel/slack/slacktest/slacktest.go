@@ -100,6 +100,11 @@ var Scopes = []string{
 // New starts a workspace, which ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	return start(t, (*Server).routes)
+}
+
+func start(t testing.TB, routes func(*Server) http.Handler) *Server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "slacktest")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +118,7 @@ func New(t testing.TB) *Server {
 		files: map[string]*file{}, faults: map[string][]Fault{}, calls: map[string]int{}, tickets: map[string]bool{},
 	}
 	s.BotUser = s.AddUser("longshore")
-	s.srv = httptest.NewServer(s.routes())
+	s.srv = httptest.NewServer(routes(s))
 	t.Cleanup(func() {
 		end()
 		s.srv.CloseClientConnections()

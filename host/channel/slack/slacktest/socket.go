@@ -120,11 +120,16 @@ func (s *Server) tell(ch *channel, event object) {
 		return
 	}
 	s.events++
-	e := &envelope{payload: object{
+	s.emit(object{
 		"type": "event_callback", "token": "loopback", "team_id": s.Team, "context_team_id": s.Team, "api_app_id": s.AppID, "event": event,
 		"event_id": fmt.Sprintf("Ev0LOOP%06d", s.events), "event_time": time.Now().Unix(), "is_ext_shared_channel": false,
 		"authorizations": []object{{"team_id": s.Team, "user_id": s.BotUser, "is_bot": true, "enterprise_id": nil, "is_enterprise_install": false}},
-	}}
+	})
+}
+
+// emit sends an event until it is acknowledged.
+func (s *Server) emit(payload object) {
+	e := &envelope{payload: payload}
 	s.waiting = append(s.waiting, e)
 	s.send(e, "")
 }

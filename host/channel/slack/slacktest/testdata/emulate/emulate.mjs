@@ -5,6 +5,7 @@
 // The first line of its input is what it starts with, the seed. It prints
 // {port} and ends when its input does. emulate has no way to subscribe to events
 // from outside, so the subscription is added while its Slack registers itself.
+import net from 'node:net'
 import path from 'node:path'
 import readline from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -19,16 +20,15 @@ slackPlugin.register = (app, store, webhooks, ...rest) => {
   return register(app, store, webhooks, ...rest)
 }
 
-const lines = readline.createInterface({ input: process.stdin })
-lines.on('close', () => process.exit(0))
-lines.once('line', async line => {
-  // The port is not to be had from an emulator that calls itself otherwise.
-  const { createServer } = await import('node:net')
-  const probe = createServer().listen(0, '127.0.0.1', () => {
-    const { port } = probe.address()
-    probe.close(async () => {
-      await createEmulator({ service: 'slack', port, baseUrl, seed: { slack: JSON.parse(line) } })
-      console.log(JSON.stringify({ port }))
-    })
-  })
-})
+// An emulator that calls itself otherwise does not say on which port it listens.
+let port
+const { listen } = net.Server.prototype
+net.Server.prototype.listen = function (...args) {
+  this.once('listening', () => { port = this.address().port })
+  return listen.apply(this, args)
+}
+
+readline.createInterface({ input: process.stdin }).once('line', async line => {
+  await createEmulator({ service: 'slack', port: 0, baseUrl, seed: { slack: JSON.parse(line) } })
+  console.log(JSON.stringify({ port }))
+}).on('close', () => process.exit(0))
