@@ -1,11 +1,14 @@
 package groups
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
@@ -69,7 +72,7 @@ func (l Layout) Prepare(groups []Group) error {
 	for _, shared := range []string{l.Groups(), l.Global(), l.IPCDir()} {
 		m.own(shared, 0o755)
 	}
-	for _, private := range []string{l.Outbox(), l.Store(), l.Logs()} {
+	for _, private := range []string{l.Outbox(), l.Store(), l.Logs(), l.Errors()} {
 		m.own(private, 0o700)
 	}
 	if l.V1 {
@@ -94,6 +97,34 @@ func (l Layout) Prepare(groups []Group) error {
 		}
 	}
 	return nil
+}
+
+// Sound reports whether a group's directories are all there, real ones, and may be
+// used by their owner: then neither Prepare nor GiveBack has anything to do. It
+// looks at each once, as a start of thousands of groups has to.
+func (l Layout) Sound(folder string) bool {
+	if CheckFolder(folder) != nil {
+		return false
+	}
+	home, session := filepath.Join(l.Homes(), folder), l.Session(folder)
+	dirs := []string{l.Workspace(folder), l.IPC(folder, "")}
+	for _, leaf := range slices.Concat(IPCWritable, IPCReadable) {
+		dirs = append(dirs, l.IPC(folder, leaf))
+	}
+	if l.V1 {
+		dirs = append(dirs, filepath.Dir(session), session, l.IPC(folder, V1Tasks))
+	}
+	for _, dir := range append(dirs, home) {
+		var stat unix.Stat_t
+		err := unix.Lstat(dir, &stat)
+		if dir == home && errors.Is(err, fs.ErrNotExist) {
+			continue // the first assistant in a container makes it
+		}
+		if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR || stat.Mode&0o700 != 0o700 {
+			return false
+		}
+	}
+	return true
 }
 
 // PrepareQueue makes ipc/<folder> with its leaves, and ipc/errors, where they

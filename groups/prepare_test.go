@@ -1,6 +1,7 @@
 package groups_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -126,6 +127,56 @@ func TestPrepareRefuses(t *testing.T) {
 	} {
 		if err := tt.layout.Prepare([]groups.Group{tt.group}); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A start looks at each directory once: what it takes for sound must need nothing.
+func TestOnlyAGroupThatNeedsNothingIsSound(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, v1 := range []bool{false, true} {
+		l := groups.Layout{State: t.TempDir(), V1: v1}
+		prepare := func() {
+			t.Helper()
+			if err := l.Prepare([]groups.Group{{Folder: "family"}}); err != nil || !l.Sound("family") {
+				t.Fatalf("v1 %v: after Prepare it is sound: %v, %v", v1, l.Sound("family"), err)
+			}
+		}
+		if l.Sound("family") || l.Sound("..") {
+			t.Error("what does not exist is sound")
+		}
+		prepare()
+		dirs := []string{l.Workspace("family"), l.IPC("family", "")}
+		for _, leaf := range []string{"messages", "files", "input", "results", "context"} {
+			dirs = append(dirs, l.IPC("family", leaf))
+		}
+		if v1 {
+			dirs = append(dirs, l.Session("family"), l.IPC("family", groups.V1Tasks))
+		}
+		for _, dir := range dirs {
+			must(os.Chmod(dir, 0o055))
+			if l.Sound("family") {
+				t.Errorf("v1 %v: nobody may use %s", v1, dir)
+			}
+			must(errors.Join(os.Chmod(dir, 0o755), os.RemoveAll(dir)))
+			if l.Sound("family") {
+				t.Errorf("v1 %v: %s is gone", v1, dir)
+			}
+			must(os.Symlink(t.TempDir(), dir))
+			if l.Sound("family") {
+				t.Errorf("v1 %v: %s is a link", v1, dir)
+			}
+			must(os.Remove(dir))
+			prepare()
+		}
+		must(os.MkdirAll(filepath.Join(l.Homes(), "family"), 0o300))
+		if l.Sound("family") {
+			t.Errorf("v1 %v: nobody may read its home", v1)
 		}
 	}
 }

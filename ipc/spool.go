@@ -144,9 +144,7 @@ func (s *Spool) Run(ctx context.Context) error {
 		return err
 	}
 	watching := s.watch(ctx) // before the first listing, so that no change is missed
-	for _, g := range s.all() {
-		s.look(g, true)
-	}
+	s.lookAtAll()
 	var pruning, unlinking sync.WaitGroup
 	unlinking.Go(s.unlink)
 	pruning.Go(func() { s.prune(ctx) })

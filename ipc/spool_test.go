@@ -490,3 +490,26 @@ func TestDirectoriesThatVanishedAreMadeAgainForWhatIsWritten(t *testing.T) {
 		}
 	}
 }
+
+// What waits at a start made its queue change last, and came after thousands that
+// were empty.
+func TestTheQueueThatChangedLastIsListedFirst(t *testing.T) {
+	folders := []string{"a", "b", "c", "d", "e"}
+	dir := prepare(t, folders...)
+	now := time.Now()
+	for i, age := range []int{4, 1, 5, 2, 3} {
+		changed := now.Add(time.Duration(-age) * time.Minute)
+		if err := os.Chtimes(filepath.Join(dir, folders[i], MessagesDir), changed, changed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: append(folders, "gone")})
+	s.lookAtAll()
+	var order []string
+	for g := s.ready.next(); g != nil; g = s.ready.next() {
+		order = append(order, g.folder)
+	}
+	if want := []string{"b", "d", "e", "a", "c", "gone"}; !slices.Equal(order, want) {
+		t.Errorf("listed in the order %q, want %q", order, want)
+	}
+}

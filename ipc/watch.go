@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,9 +111,24 @@ func (s *Spool) event(e fsnotify.Event) {
 	}
 }
 
+// lookAtAll schedules every group for a listing: the one whose queue has changed
+// last first, as it is the likeliest to hold something that waits.
 func (s *Spool) lookAtAll() {
+	type queue struct {
+		*group
+		changed time.Time
+	}
+	var all []queue
 	for _, g := range s.all() {
-		s.look(g, true)
+		q := queue{group: g}
+		if info, err := os.Lstat(filepath.Join(s.opts.Dir, g.folder, MessagesDir)); err == nil {
+			q.changed = info.ModTime()
+		}
+		all = append(all, q)
+	}
+	slices.SortFunc(all, func(a, b queue) int { return b.changed.Compare(a.changed) })
+	for _, q := range all {
+		s.look(q.group, true)
 	}
 }
 

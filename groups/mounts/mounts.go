@@ -61,7 +61,7 @@ type File struct {
 // free of links, as the configuration resolves them. An error means that l or g
 // is invalid, and is permanent.
 func New(l groups.Layout, g groups.Group) (*Map, error) {
-	table, err := mountTable(l, g)
+	table, err := Table(l, g)
 	if err != nil {
 		return nil, err
 	}

@@ -36,9 +36,11 @@ type Mount struct {
 	Hides     string // of a shadow: the path that it hides on the host. If that path does not exist, a runtime omits the shadow, since there is nothing to mount it on
 }
 
-// mountTable returns the mounts of the group's container, in an order in which
-// they can be mounted: a mount comes after those that contain it.
-func mountTable(l groups.Layout, g groups.Group) ([]Mount, error) {
+// Table returns the mounts of the group's container, in an order in which
+// they can be mounted: a mount comes after those that contain it. It is what
+// [Map.Mounts] returns, and looks at no file. An error means that l or g is
+// invalid, and is permanent.
+func Table(l groups.Layout, g groups.Group) ([]Mount, error) {
 	if !filepath.IsAbs(l.State) || l.Project != "" && !filepath.IsAbs(l.Project) {
 		return nil, errors.New("mount map: state and project directories must be absolute")
 	}

@@ -174,11 +174,11 @@ func (m *Manager) mannerOf(g groups.Group) (*manner, error) {
 	if plan.Runtime == nil {
 		plan.Runtime = m.o.Runtime
 	}
-	seen, err := mounts.New(m.o.Layout, g)
+	table, err := mounts.Table(m.o.Layout, g)
 	if err != nil {
 		return nil, err
 	}
-	return &manner{g.Main, plan, seen.Mounts()}, nil
+	return &manner{g.Main, plan, table}, nil
 }
 
 // markStale looks which running assistants would be run in another manner now.

@@ -87,9 +87,9 @@ func buildCommand(c *config.Config, a config.Assistant) string {
 // examineMounts checks that the groups' containers can use their directories.
 func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
 	for _, g := range boxed {
-		m, err := mounts.New(c.Layout(), g)
+		table, err := mounts.Table(c.Layout(), g)
 		if err == nil {
-			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, m.Mounts())))
+			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))
 		}
 		for _, one := range each(err) {
 			findings = append(findings, Finding{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -73,7 +74,8 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: registry.NameOf(other), Name: other.Name, Channel: other.Channel})
 		}
 	}
-	for _, m := range h.mountsOf(g.Folder).Mounts() {
+	seen, _ := mounts.Table(h.Layout, g) // as mountsOf, of which nothing is kept here
+	for _, m := range seen {
 		c.Mounts = append(c.Mounts, ipc.ContextMount{Path: m.Container, ReadOnly: m.ReadOnly, Shadow: m.Shadow})
 	}
 	return c

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -20,9 +21,12 @@ type live struct {
 	config   *config.Config
 	applied  time.Time
 	registry *groups.Registry
-	mounts   map[string]*mounts.Map // by folder
+	layout   groups.Layout
 	runtimes runtimes
 	limits   outbox.Limits
+
+	mu     sync.Mutex             // guards mounts
+	mounts map[string]*mounts.Map // by folder; of a group without directories of the operator's from its first use on
 }
 
 // now is the configuration that is in force.
@@ -33,7 +37,7 @@ func (h *Host) Config() *config.Config { return h.now().config }
 
 // Registry is the groups that are configured now.
 func (h *Host) Registry() *groups.Registry         { return h.now().registry }
-func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mounts[folder] }
+func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mountsOf(folder) }
 func (h *Host) limits() outbox.Limits              { return h.now().limits }
 func (h *Host) wait() time.Duration                { return h.Config().Limits.Wait.Std() }
 
@@ -68,7 +72,7 @@ func (h *Host) rate(folder string) outbox.Rate {
 // nil at a start. What before has and cfg leaves as it is, is shared: a group's
 // mounts keep the directories that they have seen.
 func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_ *live, err error) {
-	l := &live{config: cfg, applied: time.Now(), mounts: map[string]*mounts.Map{}, limits: limitsOf(cfg)}
+	l := &live{config: cfg, applied: time.Now(), layout: h.Layout, mounts: map[string]*mounts.Map{}, limits: limitsOf(cfg)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.closeBut(before))
@@ -78,9 +82,12 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_
 		return nil, err
 	}
 	for _, g := range cfg.Groups {
-		if before.sees(g) {
-			l.mounts[g.Folder] = before.mounts[g.Folder]
+		if m := before.sees(g); m != nil {
+			l.mounts[g.Folder] = m
 			continue
+		}
+		if !g.Main && len(g.Mounts) == 0 {
+			continue // all that it sees is the host's to make: nothing to remember of it
 		}
 		if l.mounts[g.Folder], err = mounts.New(h.Layout, g); err != nil {
 			return nil, err
@@ -90,7 +97,18 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_
 	return l, h.openRuntimes(ctx, l)
 }
 
-// makeDirs makes the directories of the groups that are new.
+// mountsOf is what a group sees of the host; nil if no such group is configured.
+func (l *live) mountsOf(folder string) *mounts.Map {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, ok := l.registry.ByFolder(folder)
+	if l.mounts[folder] == nil && ok {
+		l.mounts[folder], _ = mounts.New(l.layout, g) // fails for a bad folder or layout only, which the registry and Prepare refuse
+	}
+	return l.mounts[folder]
+}
+
+// makeDirs makes the directories of the groups that are new or lack some.
 func (h *Host) makeDirs(cfg *config.Config, before *live) error {
 	var added []groups.Group
 	for _, g := range cfg.Groups {
@@ -99,27 +117,46 @@ func (h *Host) makeDirs(cfg *config.Config, before *live) error {
 				continue // its assistant may be running
 			}
 		}
+		if h.Layout.Sound(g.Folder) {
+			continue
+		}
 		giveBack(h.Layout, g.Folder, h.opts.Log)
 		added = append(added, g)
 	}
 	return h.Layout.Prepare(added)
 }
 
-// sees says whether l has the mounts that a group is to have.
-func (l *live) sees(g groups.Group) bool {
+// sees returns the mounts that a group is to have, if l has them.
+func (l *live) sees(g groups.Group) *mounts.Map {
+	if l == nil {
+		return nil
+	}
+	had, ok := l.registry.ByFolder(g.Folder)
+	if !ok || had.Main != g.Main || !slices.Equal(had.Mounts, g.Mounts) {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mounts[g.Folder]
+}
+
+func (l *live) has(folder string, m *mounts.Map) bool {
 	if l == nil {
 		return false
 	}
-	had, ok := l.registry.ByFolder(g.Folder)
-	return ok && had.Main == g.Main && reflect.DeepEqual(had.Mounts, g.Mounts)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mounts[folder] == m
 }
 
 // closeBut lets go of the directories that other does not hold too. One that
 // is being asked for at this moment is opened again, and closed when nobody has it.
 func (l *live) closeBut(other *live) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var errs []error
 	for folder, m := range l.mounts {
-		if m != nil && (other == nil || other.mounts[folder] != m) {
+		if m != nil && !other.has(folder, m) {
 			errs = append(errs, m.Close())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -96,7 +97,11 @@ func (h *Host) checkMounts(l *live) error {
 		if _, ok := l.runtimes.docker[g.Assistant]; !ok {
 			continue
 		}
-		if err := h.engine.Load().Access(doctor.WithHome(h.Layout, g.Folder, l.mounts[g.Folder].Mounts())); err != nil {
+		table, err := mounts.Table(h.Layout, g)
+		if err == nil {
+			err = h.engine.Load().Access(doctor.WithHome(h.Layout, g.Folder, table))
+		}
+		if err != nil {
 			wrong = append(wrong, fmt.Errorf("group %s: %w", g.Folder, err))
 			continue
 		}
