@@ -73,7 +73,8 @@ type threads struct {
 	here map[string]bool
 }
 
-func threadKey(chat groups.JID, thread string) string { return string(chat) + " " + thread }
+// place names a thread, or the chat itself.
+func place(chat groups.JID, thread string) string { return string(chat) + " " + thread }
 
 func (t *threads) known(key string) bool {
 	t.mu.Lock()
@@ -83,7 +84,7 @@ func (t *threads) known(key string) bool {
 
 // spoke notes that the assistant spoke in a thread.
 func (t *threads) spoke(ctx context.Context, o *opened, chat groups.JID, thread string) error {
-	key := threadKey(chat, thread)
+	key := place(chat, thread)
 	if thread == "" || o == nil || t.known(key) {
 		return nil
 	}
@@ -101,7 +102,7 @@ func (t *threads) spoke(ctx context.Context, o *opened, chat groups.JID, thread 
 
 // spokenIn says whether the assistant spoke in a thread.
 func (t *threads) spokenIn(ctx context.Context, o *opened, chat groups.JID, thread string) (bool, error) {
-	key := threadKey(chat, thread)
+	key := place(chat, thread)
 	if thread == "" || t.known(key) {
 		return thread != "", nil
 	}

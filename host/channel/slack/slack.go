@@ -33,6 +33,15 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
+var (
+	_ channel.Applier = (*Slack)(nil)
+	_ channel.Fetcher = (*Slack)(nil)
+	_ channel.Finder  = (*Slack)(nil)
+	_ channel.Lister  = (*Slack)(nil)
+	_ channel.Status  = (*Slack)(nil)
+	_ channel.Typing  = (*Slack)(nil)
+)
+
 // Slack is the channel. New of its Platform makes one.
 type Slack struct {
 	channel.Setup

@@ -16,25 +16,24 @@ const (
 	reaction   = "eyes"
 	status     = "is working…"
 	statusFor  = time.Minute // Slack takes a status away after two
-	maxSigns   = 1000        // chats that are remembered
+	maxSigns   = 1000        // places that are remembered
 	signWithin = 10 * time.Second
 )
 
 // signs are what shows that the assistant works: a status in the thread, or a
-// reaction to the member's message where an app may set none.
+// reaction to the member's message where there is no thread or an app may set none.
 type signs struct {
-	busy link.Keyed // by chat, for who shows or hides a sign
+	busy link.Keyed // by place, for who shows or hides a sign
 
-	mu    sync.Mutex
-	chats map[groups.JID]sign
-	none  bool // Slack takes no status from this app
-	said  bool // that signs fail
+	mu   sync.Mutex
+	at   map[string]sign // by place
+	none bool            // Slack takes no status from this app
+	said bool            // that signs fail
 }
 
-// sign is of one chat.
+// sign is of one place: a thread, or a chat with all its threads.
 type sign struct {
-	ts, thread string // the latest message of a member
-
+	ts     string    // the latest message of a member
 	shown  string    // the message with the reaction, or the thread with the status; empty: nothing
 	status bool      // it is a status
 	since  time.Time // of the status
@@ -44,22 +43,24 @@ type sign struct {
 func (t *signs) heard(chat groups.JID, ts, thread string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.chats == nil || len(t.chats) >= maxSigns {
-		t.chats = map[groups.JID]sign{}
+	if t.at == nil || len(t.at) >= maxSigns {
+		t.at = map[string]sign{}
 	}
-	of := t.chats[chat]
-	of.ts, of.thread = ts, thread
-	t.chats[chat] = of
+	for _, in := range []string{"", thread} {
+		of := t.at[place(chat, in)]
+		of.ts = ts
+		t.at[place(chat, in)] = of
+	}
 }
 
-func (t *signs) of(chat groups.JID) (of sign, none bool) {
+func (t *signs) of(place string) (of sign, none bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.chats[chat], t.none
+	return t.at[place], t.none
 }
 
 // Typing implements channel.Typing.
-func (s *Slack) Typing(ctx context.Context, chat groups.JID, on bool) {
+func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
 	ctx, _, leave, err := s.enter(ctx)
 	if err != nil {
 		return
@@ -67,23 +68,24 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, on bool) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, signWithin)
 	defer cancel()
-	free, err := s.signs.busy.Enter(ctx, string(chat))
+	at := place(chat, thread)
+	free, err := s.signs.busy.Enter(ctx, at)
 	if err != nil {
 		return
 	}
 	defer free()
-	of, none := s.signs.of(chat)
+	of, none := s.signs.of(at)
 	if on {
-		err = s.show(ctx, idOf(chat), &of, &none)
+		err = s.show(ctx, idOf(chat), thread, &of, &none)
 	} else {
 		err = s.hide(ctx, idOf(chat), &of)
 	}
 	s.signs.mu.Lock()
 	defer s.signs.mu.Unlock()
 	s.signs.none = s.signs.none || none
-	if now, ok := s.signs.chats[chat]; ok {
-		now.shown, now.status, now.since = of.shown, of.status, of.since
-		s.signs.chats[chat] = now
+	if now, ok := s.signs.at[at]; ok {
+		of.ts = now.ts
+		s.signs.at[at] = of
 	}
 	if err != nil && !s.signs.said {
 		s.signs.said = true
@@ -92,10 +94,10 @@ func (s *Slack) Typing(ctx context.Context, chat groups.JID, on bool) {
 }
 
 // show shows the sign where the latest message is, and takes an older one away.
-func (s *Slack) show(ctx context.Context, id string, of *sign, none *bool) error {
-	at, asStatus := of.ts, of.thread != "" && !*none
+func (s *Slack) show(ctx context.Context, id, thread string, of *sign, none *bool) error {
+	at, asStatus := of.ts, thread != "" && !*none
 	if asStatus {
-		at = of.thread
+		at = thread
 	}
 	switch {
 	case of.ts == "" || of.shown == at && of.status == asStatus && (!asStatus || time.Since(of.since) < statusFor):
