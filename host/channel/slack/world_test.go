@@ -23,6 +23,8 @@ type inbox struct {
 	mu   sync.Mutex
 	news chan struct{}
 	got  []channel.Inbound
+
+	awaited int // by next
 }
 
 // Receive implements channel.Inbox.
