@@ -28,6 +28,10 @@ const (
 // is told so.
 const waitPatience = 20 * time.Second
 
+// turnPatience is how long another thread waits before a turn under way gets no
+// further messages, so that a busy thread keeps no other from its turn for ever.
+const turnPatience = 5 * time.Minute
+
 // maxBackoff bounds the wait before the next start of an assistant that breaks.
 const maxBackoff = 5 * time.Minute
 

@@ -332,7 +332,7 @@ func (s *session) attend() {
 	yield := (s.c.yielding || s.c.stale) && s.doing == resting
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
-	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() {
+	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
 		records, s.c.resting = s.c.takeFree(), false
 	}
 	s.m.mu.Unlock()

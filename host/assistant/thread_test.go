@@ -131,6 +131,63 @@ func TestAThreadThatWaitsIsToldWhyAndOnce(t *testing.T) {
 	})
 }
 
+// TestABusyThreadDoesNotKeepOthersWaitingForEver has members of one thread write
+// on and on.
+func TestABusyThreadDoesNotKeepOthersWaitingForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threaded(50))
+		w.run()
+		w.writeIn("family", "t1", "0", "a story")
+		a := w.runtime.next()
+		w.writeIn("family", "t2", "other", "a question")
+		handed := 0
+		for i := range 10 {
+			w.writeIn("family", "t1", fmt.Sprint("more ", i), "and then?")
+			synctest.Wait()
+			a.says("this") // what it has not read is not answered
+			read := a.reads()
+			if slices.Contains(read, "_close") {
+				break
+			}
+			handed += len(read)
+			time.Sleep(time.Minute)
+		}
+		if handed < 4 {
+			t.Errorf("%d messages were handed over before the other thread had waited long", handed)
+		}
+		a.exit(nil)
+		if b := w.runtime.next(); b == nil || b.input.Thread != "t2" {
+			t.Fatal("the other thread still waits")
+		}
+	})
+}
+
+// TestAGroupThatLeavesAndComesBackFindsItsThreads removes it with one thread at
+// work and another that waits.
+func TestAGroupThatLeavesAndComesBackFindsItsThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threaded(50), group("family"), group("work"))
+		w.run()
+		w.writeIn("family", "t1", "1", "the cats")
+		w.runtime.next()
+		w.writeIn("family", "t2", "2", "the dogs")
+		synctest.Wait()
+		w.reload(group("work"))
+		time.Sleep(time.Minute)
+		w.reload(group("family"), group("work"))
+		for range 2 {
+			a := w.runtime.next()
+			if a == nil {
+				t.Fatal("nobody takes up what was left")
+			}
+			a.says("answer to " + a.input.Thread)
+			a.exit(nil)
+		}
+		w.hears("t1", "answer to t1")
+		w.hears("t2", "answer to t2")
+	})
+}
+
 func TestARequestFindsItsThreadByItsStampOrItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, threaded(50), group("family"), group("work"))

@@ -206,6 +206,14 @@ func (c *conversation) latest() string {
 	return c.kept[len(c.kept)-1].name
 }
 
+// outstayed says whether another thread has waited so long for a conversation's
+// turn to end that nothing more is handed to it. The caller holds mu.
+func (m *Manager) outstayed(c *conversation) bool {
+	return slices.ContainsFunc(m.queue, func(q *conversation) bool {
+		return q.chat == c.chat && time.Since(q.since) > turnPatience
+	})
+}
+
 // leaveThread lets go of a conversation with which nothing is done. What the
 // register knows of its thread stays. The caller holds mu.
 func (m *Manager) leaveThread(c *conversation) {

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly has requests bear stamps
@@ -46,6 +48,24 @@ func TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly(t *testing.T) {
 		if files := all[0].Parts[0].Files; len(files) > 0 && strings.Contains(files[0].Note, "turn") != c.noted {
 			t.Errorf("%s: the note is %q", c.what, files[0].Note)
 		}
+	}
+}
+
+// The words with which the host told one thread to wait looked as if the turn of
+// another had sent them, which then was not tried again.
+func TestTheHostsWordsInAnotherThreadAreNotTheTurns(t *testing.T) {
+	s := newSiteOf(t, func(l *media.Limits) { l.Threads = true })
+	since := time.Now().Add(-time.Second)
+	check(t, s.Say(t.Context(), "family", "t2", "please wait", "one"))
+	if s.AcceptedSince("family", "t1", since) || !s.AcceptedSince("family", "t2", since) {
+		t.Error("the words count for the wrong thread")
+	}
+	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "x", Thread: "t2"})
+	if !s.AcceptedSince("family", "t1", since) {
+		t.Error("what the assistant sends may be any turn's")
+	}
+	if got := s.shown("mem:family", 2)[0]; got.Thread != "t2" {
+		t.Errorf("the words are shown in thread %q", got.Thread)
 	}
 }
 

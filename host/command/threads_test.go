@@ -201,3 +201,40 @@ func TestSixtyThreadsAreEachAnsweredInTheirPlace(t *testing.T) {
 	}
 	d.wants(made)
 }
+
+// TestAHostThatIsKilledAgainAndAgainNeverMixesThreads kills it whenever members
+// have seen a few messages more. Each thread is answered, or told that it was not.
+func TestAHostThatIsKilledAgainAndAgainNeverMixesThreads(t *testing.T) {
+	d := newDesk(t, "")
+	const threads = 8
+	for i := range threads {
+		d.post(fmt.Sprint("t", i), fmt.Sprintf("make picture%d", i))
+	}
+	seen := func() int { return len(d.receiver.Shown(t, "push:desk", 0)) }
+	for range 5 {
+		before := seen()
+		eventually(t, "members see more", func() bool { return seen() >= before+4 })
+		d.kill()
+		d.start()
+	}
+	settled := map[string]bool{}
+	eventually(t, "each thread has an end", func() bool {
+		for _, m := range d.receiver.Shown(t, "push:desk", 0) {
+			if m.Text == strings.Replace(m.Thread, "t", "picture", 1) || strings.Contains(m.Text, "interrupted while it was answering") {
+				settled[m.Thread] = true
+			}
+		}
+		return len(settled) == threads
+	})
+	for _, m := range d.receiver.Shown(t, "push:desk", 0) {
+		texts := []string{m.Text}
+		for _, f := range m.Files {
+			texts = append(texts, f.Name)
+		}
+		for _, text := range texts {
+			if strings.HasPrefix(text, "picture") && !strings.HasPrefix(text, strings.Replace(m.Thread, "t", "picture", 1)) {
+				t.Errorf("thread %s sees %q", m.Thread, text)
+			}
+		}
+	}
+}

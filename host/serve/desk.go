@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -61,6 +62,9 @@ func (h *Host) assistantsNow() []operator.Assistant {
 			a.Detail = fmt.Sprintf("%s broke in a row, the last with: %s", media.Count(s.Failures, "turn"), s.LastError)
 		case s.Kept > 0:
 			a.Detail = media.Count(s.Kept, "message") + " to hand over"
+		}
+		if s.Thread != "" {
+			a.Detail = strings.TrimSuffix("in thread "+media.Printable(s.Thread)+": "+a.Detail, ": ")
 		}
 		all = append(all, a)
 	}
