@@ -6,6 +6,7 @@
 //	outbox/NAME.manifest.json    how: {"file","action","message","contentType"}; optional
 //	outbox/.sending/<id>/NAME    taken, until a copy is in the queue
 //	outbox/failed/NAME           could not be sent; NAME.reason.txt says why
+//	outbox/.turn                 the stamp of the turn that drops files now, if the chat has threads
 //
 // A file is complete if its manifest is not older than the file, if its size and
 // time have not changed for two seconds, or when the turn that wrote it has ended.
@@ -41,6 +42,7 @@ const (
 	every  = 500 * time.Millisecond // time between checks while a turn runs
 
 	manifestSuffix = ".manifest.json"
+	maxStamp       = 512  // bytes of a turn's stamp
 	maxNames       = 1000 // number of names that one check reads; the rest waits
 )
 
@@ -69,6 +71,7 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	b.recover()
+	b.take(ctx, config)
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -218,6 +221,35 @@ func (b *box) fail(taken, name, reason string) {
 		return
 	}
 	_ = os.RemoveAll(taken)
+}
+
+// take sends what a killed run has dropped, under the stamp of its turn, since that
+// may belong to another thread of the chat. From then on, what is dropped is this
+// turn's.
+func (b *box) take(ctx context.Context, config sender.Config) {
+	path, stamp := filepath.Join(b.dir, ".turn"), config.Turn
+	if stat, err := os.Lstat(path); err == nil && stat.Mode().IsRegular() && stat.Size() <= maxStamp {
+		before, _ := os.ReadFile(path) // the workspace's own; the host checks what it says
+		if config.Turn = string(before); config.Turn != stamp {
+			earlier := *b
+			earlier.sender = sender.New(config)
+			earlier.sweep(ctx, time.Now(), true)
+		}
+	}
+	if stamp == "" {
+		_ = os.Remove(path) // there may be none
+		return
+	}
+	err := os.MkdirAll(b.dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(path+".tmp", []byte(stamp), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		b.log.Error("cannot note whose files those in the drop directory are", "error", err)
+	}
 }
 
 // recover handles the files that an earlier run took and did not finish.

@@ -183,3 +183,25 @@ func TestOutboxCanBeTurnedOff(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }
+
+// A turn that was killed left a file behind, and the next turn, which was another
+// thread's, sent it there.
+func TestWhatAKilledTurnHasDroppedBearsItsStamp(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	killed, kill := context.WithCancel(t.Context())
+	_, err := dropdir.Agent{Next: worker(func(context.Context) {
+		h.File("group/outbox/a.pdf", "%PDF-1.4")
+		kill() // as seen from the directory: nothing is swept any more
+	})}.Turn(killed, agent.Turn{Env: append(h.Env(), "LONGSHORE_TURN=first")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn(t, h, func(context.Context) { h.File("group/outbox/b.pdf", "%PDF-1.4") }, "LONGSHORE_TURN=second")
+	turn(t, h, func(context.Context) { h.File("group/outbox/c.pdf", "%PDF-1.4") })
+	for _, want := range [][2]string{{"a.pdf", "first"}, {"b.pdf", "second"}, {"c.pdf", ""}} {
+		r := h.Next()
+		if got := [2]string{r.Files[0].Name, r.Turn}; got != want {
+			t.Errorf("%q is sent, want %q", got, want)
+		}
+	}
+}
