@@ -1,0 +1,66 @@
+package slack
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// FuzzEvent looks for an envelope that is taken, and brings the host more than an
+// event may hold.
+func FuzzEvent(f *testing.F) {
+	for _, event := range []string{
+		`{"type":"message","channel":"C1A","user":"U1A","text":"<@U2B> &lt;b&gt; <https://x|y> <!here>","ts":"1.000001","thread_ts":"1.000000","files":[{"id":"F1","name":"../a","size":-1}]}`,
+		`{"type":"message","subtype":"message_changed","channel":"C1A","message":{"user":"U1A","ts":"1.000001","text":"b"},"previous_message":{"text":"a"}}`,
+		`{"type":"message","subtype":"message_deleted","channel":"C1A","deleted_ts":"1.000001"}`,
+		`{"type":"reaction_added","user":"U1A","reaction":"+1::skin-tone-9","item":{"type":"message","channel":"C1A","ts":"1.000001"}}`,
+		`{"type":"member_joined_channel","user":"U1A","channel":"C1A"}`, `{"type":"message","channel":{"id":"C1A"}}`, `{"type":"message","type":"message"}`, `[]`, `null`,
+	} {
+		f.Add([]byte(`{"event_id":"Ev1","event":` + event + `}`))
+	}
+	s, err := newOf(channel.Setup{Name: "slack", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s.self.Store(&self{user: "U0ME"})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		id, body, err := unwrap(payload)
+		if err != nil {
+			return
+		}
+		ev, err := decode(body)
+		if err != nil || ev == nil {
+			return
+		}
+		for _, name := range []string{ev.sender, ev.inviter, "U2B"} { // nobody is asked
+			s.people.put(name, "Ada", time.Hour)
+		}
+		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := groups.ParseJID(string(in.Chat)); err != nil || !s.Owns(in.Chat) || len(in.Files) > maxInFiles || !utf8.ValidString(in.Text) {
+			t.Errorf("%q was taken as %+v", payload, in)
+		}
+		for _, id := range []string{in.Thread, in.Target, in.Sender, in.ID} {
+			if media.Printable(id) != id || len(id) > 64 {
+				t.Errorf("%q brings the id %q", payload, id)
+			}
+		}
+		if in.Emoji != channel.CleanName(in.Emoji) {
+			t.Errorf("%q brings the reaction %q", payload, in.Emoji)
+		}
+		for _, a := range in.Files {
+			if a.Name != media.SafeName(a.Name) || a.Size < 0 || strings.Count(a.Ref, " ") != 2 {
+				t.Errorf("%q brings the file %+v", payload, a)
+			}
+		}
+	})
+}
