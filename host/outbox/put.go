@@ -230,9 +230,13 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 // the same: a new request under an old name has the result under that name for
 // itself. It returns the ids of those deliveries. The new ones are from first on.
 func replace(t *tx, first int64) ([]int64, error) {
-	return scanIDs(t.query(`UPDATE delivery AS old INDEXED BY delivery_request SET request = '' FROM delivery AS new
-		WHERE new.id >= ? AND new.request <> '' AND old.request = new.request AND old.folder = new.folder AND old.id < new.id
-		RETURNING id`, first))
+	earlier, err := scanIDs(t.query(`SELECT old.id FROM delivery AS new CROSS JOIN delivery AS old INDEXED BY delivery_request
+		ON old.request = new.request AND old.folder = new.folder AND old.id < new.id WHERE new.id >= ? AND new.request <> ''`, first))
+	for _, id := range earlier {
+		_, failed := t.exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
+		err = errors.Join(err, failed)
+	}
+	return earlier, ofDatabase("record a delivery", err)
 }
 
 // newItem checks a delivery and fills what Put fills. It returns an item, for

@@ -167,7 +167,7 @@ func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error)
 	return scanItems(r.chat.Query(key.Channel, string(key.JID), after, n))
 }
 
-const knownKeys = `SELECT key FROM delivery WHERE key IN (SELECT value FROM json_each(?))`
+const knownKeys = `SELECT d.key FROM json_each(?) AS asked CROSS JOIN delivery AS d ON d.key = asked.value`
 
 // Known says which of the keys have a record already: of requests that are
 // seen again after a crash, and need no more than to be unlinked.
