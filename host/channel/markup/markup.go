@@ -1,12 +1,43 @@
 // Package markup renders the Markdown that assistants write in the form that a
 // platform shows, and cuts the result into messages.
+//
+// [Parse] makes a tree of a text, once for all platforms. The page gets the tree. For
+// the others, the tree is laid out as lines with formatted spans. A message is a piece of
+// these, rendered alone: so what a cut separates is formatted on both of its sides. A
+// platform is a dialect, in a file of its own.
+//
+// Whatever the text holds, what comes out has no control characters, no direction
+// overrides, no pictures that are fetched, no mentions, and no link whose words look like
+// another address.
 package markup
 
 import "github.com/longshore-bridge/longshore/media"
 
+// dialect is how a platform shows text.
+type dialect struct {
+	marks
+	width int  // columns that a table may have
+	links bool // words can be links
+}
+
 // Parts renders a text in a platform's form and cuts the result into messages of at
 // most limit units; 0 is no limit. White space around the text and at cuts is dropped,
-// so a blank text has no parts.
+// so a blank text has no parts. A character that is longer than the limit is dropped too.
 func Parts(text string, form media.Markup, limit int, unit media.Unit) []string {
-	return split(text, limit, unit)
+	var d dialect
+	switch form {
+	case media.MarkupWhatsApp:
+		d = whatsApp
+	case media.MarkupSlack:
+		d = slack
+	case media.MarkupPlain:
+		d = plain
+	default:
+		return split(text, limit, unit)
+	}
+	longest := maxURL
+	if limit > 0 {
+		longest = min(longest, limit/4) // also with the words, and as UTF-8
+	}
+	return layOut(Parse(text), d, longest).parts(d.render, limit, unit)
 }

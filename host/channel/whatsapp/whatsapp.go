@@ -205,6 +205,7 @@ func DefaultLimits() media.Limits {
 			media.Document: {Bytes: 100 * media.MiB, Caption: 1024},
 		},
 		Text:            65536,
+		Markup:          media.MarkupWhatsApp,
 		LargeAsDocument: true,
 	}
 }

@@ -1,0 +1,247 @@
+package markup
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// marks are the characters with which a platform formats. They work at the edges of
+// words only and within one line, as on WhatsApp and Slack: marks that would not
+// work are left out, and characters of the text that would work as marks are replaced by
+// others that look like them, because neither platform can escape these.
+type marks struct {
+	of          map[Kind]string // of Bold, Italic, Strike and Mono
+	open, close string          // of a Fence
+	escape      *strings.Replacer
+}
+
+// alike are the characters that look like marks and are none.
+var alike = map[rune]string{'*': "∗", '_': "ˍ", '~': "∼", '`': "ˋ", '>': "›"}
+
+// encoded are marks within an address.
+var encoded = map[rune]string{'*': "%2A", '_': "%5F", '~': "%7E"}
+
+// render is a piece of a text in the platform's form.
+func (m marks) render(s styled) string {
+	var b strings.Builder
+	at := 0
+	for _, p := range s.spans {
+		if p.kind != Fence {
+			continue
+		}
+		m.lines(&b, s, at, p.from)
+		code := strings.ReplaceAll(s.text[p.from:p.to], "```", "``ˋ")
+		b.WriteString(m.open + m.escape.Replace(code) + m.close)
+		at = p.to
+	}
+	m.lines(&b, s, at, len(s.text))
+	return b.String()
+}
+
+func (m marks) lines(b *strings.Builder, s styled, from, to int) {
+	for from < to {
+		end := to
+		if i := strings.IndexByte(s.text[from:to], '\n'); i >= 0 {
+			end = from + i
+		}
+		if (from == 0 || s.text[from-1] == '\n') && slices.ContainsFunc(s.spans, func(p span) bool { return p.kind == Quote && p.from <= from && from < p.to }) {
+			b.WriteString("> ")
+		}
+		newLine(m, s, from, end).write(b)
+		if end < to {
+			b.WriteByte('\n')
+			end++
+		}
+		from = end
+	}
+}
+
+// line is one line outside code blocks.
+type line struct {
+	marks
+	text     string
+	spans    []span // within the line, outer ones first
+	from, to int
+	first    bool // nothing stands before it in its line
+	runs     []run
+}
+
+// run is a mark of the text, or several of the same beside each other.
+type run struct {
+	mark          rune
+	from, to      int
+	opens, closes bool // it would, if there were the other one
+	active        bool
+}
+
+func newLine(m marks, s styled, from, to int) line {
+	l := line{marks: m, text: s.text, from: from, to: to, first: from == 0 || s.text[from-1] == '\n'}
+	inLink := 0
+	for _, p := range s.spans {
+		p.from, p.to = max(p.from, from), min(p.to, to)
+		if p.from >= p.to {
+			continue
+		}
+		words := s.text[p.from:p.to]
+		p.from += len(words) - len(strings.TrimLeft(words, " \t"))
+		p.to -= len(words) - len(strings.TrimRight(words, " \t"))
+		switch {
+		case p.from >= p.to, p.kind == Quote, p.kind == Fence:
+			continue
+		case p.kind == Link:
+			inLink = p.to
+		case p.kind != address && (p.from < inLink || m.of[p.kind] == "" || !l.works(p)):
+			continue
+		}
+		l.spans = append(l.spans, p)
+	}
+	if len(m.of) > 0 {
+		l.findRuns()
+	}
+	return l
+}
+
+// works says whether marks around a span stand at the edges of words.
+func (l line) works(p span) bool {
+	return !isWord(l.before(p.from)) && !isWord(l.at(p.to)) && (p.kind != Mono || !strings.Contains(l.text[p.from:p.to], "`"))
+}
+
+// before is the character before a place, and at the one behind it; 0 beyond the line.
+func (l line) before(i int) rune {
+	r, n := utf8.DecodeLastRuneInString(l.text[l.from:i])
+	return present(r, n)
+}
+
+func (l line) at(i int) rune {
+	r, n := utf8.DecodeRuneInString(l.text[i:l.to])
+	return present(r, n)
+}
+
+func present(r rune, n int) rune {
+	if n == 0 {
+		return 0
+	}
+	return r
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+func (l line) write(b *strings.Builder) {
+	closing := slices.Clone(l.spans)
+	slices.Reverse(closing)
+	slices.SortStableFunc(closing, func(a, b span) int { return cmp.Compare(a.to, b.to) })
+	opening, runs := l.spans, l.runs
+	for i := l.from; ; {
+		for ; len(closing) > 0 && closing[0].to == i; closing = closing[1:] {
+			b.WriteString(l.closeMark(closing[0]))
+		}
+		for ; len(opening) > 0 && opening[0].from == i; opening = opening[1:] {
+			b.WriteString(l.openMark(opening[0]))
+		}
+		if i == l.to {
+			return
+		}
+		r, n := utf8.DecodeRuneInString(l.text[i:l.to])
+		for len(runs) > 0 && runs[0].to <= i {
+			runs = runs[1:]
+		}
+		if len(runs) > 0 && runs[0].from <= i && runs[0].active {
+			b.WriteString(l.instead(r, i))
+		} else {
+			b.WriteString(l.escape.Replace(string(r)))
+		}
+		i += n
+	}
+}
+
+func (l line) openMark(p span) string {
+	if p.kind != Link {
+		return l.of[p.kind]
+	}
+	if l.text[p.from:p.to] == p.url {
+		return "<"
+	}
+	return "<" + l.escape.Replace(p.url) + "|"
+}
+
+func (l line) closeMark(p span) string {
+	if p.kind == Link {
+		return ">"
+	}
+	return l.of[p.kind]
+}
+
+// instead is what is written for a character that the platform would take for a mark.
+func (l line) instead(r rune, i int) string {
+	switch l.kindAt(i) {
+	case Mono, Link:
+		return l.escape.Replace(string(r))
+	case address:
+		return encoded[r]
+	}
+	return alike[r]
+}
+
+// kindAt is Mono, Link or address within one of these, and else Text.
+func (l line) kindAt(i int) Kind {
+	for _, p := range l.spans {
+		if p.from <= i && i < p.to && (p.kind == Mono || p.kind == Link || p.kind == address) {
+			return p.kind
+		}
+	}
+	return Text
+}
+
+// findRuns finds the text's own marks, and which of these the platform would act on: one
+// within the same format, and one that makes a pair with another or with a format's.
+func (l *line) findRuns() {
+	firstOpen, lastClose := map[rune]int{}, map[rune]int{}
+	pair := func(mark rune, opens, closes int) {
+		if at, ok := firstOpen[mark]; opens >= 0 && (!ok || opens < at) {
+			firstOpen[mark] = opens
+		}
+		lastClose[mark] = max(lastClose[mark], closes)
+	}
+	for _, p := range l.spans {
+		if mark := l.of[p.kind]; mark != "" {
+			pair(rune(mark[0]), p.from, p.to)
+		}
+	}
+	for i := l.from; i < l.to; {
+		r := rune(l.text[i])
+		one := run{mark: r, from: i, to: i + 1}
+		for ; one.to < l.to && rune(l.text[one.to]) == r; one.to++ {
+		}
+		i = one.to
+		if alike[r] == "" || l.kindAt(one.from) == Mono {
+			continue
+		}
+		before, after := l.before(one.from), l.at(one.to)
+		one.opens = !isWord(before) && after != 0 && !unicode.IsSpace(after)
+		one.closes = !isWord(after) && before != 0 && !unicode.IsSpace(before)
+		if one.closes {
+			pair(r, -1, one.from)
+		}
+		if one.opens {
+			pair(r, one.from, -1)
+		}
+		l.runs = append(l.runs, one)
+	}
+	for i := range l.runs {
+		one := &l.runs[i]
+		first, ok := firstOpen[one.mark]
+		one.active = one.mark != '>' && (one.opens && lastClose[one.mark] > one.to || one.closes && ok && first < one.from) || l.within(one)
+	}
+}
+
+// within says whether a run lies within the format that its mark ends, or is a > with
+// which the line begins.
+func (l line) within(one *run) bool {
+	if one.mark == '>' {
+		return l.first && one.from == l.from
+	}
+	return slices.ContainsFunc(l.spans, func(p span) bool { return l.of[p.kind] == string(one.mark) && p.from <= one.from && one.from < p.to })
+}
