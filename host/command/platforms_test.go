@@ -9,9 +9,9 @@ import (
 )
 
 // platforms are those of the program.
-func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}) }
+func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}, slack.Net{}) }
 
-// platformsOver are those of the program, with WhatsApp reached over net.
-func platformsOver(net whatsapp.Net) []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(net), push.Platform(), slack.Platform(slack.Net{})}
+// platformsOver are those of the program, with WhatsApp and Slack elsewhere.
+func platformsOver(wa whatsapp.Net, sl slack.Net) []channel.Platform {
+	return []channel.Platform{web.Platform(), whatsapp.Platform(wa), push.Platform(), slack.Platform(sl)}
 }

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv(whatsappEnv); addr != "" {
 		os.Exit(mainOnLoopback(addr))
 	}
+	if api := os.Getenv(slackEnv); api != "" {
+		os.Exit(mainOnSlack(api))
+	}
 	if os.Getenv(serveEnv) != "" {
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))
 	}

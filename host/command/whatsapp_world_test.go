@@ -22,6 +22,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 	"golang.org/x/sys/unix"
 
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
@@ -38,7 +39,7 @@ func mainOnLoopback(addr string) int {
 		panic(err)
 	}
 	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
-		platforms: platformsOver(whatsapp.Net{Client: whatsapptest.ClientFor(addr), Lookup: whatsapptest.Lookup})}
+		platforms: platformsOver(whatsapp.Net{Client: whatsapptest.ClientFor(addr), Lookup: whatsapptest.Lookup}, slack.Net{})}
 	return e.run(ctx, os.Args[1:])
 }
 
