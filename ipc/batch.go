@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,8 @@ func (s *Spool) Next(ctx context.Context) (*Batch, error) {
 			if len(b.Items) > 0 {
 				return b, nil
 			}
-			b.Done() // every request was refused here or has been withdrawn
+			b.Done()          // every request was refused here or has been withdrawn
+			runtime.Gosched() // at a start, thousands of empty queues stand behind one that is not
 		}
 	}
 	return nil, ctx.Err()

@@ -312,3 +312,78 @@ func followUp(t *testing.T, dir, name, body string) {
 		t.Fatal(err)
 	}
 }
+
+// An hour's pruning of thousands of quiet groups listed each directory of each.
+func TestPruningLooksWhereSomethingMayHaveAged(t *testing.T) {
+	dir := prepare(t, "fam")
+	keep := 24 * time.Hour
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}, Keep: func() Keep { return Keep{Results: keep} }})
+	defer s.Close()
+	g, results := s.all()["fam"], filepath.Join(dir, "fam", ResultsDir)
+	plant := func(name string, age time.Duration) {
+		t.Helper()
+		changed := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(filepath.Join(results, name), nil, 0o644), os.Chtimes(filepath.Join(results, name), changed, changed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(want ...string) {
+		t.Helper()
+		s.pruneGroup(g)
+		entries, err := os.ReadDir(results)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("left %q, want %q", names, want)
+		}
+	}
+	plant("a.json", 40*time.Hour)
+	plant("b.json", 10*time.Hour)
+	left("b.json")
+	plant("old.json", 40*time.Hour) // not by the spool, so it is not looked for
+	left("b.json", "old.json")
+	if err := s.WriteResult("fam", Result{ID: "c", Status: Sent}); err != nil {
+		t.Fatal(err)
+	}
+	left("b.json", "c.json")
+	keep = 5 * time.Hour // as a reload may have it
+	left("c.json")
+	plant(temporaryPrefix+"x", 30*time.Minute)
+	if err := s.WriteResult("fam", Result{ID: "d", Status: Sent}); err != nil {
+		t.Fatal(err)
+	}
+	left(temporaryPrefix+"x", "c.json", "d.json")
+	plant(temporaryPrefix+"x", 2*time.Hour)
+	g.pruned.oldest = g.pruned.oldest.Add(-time.Hour) // an hour later
+	left("c.json", "d.json")
+}
+
+func TestAContextIsReplacedIfMoreThanItsTimeChanges(t *testing.T) {
+	dir := prepare(t, "fam")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"fam"}})
+	defer s.Close()
+	c := Context{Group: "Fam", Limits: map[string]int64{"image": 1}, Time: time.Now()}
+	write := func() os.FileInfo {
+		t.Helper()
+		err := s.WriteContext("fam", c)
+		info, statErr := os.Stat(filepath.Join(dir, "fam", ContextDir, contextFile))
+		if err := errors.Join(err, statErr); err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	first := write()
+	c.Time = c.Time.Add(time.Hour)
+	if !os.SameFile(first, write()) {
+		t.Error("written anew for its time alone")
+	}
+	c.Connected = true
+	if os.SameFile(first, write()) {
+		t.Error("not written anew")
+	}
+}

@@ -24,9 +24,12 @@ const maxFresh = 4096
 // group is the spool's state of one group.
 type group struct {
 	folder  string
-	index   int // spreads the checks of quiet groups over the rounds
 	dirs    dirs
 	written atomic.Int64 // number of results written
+	first   atomic.Bool  // not listed yet since the start
+	awake   atomic.Bool  // in Spool.awake
+	bare    atomic.Bool  // files/ was empty when it was last listed
+	pruned  pruned       // only the pruning uses it
 
 	mu      sync.Mutex
 	queued  bool                // in Spool.ready, or in a batch
@@ -106,6 +109,7 @@ func (s *Spool) release(g *group) {
 // g.mu held.
 func (s *Spool) enqueue(g *group) {
 	if !g.queued && !g.held {
+		s.rouse(g)
 		g.queued = true
 		s.ready.add(g)
 	}
@@ -153,6 +157,11 @@ func (s *Spool) done(g *group, later bool) {
 
 // list reads the group's directories.
 func (s *Spool) list(g *group) {
+	defer func() {
+		if g.first.Swap(false) && s.unlisted.Add(-1) == 0 {
+			close(s.listed)
+		}
+	}()
 	g.dirs.verify()
 	g.names, g.more = nil, false
 	for p := inMessages; p <= inFiles; p++ {
@@ -191,13 +200,16 @@ func (s *Spool) list(g *group) {
 // readNames appends the names of a directory's requests to g.names. If there are
 // more than may be kept, it keeps those that sort first.
 func (s *Spool) readNames(g *group, p place, dir *os.Root) error {
-	f, err := dir.Open(".")
+	f, err := openSelf(dir)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for {
+	for chunk := 0; ; chunk++ {
 		entries, err := f.Readdirnames(4096)
+		if p == inFiles && chunk == 0 {
+			g.bare.Store(len(entries) == 0)
+		}
 		g.mu.Lock()
 		for _, name := range entries {
 			if !isRequest(name) {

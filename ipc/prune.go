@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -20,15 +22,27 @@ const (
 	stagedAge  = 24 * time.Hour // age at which staged files are deleted
 )
 
+// pruned is what the last pruning has left of a group's results.
+type pruned struct {
+	done    bool
+	written int64     // results written until then
+	oldest  time.Time // that is left; zero: none is
+}
+
 // prune deletes old results, staged files and entries of the errors folder: at the
 // start, every hour, and after every pruneEvery results of a group.
 func (s *Spool) prune(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.listed:
+	}
 	for {
 		for _, g := range s.all() {
 			if ctx.Err() != nil {
 				return
 			}
 			s.pruneGroup(g)
+			runtime.Gosched() // nobody waits for it
 		}
 		if err := s.errors.expire(s.opts.Keep().Errors); err != nil {
 			s.log.Warn("old entries of the errors folder were not deleted", "error", err)
@@ -59,7 +73,17 @@ func (s *Spool) pruneGroup(g *group) {
 	defer g.dirs.close()
 	// Errors are ignored: the next pruning tries again, and list logs a directory
 	// that cannot be used at all.
-	_ = g.dirs.in(inResults, s.pruneResults)
+	last, written := g.pruned, g.written.Load()
+	if !last.done || last.written != written || !last.oldest.IsZero() && time.Since(last.oldest) > s.keepResults() {
+		_ = g.dirs.in(inResults, func(dir *os.Root) error {
+			oldest, err := s.pruneResults(dir)
+			g.pruned = pruned{err == nil, written, oldest}
+			return err
+		})
+	}
+	if g.bare.Load() {
+		return
+	}
 	waiting := true
 	_ = g.dirs.in(inMessages, func(dir *os.Root) error {
 		found := false
@@ -75,22 +99,32 @@ func (s *Spool) pruneGroup(g *group) {
 	}
 }
 
-func (s *Spool) pruneResults(dir *os.Root) error {
+func (s *Spool) keepResults() time.Duration {
+	return cmp.Or(s.opts.Keep().Results, 7*24*time.Hour)
+}
+
+// pruneResults returns when the oldest result that stays was written; zero if none stays.
+func (s *Spool) pruneResults(dir *os.Root) (oldest time.Time, err error) {
 	entries, err := entriesOf(dir)
 	if err != nil {
-		return err
+		return oldest, err
 	}
-	keep := cmp.Or(s.opts.Keep().Results, 7*24*time.Hour)
+	keep := s.keepResults()
 	slices.SortFunc(entries, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for i, e := range entries {
-		age := time.Since(e.ModTime())
-		if i >= maxResults || age > keep || age > time.Hour && strings.HasPrefix(e.Name(), temporaryPrefix) {
+		age, temporary := time.Since(e.ModTime()), strings.HasPrefix(e.Name(), temporaryPrefix)
+		switch {
+		case i >= maxResults || age > keep || age > time.Hour && temporary:
 			if err := removeTree(dir, e.Name()); err != nil {
-				return err
+				return oldest, err
 			}
+		case temporary: // it is left by a crash, or being renamed now: looked at in an hour
+			oldest = e.ModTime().Add(time.Hour - keep)
+		default:
+			oldest = e.ModTime()
 		}
 	}
-	return nil
+	return oldest, nil
 }
 
 // pruneStaged continues after an entry that it cannot remove: the container may have
@@ -108,7 +142,7 @@ func pruneStaged(dir *os.Root) error {
 // each calls fn for every name in a directory. It reads the names in chunks, as the
 // container may have put any number there.
 func each(dir *os.Root, fn func(name string) error) error {
-	f, err := dir.Open(".")
+	f, err := openSelf(dir)
 	if err != nil {
 		return err
 	}
@@ -169,9 +203,15 @@ func removeLevel(dir *os.Root, name string, depth int, left *int) error {
 	return dir.Remove(name)
 }
 
+// openSelf opens a directory to list it. With the flag, the os package makes four
+// system calls less.
+func openSelf(dir *os.Root) (*os.File, error) {
+	return dir.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // entriesOf lists a directory without following links.
 func entriesOf(dir *os.Root) ([]fs.FileInfo, error) {
-	f, err := dir.Open(".")
+	f, err := openSelf(dir)
 	if err != nil {
 		return nil, err
 	}

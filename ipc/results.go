@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ func (s *Spool) Result(folder, id string) (r Result, ok bool) {
 	if !known || !ValidID(id) {
 		return Result{}, false
 	}
+	s.rouse(g)
 	err := g.dirs.in(inResults, func(dir *os.Root) error {
 		b, _, err := readRequest(dir, id+suffix) // does not block on a pipe in its place
 		if err == nil {
@@ -51,12 +53,36 @@ func (s *Spool) Result(folder, id string) (r Result, ok bool) {
 	return r, err == nil
 }
 
-// WriteContext replaces the group's context.json.
+// WriteContext replaces the group's context.json, unless only its time would change.
 func (s *Spool) WriteContext(folder string, c Context) error {
+	if s.tells(folder, c) {
+		return nil
+	}
 	if _, err := s.writeJSON(folder, inContext, contextFile, c); err != nil {
 		return fmt.Errorf("write context: %w", err)
 	}
 	return nil
+}
+
+// tells reports whether the group's context.json says the same as c.
+func (s *Spool) tells(folder string, c Context) bool {
+	g, ok := s.all()[folder]
+	if !ok {
+		return false
+	}
+	s.rouse(g)
+	var now Context
+	err := g.dirs.in(inContext, func(dir *os.Root) error {
+		b, _, err := readRequest(dir, contextFile) // does not block on a pipe in its place
+		if err == nil {
+			err = json.Unmarshal(b, &now)
+		}
+		return err
+	})
+	now.Time = c.Time
+	was, _ := json.Marshal(now)
+	is, _ := json.Marshal(c)
+	return err == nil && bytes.Equal(was, is)
 }
 
 func (s *Spool) writeJSON(folder string, p place, name string, v any) (*group, error) {
@@ -74,6 +100,7 @@ func (s *Spool) write(folder string, p place, name string, b []byte) (*group, er
 	if !ok {
 		return nil, fmt.Errorf("group %s: %w", folder, ErrNotServed)
 	}
+	s.rouse(g)
 	put := func(dir *os.Root) error { return replaceFile(dir, name, b) }
 	err := g.dirs.in(p, put)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,8 +52,8 @@ type Spool struct {
 	log      *slog.Logger
 	noise    *noise
 	base     *base
-	groups   atomic.Pointer[map[string]*group] // by folder; what it points to never changes
-	adding   sync.Mutex                        // held while groups is replaced
+	groups   atomic.Pointer[served]
+	adding   sync.Mutex // held while groups is replaced
 	errors   *quarantine
 	ready    *line
 	prunes   chan *group
@@ -60,10 +61,20 @@ type Spool struct {
 	watcher  atomic.Pointer[fsnotify.Watcher]
 	blind    atomic.Bool // some directory could not be watched
 
-	mu      sync.Mutex     // guards ended
+	mu      sync.Mutex     // guards ended and awake
 	ended   bool           // no further batch is handed out
+	awake   []*group       // something happened to them since they were last found quiet
 	stopped chan struct{}  // closed when ended is set
 	batches sync.WaitGroup // batches that are not Done
+
+	unlisted atomic.Int64  // groups that Run began with and that are not listed yet
+	listed   chan struct{} // closed when they all are
+}
+
+// served is the groups of a Spool. It never changes.
+type served struct {
+	byFolder map[string]*group
+	inTurn   []*group
 }
 
 // NewSpool returns a spool that does not run yet. Results and contexts can be
@@ -96,13 +107,14 @@ func NewSpool(o SpoolOptions) *Spool {
 
 		removals: make(chan []removal, 256),
 		stopped:  make(chan struct{}),
+		listed:   make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.noise = newNoise(s.log)
 	s.errors = &quarantine{base: s.base, restore: o.Restore}
-	s.groups.Store(&map[string]*group{})
+	s.groups.Store(&served{})
 	s.add(o.Folders)
 	return s
 }
@@ -120,19 +132,21 @@ func (s *Spool) Add(folders ...string) {
 func (s *Spool) add(folders []string) (added []*group) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
-	all := maps.Clone(*s.groups.Load())
+	now := s.groups.Load()
+	all := make(map[string]*group, len(now.byFolder)+len(folders))
+	maps.Copy(all, now.byFolder)
 	for _, folder := range folders {
 		if all[folder] == nil {
-			g := &group{folder: folder, index: len(all), dirs: dirs{base: s.base, folder: folder, restore: s.opts.Restore}, size: s.opts.Batch}
+			g := &group{folder: folder, dirs: dirs{base: s.base, folder: folder, restore: s.opts.Restore}, size: s.opts.Batch}
 			all[folder], added = g, append(added, g)
 		}
 	}
-	s.groups.Store(&all)
+	s.groups.Store(&served{all, slices.Concat(now.inTurn, added)})
 	return added
 }
 
 // all are the groups that are served now, by folder.
-func (s *Spool) all() map[string]*group { return *s.groups.Load() }
+func (s *Spool) all() map[string]*group { return s.groups.Load().byFolder }
 
 // Run serves the queue until ctx is done, which is no error, and then waits until
 // every batch that was handed out is Done. When Run returns, its goroutines have
@@ -144,6 +158,7 @@ func (s *Spool) Run(ctx context.Context) error {
 		return err
 	}
 	watching := s.watch(ctx) // before the first listing, so that no change is missed
+	s.begins()
 	s.lookAtAll()
 	var pruning, unlinking sync.WaitGroup
 	unlinking.Go(s.unlink)
@@ -193,6 +208,22 @@ func (s *Spool) Wake(folder string) {
 	}
 }
 
+// begins counts the groups that are to be listed first.
+func (s *Spool) begins() {
+	all := s.groups.Load().inTurn
+	s.unlisted.Store(int64(len(all)))
+	for _, g := range all {
+		g.first.Store(true)
+	}
+	if len(all) == 0 {
+		close(s.listed)
+	}
+}
+
+// Listed is closed once every queue has been listed that Run began with. What
+// nobody waits for comes after that, so that requests at a start come first.
+func (s *Spool) Listed() <-chan struct{} { return s.listed }
+
 // rescan checks every group at intervals, because an event may be lost. A check
 // reads the modification time of each directory and lists only directories that
 // changed.
@@ -214,15 +245,47 @@ func (s *Spool) rescan(ctx context.Context) {
 // sees reports whether every change should cause an event.
 func (s *Spool) sees() bool { return s.watcher.Load() != nil && !s.blind.Load() }
 
-// lookRound checks every group. A group that is watched and quiet is only checked in
-// every fourth round, so that thousands of quiet groups cost next to nothing.
+// maxQuiet is how many quiet groups are checked in one round.
+const maxQuiet = 128
+
+// due returns the groups to be checked in a round: all of them if an event may be
+// missing, otherwise those to which something happened lately, and a quarter of the
+// quiet ones in turn, at most maxQuiet. So thousands of quiet groups cost next to nothing.
+func (s *Spool) due(round int) (due []*group) {
+	all := s.groups.Load().inTurn
+	if !s.sees() {
+		return all
+	}
+	n := min((len(all)+3)/4, maxQuiet)
+	for i := range n {
+		due = append(due, all[(round*n+i)%len(all)])
+	}
+	s.mu.Lock()
+	awake := s.awake
+	s.awake = nil
+	s.mu.Unlock()
+	for _, g := range awake {
+		g.awake.Store(false)
+		if !g.quiet() {
+			s.rouse(g)
+		}
+	}
+	return append(due, awake...)
+}
+
+// rouse has a group checked in every round until it is quiet again.
+func (s *Spool) rouse(g *group) {
+	if !g.awake.Swap(true) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.awake = append(s.awake, g)
+	}
+}
+
+// lookRound checks the groups that are due.
 func (s *Spool) lookRound(round int) {
 	s.noise.report(time.Minute)
-	sees := s.sees()
-	for _, g := range s.all() {
-		if sees && (round+g.index)%4 != 0 && g.quiet() {
-			continue
-		}
+	for _, g := range s.due(round) {
 		s.again(g)
 		if g.changed(s.opts.Dir) {
 			s.look(g, false)

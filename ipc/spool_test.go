@@ -513,3 +513,44 @@ func TestTheQueueThatChangedLastIsListedFirst(t *testing.T) {
 		t.Errorf("listed in the order %q, want %q", order, want)
 	}
 }
+
+// Thousands of quiet groups cost a bounded number of looks in each round; a group
+// to which something happened is among them until it is quiet again.
+func TestARoundLooksAtFewOfManyQuietGroups(t *testing.T) {
+	const many = 10 * maxQuiet
+	folders := make([]string, many)
+	for i := range folders {
+		folders[i] = fmt.Sprintf("g%d", i)
+	}
+	s := NewSpool(SpoolOptions{Dir: t.TempDir(), Folders: folders})
+	if due := s.due(0); len(due) != many {
+		t.Errorf("without events, %d of %d groups are checked", len(due), many)
+	}
+	w := s.openWatcher()
+	defer w.Close()
+	seen := map[*group]int{}
+	for round := range 10 {
+		due := s.due(round)
+		if len(due) != maxQuiet {
+			t.Errorf("round %d checks %d groups", round, len(due))
+		}
+		for _, g := range due {
+			seen[g]++
+		}
+	}
+	if len(seen) != many {
+		t.Errorf("ten rounds checked %d of %d groups", len(seen), many)
+	}
+	g := s.all()["g0"]
+	s.rouse(g)
+	g.dirs.used.Store(true)
+	for round := range 2 {
+		if !slices.Contains(s.due(5+round), g) {
+			t.Error("a group with open directories is not checked in each round")
+		}
+	}
+	g.dirs.used.Store(false)
+	if !slices.Contains(s.due(5), g) || slices.Contains(s.due(6), g) {
+		t.Error("a quiet group is to be checked once more, and then in its turn")
+	}
+}

@@ -143,7 +143,10 @@ func (s *Spool) watchDir(g *group, p place, id safefs.Identity) {
 	}
 	dir := filepath.Join(s.opts.Dir, g.folder)
 	_ = w.Remove(filepath.Join(dir, p.String())) // there may be no such watch
-	err := errors.Join(w.Add(dir), w.Add(filepath.Join(dir, p.String())))
+	err := w.Add(filepath.Join(dir, p.String()))
+	if p == inMessages || g.watched[inMessages].watcher != w { // otherwise it was just added
+		err = errors.Join(err, w.Add(dir))
+	}
 	if err != nil {
 		if !s.blind.Swap(true) {
 			s.log.Warn("cannot watch a group's queue directory; polling every second", "group", g.folder, "error", err)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -17,6 +18,11 @@ const contextEvery = 2 * time.Second
 
 // tellContexts keeps each group's context.json true until ctx is done.
 func (h *Host) tellContexts(ctx context.Context) error {
+	select { // requests come first
+	case <-ctx.Done():
+	case <-h.spool.Listed():
+	case <-time.After(contextEvery):
+	}
 	up := map[string]bool{} // by channel; missing: not told yet
 	tick := time.NewTicker(contextEvery)
 	defer tick.Stop()
@@ -46,6 +52,7 @@ func (h *Host) tellContextsOf(c channel.Channel) {
 		if err := h.spool.WriteContext(g.Folder, h.contextOf(g)); err != nil {
 			h.opts.Log.Error("write context", "group", g.Folder, "error", err)
 		}
+		runtime.Gosched() // requests come first
 	}
 }
 
