@@ -21,7 +21,6 @@ type refusal struct {
 	code  string
 	words string
 	hint  string
-	admin bool // somebody has to change the workspace: the status says so
 }
 
 // refusals are the errors that docs.slack.dev lists of the methods used here, and
@@ -31,13 +30,13 @@ var refusals = []refusal{
 		words: "Slack does not accept the host's token", hint: "longshore pair slack says which token, and where to get it"},
 	{said: []string{"token_revoked", "token_expired", "account_inactive", "team_access_not_granted"}, class: channel.Held, code: "slack_token_revoked",
 		words: "the host's token was revoked, or the app was removed from the workspace", hint: "install the app again and put its new token in place: longshore pair slack"},
-	{said: []string{"missing_scope", "no_permission"}, class: channel.Held, code: "slack_scope_missing", admin: true,
+	{said: []string{"missing_scope", "no_permission"}, class: channel.Held, code: "slack_scope_missing",
 		words: "the Slack app lacks a permission", hint: "longshore pair slack says which scope, and how to add it"},
 	{said: []string{"link_disabled", "invalid_app"}, class: channel.Held, code: "slack_socket_off",
 		words: "Socket Mode is off for the app", hint: "turn it on under Socket Mode of the app at api.slack.com/apps"},
 	{said: []string{"ekm_access_denied", "access_denied", "accesslimited", "org_login_required"}, class: channel.Held, code: "slack_suspended",
 		words: "the workspace does not let the app write at the moment", hint: "ask an admin of the workspace"},
-	{said: []string{"file_uploads_disabled", "file_uploads_except_images_disabled"}, class: channel.Permanent, code: "uploads_disabled", admin: true,
+	{said: []string{"file_uploads_disabled", "file_uploads_except_images_disabled"}, class: channel.Permanent, code: "uploads_disabled",
 		words: "the Slack workspace takes no such files", hint: "an admin allows them in the workspace's settings, Permissions, File Uploading"},
 	{said: []string{"file_type_not_allowed"}, class: channel.Permanent, code: "type_not_allowed",
 		words: "the Slack workspace takes no files of this type", hint: "send it as another type, or ask an admin of the workspace"},
@@ -92,18 +91,25 @@ func says(err error, words ...string) bool {
 	return errors.As(err, &said) && slices.Contains(words, string(said))
 }
 
-// note remembers what an admin of the workspace has to see to, until something of
-// the same kind went well.
-func (s *Slack) note(err error) error {
-	if err == nil {
-		s.trouble.Store(nil)
-		return nil
-	}
+// trouble is what somebody has to see to in Slack.
+type trouble struct {
+	text  string
+	files bool // it is about files alone
+}
+
+// note remembers for the status what somebody has to see to, until a message of the
+// same kind, with files or without, went well.
+func (s *Slack) note(m channel.Message, err error) error {
+	now, before := trouble{files: len(m.Files) > 0}, s.trouble.Load()
 	var e *channel.Error
-	if errors.As(err, &e) && slices.ContainsFunc(refusals, func(r refusal) bool { return r.admin && r.code == e.Code }) {
-		text := e.Message + ": " + e.Hint
-		if before := s.trouble.Swap(&text); before == nil || *before != text {
-			s.Log.Warn("Slack refuses something that an admin can allow", "reason", e.Code, "remedy", e.Hint)
+	switch {
+	case err == nil && before != nil && before.files == now.files:
+		s.trouble.Store(nil)
+	case errors.As(err, &e) && (e.Class == channel.Held || e.Code == "uploads_disabled"):
+		now.text = e.Message + ": " + e.Hint
+		s.trouble.Store(&now)
+		if before == nil || *before != now {
+			s.Log.Warn("Slack refuses something that somebody can allow", "reason", e.Code, "remedy", e.Hint)
 		}
 	}
 	return err

@@ -36,7 +36,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 			s.Log.Warn("note that the assistant spoke in a thread", "error", err)
 		}
 	}
-	return r, s.note(err)
+	return r, s.note(m, err)
 }
 
 // deliver posts m, and says in which thread it is.

@@ -71,8 +71,11 @@ func TestTheStatusSaysWhatAnAdminHasToSeeTo(t *testing.T) {
 		t.Fatal("sent")
 	}
 	w.status(t, func(ok bool, detail string) bool { return ok && strings.Contains(detail, "File Uploading") })
-	if _, err := w.ch.Send(t.Context(), w.files("", "bytes")); err != nil {
-		t.Fatal(err)
+	for _, m := range []channel.Message{w.text("texts go"), w.files("", "bytes")} {
+		w.status(t, func(ok bool, detail string) bool { return ok && strings.Contains(detail, "File Uploading") })
+		if _, err := w.ch.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if detail := w.status(t, func(ok bool, _ string) bool { return ok }); detail != "connected as longshore in Loopback" {
 		t.Errorf("after it was allowed: %q", detail)

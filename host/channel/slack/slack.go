@@ -53,8 +53,8 @@ type Slack struct {
 	threads  threads
 	signs    signs
 	chats    atomic.Pointer[[]channel.NamedChat]
-	self     atomic.Pointer[self]   // once Slack has said who the bot is
-	trouble  atomic.Pointer[string] // what an admin of the workspace has to see to; nil: nothing
+	self     atomic.Pointer[self] // once Slack has said who the bot is
+	trouble  atomic.Pointer[trouble]
 	open     atomic.Pointer[opened] // while Run has it open
 }
 
@@ -101,11 +101,11 @@ func (s *Slack) Limits() media.Limits { return s.settings.limits() }
 // Repeat is that Slack looks at no id: Find does.
 func (s *Slack) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected says whether events come in, as whom, and what an admin has to see to.
+// Connected says whether events come in, as whom, and what somebody has to see to.
 func (s *Slack) Connected() (ok bool, detail string) {
 	ok, detail = s.link.Connected()
 	if t := s.trouble.Load(); ok && t != nil {
-		detail += "; " + *t
+		detail += "; " + t.text
 	}
 	return ok, detail
 }
