@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // attempt is one attempt at the first part of a lane. mu guards what follows
@@ -187,8 +188,8 @@ func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
 		return fmt.Errorf("save the state of a message: it has %d bytes, at most %d are kept", len(state), channel.MaxState)
 	}
 	state = bytes.Clone(state)
-	err := o.commit.do(ctx, func(t *tx) error {
-		_, err := t.exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, state, a.it.id, a.pos)
+	err := o.commit.Do(ctx, func(t *store.Tx) error {
+		_, err := t.Exec(`UPDATE part SET saved = ? WHERE delivery = ? AND position = ?`, state, a.it.id, a.pos)
 		return err
 	}, func() {
 		o.mu.Lock()
@@ -222,7 +223,7 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 		doubt(now) // first: an outcome of the attempt before may be recorded meanwhile
 		marked := a.part
 		marked.State, marked.Doubt = Sending, now
-		if err := o.commit.do(context.Background(), func(t *tx) error {
+		if err := o.commit.Do(context.Background(), func(t *store.Tx) error {
 			_, err := update(t, a.it.id, a.pos, &marked, now)
 			return err
 		}, nil); err != nil {
@@ -385,8 +386,8 @@ func (o *Outbox) releaseHold(l *line) bool {
 // recordHold keeps a hold over a restart. If the disk refuses, a deadline may
 // come early after the next start, no more.
 func (o *Outbox) recordHold(name string, h hold) {
-	err := o.commit.do(context.Background(), func(t *tx) error {
-		_, err := t.exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
+	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
+		_, err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)
 			ON CONFLICT (channel) DO UPDATE SET total = excluded.total, since = excluded.since`,
 			name, int64(h.total), nano(h.since))
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // TestACallerWhoGivesUpChangesNothing lets callers wait while somebody else
@@ -17,7 +18,9 @@ import (
 func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := openHere(t)
-		o.commit.token <- struct{}{} // somebody commits
+		end, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- o.commit.Do(t.Context(), func(*store.Tx) error { <-end; return nil }, nil) }()
+		synctest.Wait() // somebody commits
 		ctx, cancel := context.WithCancel(t.Context())
 		gone, kept := make(chan error, 1), make(chan error, 1)
 		go func() { gone <- o.Put(ctx, []Delivery{delivery("1")}) }()
@@ -27,9 +30,9 @@ func TestACallerWhoGivesUpChangesNothing(t *testing.T) {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("the one who gave up got %v", err)
 		}
-		<-o.commit.token
-		if err := <-kept; err != nil {
-			t.Errorf("the other got %v", err)
+		close(end)
+		if err := errors.Join(<-ended, <-kept); err != nil {
+			t.Errorf("the others got %v", err)
 		}
 		ds, err := o.List(t.Context(), Filter{})
 		if err != nil || len(ds) != 1 || ds[0].Key != delivery("2").Key {

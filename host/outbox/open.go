@@ -30,7 +30,7 @@ import (
 //
 // There are two, taken in this order:
 //
-//  1. The commit, see [committer]. Whoever commits, commits for all that wait,
+//  1. The commit, see [store.Committer]. Whoever commits, commits for all that wait,
 //     and then runs what has to follow each change, in the order of the commits.
 //     The commit guards seq and early.
 //  2. mu guards everything else that changes: lanes, items, outcomes, holds,
@@ -48,7 +48,7 @@ type Outbox struct {
 	blobs    *blob.Store
 	db       *store.DB
 	opened   opened // the database, as it was opened
-	commit   *committer
+	commit   *store.Committer
 	reader   *Reader
 	checking chan struct{} // one token while Check works
 	wake     chan struct{} // of capacity one: the dispatcher has to look again
@@ -142,7 +142,7 @@ func (o *Outbox) Close() error {
 		errs = append(errs, o.reader.Close())
 	}
 	if o.commit != nil {
-		errs = append(errs, o.commit.close())
+		errs = append(errs, o.commit.Close())
 	}
 	if o.db != nil {
 		errs = append(errs, o.db.Close())
@@ -175,11 +175,9 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
 		return fmt.Errorf("open the outbox: %w", err)
 	}
-	conn, err := o.db.Conn(ctx)
-	if err != nil {
+	if o.commit, err = o.db.Committer(ctx, o.blobs.Keep); err != nil {
 		return ofDatabase("open the outbox", err)
 	}
-	o.commit = newCommitter(conn, o.blobs.Keep)
 	o.reader, err = OpenReader(ctx, s)
 	return err
 }
@@ -240,7 +238,7 @@ func (o *Outbox) sweep(ctx context.Context) error {
 		return nil
 	}
 	o.opts.Log.Error("files of the outbox are missing", "count", len(missing))
-	return o.commit.do(ctx, func(t *tx) error {
+	return o.commit.Do(ctx, func(t *store.Tx) error {
 		for _, name := range missing {
 			if err := failLost(t, name, time.Now()); err != nil {
 				return err
@@ -251,15 +249,15 @@ func (o *Outbox) sweep(ctx context.Context) error {
 }
 
 // failLost records that a blob is not there.
-func failLost(t *tx, blob string, now time.Time) error {
-	_, err := t.exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
+func failLost(t *store.Tx, blob string, now time.Time) error {
+	_, err := t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
 		(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), blob)
 	if err == nil {
-		_, err = t.exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
+		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
 			hint = 'send it again' WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, blob)
 	}
 	if err == nil {
-		_, err = t.exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, blob)
+		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, blob)
 	}
 	return ofDatabase("record a lost file", err)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // Retry puts the parts of a delivery that failed, or are uncertain, behind what
@@ -20,7 +22,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 	}
 	var retried *item
 	var freed int64
-	err = o.commit.do(ctx, func(t *tx) error {
+	err = o.commit.Do(ctx, func(t *store.Tx) error {
 		var err error
 		retried, freed, err = o.requeue(t, it.id)
 		return err
@@ -40,8 +42,8 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 }
 
 // requeue makes failed parts open again, in the record and in a new item.
-func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
-	items, err := scanItems(t.query(itemByID, id))
+func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error) {
+	items, err := scanItems(t.Query(itemByID, id))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -64,7 +66,7 @@ func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
 		open++
 		freed += p.Size()
 		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
-		if _, err := t.exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
+		if _, err := t.Exec(`UPDATE part SET state = 'queued', attempts = 0, next = 0, code = '', message = '', hint = ''
 			WHERE delivery = ? AND position = ?`, id, i); err != nil {
 			return nil, 0, ofDatabase("retry", err)
 		}
@@ -77,7 +79,7 @@ func (o *Outbox) requeue(t *tx, id int64) (_ *item, freed int64, err error) {
 	it.seq, it.Created, it.held = o.seq, now, o.heldTotal(it.Channel, now)
 	it.pos = 0
 	it.skip()
-	_, err = t.exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
+	_, err = t.Exec(`UPDATE delivery SET turn = ?, created = ?, held = ?, changed = ?, open = ?, bad = 0 WHERE id = ?`,
 		it.seq, nano(it.Created), int64(it.held), nano(now), open, id)
 	return it, freed, ofDatabase("retry", err)
 }
@@ -95,7 +97,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 		return fmt.Errorf("drop %s: %w", it.Key, err)
 	}
 	var cancelled []int
-	err = o.commit.do(ctx, func(t *tx) error {
+	err = o.commit.Do(ctx, func(t *store.Tx) error {
 		var err error
 		cancelled, err = cancel(t, it, from, time.Now())
 		return err
@@ -140,9 +142,9 @@ func (o *Outbox) unblock(ln *lane) {
 	o.poke()
 }
 
-func cancel(t *tx, it *item, from int, now time.Time) (cancelled []int, err error) {
+func cancel(t *store.Tx, it *item, from int, now time.Time) (cancelled []int, err error) {
 	for i := from; i < len(it.Parts); i++ {
-		n, err := t.changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?
+		n, err := t.Changed(`UPDATE part SET state = 'dropped', blob = '', next = 0, code = ?, message = ?, hint = ?
 			WHERE delivery = ? AND position = ? AND state IN ('queued', 'sending')`,
 			codeCancelled, cancelledMessage, cancelledHint, it.id, i)
 		if err != nil {
@@ -155,7 +157,7 @@ func cancel(t *tx, it *item, from int, now time.Time) (cancelled []int, err erro
 	if len(cancelled) == 0 {
 		return nil, ErrSettled
 	}
-	_, err = t.exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.id)
+	_, err = t.Exec(`UPDATE delivery SET open = open - ?, changed = ? WHERE id = ?`, len(cancelled), nano(now), it.id)
 	return cancelled, ofDatabase("drop", err)
 }
 
@@ -201,8 +203,8 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	if it.Open() {
 		return fmt.Errorf("dismiss %s: %w", it.Key, ErrOpen)
 	}
-	err = o.deleteBytes(ctx, func(t *tx) ([]kept, error) {
-		n, err := t.changed(`UPDATE delivery SET bad = 0, changed = ? WHERE id = ? AND bad > 0 AND open = 0`, nano(time.Now()), it.id)
+	err = o.deleteBytes(ctx, func(t *store.Tx) ([]kept, error) {
+		n, err := t.Changed(`UPDATE delivery SET bad = 0, changed = ? WHERE id = ? AND bad > 0 AND open = 0`, nano(time.Now()), it.id)
 		if err != nil {
 			return nil, ofDatabase("dismiss", err)
 		}
@@ -211,7 +213,7 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 		}
 		gone, err := scanKept(t, keptOfDelivery, it.id)
 		if err == nil {
-			_, err = t.exec(`UPDATE part SET blob = '' WHERE delivery = ?`, it.id)
+			_, err = t.Exec(`UPDATE part SET blob = '' WHERE delivery = ?`, it.id)
 		}
 		return gone, ofDatabase("dismiss", err)
 	})
@@ -227,8 +229,8 @@ const expireBatch = 500
 // expire forgets deliveries that ended longer ago than Retention.
 func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
-		err := o.deleteBytes(context.Background(), func(t *tx) (gone []kept, err error) {
-			ids, err := scanIDs(t.query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? ORDER BY changed LIMIT ?`,
+		err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
+			ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? ORDER BY changed LIMIT ?`,
 				nano(now.Add(-o.limits().Retention)), expireBatch))
 			more = len(ids) == expireBatch
 			for _, id := range ids {
@@ -238,7 +240,7 @@ func (o *Outbox) expire(now time.Time) {
 				}
 				gone = append(gone, ks...)
 				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
-					if _, err := t.exec(table, id); err != nil {
+					if _, err := t.Exec(table, id); err != nil {
 						return nil, ofDatabase("forget deliveries", err)
 					}
 				}
@@ -260,13 +262,13 @@ func (o *Outbox) evict(folder string) {
 	if over <= 0 {
 		return
 	}
-	err := o.deleteBytes(context.Background(), func(t *tx) (gone []kept, err error) {
+	err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
 		ks, err := scanKept(t, keptOfFolder, folder)
 		for left := over; left > 0 && len(gone) < len(ks); {
 			k := ks[len(gone)]
 			left -= k.size
 			gone = append(gone, k)
-			if _, err := t.exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
+			if _, err := t.Exec(`UPDATE part SET blob = '' WHERE delivery = ? AND position = ?`, k.delivery, k.position); err != nil {
 				return nil, ofDatabase("forget a failed file", err)
 			}
 		}
@@ -294,8 +296,8 @@ const (
 		WHERE p.delivery = ? AND p.blob <> ''`
 )
 
-func scanKept(t *tx, query string, args ...any) (ks []kept, _ error) {
-	rows, err := t.query(query, args...)
+func scanKept(t *store.Tx, query string, args ...any) (ks []kept, _ error) {
+	rows, err := t.Query(query, args...)
 	err = each(rows, err, func() error {
 		var k kept
 		err := rows.Scan(&k.delivery, &k.position, &k.folder, &k.blobs, &k.size)
@@ -307,9 +309,9 @@ func scanKept(t *tx, query string, args ...any) (ks []kept, _ error) {
 
 // deleteBytes runs a change that takes the bytes of failed parts off the
 // record, and then deletes those bytes.
-func (o *Outbox) deleteBytes(ctx context.Context, change func(t *tx) ([]kept, error)) error {
+func (o *Outbox) deleteBytes(ctx context.Context, change func(t *store.Tx) ([]kept, error)) error {
 	var gone []kept
-	err := o.commit.do(ctx, func(t *tx) (err error) {
+	err := o.commit.Do(ctx, func(t *store.Tx) (err error) {
 		gone, err = change(t)
 		return err
 	}, func() {

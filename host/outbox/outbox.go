@@ -7,7 +7,7 @@
 // permanent ones end a part, and [Outbox.Next] hands out every delivery that
 // changed, after the change is durable.
 //
-//	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups)
+//	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups, see [store.Committer])
 //	outbox/outbox.marker    whose they are, see package store
 //	outbox/files/<blob>     the bytes of one file, 0600, see package blob
 //	outbox/lock             held while the host runs
@@ -20,7 +20,6 @@
 //	open.go     the start, and what the process before left; the locks
 //	put.go      acceptance
 //	store.go    the records
-//	commit.go   how many changes share a commit
 //	lane.go     the chats that wait
 //	dispatch.go which chat is next
 //	attempt.go  one attempt at one part

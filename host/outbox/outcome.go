@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // outcome is what came of an attempt.
@@ -218,7 +219,7 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 // record makes the first outcomes durable, has Next hand out their deliveries,
 // and deletes the bytes that are not needed any more.
 func (o *Outbox) record(batch []outcome) error {
-	err := o.commit.do(context.Background(), func(t *tx) error {
+	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
 		o.prepareOutcomes(batch)
 		now := time.Now()
 		for i := range batch {

@@ -159,8 +159,8 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	}
 	var unused []string
 	var replaced []int64
-	err := o.commit.do(ctx, func(t *tx) error {
-		t.keepBlobs = t.keepBlobs || len(blobs) > 0
+	err := o.commit.Do(ctx, func(t *store.Tx) error {
+		t.KeepFiles = t.KeepFiles || len(blobs) > 0
 		var err error
 		if unused, err = o.insertAll(t, items); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 		}
 	})
 	if err != nil {
-		if !errors.Is(err, errDoubtful) {
+		if !errors.Is(err, store.ErrDoubtful) {
 			o.removeBlobs(blobs...)
 		}
 		return fmt.Errorf("put: %w", orDiskFull(err))
@@ -201,7 +201,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 
 // insertAll records the items that are new. It returns the blobs of the others
 // that no record names.
-func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
+func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err error) {
 	now := time.Now()
 	for _, it := range items {
 		o.seq++
@@ -214,11 +214,11 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 			continue
 		}
 		for _, name := range it.blobs() {
-			known, err := t.exists(`SELECT 1 FROM part WHERE blob <> '' AND instr(blob, ?)`, name)
+			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
 			if err != nil {
 				return nil, err
 			}
-			if !known {
+			if len(known) == 0 {
 				unused = append(unused, name)
 			}
 		}
@@ -229,11 +229,11 @@ func (o *Outbox) insertAll(t *tx, items []*item) (unused []string, err error) {
 // replace takes the request's id away from earlier deliveries of the group that have
 // the same: a new request under an old name has the result under that name for
 // itself. It returns the ids of those deliveries. The new ones are from first on.
-func replace(t *tx, first int64) ([]int64, error) {
-	earlier, err := scanIDs(t.query(`SELECT old.id FROM delivery AS new CROSS JOIN delivery AS old INDEXED BY delivery_request
+func replace(t *store.Tx, first int64) ([]int64, error) {
+	earlier, err := scanIDs(t.Query(`SELECT old.id FROM delivery AS new CROSS JOIN delivery AS old INDEXED BY delivery_request
 		ON old.request = new.request AND old.folder = new.folder AND old.id < new.id WHERE new.id >= ? AND new.request <> ''`, first))
 	for _, id := range earlier {
-		_, failed := t.exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
+		_, failed := t.Exec(`UPDATE delivery SET request = '' WHERE id = ?`, id)
 		err = errors.Join(err, failed)
 	}
 	return earlier, ofDatabase("record a delivery", err)
@@ -308,9 +308,9 @@ func (o *Outbox) check(ctx context.Context) error {
 		return err
 	}
 	defer o.Discard(b)
-	return orDiskFull(o.commit.do(ctx, func(t *tx) error {
-		t.keepBlobs = true
-		_, err := t.exec(store.Probe, time.Now().UnixNano())
+	return orDiskFull(o.commit.Do(ctx, func(t *store.Tx) error {
+		t.KeepFiles = true
+		_, err := t.Exec(store.Probe, time.Now().UnixNano())
 		return ofDatabase("write a record", err)
 	}, nil))
 }

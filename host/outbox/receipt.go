@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // pendingFor is how long a chat waits for the platform to show what it has.
@@ -131,7 +132,7 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 		return nil
 	}
 	var found refined
-	return o.commit.do(ctx, func(t *tx) error {
+	return o.commit.Do(ctx, func(t *store.Tx) error {
 		var err error
 		found, err = refine(t, chat, id, state)
 		return err
@@ -166,8 +167,8 @@ type refined struct {
 }
 
 // refine writes the new state of a part.
-func refine(t *tx, chat groups.Address, id string, state State) (r refined, err error) {
-	rows, err := t.query(`SELECT p.delivery, d.folder, p.position, p.state, p.shown FROM part p JOIN delivery d ON d.id = p.delivery
+func refine(t *store.Tx, chat groups.Address, id string, state State) (r refined, err error) {
+	rows, err := t.Query(`SELECT p.delivery, d.folder, p.position, p.state, p.shown FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ?`, id, chat.Channel, string(chat.JID))
 	var was, shown State
 	if err := each(rows, err, func() error {
@@ -184,9 +185,9 @@ func refine(t *tx, chat groups.Address, id string, state State) (r refined, err 
 	if r.pending { // its attempt ends it
 		query = `UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`
 	}
-	_, err = t.exec(query, string(state), r.delivery, r.position)
+	_, err = t.Exec(query, string(state), r.delivery, r.position)
 	if err == nil {
-		_, err = t.exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(time.Now()), r.delivery)
+		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(time.Now()), r.delivery)
 	}
 	return r, ofDatabase("record a receipt", err)
 }

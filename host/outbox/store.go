@@ -195,8 +195,8 @@ func fromNano(n int64) time.Time {
 }
 
 // insert writes a delivery and returns its id, or 0 when its key is known.
-func insert(t *tx, it *item, now time.Time) (int64, error) {
-	res, err := t.exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open)
+func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
+	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
 		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), len(it.Parts))
 	if err != nil {
@@ -214,7 +214,7 @@ func insert(t *tx, it *item, now time.Time) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
+		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State)); err != nil {
 			return 0, ofDatabase("record a delivery", err)
@@ -227,8 +227,8 @@ func insert(t *tx, it *item, now time.Time) (int64, error) {
 // that has ended already stays as it is: an operator may have cancelled it
 // meanwhile. What the channel saved is save's to write, and forgotten once the
 // part is sent.
-func update(t *tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
-	n, err := t.changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
+func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
 		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved)
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
 		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), strings.Join(p.blobs(), " "),
@@ -240,6 +240,6 @@ func update(t *tx, id int64, position int, p *Part, now time.Time) (ended bool, 
 	if p.State == Failed || p.State == Uncertain {
 		bad = 1
 	}
-	_, err = t.exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
+	_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
 	return true, ofDatabase("record an outcome", err)
 }

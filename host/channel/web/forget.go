@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
 // goneSchema is what version 2 adds: of a message that is no longer kept, its
@@ -44,26 +46,23 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, writing(err)
-	}
-	last := due[len(due)-1].seq
-	for _, step := range []string{
-		`INSERT INTO gone (seq, chat, id, key, file, time, forgotten)
-			SELECT m.seq, m.chat, m.id, m.key, COALESCE(f.id, ''), m.time, ?3
-			FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ?1 AND m.seq <= ?2`,
-		`DELETE FROM waiting WHERE chat = ?1 AND seq <= ?2`,
-		`DELETE FROM files WHERE message IN (SELECT seq FROM messages WHERE chat = ?1 AND seq <= ?2)`,
-		`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
-	} {
-		if _, err := tx.ExecContext(ctx, step, chat, last, time.Now().UnixMilli()); err != nil {
-			return nil, errors.Join(writing(err), tx.Rollback())
+	last, now := due[len(due)-1].seq, time.Now().UnixMilli()
+	err = s.commit.Do(ctx, func(t *stores.Tx) error {
+		for _, step := range []string{
+			`INSERT INTO gone (seq, chat, id, key, file, time, forgotten)
+				SELECT m.seq, m.chat, m.id, m.key, COALESCE(f.id, ''), m.time, ?3
+				FROM messages m LEFT JOIN files f ON f.message = m.seq WHERE m.chat = ?1 AND m.seq <= ?2`,
+			`DELETE FROM waiting WHERE chat = ?1 AND seq <= ?2`,
+			`DELETE FROM files WHERE message IN (SELECT seq FROM messages WHERE chat = ?1 AND seq <= ?2)`,
+			`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
+		} {
+			if _, err := t.Exec(step, chat, last, now); err != nil {
+				return err
+			}
 		}
-	}
-	if err := tx.Commit(); err != nil {
+		return nil
+	}, nil)
+	if err != nil {
 		return nil, writing(err)
 	}
 	return due, nil

@@ -153,7 +153,7 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.appendLocked(ctx, c, ms, files); err != nil {
+	if _, err := w.appendLocked(ctx, c, ms, files); err != nil {
 		return nil, err
 	}
 	return ms, nil

@@ -30,15 +30,15 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 	if err := channel.Check(w.Name(), m, w.opts.Limits); err != nil {
 		return channel.Receipt{}, err
 	}
-	if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
-		return there, err
-	}
 	msg := &Message{
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}
 	var files []*staged
 	if len(m.Files) > 0 {
+		if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
+			return there, err
+		}
 		// Ended only when the message is there, so that pages show one or the
 		// other all the time.
 		defer w.hub.endArriving(r.name, m.ID)
@@ -50,8 +50,12 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		files = append(files, s)
 		msg.File = w.describe(s, m.Files[0].Info)
 	}
-	if err := w.appendAnswer(ctx, r, msg, files); err != nil {
+	fresh, err := w.appendAnswer(ctx, r, msg, files)
+	switch {
+	case err != nil:
 		return channel.Receipt{}, err
+	case fresh:
+		return channel.Receipt{ID: m.ID, Time: msg.Time}, nil
 	}
 	there, err := w.receipt(ctx, r, m.ID)
 	if err == nil && there.ID == "" {
@@ -140,36 +144,34 @@ func (w *Web) quote(ctx context.Context, r *room, id string) (*Quote, error) {
 
 // appendAnswer waits for its turn in the chat. What the message answers is
 // looked up only then: the question itself may just be going in.
-func (w *Web) appendAnswer(ctx context.Context, r *room, msg *Message, files []*staged) error {
+func (w *Web) appendAnswer(ctx context.Context, r *room, msg *Message, files []*staged) (fresh bool, err error) {
 	if err := r.enter(ctx); err != nil {
-		return err
+		return false, err
 	}
 	defer r.leave()
-	var err error
 	if msg.Quote, err = w.quote(ctx, r, msg.ReplyTo); err != nil {
-		return err
+		return false, err
 	}
 	return w.appendLocked(ctx, r, []*Message{msg}, files)
 }
 
 // appendLocked makes messages and their files durable and shows them, for
 // whoever has entered the chat. From here on the caller's wish to stop no
-// longer counts: half of it is done.
-func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) error {
+// longer counts: half of it is done. It says whether they are new, see insert.
+func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) (fresh bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := w.blobs.keep(files); err != nil {
-		return err
+		return false, err
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, m := range msgs {
 		m.Time = now
 	}
-	fresh, err := w.store.insert(ctx, r.name, msgs)
-	if err != nil || !fresh {
-		return err
+	if fresh, err = w.store.insert(ctx, r.name, msgs); err != nil || !fresh {
+		return false, err
 	}
 	w.blobs.settle(r.name, files)
 	w.hub.publish(r.name, msgs)
 	w.rolls(r.name)
-	return nil
+	return true, nil
 }

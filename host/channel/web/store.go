@@ -1,14 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	stores "github.com/longshore-bridge/longshore/host/store"
@@ -61,7 +61,6 @@ func storeOf(name, dir string, home stores.Home) stores.Spec {
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
 		},
-		TxLock: "immediate",
 	}
 }
 
@@ -69,14 +68,14 @@ const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop
 	FROM messages m LEFT JOIN files f ON f.message = m.seq`
 
-// store is the history. Writers take turns here: left to SQLite they would
-// poll for its lock.
+// store is the history. All that is written goes through commit: what comes
+// together is durable together.
 type store struct {
-	spec  stores.Spec
-	lock  *os.File // of the directory: one process has it
-	db    *stores.DB
-	write sync.Mutex
-	news  chan struct{} // holds a value after a member's message was added
+	spec   stores.Spec
+	lock   *os.File // of the directory: one process has it
+	db     *stores.DB
+	commit *stores.Committer
+	news   chan struct{} // holds a value after a member's message was added
 }
 
 func openStore(spec stores.Spec) (*store, error) {
@@ -85,15 +84,21 @@ func openStore(spec stores.Spec) (*store, error) {
 	if s.lock, err = stores.Lock(spec); err == nil {
 		s.db, err = stores.Open(context.Background(), spec)
 	}
+	if err == nil {
+		s.commit, err = s.db.Committer(context.Background(), nil)
+	}
 	if err != nil {
 		return nil, errors.Join(stores.Words(err), s.close())
 	}
-	s.db.SetMaxOpenConns(4)
+	s.db.SetMaxOpenConns(5)
 	return s, nil
 }
 
 func (s *store) close() error {
 	var errs []error
+	if s.commit != nil {
+		errs = append(errs, s.commit.Close())
+	}
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
 	}
@@ -106,59 +111,59 @@ func (s *store) close() error {
 	return nil
 }
 
+// errThere undoes an insert of what is or was there.
+var errThere = errors.New("the message is or was there")
+
 // insert adds messages to a chat, all or none. It says whether they are new:
 // false means that one of the ids is or was there and nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
-	s.write.Lock()
-	defer s.write.Unlock()
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return false, writing(err)
-	}
-	defer func() {
-		if !fresh {
-			// Rolling back what was rolled back already is no error here.
-			_ = tx.Rollback()
-		}
-	}()
-	for _, m := range msgs {
-		var qf, qt any
-		if m.Quote != nil {
-			qf, qt = m.Quote.From, m.Quote.Text
-		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO messages
-			(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status)
-			SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12 WHERE NOT EXISTS (SELECT 1 FROM gone WHERE chat = ?1 AND id = ?2)
-			ON CONFLICT (chat, id) DO NOTHING`,
-			chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, m.Status)
-		if err != nil {
-			return false, writing(err)
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return false, err
-		}
-		if m.seq, err = res.LastInsertId(); err != nil {
-			return false, writing(err)
-		}
-		if f := m.File; f != nil {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop)
-				VALUES (?,?,?,?,?,?,?,?,?,?)`, f.ID, m.seq, f.Name, f.MIME, f.Kind, f.Size, f.SHA256, f.Width, f.Height, f.Loop); err != nil {
-				return false, writing(err)
+	err = s.commit.Do(ctx, func(t *stores.Tx) error {
+		for _, m := range msgs {
+			if err := insertOne(t, chat, m); err != nil {
+				return err
 			}
 		}
-	}
-	if first := msgs[0]; !first.Assistant {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, first.seq, chat, first.answers); err != nil {
-			return false, writing(err)
+		if first := msgs[0]; !first.Assistant {
+			_, err := t.Exec(`INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, first.seq, chat, first.answers)
+			return err
 		}
+		return nil
+	}, nil)
+	if errors.Is(err, errThere) {
+		return false, nil
 	}
-	if err := tx.Commit(); err != nil {
+	if err != nil {
 		return false, writing(err)
 	}
 	if !msgs[0].Assistant {
 		s.poke()
 	}
 	return true, nil
+}
+
+func insertOne(t *stores.Tx, chat string, m *Message) error {
+	var qf, qt any
+	if m.Quote != nil {
+		qf, qt = m.Quote.From, m.Quote.Text
+	}
+	res, err := t.Exec(`INSERT INTO messages
+		(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status)
+		SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12 WHERE NOT EXISTS (SELECT 1 FROM gone WHERE chat = ?1 AND id = ?2)
+		ON CONFLICT (chat, id) DO NOTHING`,
+		chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, string(m.Status))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, errThere)
+	}
+	if m.seq, err = res.LastInsertId(); err != nil || m.File == nil {
+		return err
+	}
+	f := m.File
+	_, err = t.Exec(`INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop) VALUES (?,?,?,?,?,?,?,?,?,?)`,
+		f.ID, m.seq, f.Name, f.MIME, string(f.Kind), f.Size, f.SHA256, f.Width, f.Height, f.Loop)
+	return err
 }
 
 // byID returns nil where the chat has no such message.
@@ -209,21 +214,27 @@ func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 // raise moves the assistant's messages among ids to a later status and
 // returns those that it moved, so that each step is reported once.
 func (s *store) raise(ctx context.Context, chat string, ids []string, to Status) ([]string, error) {
-	from := []any{Sent}
+	before := []Status{Sent}
 	if to == Read {
-		from = append(from, Delivered)
+		before = append(before, Delivered)
 	}
-	args := append([]any{to, chat}, from...)
-	for _, id := range ids {
-		args = append(args, id)
+	names, err := json.Marshal([]any{before, ids})
+	if err != nil {
+		return nil, err
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	return list(ctx, s, one[string], "UPDATE messages SET status = ? WHERE chat = ? AND assistant AND status IN ("+
-		marks(len(from))+") AND id IN ("+marks(len(ids))+") RETURNING id", args...)
+	var moved []string
+	err = s.commit.Do(ctx, func(t *stores.Tx) error {
+		rows, err := t.Query(`UPDATE messages SET status = ?1 WHERE chat = ?2 AND assistant
+			AND status IN (SELECT value FROM json_each(?3, '$[0]')) AND id IN (SELECT value FROM json_each(?3, '$[1]')) RETURNING id`,
+			string(to), chat, string(names))
+		moved, err = all(rows, err, one[string])
+		return err
+	}, nil)
+	if err != nil {
+		return nil, writing(err)
+	}
+	return moved, nil
 }
-
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
 
 // file returns nil where there is none.
 func (s *store) file(ctx context.Context, id string) (*File, error) {
@@ -262,23 +273,28 @@ func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, e
 }
 
 // list reads what a query finds, row by row.
-func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
+func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
+	found, err := all(rows, err, scan)
 	if err != nil {
 		return nil, reading(err)
+	}
+	return found, nil
+}
+
+func all[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) (found []T, _ error) {
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, reading(err)
+			return nil, err
 		}
-		all = append(all, v)
+		found = append(found, v)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, reading(err)
-	}
-	return all, nil
+	return found, rows.Err()
 }
 
 // one scans a row of one column.
@@ -287,11 +303,13 @@ func one[T any](rows *sql.Rows) (v T, err error) {
 	return v, err
 }
 
-// exec writes outside a transaction.
+// exec writes with a constant statement.
 func (s *store) exec(ctx context.Context, query string, args ...any) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
+	err := s.commit.Do(ctx, func(t *stores.Tx) error {
+		_, err := t.Exec(query, args...)
+		return err
+	}, nil)
+	if err != nil {
 		return writing(err)
 	}
 	return nil

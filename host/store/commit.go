@@ -1,4 +1,4 @@
-package outbox
+package store
 
 import (
 	"context"
@@ -12,11 +12,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// committer makes many small changes durable with few commits, and needs no
-// goroutine for it: of the callers that wait, one commits for all of them.
-type committer struct {
+// Committer makes many small changes durable with few commits, and needs no
+// goroutine for it: of the callers that wait, one commits for all of them. Its
+// methods may be called from several goroutines.
+type Committer struct {
 	conn  *sql.Conn
-	keep  func() error  // makes the names of new blobs durable
+	keep  func() error
 	token chan struct{} // of capacity one: in it while somebody commits
 
 	mu    sync.Mutex
@@ -24,28 +25,37 @@ type committer struct {
 	stmts map[string]*sql.Stmt // used by whoever commits
 }
 
-// change is what one caller wants done. run may be called again when a
-// neighbour in the same commit fails, so it must not keep anything but what it
-// sets anew. after runs once, after the commit, in the order of the commits.
+// change is what one caller wants done.
 type change struct {
-	run   func(t *tx) error
+	run   func(t *Tx) error
 	after func()
 	done  chan error
 }
 
-// tx is the transaction that a batch of changes shares.
-type tx struct {
-	c         *committer
-	keepBlobs bool // new blobs must be found after a power loss
+// Tx is the transaction that a batch of changes shares.
+type Tx struct {
+	KeepFiles bool // the names of new files must be found after a power loss
+
+	c *Committer
 }
 
-func newCommitter(conn *sql.Conn, keep func() error) *committer {
-	return &committer{conn: conn, keep: keep, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
+// Committer takes a connection for all that is written. keep makes the names of new
+// files durable; nil: there are none. The caller calls Close before that of the
+// database.
+func (d *DB) Committer(ctx context.Context, keep func() error) (*Committer, error) {
+	conn, err := d.Conn(ctx)
+	if err != nil {
+		return nil, Words(err)
+	}
+	return &Committer{conn: conn, keep: keep, token: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// do returns once run's changes are durable and after has run, or with the
-// error that undid them. ctx ends the wait for a commit to begin.
-func (c *committer) do(ctx context.Context, run func(t *tx) error, after func()) error {
+// Do returns once run's changes are durable and after has run, or with the
+// error that undid them. run may be called again when a neighbour in the same commit
+// fails, so it must not keep anything but what it sets anew. after may be nil; it runs
+// once, after the commit, in the order of the commits. ctx ends the wait for a commit
+// to begin.
+func (c *Committer) Do(ctx context.Context, run func(t *Tx) error, after func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -67,7 +77,7 @@ func (c *committer) do(ctx context.Context, run func(t *tx) error, after func())
 	return <-ch.done
 }
 
-func (c *committer) take() []*change {
+func (c *Committer) take() []*change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	batch := c.queue
@@ -76,7 +86,7 @@ func (c *committer) take() []*change {
 }
 
 // withdraw takes a change back, unless a commit has begun with it.
-func (c *committer) withdraw(ch *change) bool {
+func (c *Committer) withdraw(ch *change) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := len(c.queue)
@@ -87,7 +97,7 @@ func (c *committer) withdraw(ch *change) bool {
 // commit tries the batch until it is through or nothing of it is left: a
 // change that fails for its own reasons is taken out, an error of the
 // database is everybody's.
-func (c *committer) commit(batch []*change) {
+func (c *Committer) commit(batch []*change) {
 	for len(batch) > 0 {
 		failed, err := c.try(batch)
 		if err == nil {
@@ -114,17 +124,17 @@ func (c *committer) commit(batch []*change) {
 
 // try makes one transaction of the batch. failed is the index of the change
 // that did not work, or -1 when the transaction itself did not.
-func (c *committer) try(batch []*change) (failed int, err error) {
+func (c *Committer) try(batch []*change) (failed int, err error) {
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
-		return -1, ofDatabase("begin", err)
+		return -1, fmt.Errorf("begin: %w", Words(err))
 	}
-	t := &tx{c: c}
+	t := &Tx{c: c}
 	for i, ch := range batch {
 		if err := ch.run(t); err != nil {
 			return i, err
 		}
 	}
-	if t.keepBlobs {
+	if t.KeepFiles {
 		if err := c.keep(); err != nil {
 			return -1, err
 		}
@@ -135,25 +145,25 @@ func (c *committer) try(batch []*change) (failed int, err error) {
 	return -1, nil
 }
 
-// errDoubtful marks a commit that failed in a way that leaves open whether
+// ErrDoubtful is of a commit that failed in a way that leaves open whether
 // the disk has it: what it names must not be removed before the next start.
-var errDoubtful = errors.New("the disk may or may not have it")
+var ErrDoubtful = errors.New("the disk may or may not have it")
 
 func ofCommit(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_IOERR {
-		return fmt.Errorf("commit: %w (%w)", err, errDoubtful)
+		return fmt.Errorf("commit: %w (%w)", err, ErrDoubtful)
 	}
-	return ofDatabase("commit", err)
+	return fmt.Errorf("commit: %w", Words(err))
 }
 
-func (c *committer) exec(query string) error {
-	_, err := (&tx{c: c}).exec(query)
+func (c *Committer) exec(query string) error {
+	_, err := (&Tx{c: c}).Exec(query)
 	return err
 }
 
 // prepare prepares a constant statement once.
-func (c *committer) prepare(query string) (*sql.Stmt, error) {
+func (c *Committer) prepare(query string) (*sql.Stmt, error) {
 	if stmt := c.stmts[query]; stmt != nil {
 		return stmt, nil
 	}
@@ -164,7 +174,8 @@ func (c *committer) prepare(query string) (*sql.Stmt, error) {
 	return stmt, err
 }
 
-func (c *committer) close() error {
+// Close gives the connection back. No Do may be under way.
+func (c *Committer) Close() error {
 	var errs []error
 	for _, stmt := range c.stmts {
 		errs = append(errs, stmt.Close())
@@ -172,8 +183,8 @@ func (c *committer) close() error {
 	return errors.Join(append(errs, c.conn.Close())...)
 }
 
-// exec runs a constant statement, which stays prepared.
-func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+// Exec runs a constant statement, which stays prepared.
+func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
 	stmt, err := t.c.prepare(query)
 	if err != nil {
 		return nil, err
@@ -181,8 +192,8 @@ func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	return stmt.Exec(args...)
 }
 
-// query runs a constant query inside the transaction.
-func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+// Query runs a constant query inside the transaction.
+func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 	stmt, err := t.c.prepare(query)
 	if err != nil {
 		return nil, err
@@ -190,16 +201,9 @@ func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	return stmt.Query(args...)
 }
 
-// exists says whether a constant query finds a row.
-func (t *tx) exists(query string, args ...any) (found bool, err error) {
-	rows, err := t.query(query, args...)
-	err = each(rows, err, func() error { found = true; return nil })
-	return found, ofDatabase("look for a record", err)
-}
-
-// changed runs a constant statement and returns how many rows it changed.
-func (t *tx) changed(query string, args ...any) (int64, error) {
-	res, err := t.exec(query, args...)
+// Changed runs a constant statement and returns how many rows it changed.
+func (t *Tx) Changed(query string, args ...any) (int64, error) {
+	res, err := t.Exec(query, args...)
 	if err != nil {
 		return 0, err
 	}
