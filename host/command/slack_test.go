@@ -121,7 +121,7 @@ var killMoments = []struct {
 	{"after a text is posted", "chat.postMessage", afterIt},
 }
 
-func beforeIt(kill func()) slacktest.Fault { return slacktest.Fault{Before: kill} }
+func beforeIt(kill func()) slacktest.Fault { return slacktest.Fault{Before: kill, Status: 503} }
 func afterIt(kill func()) slacktest.Fault  { return slacktest.Fault{After: kill} }
 
 func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnSlack(t *testing.T) {
