@@ -102,12 +102,14 @@ func TestWhatGoesToASlackThreadThatIsGoneGoesToTheChannelAndSaysSo(t *testing.T)
 	}
 }
 
-// killMoments are the steps of an upload and of a text, each with what had been
-// done when the host was killed.
-var killMoments = []struct {
+// killMoment is a step of an upload or of a text, with what had been done when the
+// host was killed.
+type killMoment struct {
 	name, method string
 	fault        func(kill func()) slacktest.Fault
-}{
+}
+
+var killMoments = []killMoment{
 	{"before Slack gives an upload address", "files.getUploadURLExternal", beforeIt},
 	{"after Slack gave an upload address", "files.getUploadURLExternal", afterIt},
 	{"before Slack has the bytes", "upload", beforeIt},
@@ -134,37 +136,63 @@ func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnSlack(t *testing.T) 
 				t.Parallel()
 				s := slacktest.New(t)
 				chat := s.AddChannel(slacktest.Public, "harbour")
-				q := newQuay(t, s, chat, "", "")
-				var host *slackHost
-				killed := make(chan struct{})
-				started := make(chan struct{})
-				s.Next(moment.method, append(make([]slacktest.Fault, nth-1), moment.fault(func() {
-					defer close(killed)
-					<-started
-					host.kill()
-				}))...)
 				thread := s.Post(chat, s.AddUser("Anna"), "what a week")
-				want, ids := q.askMuch(thread)
-				host = q.start()
-				close(started)
-				select {
-				case <-killed:
-				case <-soon(t).Done():
-					t.Fatal("the host never got there")
-				}
-				again := q.serve()
-				for _, id := range ids {
-					if r := q.result(id); r.Status != ipc.Sent {
-						t.Errorf("the result is %+v", r)
-					}
-				}
-				again.stop()
+				q := newQuay(t, s, chat, "", "")
+				want := q.killedAt(moment, nth, thread)
 				if got := shown(t, s.FromBot(chat), thread); !slices.Equal(got, want) {
 					t.Errorf("shown are\n%s\nasked for were\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 			})
 		}
 	}
+}
+
+// TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack asks a server that nobody
+// here wrote what it has.
+func TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack(t *testing.T) {
+	for _, moment := range killMoments {
+		if strings.Contains(moment.name, "shared") && moment.method != "files.info" {
+			continue // emulate shares at once
+		}
+		t.Run(moment.name, func(t *testing.T) {
+			e := slacktest.Emulate(t)
+			thread := e.Post(e.Open, "what a week")
+			q := newQuay(t, e.Server, e.Open, "", "")
+			want := q.killedAt(moment, 3, thread)
+			if got := shown(t, e.FromBot(e.Open), thread); !slices.Equal(got, want) {
+				t.Errorf("shown are\n%s\nasked for were\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// killedAt asks for much, kills the host at the nth time of a moment, and has
+// another one do the rest. It returns what a member is to see.
+func (q *quay) killedAt(moment killMoment, nth int, thread string) (want []string) {
+	q.t.Helper()
+	var host *slackHost
+	started, killed := make(chan struct{}), make(chan struct{})
+	q.srv.Next(moment.method, append(make([]slacktest.Fault, nth-1), moment.fault(func() {
+		defer close(killed)
+		<-started
+		host.kill()
+	}))...)
+	want, ids := q.askMuch(thread)
+	host = q.start()
+	close(started)
+	select {
+	case <-killed:
+	case <-soon(q.t).Done():
+		q.t.Fatal("the host never got there")
+	}
+	again := q.serve()
+	for _, id := range ids {
+		if r := q.result(id); r.Status != ipc.Sent {
+			q.t.Errorf("the result is %+v", r)
+		}
+	}
+	again.stop()
+	return want
 }
 
 // askMuch asks for three texts, and for three posts with two files each, and
