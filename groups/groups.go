@@ -14,6 +14,7 @@
 //	state/outbox/              accepted deliveries, the host's own
 //	state/store/               sessions of the channels, the host's own
 //	state/logs/                logs of the assistants
+//	state/places/<folder>/<n>/ input and drop directory of a further assistant that runs at the same time
 //	state/<channel>/           what else a channel keeps
 //	state/channels/<name>/     all that a channel with a name of its own keeps
 //
@@ -33,6 +34,7 @@ type Group struct {
 	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
+	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"path/filepath"
+	"strconv"
 )
 
 // GlobalFolder is the directory beside the groups' own that all of them see,
@@ -10,6 +11,9 @@ const GlobalFolder = "global"
 
 // errorsFolder lies beside the groups' queue directories.
 const errorsFolder = "errors"
+
+// DropDir is the directory of a workspace whose files agentrunner sends.
+const DropDir = "outbox"
 
 // The leaves of ipc/<folder>, in the order in which they are mounted. The
 // container writes the first three; the host alone writes the others.
@@ -41,6 +45,12 @@ func (l Layout) IPCDir() string { return filepath.Join(l.own(), "ipc") }
 // IPC is one leaf of a group's queue directory ("messages", "results", …), or
 // that directory itself when leaf is empty.
 func (l Layout) IPC(folder, leaf string) string { return filepath.Join(l.IPCDir(), folder, leaf) }
+
+// Place holds the directories of the group's n-th assistant of those that run at
+// the same time, from 1; the first one, 0, has those of the group.
+func (l Layout) Place(folder string, n int) string {
+	return filepath.Join(l.own(), "places", folder, strconv.Itoa(n))
+}
 
 // Errors is where refused and failed requests are kept for the operator.
 func (l Layout) Errors() string { return filepath.Join(l.IPCDir(), errorsFolder) }

@@ -137,6 +137,26 @@ func (l Layout) PrepareQueue(folder string) error {
 	return nil
 }
 
+// PreparePlace makes the directories of Place if they are missing, input and outbox,
+// and what the latter is mounted on. Their owner may enter and use them again.
+func (l Layout) PreparePlace(folder string, n int) error {
+	var m maker
+	dir := l.Place(folder, n)
+	m.own(filepath.Dir(filepath.Dir(dir)), 0o755)
+	m.own(filepath.Dir(dir), 0o755)
+	m.own(dir, 0o755)
+	for _, own := range []string{filepath.Join(dir, "input"), filepath.Join(dir, DropDir), filepath.Join(l.Workspace(folder), DropDir)} {
+		m.agents(own)
+		if m.err == nil {
+			_, m.err = giveBackBelow(filepath.Dir(own), filepath.Base(own))
+		}
+	}
+	if m.err != nil {
+		return fmt.Errorf("prepare directories of an assistant of %s: %w", folder, m.err)
+	}
+	return nil
+}
+
 func (l Layout) prepareQueue(folder string) error {
 	if err := CheckFolder(folder); err != nil {
 		return err

@@ -22,6 +22,7 @@ type Config struct {
 	Folder string        // the group's folder; may be empty too
 	Main   bool          // the main group, which may name other chats
 	Turn   string        // the host's id of the turn, with which requests are stamped; may be empty
+	Drop   bool          // this process sees a drop directory that the host does not
 	Thread string        // of the chat, in which the turn was asked for; may be empty
 	Wait   time.Duration // how long a call waits for its result; 0: 45 s
 	File   ipc.Type      // type of a request with one file for a host without receipts; empty: file
@@ -61,6 +62,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Main:   either("IS_MAIN") == "1",
 		Turn:   getenv("LONGSHORE_TURN"),
 		Thread: getenv("LONGSHORE_THREAD"),
+		Drop:   getenv("LONGSHORE_OWN_OUTBOX") == "1",
 		Wait:   DefaultWait,
 	}
 	if c.IPC == "" {

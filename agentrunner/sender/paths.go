@@ -9,6 +9,9 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
+// dropDir is where an assistant drops files, see package dropdir.
+const dropDir = "/workspace/group/outbox"
+
 // maxPath is the longest path that Linux can open, in bytes.
 const maxPath = 4096
 

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/internal/safefs"
@@ -79,6 +80,18 @@ func Table(l groups.Layout, g groups.Group) ([]Mount, error) {
 		table = append(table, Mount{Container: path.Join(extraMount, e.Name), Host: filepath.Clean(e.Host), ReadOnly: !e.Write})
 	}
 	return table, nil
+}
+
+// InPlace is a group's table for its n-th assistant of those that run at the same
+// time: with an input directory and a drop directory of its own.
+func InPlace(table []Mount, l groups.Layout, folder string, n int) []Mount {
+	table = slices.Clone(table)
+	for i := range table {
+		if m := &table[i]; m.Container == path.Join(ipcMount, "input") {
+			m.Host = filepath.Join(l.Place(folder, n), "input")
+		}
+	}
+	return append(table, Mount{Container: path.Join(Workspace, "group", groups.DropDir), Host: filepath.Join(l.Place(folder, n), groups.DropDir)})
 }
 
 // v1Home is the home directory in NanoClaw v1's image.

@@ -22,8 +22,9 @@
 // # Threads
 //
 // Each thread of a chat is a conversation of its own for the assistant, unless
-// Options.Threads says otherwise: its messages, its session and its turns. One
-// thread's assistant runs at a time, and the others wait. What a turn sends is
+// Options.Threads says otherwise: its messages, its session and its turns. As
+// many threads' assistants run at a time as the group says, one if it says nothing, each
+// with an input directory of its own; the others wait. What a turn sends is
 // stamped with the turn's id, by which [Manager.Thread] finds the thread it belongs to.
 //
 // # What is kept
@@ -269,6 +270,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 			waiting = append(waiting, c)
 			continue
 		}
+		c.place = m.freePlace(c)
 		c.phase, c.since = running, now
 		c.chat.running++
 		m.running++
@@ -286,7 +288,26 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 
 // occupied says whether another thread's assistant has to end before one of the
 // chat's can start.
-func (m *Manager) occupied(c *chat) bool { return c.running > 0 }
+func (m *Manager) occupied(c *chat) bool {
+	return c.running >= max(1, m.configured(c).Parallel)
+}
+
+// freePlace is a place of a conversation's chat where no assistant runs: that of
+// its last one if it can be, since a container that was lost sight of ends when
+// another one takes its place.
+func (m *Manager) freePlace(c *conversation) int {
+	taken := func(n int) bool {
+		return slices.ContainsFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running && t.place == n })
+	}
+	if !taken(c.place) && c.place < max(1, m.configured(c.chat).Parallel) {
+		return c.place
+	}
+	n := 0
+	for taken(n) {
+		n++
+	}
+	return n
+}
 
 // makeRoom asks assistants that are idle to end, as many as are waited for: those
 // of a chat in which another thread waits, and otherwise those that have been idle

@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +26,10 @@ const (
 // chat is what the conversations of a group share. A group has one of them for
 // each thread of its chat, and one for the chat itself.
 type chat struct {
-	group  groups.Group // as it was opened: folder and chat stay as long as it does
-	store  *store
-	inputs *inputs
-	ctx    context.Context // done when the group has left the configuration
-	leave  func()          // ends ctx
+	group groups.Group // as it was opened: folder and chat stay as long as it does
+	store *store
+	ctx   context.Context // done when the group has left the configuration
+	leave func()          // ends ctx
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -55,6 +55,7 @@ type conversation struct {
 	// Guarded by Manager.mu.
 	kept      []*record // not handed to an assistant, in order
 	phase     phase
+	place     int       // of the running assistant among those of the chat
 	since     time.Time // of the phase, or of resting
 	resting   bool      // the running session has nothing to do
 	yielding  bool      // the running session is asked to end, to make room
@@ -72,7 +73,7 @@ type conversation struct {
 // open reads what is on disk of a group and sorts out the turns that a host
 // which died has left.
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
-	c := &chat{group: g, inputs: &inputs{dir: m.o.Layout.IPC(g.Folder, ipc.InputDir)}}
+	c := &chat{group: g}
 	c.ctx, c.leave = context.WithCancel(context.Background())
 	var kept []*record
 	var held []*turn
@@ -106,9 +107,8 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	}
 	// What the assistant had not read goes to the next one like any other
 	// message. Its process has died with its host.
-	unread := c.inputs.drain()
 	for _, h := range held {
-		if err := m.resume(of(h.Thread), h, unread); err != nil {
+		if err := m.resume(of(h.Thread), h, m.inputsOf(c, h.Place).drain()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -122,6 +122,14 @@ func (c *conversation) logger(log *slog.Logger) *slog.Logger {
 		log = log.With("thread", media.Printable(c.thread))
 	}
 	return log
+}
+
+// inputsOf is the input directory of a chat's assistant in that place.
+func (m *Manager) inputsOf(c *chat, place int) *inputs {
+	if place == 0 {
+		return &inputs{dir: m.o.Layout.IPC(c.group.Folder, ipc.InputDir)}
+	}
+	return &inputs{dir: filepath.Join(m.o.Layout.Place(c.group.Folder, place), ipc.InputDir)}
 }
 
 func newConversation(c *chat, thread string) *conversation {

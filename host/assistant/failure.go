@@ -50,7 +50,7 @@ const sayTries = 3
 // settle sorts out what a session leaves that has ended: what was not read
 // goes to the next one, and a turn that had no output is broken.
 func (s *session) settle(ctx context.Context, err error) {
-	unread := s.turn.unread(s.c.inputs.drain())
+	unread := s.turn.unread(s.inputs.drain())
 	if s.turn.empty() {
 		s.giveBack(unread)
 		s.saveTurn()

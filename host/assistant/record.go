@@ -59,8 +59,9 @@ type file struct {
 type turn struct {
 	ID      string              `json:"id"` // with it, the assistant's requests are stamped
 	Thread  string              `json:"thread,omitempty"`
-	Started time.Time           `json:"started"` // what was sent from then on belongs to it
-	Attempt int                 `json:"attempt"` // 0 for the first
+	Place   int                 `json:"place,omitempty"` // of its assistant
+	Started time.Time           `json:"started"`         // what was sent from then on belongs to it
+	Attempt int                 `json:"attempt"`         // 0 for the first
 	Names   []string            `json:"records"`
 	Inputs  map[string][]string `json:"inputs,omitempty"` // by the follow-up's file name, those of Names that it holds
 

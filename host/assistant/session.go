@@ -2,10 +2,8 @@ package assistant
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
@@ -45,6 +42,7 @@ type session struct {
 	log *slog.Logger
 
 	id       string // for the keys of replies
+	inputs   *inputs
 	stamp    string // of its requests: the turn's id; empty: the chat has no threads
 	idleTime time.Duration
 	turnTime time.Duration
@@ -74,6 +72,8 @@ func (s *session) run(ctx context.Context) {
 	s.m.mu.Unlock()
 	defer func() { s.c.store.ended(s.turn.ID) }()
 	s.turn = newTurn(uuid.NewString(), s.c.thread, attempt)
+	s.turn.Place = s.c.place // which does not change while it runs
+	s.inputs = s.m.inputsOf(s.c.chat, s.c.place)
 	s.turn.add("", records)
 	if told {
 		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after those words, which count as sent
@@ -89,81 +89,6 @@ func (s *session) run(ctx context.Context) {
 		err = s.converse(ctx)
 	}
 	s.settle(ctx, err)
-}
-
-func (s *session) start(ctx context.Context, prompt string) error {
-	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost) {
-		return errSentMeanwhile
-	}
-	if err := s.begin(ctx); err != nil {
-		return fmt.Errorf("note thread: %w", err)
-	}
-	s.c.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
-	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
-		return fmt.Errorf("note turn: %w", err)
-	}
-	registry := s.m.o.Groups()
-	g := s.m.configured(s.c.chat)
-	manner, err := s.m.mannerOf(g)
-	if err != nil {
-		return fmt.Errorf("plan assistant: %w", err)
-	}
-	s.m.mu.Lock()
-	s.c.manner, s.c.stale = manner, s.m.o.Groups() != registry
-	s.m.mu.Unlock()
-	plan := manner.plan
-	s.idleTime, s.turnTime = or(plan.IdleTimeout, s.m.o.IdleTimeout), or(plan.TurnTimeout, s.m.o.TurnTimeout)
-	input, err := s.input(g, plan, prompt)
-	if err != nil {
-		return err
-	}
-	layout, folder := s.m.o.Layout, g.Folder
-	s.child, err = plan.Runtime.Start(ctx, runtime.Spec{
-		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts,
-		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
-		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
-	})
-	return err
-}
-
-// begin notes whose requests those of this session are, and tells a thread that
-// the assistant does not remember it.
-func (s *session) begin(ctx context.Context) error {
-	keep := s.m.threads(s.c.group)
-	if keep == 0 {
-		return nil
-	}
-	s.stamp = s.turn.ID
-	forgotten, err := s.c.store.begin(s.turn.ID, s.c.thread, keep)
-	if err != nil || !forgotten {
-		return err
-	}
-	if err := s.m.say(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
-		return err
-	}
-	s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
-	return nil
-}
-
-// input is the document that the assistant reads from stdin, as NanoClaw v1
-// writes it. The last attempt begins a new conversation: one that cannot be
-// resumed would break every attempt.
-func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
-	resume := s.c.store.session(s.c.thread)
-	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
-		resume = ""
-	}
-	return json.Marshal(struct {
-		Prompt    string            `json:"prompt"`
-		SessionID string            `json:"sessionId,omitempty"`
-		Folder    string            `json:"groupFolder"`
-		Chat      string            `json:"chatJid"`
-		Main      bool              `json:"isMain"`
-		Name      string            `json:"assistantName,omitempty"`
-		Secrets   map[string]string `json:"secrets,omitempty"`
-		Turn      string            `json:"turn,omitempty"`
-		Thread    string            `json:"thread,omitempty"`
-	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread})
 }
 
 // converse goes between chat and assistant until the assistant has ended, and
@@ -287,7 +212,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 // not name or, where it names none, that still lie there.
 func (s *session) unread(out runtime.Output) map[string]bool {
 	if out.Inputs == nil {
-		return s.c.inputs.unread()
+		return s.inputs.unread()
 	}
 	unread := map[string]bool{}
 	for name := range s.turn.Inputs {
@@ -346,14 +271,14 @@ func (s *session) attend() {
 
 // followUp hands records to the running assistant.
 func (s *session) followUp(records []*record) {
-	name := s.c.inputs.next()
+	name := s.inputs.next()
 	if s.turn.empty() { // what was sent while it rested is not of this turn
 		s.turn.Started = now()
 	}
 	s.turn.add(name, records)
 	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
 	if err == nil {
-		err = s.c.inputs.write(name, prompt(records, s.m.o.Location))
+		err = s.inputs.write(name, prompt(records, s.m.o.Location))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)
@@ -401,7 +326,7 @@ func (s *session) close() {
 	}
 	s.leave(closing)
 	s.timer.Reset(s.m.o.CloseGrace)
-	if err := s.c.inputs.close(); err != nil {
+	if err := s.inputs.close(); err != nil {
 		s.log.Warn("assistant not asked to end", "error", err)
 		s.stop()
 	}

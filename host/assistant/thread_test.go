@@ -358,3 +358,54 @@ func TestAFlatChatIsOneConversation(t *testing.T) {
 		}
 	})
 }
+
+// TestThreadsInParallelEachHaveTheirPlace answers two threads at once, each by an
+// assistant with directories of its own, and lets a third one wait.
+func TestThreadsInParallelEachHaveTheirPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := group("family")
+		g.Parallel = 2
+		w := newWorld(t, threaded(50), g)
+		w.run()
+		var all []*actor
+		for _, thread := range []string{"t1", "t2", "t3"} {
+			w.writeIn("family", thread, thread, "question in "+thread)
+			if a := w.runtime.next(); a != nil {
+				all = append(all, a)
+			}
+		}
+		if len(all) != 2 || all[0].spec.Place == all[1].spec.Place || all[0].inputs() == all[1].inputs() {
+			t.Fatalf("%d run at once: %+v", len(all), all)
+		}
+		for _, a := range all {
+			w.writeIn("family", a.input.Thread, "more in "+a.input.Thread, "and more in "+a.input.Thread)
+		}
+		synctest.Wait()
+		now := time.Now()
+		if thread, known := w.m.Thread("family", "", now); thread != "" || !known {
+			t.Errorf("while two run, a request without a stamp goes to %q", thread)
+		}
+		for _, a := range all {
+			has(t, strings.Join(a.reads(), ""), "and more in "+a.input.Thread)
+			if thread, _ := w.m.Thread("family", a.input.Turn, now); thread != a.input.Thread {
+				t.Errorf("a request of %s goes to %q", a.input.Thread, thread)
+			}
+		}
+		next := w.restart() // a killed host's turns go on in their threads
+		next.run()
+		for range 2 {
+			a := next.runtime.next()
+			has(t, a.input.Prompt, "question in "+a.input.Thread, "and more in "+a.input.Thread)
+		}
+		all[1].finishes(t, "answer in t2")
+		c := w.runtime.next()
+		if c == nil || c.spec.Place != all[1].spec.Place {
+			t.Fatal("the third one does not get the place that is free")
+		}
+		c.says("answer in t3")
+		all[0].says("answer in t1")
+		for _, thread := range []string{"t1", "t2", "t3"} {
+			w.hears(thread, "answer in "+thread)
+		}
+	})
+}

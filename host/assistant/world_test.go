@@ -314,9 +314,19 @@ func (a *actor) answers(text string, inputs []string) {
 	synctest.Wait()
 }
 
+// inputs is the input directory that it sees.
+func (a *actor) inputs() string {
+	for _, m := range a.spec.Mounts {
+		if m.Container == "/workspace/ipc/input" {
+			return m.Host
+		}
+	}
+	panic("no input directory is mounted")
+}
+
 // lie names what lies in the input directory.
 func (a *actor) lie() (names []string) {
-	entries, err := os.ReadDir(filepath.Join(a.spec.IPC, "input"))
+	entries, err := os.ReadDir(a.inputs())
 	if err != nil {
 		panic(err)
 	}
@@ -328,7 +338,7 @@ func (a *actor) lie() (names []string) {
 
 // reads takes what lies in the input directory, as an assistant does.
 func (a *actor) reads() (texts []string) {
-	dir := filepath.Join(a.spec.IPC, "input")
+	dir := a.inputs()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		panic(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 )
 
 // talker is an assistant that sends in each way that there is. What it is asked
@@ -43,14 +44,26 @@ type desk struct {
 	receiver *pushtest.Receiver
 	host     *exec.Cmd
 	posted   int
+	env      []string
 }
 
 func newDesk(t *testing.T, group string) *desk {
 	t.Helper()
+	return newDeskOf(t, group, "{runtime: process, agent: command, command: [./talker.sh]}", os.Args[0])
+}
+
+// newDeskOf is newDesk with an assistant as the configuration has it, and how it
+// calls longshore.
+func newDeskOf(t *testing.T, group, assistant, longshore string, env ...string) *desk {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs a host in a process of its own")
 	}
-	d := &desk{t: t, dir: t.TempDir()}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, dir: dir, env: env}
 	secret := pushtest.Secret()
 	d.receiver = pushtest.New(t, secret, "push:desk")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,17 +71,16 @@ func newDesk(t *testing.T, group string) *desk {
 		t.Fatal(err)
 	}
 	d.listen = l.Addr().String()
-	self, err := os.Executable()
 	script := filepath.Join(d.dir, "talker.sh")
-	err = errors.Join(err, l.Close(),
+	err = errors.Join(l.Close(),
 		os.WriteFile(filepath.Join(d.dir, "secret"), []byte(secret), 0o600),
-		os.WriteFile(script, []byte(strings.ReplaceAll(talker, "$LONGSHORE", self)), 0o755),
+		os.WriteFile(script, []byte(strings.ReplaceAll(talker, "$LONGSHORE", longshore)), 0o755),
 		os.WriteFile(filepath.Join(d.dir, "longshore.yaml"), fmt.Appendf(nil, `state: ./state
 channels: {push: {url: %q, secret_file: ./secret, listen: %q}}
 limits: {rate: {per_minute: 100000, burst: 10000}, pending: 10000}
-assistants: {talker: {runtime: process, agent: command, command: [./talker.sh]}}
+assistants: {talker: %s}
 groups: [{folder: desk, chat: "push:desk", assistant: talker%s}]
-`, d.receiver.URL, d.listen, group), 0o644))
+`, d.receiver.URL, d.listen, assistant, group), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +93,7 @@ func (d *desk) start() {
 	d.t.Helper()
 	d.host = exec.Command(os.Args[0], "serve", "--config", filepath.Join(d.dir, "longshore.yaml"))
 	d.host.Env = append(os.Environ(), serveEnv+"=1")
+	d.host.Env = append(d.host.Env, d.env...)
 	var log strings.Builder
 	d.host.Stderr = &log
 	if err := d.host.Start(); err != nil {
@@ -237,4 +250,31 @@ func TestAHostThatIsKilledAgainAndAgainNeverMixesThreads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestThreadsInParallelNeverMix has two containers of one group drop, name and send
+// files at the same time.
+func TestThreadsInParallelNeverMix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	image := containertest.AgentImage(t, "none")
+	_, engine := containertest.Engine(t)
+	d := newDeskOf(t, ", parallel: 2", fmt.Sprintf("{runtime: docker, agent: command, command: [sh, /workspace/global/talker.sh], image: %q, network: none}", image),
+		"", "DOCKER_HOST="+engine)
+	if err := os.Rename(filepath.Join(d.dir, "talker.sh"), filepath.Join(d.dir, "state/groups/global/talker.sh")); err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{"t1": "cats", "t2": "dogs", "t3": "cows"}
+	d.post("t1", "make cats, and wait for it")
+	d.post("t2", "make dogs, and wait for it")
+	d.post("t3", "make cows") // whose turn comes when one of the others has ended
+	eventually(t, "two containers run at once", func() bool {
+		places, err := filepath.Glob(filepath.Join(d.dir, "state/places/desk/*"))
+		return err == nil && len(places) == 1
+	})
+	if err := os.WriteFile(filepath.Join(d.dir, "state/groups/desk/go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.wants(made)
 }

@@ -35,6 +35,7 @@ func (c *checker) check() {
 	c.metrics()
 	c.channels()
 	c.assistants()
+	c.parallel()
 	c.limits()
 	c.groups()
 	c.mounts()
@@ -60,6 +61,17 @@ func (c *checker) image(key, image string) {
 	if _, err := reference.ParseAnyReference(image); err != nil {
 		c.bad(key, fmt.Sprintf("%q is no name of an image", image),
 			"write [registry/]name[:tag] in lower-case letters, digits and . _ -, such as longshore-agent:latest; the tag may have capitals")
+	}
+}
+
+// parallel refuses more than one assistant at a time if they would share their
+// directories.
+func (c *checker) parallel() {
+	for i, g := range c.cfg.Groups {
+		if a, ok := c.cfg.Assistants[g.Assistant]; ok && g.Parallel > 1 && a.Runtime != "docker" {
+			c.bad(fmt.Sprintf("groups[%d].parallel", i), "assistants without a container share one directory, and cannot run at the same time",
+				"use an assistant with runtime: docker, or leave parallel: out")
+		}
 	}
 }
 

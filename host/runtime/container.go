@@ -66,6 +66,7 @@ var ErrAway = errors.New("the container engine does not answer")
 // Spec describes one session.
 type Spec struct {
 	Group   groups.Group
+	Place   int               // which of the group's assistants that run at the same time, from 0; only a container can have another than 0
 	Command []string          // the program and its arguments; empty: the runtime's default
 	Agent   string            // agent that the program drives, as LONGSHORE_AGENT; may be empty
 	Env     map[string]string // further environment, from the operator's configuration

@@ -49,6 +49,9 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec.Place > 0 {
+		return nil, errors.New("assistants without a container cannot run at the same time")
+	}
 	s := &process{
 		Life: NewLife(), id: uuid.NewString(), grace: p.Grace, log: p.Log.With("group", spec.Group.Folder),
 	}

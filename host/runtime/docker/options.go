@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -48,9 +49,14 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		binds = append(binds, home)
 	}
 	id := stateID(r.State)
+	name := "longshore-" + id + "-" + spec.Group.Folder
+	if spec.Place > 0 { // no folder's name has a dot
+		name += "." + strconv.Itoa(spec.Place)
+		env = append(env, "LONGSHORE_OWN_OUTBOX=1")
+	}
 	uid, gid := r.Engine.user()
 	return client.ContainerCreateOptions{
-		Name: "longshore-" + id + "-" + spec.Group.Folder,
+		Name: name,
 		Config: &container.Config{
 			Image: r.Image, Entrypoint: spec.Command, Env: env,
 			User: fmt.Sprintf("%d:%d", uid, gid), WorkingDir: mounts.Workspace + "/group", Hostname: "assistant",

@@ -1,0 +1,98 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/runtime"
+)
+
+// start notes the turn, and starts its assistant.
+func (s *session) start(ctx context.Context, prompt string) error {
+	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost) {
+		return errSentMeanwhile
+	}
+	if err := s.begin(ctx); err != nil {
+		return fmt.Errorf("note thread: %w", err)
+	}
+	s.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
+	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
+		return fmt.Errorf("note turn: %w", err)
+	}
+	registry := s.m.o.Groups()
+	g := s.m.configured(s.c.chat)
+	manner, err := s.m.mannerOf(g)
+	if err != nil {
+		return fmt.Errorf("plan assistant: %w", err)
+	}
+	s.m.mu.Lock()
+	s.c.manner, s.c.stale = manner, s.m.o.Groups() != registry
+	s.m.mu.Unlock()
+	plan := manner.plan
+	s.idleTime, s.turnTime = or(plan.IdleTimeout, s.m.o.IdleTimeout), or(plan.TurnTimeout, s.m.o.TurnTimeout)
+	input, err := s.input(g, plan, prompt)
+	if err != nil {
+		return err
+	}
+	layout, folder := s.m.o.Layout, g.Folder
+	spec := runtime.Spec{
+		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts,
+		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
+		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
+	}
+	if n := s.turn.Place; n > 0 {
+		if err := layout.PreparePlace(folder, n); err != nil {
+			return err
+		}
+		spec.Place, spec.Mounts = n, mounts.InPlace(spec.Mounts, layout, folder, n)
+		spec.LogDir = filepath.Join(spec.LogDir, strconv.Itoa(n))
+	}
+	s.child, err = plan.Runtime.Start(ctx, spec)
+	return err
+}
+
+// begin notes whose requests those of this session are, and tells a thread that
+// the assistant does not remember it.
+func (s *session) begin(ctx context.Context) error {
+	keep := s.m.threads(s.c.group)
+	if keep == 0 {
+		return nil
+	}
+	s.stamp = s.turn.ID
+	forgotten, err := s.c.store.begin(s.turn.ID, s.c.thread, keep)
+	if err != nil || !forgotten {
+		return err
+	}
+	if err := s.m.say(ctx, s.c, startsAnew, key(s.turn.ID, startsAnew)); err != nil {
+		return err
+	}
+	s.turn.Started = now().Add(time.Millisecond) // after the words above, which count as sent
+	return nil
+}
+
+// input is the document that the assistant reads from stdin, as NanoClaw v1
+// writes it. The last attempt begins a new conversation: one that cannot be
+// resumed would break every attempt.
+func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
+	resume := s.c.store.session(s.c.thread)
+	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
+		resume = ""
+	}
+	return json.Marshal(struct {
+		Prompt    string            `json:"prompt"`
+		SessionID string            `json:"sessionId,omitempty"`
+		Folder    string            `json:"groupFolder"`
+		Chat      string            `json:"chatJid"`
+		Main      bool              `json:"isMain"`
+		Name      string            `json:"assistantName,omitempty"`
+		Secrets   map[string]string `json:"secrets,omitempty"`
+		Turn      string            `json:"turn,omitempty"`
+		Thread    string            `json:"thread,omitempty"`
+	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread})
+}
