@@ -116,6 +116,22 @@ func TestWhatTheHostCannotOpenIsCopied(t *testing.T) {
 	}
 }
 
+// A file in a drop directory of the assistant's own lies elsewhere on the host,
+// which would open another assistant's file of that name.
+func TestFileInADropDirectoryOfOnesOwnIsCopied(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	h.File("group/outbox/report.pdf", "%PDF-1.4 content")
+	for own, want := range map[bool]string{true: "/workspace/ipc/files/", false: "/workspace/group/outbox/report.pdf"} {
+		s := newSender(t, h, func(c *sender.Config) { c.Drop = own })
+		if _, err := s.SendFiles(t.Context(), []sender.File{{Path: "/workspace/group/outbox/report.pdf"}}, sender.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if r := h.Next(); !strings.HasPrefix(r.Files[0].Path, want) {
+			t.Errorf("own %t: the host is to open %s", own, r.Files[0].Path)
+		}
+	}
+}
+
 func TestLinkInsideTheWorkspaceIsFollowedToItsFile(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
 	s := newSender(t, h, nil)
