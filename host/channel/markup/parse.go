@@ -32,11 +32,14 @@ func Parse(written string) (tree []Node) {
 		}
 	}()
 	r := reader{[]byte(written)}
-	return r.blocks(newParser().Parse(text.NewReader(r.source)), 0)
+	return r.blocks(markdown.Parse(text.NewReader(r.source)), 0)
 }
 
 // never matches nothing at all: neither www. nor mailboxes become links by themselves.
 var never = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
+
+// markdown never changes, and may be used by several goroutines.
+var markdown = newParser()
 
 func newParser() parser.Parser {
 	return parser.NewParser(

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -26,6 +28,15 @@ type Message struct {
 
 	seq     int64 // its place in the history
 	answers bool  // a member's answer to the assistant
+}
+
+// MarshalJSON adds the text's tree, by which the page shows the text.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type fields Message
+	return json.Marshal(struct {
+		fields
+		Tree []markup.Node `json:"tree,omitempty"`
+	}{fields(m), markup.Parse(m.Text)})
 }
 
 // Quote is the message that another one answers.
@@ -92,7 +103,7 @@ const maxQuote = 160
 
 // quote is m as another message repeats it.
 func (m *Message) quote() *Quote {
-	text := m.Text
+	text := strings.Join(markup.Parts(m.Text, media.MarkupPlain, 0, media.Characters), "")
 	if text == "" && m.File != nil {
 		text = m.File.Name
 	}

@@ -19,7 +19,7 @@ func Platform() channel.Platform {
 		Help:     "The chat page that the host serves itself.",
 		Form:     func(chat groups.JID) bool { _, ok := chatOf(chat); return ok },
 		Settings: defaultSettings,
-		Limits:   func(channel.Settings) media.Limits { return media.DefaultLimits() },
+		Limits:   func(channel.Settings) media.Limits { return defaultLimits() },
 		New:      newOf,
 		Dir:      func(l groups.Layout) string { return l.Channel("web") },
 		Stores:   func(s channel.Setup) []stores.Spec { return []stores.Spec{storeOf(s.Name, s.Dir, s.Home)} },

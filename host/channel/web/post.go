@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	maxText = 20_000    // characters of a member's text
+	maxText = 20_000    // characters of a text
 	maxJSON = 256 << 10 // bytes of a post without files
 )
 

@@ -74,7 +74,7 @@ type Options struct {
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
 	Terms                 // at the start; Apply changes them
-	Limits   media.Limits // what Send takes; media.DefaultLimits when zero
+	Limits   media.Limits // what Send takes; defaultLimits when zero
 	MaxFiles int          // files in one post of a member; 10 when 0
 	Log      *slog.Logger // discarded when nil
 }
@@ -160,7 +160,7 @@ func (o *Options) fill() error {
 		o.Listen = "127.0.0.1:8420"
 	}
 	if o.Limits.Kinds == nil {
-		o.Limits = media.DefaultLimits()
+		o.Limits = defaultLimits()
 	}
 	if o.MaxFiles == 0 {
 		o.MaxFiles = 10
@@ -209,6 +209,13 @@ func (w *Web) Owns(chat groups.JID) bool {
 
 // Limits is what Send takes.
 func (w *Web) Limits() media.Limits { return w.opts.Limits }
+
+// defaultLimits let a text stay whole: the page shows its Markdown.
+func defaultLimits() media.Limits {
+	l := media.DefaultLimits()
+	l.Text, l.Markup = maxText, media.MarkupMarkdown
+	return l
+}
 
 // Repeat is for ever: the history knows every id that it had, also of messages
 // that were deleted.

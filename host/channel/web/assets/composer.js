@@ -1,7 +1,6 @@
 // Writing: the text, the files to send, the reply, and what is on its way.
 import { $, el, icon, size, random } from "./dom.js";
 import { badge, waiting } from "./file.js";
-import { format } from "./text.js";
 import * as api from "./api.js";
 
 const text = $("text"), tray = $("tray"), pending = $("pending");
@@ -103,7 +102,7 @@ function draft(fields, files) {
   const rows = files.map((f) => ({ size: f.size, ...waiting(f.name, f.size, 0) }));
   const foot = el("div");
   const node = el("li", { className: "msg own first" }, el("div", { className: "bubble" }, ...rows.map((r) => r.node),
-    fields.text ? el("div", { className: "text", dir: "auto" }, format(fields.text)) : null, foot));
+    fields.text ? el("div", { className: "text", dir: "auto" }, fields.text) : null, foot));
   const button = (label, act) => { const b = el("button", { type: "button" }, label); b.addEventListener("click", act); return b; };
   const item = {
     node,

@@ -74,7 +74,7 @@ function build(m) {
     bubble.append(f.node);
     if (f.caption) bubble.append(f.caption);
   }
-  if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, format(m.text)));
+  if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, ...format(m.tree ?? [m.text])));
   bubble.append(el("div", { className: "meta" }, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time))));
   const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
   reply.addEventListener("click", () => onReply(m));

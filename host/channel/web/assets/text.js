@@ -1,45 +1,65 @@
-// A message's text as nodes: code, bold, italic and links. Whatever is not
-// one of these stays the characters that it is.
+// A message's text as nodes, made of the tree that the host has parsed. Whatever is
+// not in the tree as a format stays the characters that it is.
 import { el } from "./dom.js";
 
-const inline = /(https?:\/\/[^\s<>"'`]+)|`([^`\n]+)`|\*\*(\S(?:[^*\n]*\S)?)\*\*|(?<![\w*])\*(\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(\S(?:[^_\n]*\S)?)_(?![\w_])/g;
+const inline = { b: "strong", i: "em", s: "del" };
 
-export function format(text) {
-  const out = document.createDocumentFragment();
-  const parts = text.split(/^```[^\n`]*\n([\s\S]*?)\n?```[ \t]*(?:\n|$)/m);
-  parts.forEach((part, i) => {
-    if (i % 2) out.append(el("pre", { tabIndex: 0 }, el("code", {}, part)));
-    else if (part) out.append(spans(part));
-  });
-  return out;
-}
+export const format = (tree) => tree.map(node);
 
-function spans(text) {
-  const out = document.createDocumentFragment();
-  let at = 0;
-  for (const m of text.matchAll(inline)) {
-    out.append(text.slice(at, m.index));
-    at = m.index + m[0].length;
-    if (m[1]) {
-      const { node, rest } = link(m[1]);
-      out.append(node, rest);
-    } else if (m[2]) out.append(el("code", {}, m[2]));
-    else if (m[3] || m[4]) out.append(el("strong", {}, m[3] || m[4]));
-    else out.append(el("em", {}, m[5]));
+function node(n) {
+  if (typeof n === "string") return n;
+  const kids = (n.c ?? []).map(node);
+  switch (n.t) {
+    case "b": case "i": case "s": return el(inline[n.t], {}, ...kids);
+    case "code": return el("code", {}, n.v);
+    case "a": return link(n.u, kids);
+    case "h": return el("h" + Math.min(n.n + 2, 6), { dir: "auto" }, ...kids);
+    case "quote": return el("blockquote", {}, ...kids);
+    case "pre": return code(n.v ?? "");
+    case "table": return table(n.c);
+    case "rule": return el("hr");
+    case "list": return list(n.c);
+    default: return el("p", { dir: "auto" }, ...kids);
   }
-  out.append(text.slice(at));
-  return out;
 }
 
-// link takes punctuation that ends a sentence out of the address.
-function link(raw) {
-  let url = raw.replace(/[.,;:!?*_]+$/, "");
-  if (url.endsWith(")") && !url.includes("(")) url = url.slice(0, -1);
-  const rest = raw.slice(url.length);
+// link leads where its address says; the host lets only such through.
+function link(href, kids) {
+  if (!/^(https?|mailto):/i.test(href)) return el("span", {}, ...kids);
+  return el("a", { href, title: href, target: "_blank", rel: "noopener noreferrer" }, ...kids);
+}
+
+const boxes = { "☐": "to do", "☑": "done" };
+
+function list(items) {
+  const start = parseInt(items[0]?.l, 10);
+  return el(isNaN(start) ? "ul" : "ol", isNaN(start) ? {} : { start }, ...items.map((item) => {
+    const kids = (item.c ?? []).map(node), box = boxes[item.l];
+    return box ? el("li", { className: "task" }, el("span", { role: "img", "aria-label": box }, item.l), ...kids) : el("li", {}, ...kids);
+  }));
+}
+
+function table(rows) {
+  const row = (r, tag) => el("tr", {}, ...(r.c ?? []).map((c) => el(tag, { className: c.r ? "right" : "", dir: "auto" }, ...(c.c ?? []).map(node))));
+  return el("div", { className: "wide", tabIndex: 0 }, el("table", {}, el("thead", {}, row(rows[0], "th")), el("tbody", {}, ...rows.slice(1).map((r) => row(r, "td")))));
+}
+
+function code(text) {
+  const pre = el("pre", { tabIndex: 0 }, el("code", {}, text));
+  const copy = el("button", { type: "button", className: "copy" }, "Copy");
+  copy.addEventListener("click", async () => {
+    copy.textContent = await copied(pre, text) ? "Copied" : "Not copied";
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+  });
+  return el("div", { className: "codebox" }, pre, copy);
+}
+
+// copied needs no secure origin: there, only a selection can be copied.
+async function copied(pre, text) {
   try {
-    const { protocol } = new URL(url);
-    if (protocol === "http:" || protocol === "https:")
-      return { node: el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, url), rest };
-  } catch { /* no address after all */ }
-  return { node: url, rest };
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch { /* the older way, then */ }
+  getSelection().selectAllChildren(pre);
+  return document.execCommand("copy");
 }
