@@ -161,44 +161,44 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	if err != nil {
 		return nil, err
 	}
-	for _, in := range []string{thread, ""} {
-		ts, at, err := s.search(ctx, m, in)
-		if err != nil && !says(err, threadGone...) {
-			return nil, err
-		}
-		if ts != "" {
-			r := receipt(ts, at, &thread)
-			return &r, nil
-		}
-		if thread == "" {
-			break
-		}
-	}
-	return nil, nil
+	return s.search(ctx, idOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
+		return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
+	})
 }
 
-// search looks for a text in a thread, or in the chat itself.
-func (s *Slack) search(ctx context.Context, m channel.Message, thread string) (ts, at string, err error) {
+// search looks for a message of ours in a thread, which may have fallen back to the
+// chat itself, and there. It is nil if there is none since that time.
+func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
+	if *thread != "" {
+		r, err := s.searchIn(ctx, id, *thread, thread, since, is)
+		if r != nil || err != nil && !says(err, threadGone...) {
+			return r, err
+		}
+	}
+	return s.searchIn(ctx, id, "", thread, since, is)
+}
+
+func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
 	oldest, cursor := "", ""
-	if !m.Since.IsZero() {
-		oldest = fmt.Sprintf("%d.000000", m.Since.Add(-skew).Unix())
+	if !since.IsZero() {
+		oldest = fmt.Sprintf("%d.000000", since.Add(-skew).Unix())
 	}
 	for range maxPages {
-		var page []slackgo.Message
-		page, cursor, err = s.page(ctx, idOf(m.Chat), thread, oldest, cursor)
+		page, next, err := s.page(ctx, id, in, oldest, cursor)
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
-		for _, found := range page {
-			if found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID && timestamp.MatchString(found.Timestamp) {
-				return found.Timestamp, found.ThreadTimestamp, nil
+		for i := range page {
+			if is(&page[i]) && timestamp.MatchString(page[i].Timestamp) {
+				r := receipt(page[i].Timestamp, page[i].ThreadTimestamp, thread)
+				return &r, nil
 			}
 		}
-		if cursor == "" {
-			return "", "", nil
+		if cursor = next; cursor == "" {
+			return nil, nil
 		}
 	}
-	return "", "", &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
+	return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since to find out whether Slack has this one"}
 }
 
 func (s *Slack) page(ctx context.Context, id, thread, oldest, cursor string) (page []slackgo.Message, next string, err error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -232,7 +233,12 @@ func (s *Slack) look(ctx context.Context, m channel.Message, u upload, thread *s
 			return &r, nil
 		}
 	}
-	return nil, nil
+	if !slices.Contains(slices.Concat(info.Channels, info.Groups, info.IMs), id) {
+		return nil, nil
+	}
+	return s.search(ctx, id, thread, u.Asked, func(found *slackgo.Message) bool { // where it is, and not in which message
+		return slices.ContainsFunc(found.Files, func(f slackgo.File) bool { return f.ID == u.Files[0] })
+	})
 }
 
 // found says what became of files that an earlier attempt asked Slack to show: a

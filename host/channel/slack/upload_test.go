@@ -125,6 +125,23 @@ func TestALateShareIsFound(t *testing.T) {
 	w.shows(t, m, r)
 }
 
+// files.info says that the chat has the file, and not in which message.
+func TestAFileIsFoundInItsChat(t *testing.T) {
+	w := newWorld(t)
+	w.Vague = true
+	w.run(t)
+	thread := w.Post(id(w.desk), w.ada, "a question")
+	for _, in := range []string{"", thread} {
+		m := w.files("one", "bytes")
+		m.Thread = in
+		r, err := w.attempt(t, m, &kept{})
+		all := w.FromBot(id(w.desk))
+		if last := all[len(all)-1]; err != nil || r.ID != last.TS || last.Thread != in || r.Note != "" {
+			t.Errorf("%+v, %v; shown was %+v", r, err, last)
+		}
+	}
+}
+
 func TestBytesThatDoNotArriveGoUpAgain(t *testing.T) {
 	for what, fault := range map[string]slacktest.Fault{
 		"half of them are kept": {Cut: true}, "the answer is lost": {Lost: true}, "nothing is read": {Unread: true}, "Slack fails": {Status: 500},

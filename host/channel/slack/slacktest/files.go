@@ -162,7 +162,11 @@ func (s *Server) fileInfo(a args) (object, error) {
 	if !ok || f.state < completed {
 		return nil, refusal("file_not_found")
 	}
-	return object{"file": f.read(), "comments": []object{}, "paging": object{"count": 100, "total": 0, "page": 1, "pages": 0}}, nil
+	o := f.read()
+	if s.Vague {
+		delete(o, "shares")
+	}
+	return object{"file": o, "comments": []object{}, "paging": object{"count": 100, "total": 0, "page": 1, "pages": 0}}, nil
 }
 
 // read is a file as files.info shows it. The lock is held.

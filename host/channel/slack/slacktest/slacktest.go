@@ -59,6 +59,7 @@ type Server struct {
 	Team, AppID          string
 	BotUser, BotID       string // the bot as a member (U…), and as a bot (B…)
 	RetryAfter, PingEach time.Duration
+	Vague                bool // files.info names the channels of a file, and not its messages
 
 	srv  *httptest.Server
 	dir  string          // where bytes of files lie
