@@ -266,6 +266,10 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
 	var waiting []*conversation
 	for _, c := range m.queue {
+		if !c.called() { // its calls made room for those of others
+			m.dismiss(c)
+			continue
+		}
 		if m.running >= or(m.o.Limits().AtOnce, 5) || m.occupied(c.chat) {
 			waiting = append(waiting, c)
 			continue
@@ -365,12 +369,10 @@ func (m *Manager) tellWaiting(ctx context.Context) {
 func (m *Manager) ended(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.phase, c.since, c.resting, c.yielding, c.manner, c.stale = idle, time.Now(), false, false, nil, false
+	c.resting, c.yielding, c.manner, c.stale = false, false, nil, false
 	c.chat.running--
 	m.running--
-	if c.thread != "" && len(c.kept) == 0 && c.failures == 0 {
-		m.leaveThread(c)
-	}
+	m.dismiss(c)
 	m.forgetLeft(c.chat)
 	signal(m.wake)
 }

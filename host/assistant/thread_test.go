@@ -409,3 +409,30 @@ func TestThreadsInParallelEachHaveTheirPlace(t *testing.T) {
 		}
 	})
 }
+
+// A flood of calls in one thread takes the oldest call of the chat away, which waits in
+// another thread. That one's assistant was started with nothing to read.
+func TestAThreadWhoseCallMadeRoomStartsNoAssistant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threaded(50))
+		w.run()
+		w.writeIn("family", "t1", "1", "long work")
+		a := w.runtime.next()
+		w.writeIn("family", "t2", "2", "a question")
+		synctest.Wait()
+		for i := range 1000 { // as many calls as wait
+			w.writeIn("family", "t3", fmt.Sprintf("flood %d", i), "more")
+		}
+		synctest.Wait()
+		a.finishes(t, "done")
+		b := w.runtime.next()
+		if b == nil || b.input.Thread != "t3" {
+			t.Fatalf("after the first one, there runs %+v", b)
+		}
+		b.says("enough")
+		b.exit(nil)
+		if c := w.runtime.next(); c != nil {
+			t.Errorf("an assistant was started in %s with %q", c.input.Thread, c.input.Prompt)
+		}
+	})
+}

@@ -214,6 +214,15 @@ func (m *Manager) outstayed(c *conversation) bool {
 	})
 }
 
+// dismiss is for a conversation whose turn is over or is not needed any more. The
+// caller holds mu.
+func (m *Manager) dismiss(c *conversation) {
+	c.phase, c.since = idle, time.Now()
+	if c.thread != "" && len(c.kept) == 0 && c.failures == 0 {
+		m.leaveThread(c)
+	}
+}
+
 // leaveThread lets go of a conversation with which nothing is done. What the
 // register knows of its thread stays. The caller holds mu.
 func (m *Manager) leaveThread(c *conversation) {
