@@ -114,7 +114,12 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 
 // explain says how an app is made.
 func (s *Slack) explain(p channel.Pairing) error {
-	p.Say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:\n\n%s", Manifest)
+	p.Say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:")
+	p.Say("")
+	for line := range strings.Lines(Manifest) {
+		p.Say("%s", strings.TrimSuffix(line, "\n"))
+	}
+	p.Say("")
 	p.Say("2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.%s.", s.Name())
 	p.Say("3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.")
 	p.Say("   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.")

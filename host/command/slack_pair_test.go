@@ -1,0 +1,65 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel/slack"
+	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+)
+
+// run runs a command to its end, and returns what it prints.
+func (q *quay) run(args ...string) (string, error) {
+	out, err := q.command(args...).CombinedOutput()
+	return string(out), err
+}
+
+// The operator's way from nothing to the first file, with the commands that
+// docs/slack.md names.
+func TestAnOperatorPairsASlackAppByItsTokens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts the program six times")
+	}
+	s := slacktest.New(t)
+	chat := s.AddChannel(slacktest.Public, "harbour\x1b[31m")
+	q := newQuay(t, s, chat, "", "")
+	says := func(out string, err error, ok bool, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if (err == nil) != ok || !strings.Contains(out, w) || strings.Contains(out, "\x1b") || strings.Contains(out, s.BotToken) {
+				t.Errorf("%v; it prints, without %q:\n%s", err, w, out)
+			}
+		}
+	}
+	config := filepath.Join(q.dir, "longshore.yaml")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := strings.Replace(string(text), "bot_token_file: bot, app_token_file: app, ", "", 1)
+	if err := os.WriteFile(config, []byte(bare), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := q.run("pair", "slack")
+	says(out, err, false, slack.Manifest, "no tokens")
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err = q.run("pair", "slack", "--to", "slack:"+chat)
+	says(out, err, true, "MISSING reactions:read", "linked to longshore in Loopback", "test file")
+	if m := s.FromBot(chat); len(m) != 1 || len(m[0].Files) != 1 {
+		t.Errorf("the chat has %+v", m)
+	}
+	out, err = q.run("groups", "list", "--channel", "slack")
+	says(out, err, true, "slack:"+chat, "#harbour", "group quay")
+	out, err = q.run("doctor")
+	says(out, nil, true, "lacks reactions:read")
+	host := q.serve()
+	out, err = q.run("status")
+	says(out, err, true, "connected as longshore in Loopback")
+	host.stop()
+	out, err = q.run("unpair", "slack")
+	says(out, err, false, "unpair")
+}
