@@ -23,7 +23,7 @@ const (
 var (
 	slackID   = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,31}$`)
 	eventID   = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
-	timestamp = regexp.MustCompile(`^[0-9]{1,12}\.[0-9]{6}$`)
+	timestamp = regexp.MustCompile(`^[0-9]{1,10}\.[0-9]{6}$`) // seconds, up to the year 2286
 )
 
 // event is what a member did, in a chat.
@@ -82,6 +82,10 @@ type message struct {
 	Previous *message `json:"previous_message"` // as it was
 }
 
+// lenient takes half a character for an unknown one: who cuts a text, such as a link's
+// preview, may cut one in two.
+var lenient = jsontext.AllowInvalidUTF8(true)
+
 // unwrap takes an envelope's payload apart: the event's id, and its body.
 func unwrap(payload []byte) (id string, body []byte, err error) {
 	if len(payload) > maxEvent {
@@ -91,7 +95,7 @@ func unwrap(payload []byte) (id string, body []byte, err error) {
 		ID    string         `json:"event_id"`
 		Event jsontext.Value `json:"event"`
 	}
-	if err := json.Unmarshal(payload, &p); err != nil {
+	if err := json.Unmarshal(payload, &p, lenient); err != nil {
 		return "", nil, err
 	}
 	if !eventID.MatchString(p.ID) || len(p.Event) == 0 {
@@ -105,7 +109,7 @@ func decode(body []byte) (*event, error) {
 	var head struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(body, &head); err != nil {
+	if err := json.Unmarshal(body, &head, lenient); err != nil {
 		return nil, err
 	}
 	var to func(*message) *event
@@ -120,7 +124,7 @@ func decode(body []byte) (*event, error) {
 		return nil, nil
 	}
 	var m message
-	if err := json.Unmarshal(body, &m); err != nil {
+	if err := json.Unmarshal(body, &m, lenient); err != nil {
 		return nil, err
 	}
 	ev := to(&m)

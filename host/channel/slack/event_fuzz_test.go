@@ -22,6 +22,7 @@ func FuzzEvent(f *testing.F) {
 		`{"type":"message","subtype":"message_deleted","channel":"C1A","deleted_ts":"1.000001"}`,
 		`{"type":"reaction_added","user":"U1A","reaction":"+1::skin-tone-9","item":{"type":"message","channel":"C1A","ts":"1.000001"}}`,
 		`{"type":"member_joined_channel","user":"U1A","channel":"C1A"}`, `{"type":"message","channel":{"id":"C1A"}}`, `{"type":"message","type":"message"}`, `[]`, `null`,
+		`{"type":"message","channel":"C1A","user":"U1A","text":"\ud83d","ts":"9999999999.000001"}`,
 	} {
 		f.Add([]byte(`{"event_id":"Ev1","event":` + event + `}`))
 	}
@@ -40,7 +41,7 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		for _, name := range []string{ev.sender, ev.inviter, "U2B"} { // nobody is asked
-			s.people.put(name, "Ada", time.Hour)
+			s.people.put(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
 		}
 		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
 		if err != nil {
@@ -53,6 +54,9 @@ func FuzzEvent(f *testing.F) {
 			if media.Printable(id) != id || len(id) > 64 {
 				t.Errorf("%q brings the id %q", payload, id)
 			}
+		}
+		if y := in.Time.Year(); y < 1970 || y > 9999 {
+			t.Errorf("%q is of the year %d, which no JSON has", payload, y)
 		}
 		if in.Emoji != channel.CleanName(in.Emoji) {
 			t.Errorf("%q brings the reaction %q", payload, in.Emoji)

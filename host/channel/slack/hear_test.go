@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"strings"
@@ -38,6 +39,19 @@ func TestWhatAMemberWritesIsReadAsMembersSeeIt(t *testing.T) {
 		if got.Text != want {
 			t.Errorf("%q came in as %q, want %q", text, got.Text, want)
 		}
+	}
+}
+
+// A text that was cut within a character came not in at all, and neither did one with
+// such a preview.
+func TestATextWithHalfACharacterComesIn(t *testing.T) {
+	w := newWorld(t)
+	in, _ := w.run(t)
+	const cut = "\ufffd"
+	w.Tell(id(w.desk), map[string]any{"type": "message", "channel": id(w.desk), "user": w.ada, "ts": "1700000000.000001",
+		"text": "hi " + cut, "attachments": json.RawMessage(`[{"text": "\ud83d"}]`)})
+	if got := last(in.next(t)); got.Text != "hi "+cut {
+		t.Errorf("came in: %+v", got)
 	}
 }
 
@@ -125,6 +139,7 @@ func TestWhatIsNoMembersIsNotHeard(t *testing.T) {
 		{"type": "message", "subtype": "channel_join", "user": w.ada, "text": "joined", "ts": "1700000000.000003"},
 		{"type": "message", "subtype": "message_changed", "ts": "1700000000.000004",
 			"message": map[string]any{"user": w.ada, "text": "same", "ts": "1700000000.000001"}, "previous_message": map[string]any{"user": w.ada, "text": "same", "ts": "1700000000.000001"}},
+		{"type": "message", "subtype": "file_share", "user": w.AddBot("another assistant"), "text": slacktest.Mention(w.BotUser) + " here is a file", "ts": "1700000000.000005"},
 		{"type": "channel_rename", "channel": map[string]any{"id": id(w.desk), "name": "new"}},
 		{"type": "reaction_added", "user": w.BotUser, "reaction": "eyes", "item": map[string]any{"type": "message", "channel": id(w.desk), "ts": "1700000000.000001"}},
 		{"type": "a type of tomorrow"},

@@ -22,6 +22,9 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)
 		return nil
 	}
+	if s.member(ctx, ev.sender).bot { // Slack does not name the app with everything that it posts
+		return nil
+	}
 	msg, err := s.inbound(ctx, ev, m)
 	if err != nil {
 		return err

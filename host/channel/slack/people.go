@@ -19,7 +19,7 @@ const (
 	maxThreads = 1000             // that are remembered in memory
 )
 
-// people are the names of members. The zero people is ready.
+// people are what Slack says of members. The zero people is ready.
 type people struct {
 	mu sync.Mutex
 	by map[string]known
@@ -27,44 +27,48 @@ type people struct {
 
 type known struct {
 	name  string
+	bot   bool // an app's own
 	until time.Time
 }
 
-func (p *people) get(id string) (string, bool) {
+func (p *people) get(id string) (known, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k, ok := p.by[id]
-	return k.name, ok && time.Now().Before(k.until)
+	return k, ok && time.Now().Before(k.until)
 }
 
-func (p *people) put(id, name string, lasts time.Duration) {
+func (p *people) put(id string, k known) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.by == nil || len(p.by) >= maxPeople {
 		p.by = map[string]known{}
 	}
-	p.by[id] = known{name, time.Now().Add(lasts)}
+	p.by[id] = k
 }
 
 // nameOf is a member's name, or the id if Slack does not say.
-func (s *Slack) nameOf(ctx context.Context, id string) string {
+func (s *Slack) nameOf(ctx context.Context, id string) string { return s.member(ctx, id).name }
+
+func (s *Slack) member(ctx context.Context, id string) known {
 	if id == "" {
-		return ""
+		return known{}
 	}
-	if name, ok := s.people.get(id); ok {
-		return name
+	if k, ok := s.people.get(id); ok {
+		return k
 	}
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
+	k := known{name: id, until: time.Now().Add(retryNames)}
 	u, err := s.web.api.GetUserInfoContext(ctx, id)
 	if err != nil {
 		s.Log.Info("ask for a member's name", "error", asked(err))
-		s.people.put(id, id, retryNames)
-		return id
+	} else {
+		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
+		k.bot, k.until = u.IsBot, time.Now().Add(nameFor)
 	}
-	name := cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
-	s.people.put(id, name, nameFor)
-	return name
+	s.people.put(id, k)
+	return k
 }
 
 // threads are those that the assistant spoke in. The journal knows them for a week.

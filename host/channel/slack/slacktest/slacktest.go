@@ -83,7 +83,10 @@ type Server struct {
 	ids       int
 }
 
-type user struct{ id, name string }
+type user struct {
+	id, name string
+	bot      bool
+}
 
 type channel struct {
 	id, name, kind, user string
@@ -118,7 +121,7 @@ func start(t testing.TB, routes func(*Server) http.Handler) *Server {
 		dir: dir, life: life, news: make(chan struct{}), scopes: slices.Clone(Scopes),
 		files: map[string]*file{}, faults: map[string][]Fault{}, calls: map[string]int{}, tickets: map[string]bool{},
 	}
-	s.BotUser = s.AddUser("longshore")
+	s.BotUser = s.AddBot("longshore")
 	s.srv = httptest.NewServer(routes(s))
 	t.Cleanup(func() {
 		end()
@@ -143,12 +146,17 @@ func (s *Server) routes() http.Handler {
 }
 
 // AddUser adds a member of the workspace, and returns the member's id.
-func (s *Server) AddUser(name string) string {
+func (s *Server) AddUser(name string) string { return s.addUser(user{name: name}) }
+
+// AddBot adds an app's bot, and returns its id as a member.
+func (s *Server) AddBot(name string) string { return s.addUser(user{name: name, bot: true}) }
+
+func (s *Server) addUser(u user) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := s.newID("U")
-	s.users = append(s.users, user{id, name})
-	return id
+	u.id = s.newID("U")
+	s.users = append(s.users, u)
+	return u.id
 }
 
 // AddChannel adds a channel with the bot in it, and returns its id. A direct
