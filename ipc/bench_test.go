@@ -226,8 +226,8 @@ func BenchmarkIdle(b *testing.B) {
 					}
 				}
 				s.list(g)
-				g.stamps[inMessages].at = past.Add(time.Minute)
-				g.stamps[inFiles].at = past.Add(time.Minute)
+				g.stamps[inMessages].at = past.Add(time.Minute).UnixNano()
+				g.stamps[inFiles].at = past.Add(time.Minute).UnixNano()
 			}
 			for round := range 8 {
 				s.lookRound(round) // whatever was open is closed

@@ -62,8 +62,8 @@ type waiting struct {
 // stamp is the state of a directory when it was listed.
 type stamp struct {
 	id       safefs.Identity // zero: it could not be listed
-	modified time.Time       // of the directory
-	at       time.Time
+	modified int64           // of the directory, in ns since 1970
+	at       int64           // likewise
 }
 
 // watchMark is the directory that is being watched.
@@ -172,7 +172,7 @@ func (s *Spool) list(g *group) {
 				return err
 			}
 			id, _ := safefs.Identify(info)
-			seen = stamp{id, info.ModTime(), time.Now()}
+			seen = stamp{id, info.ModTime().UnixNano(), time.Now().UnixNano()}
 			s.watchDir(g, p, seen.id)
 			return s.readNames(g, p, dir)
 		})
@@ -252,7 +252,7 @@ func (s *Spool) complain(g *group, p place, err error) {
 func (g *group) quiet() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(g.stamps[inMessages].at) > time.Minute
+	return !g.held && !g.queued && len(g.stepped) == 0 && !g.dirs.used.Load() && time.Since(time.Unix(0, g.stamps[inMessages].at)) > time.Minute
 }
 
 // changed reports whether a new listing may find something new. Modification times
@@ -271,8 +271,8 @@ func (g *group) changed(dir string) bool {
 			continue
 		}
 		id, _ := safefs.Identify(now)
-		if id != st.id || !now.ModTime().Equal(st.modified) ||
-			st.at.Sub(st.modified) < 100*time.Millisecond {
+		if id != st.id || now.ModTime().UnixNano() != st.modified ||
+			st.at-st.modified < int64(100*time.Millisecond) {
 			return true
 		}
 	}

@@ -398,7 +398,7 @@ func TestQuietGroupIsStillLookedAt(t *testing.T) {
 	defer w.Close()
 	for _, g := range s.all() {
 		s.list(g)
-		g.stamps[inMessages].at = time.Now().Add(-time.Hour)
+		g.stamps[inMessages].at = time.Now().Add(-time.Hour).UnixNano()
 		drop(t, dir, g.folder, "a.json", hello) // nobody reads the watcher's events
 		g.dirs.used.Store(false)
 	}

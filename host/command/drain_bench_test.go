@@ -179,8 +179,9 @@ func (s *site) accept(n int) {
 func BenchmarkIdle(b *testing.B) {
 	const watch = 20 * time.Second
 	for many, settle := range map[int]time.Duration{
-		10:   2 * time.Second,
-		1000: 65 * time.Second, // after a minute without a request a group counts as quiet
+		10:     2 * time.Second,
+		1000:   65 * time.Second, // after a minute without a request a group counts as quiet
+		10_000: 75 * time.Second,
 	} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {
 			s := newSite(b, b.TempDir(), many, noLimits)

@@ -208,4 +208,8 @@ func (c *Config) Problem(key, message, hint string) *Problem {
 	return p
 }
 
+// Forget lets go of the text that the configuration was read from, which is larger
+// than the configuration itself. A later Problem has no lines.
+func (c *Config) Forget() { c.source = nil }
+
 func (c *Config) has(key string) bool { return c.source != nil && c.source.has(key) }

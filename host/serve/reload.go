@@ -63,6 +63,7 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 	if err != nil {
 		return err
 	}
+	cfg.Forget()
 	h.live.Store(next)
 	for _, c := range h.Channels {
 		one, configured := cfg.Channels.Named(c.Name())

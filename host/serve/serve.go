@@ -111,6 +111,7 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}
+	cfg.Forget()
 	if err := h.openChannels(ctx); err != nil {
 		return err
 	}
