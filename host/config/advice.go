@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-
-	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // advice warns of settings that work but are seldom intended.
@@ -26,8 +26,8 @@ func (c *checker) advice() {
 		}
 		c.openWords(key+".command", a.Command)
 	}
-	for i, g := range c.cfg.Groups {
-		c.sharedMounts(i)
+	c.sharedMounts()
+	for _, g := range c.cfg.Groups {
 		if g.Main && c.cfg.Assistants[g.Assistant].Runtime == "docker" {
 			c.uncovered()
 		}
@@ -89,23 +89,49 @@ func (c *checker) openWords(key string, command []string) {
 
 // sharedMounts warns of a group's mounts in which another group may write: one
 // assistant puts a file there, the other reads it and may send it.
-func (c *checker) sharedMounts(i int) {
-	for j, e := range c.cfg.Groups[i].Mounts {
-		for k, other := range c.cfg.Groups {
-			for _, theirs := range other.Mounts {
-				if k != i && theirs.Write && overlap(theirs.Host, e.Host) {
-					c.warn(fmt.Sprintf("groups[%d].mounts[%d].host", i, j), fmt.Sprintf("the group %q may write there too, and so reaches this one's assistant", other.Folder),
-						"mount a directory that no other group may write to, where the two do not trust each other")
-				}
+func (c *checker) sharedMounts() {
+	writers := map[string][]int{} // groups that may write to a directory
+	for i, g := range c.cfg.Groups {
+		for _, e := range g.Mounts {
+			if e.Write && e.Host != "" { // an unresolved one is reported elsewhere
+				writers[e.Host] = append(writers[e.Host], i)
+			}
+		}
+	}
+	dirs := slices.Sorted(maps.Keys(writers))
+	for i, g := range c.cfg.Groups {
+		for j, e := range g.Mounts {
+			if other := otherWriter(writers, dirs, e.Host, i); other >= 0 {
+				c.warn(fmt.Sprintf("groups[%d].mounts[%d].host", i, j), fmt.Sprintf("the group %q may write there too, and so reaches this one's assistant", c.cfg.Groups[other].Folder),
+					"mount a directory that no other group may write to, where the two do not trust each other")
 			}
 		}
 	}
 }
 
-// overlap reports whether one of two directories holds the other. A path that could
-// not be resolved overlaps nothing; it is reported elsewhere.
-func overlap(a, b string) bool {
-	_, in := safefs.Below(a, b)
-	_, over := safefs.Below(b, a)
-	return a != "" && b != "" && (in || over)
+// otherWriter returns a group other than own that may write to dir, to a directory
+// that holds it, or to one below it; -1: none may. dirs are writers' keys in order.
+func otherWriter(writers map[string][]int, dirs []string, dir string, own int) int {
+	other := func(d string) int {
+		if i := slices.IndexFunc(writers[d], func(i int) bool { return i != own }); i >= 0 {
+			return writers[d][i]
+		}
+		return -1
+	}
+	below := strings.TrimSuffix(dir, "/") + "/"
+	first, _ := slices.BinarySearch(dirs, below)
+	for _, d := range dirs[first:] {
+		if !strings.HasPrefix(d, below) || dir == "" {
+			break
+		}
+		if i := other(d); i >= 0 {
+			return i
+		}
+	}
+	for ; dir != "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if i := other(dir); i >= 0 {
+			return i
+		}
+	}
+	return other(dir)
 }

@@ -79,6 +79,29 @@ func TestMountsThatGroupsShareAreWarnedOf(t *testing.T) {
 	}
 }
 
+// Each mount was compared with each other one, and warned of as often: with ten
+// thousand groups that share a directory, a hundred million times.
+func TestAMountThatManyShareIsWarnedOfOnce(t *testing.T) {
+	const many = 2000
+	dir := t.TempDir()
+	text := strings.Builder{}
+	text.WriteString("channels: {web: {}}\nmounts: {allow: [{path: ../share, write: true}]}\ngroups:\n")
+	for i := range many {
+		fmt.Fprintf(&text, "  - {folder: g%d, chat: web:g%d, mounts: [{name: m, host: ../share, write: true}]}\n", i, i)
+	}
+	file := filepath.Join(dir, "conf/longshore.yaml")
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "share"), 0o755), os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(file, platforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(cfg.Warnings); n != many || !strings.Contains(cfg.Warnings[0].Message, `"g1"`) || !strings.Contains(cfg.Warnings[1].Message, `"g0"`) {
+		t.Errorf("%d warnings, want one for each of %d mounts; the first: %v", n, many, cfg.Warnings[:min(n, 2)])
+	}
+}
+
 func warned(t *testing.T, of string, cfg *config.Config, want string) {
 	t.Helper()
 	var got []string

@@ -46,3 +46,10 @@ func (c *checker) telling(key, dir string) {
 		}
 	}
 }
+
+// overlap reports whether one of two directories holds the other.
+func overlap(a, b string) bool {
+	_, in := safefs.Below(a, b)
+	_, over := safefs.Below(b, a)
+	return a != "" && b != "" && (in || over)
+}
