@@ -61,10 +61,10 @@ var refusals = []refusal{
 // threadGone are Slack's words for a thread that takes no message.
 var threadGone = []string{"thread_not_found", "invalid_thread_ts", "message_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "restricted_action_non_threadable_channel"}
 
-// Error is what Slack said, as the cause of a *channel.Error.
-type Error string
+// word is what Slack said, as the cause of a *channel.Error.
+type word string
 
-func (e Error) Error() string { return "Slack says " + string(e) }
+func (w word) Error() string { return "Slack says " + string(w) }
 
 // refused is the error for Slack's word, which is foreign. needed is the scope that
 // is missing, if Slack says so.
@@ -77,7 +77,7 @@ func refused(said, needed string) error {
 	if needed = media.Cut(media.Printable(needed), 80); needed != "" {
 		r.words += ": " + needed
 	}
-	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: Error(said)}
+	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: word(said)}
 }
 
 // slow is the error while Slack, or our own rate, wants us to wait.
@@ -87,7 +87,7 @@ func slow(wait time.Duration) error {
 
 // says tells whether Slack's word was one of those.
 func says(err error, words ...string) bool {
-	var said Error
+	var said word
 	return errors.As(err, &said) && slices.Contains(words, string(said))
 }
 

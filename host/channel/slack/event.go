@@ -151,8 +151,16 @@ func (e *event) check() error {
 			return errors.New("it has a ts that is none")
 		}
 	}
-	if len(e.files) > maxInFiles || e.kind == channel.KindMessage && (e.ts == "" || e.sender == "" && !e.bot) || e.kind != channel.KindMessage && e.kind != channel.KindMembership && e.target == "" {
-		return errors.New("it lacks a ts or a sender, or has too many files")
+	switch e.kind {
+	case channel.KindMessage:
+		if e.ts == "" || e.sender == "" && !e.bot || len(e.files) > maxInFiles {
+			return errors.New("it lacks a ts or a sender, or has too many files")
+		}
+	case channel.KindMembership:
+	default:
+		if e.target == "" {
+			return errors.New("it is about no message")
+		}
 	}
 	for _, f := range e.files {
 		if !slackID.MatchString(f.ID) {

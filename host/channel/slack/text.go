@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -46,12 +47,12 @@ func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 		if id := target[1:]; label == "" && ask && slackID.MatchString(id) {
 			label = s.nameOf(ctx, id)
 		}
-		return "@" + first(label, target[1:])
+		return "@" + cmp.Or(label, target[1:])
 	case strings.HasPrefix(target, "#"):
-		return "#" + first(label, s.chatName(target[1:]))
+		return "#" + cmp.Or(label, s.chatName(target[1:]))
 	case strings.HasPrefix(target, "!"): // @here, a group of members, a date
 		word, _, _ := strings.Cut(target[1:], "^")
-		return first(label, "@"+word)
+		return cmp.Or(label, "@"+word)
 	}
 	target = unescape.Replace(strings.TrimPrefix(target, "mailto:"))
 	if label == "" || label == target || "http://"+label == target || "https://"+label == target {
@@ -68,13 +69,6 @@ func (s *Slack) chatName(id string) string {
 		}
 	}
 	return id
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // common are the reactions that members give, by Slack's names; the others come as
