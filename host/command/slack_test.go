@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -81,6 +82,54 @@ func TestTwoThreadsOfASlackChannelNeverMix(t *testing.T) {
 	}
 }
 
+// TestTwoThreadsOfASlackChannelAtOnceNeverMix has two containers of one group send
+// in every way at the same time.
+func TestTwoThreadsOfASlackChannelAtOnceNeverMix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	image := containertest.AgentImage(t, "none")
+	_, engine := containertest.Engine(t)
+	s := slacktest.New(t)
+	chat, anna := s.AddChannel(slacktest.Public, "harbour"), s.AddUser("Anna")
+	q := newQuay(t, s, chat, fmt.Sprintf("talker: {runtime: docker, agent: command, command: [sh, /workspace/global/talker.sh], image: %q, network: none}", image),
+		", assistant: talker, parallel: 2, trigger: \"@Andy\"")
+	q.env = []string{"DOCKER_HOST=" + engine}
+	script := strings.ReplaceAll(talker, "$LONGSHORE ", "")
+	if err := os.WriteFile(filepath.Join(q.dir, "state/groups/global/talker.sh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	host := q.serve()
+	want := map[string][]string{}
+	for _, what := range []string{"cats", "dogs"} {
+		thread := s.Post(chat, anna, "let us talk of "+what)
+		s.PostInThread(chat, thread, anna, slacktest.Mention(s.BotUser)+" make "+what+", and wait for it")
+		for _, way := range []string{"tool", "drop", "media"} {
+			want[thread] = append(want[thread], what+"-"+way+".txt: "+what+" by "+way)
+		}
+	}
+	await(t, "two containers at once", func() bool {
+		places, err := filepath.Glob(filepath.Join(q.dir, "state/places/quay/*"))
+		return err == nil && len(places) == 1
+	})
+	if err := os.WriteFile(filepath.Join(q.dir, "state/groups/quay/go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Wait(t, "all files", func() bool { return filesOf(s.FromBot(chat)) == 6 })
+	host.stop()
+	got := map[string][]string{}
+	for _, m := range s.FromBot(chat) {
+		for _, f := range m.Files {
+			got[m.Thread] = append(got[m.Thread], f.Name+": "+strings.TrimSpace(string(f.Bytes(t))))
+		}
+	}
+	for thread, files := range want {
+		if slices.Sort(got[thread]); !slices.Equal(slices.Sorted(slices.Values(files)), got[thread]) {
+			t.Errorf("thread %s has %q, want %q", thread, got[thread], files)
+		}
+	}
+}
+
 func TestWhatGoesToASlackThreadThatIsGoneGoesToTheChannelAndSaysSo(t *testing.T) {
 	s := slacktest.New(t)
 	chat, anna := s.AddChannel(slacktest.Public, "harbour"), s.AddUser("Anna")
@@ -100,133 +149,6 @@ func TestWhatGoesToASlackThreadThatIsGoneGoesToTheChannelAndSaysSo(t *testing.T)
 	if m := s.FromBot(chat); len(m) != 2 || m[0].Thread != "" || m[1].Thread != "" {
 		t.Errorf("the chat has %+v", m)
 	}
-}
-
-// killMoment is a step of an upload or of a text, with what had been done when the
-// host was killed.
-type killMoment struct {
-	name, method string
-	fault        func(kill func()) slacktest.Fault
-}
-
-var killMoments = []killMoment{
-	{"before Slack gives an upload address", "files.getUploadURLExternal", beforeIt},
-	{"after Slack gave an upload address", "files.getUploadURLExternal", afterIt},
-	{"before Slack has the bytes", "upload", beforeIt},
-	{"after Slack has the bytes", "upload", afterIt},
-	{"before the files are completed", "files.completeUploadExternal", beforeIt},
-	{"after the files are completed", "files.completeUploadExternal", afterIt},
-	{"before the files are shared", "files.completeUploadExternal", func(kill func()) slacktest.Fault { return slacktest.Fault{Share: kill} }},
-	{"when the host asks for the share", "files.info", beforeIt},
-	{"when Slack said that the files are shared", "files.info", afterIt},
-	{"before a text is posted", "chat.postMessage", beforeIt},
-	{"after a text is posted", "chat.postMessage", afterIt},
-}
-
-func beforeIt(kill func()) slacktest.Fault { return slacktest.Fault{Before: kill, Status: 503} }
-func afterIt(kill func()) slacktest.Fault  { return slacktest.Fault{After: kill} }
-
-func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnSlack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 44 hosts")
-	}
-	for _, moment := range killMoments {
-		for _, nth := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s, time %d", moment.name, nth), func(t *testing.T) {
-				t.Parallel()
-				s := slacktest.New(t)
-				chat := s.AddChannel(slacktest.Public, "harbour")
-				thread := s.Post(chat, s.AddUser("Anna"), "what a week")
-				q := newQuay(t, s, chat, "", "")
-				want := q.killedAt(moment, nth, thread)
-				if got := shown(t, s.FromBot(chat), thread); !slices.Equal(got, want) {
-					t.Errorf("shown are\n%s\nasked for were\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-				}
-			})
-		}
-	}
-}
-
-// TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack asks a server that nobody
-// here wrote what it has.
-func TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack(t *testing.T) {
-	for _, moment := range killMoments {
-		if strings.Contains(moment.name, "shared") && moment.method != "files.info" {
-			continue // emulate shares at once
-		}
-		t.Run(moment.name, func(t *testing.T) {
-			e := slacktest.Emulate(t)
-			thread := e.Post(e.Open, "what a week")
-			q := newQuay(t, e.Server, e.Open, "", "")
-			want := q.killedAt(moment, 3, thread)
-			if got := shown(t, e.FromBot(e.Open), thread); !slices.Equal(got, want) {
-				t.Errorf("shown are\n%s\nasked for were\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
-		})
-	}
-}
-
-// killedAt asks for much, kills the host at the nth time of a moment, and has
-// another one do the rest. It returns what a member is to see.
-func (q *quay) killedAt(moment killMoment, nth int, thread string) (want []string) {
-	q.t.Helper()
-	var host *slackHost
-	started, killed := make(chan struct{}), make(chan struct{})
-	q.srv.Next(moment.method, append(make([]slacktest.Fault, nth-1), moment.fault(func() {
-		defer close(killed)
-		<-started
-		host.kill()
-	}))...)
-	want, ids := q.askMuch(thread)
-	host = q.start()
-	close(started)
-	select {
-	case <-killed:
-	case <-soon(q.t).Done():
-		q.t.Fatal("the host never got there")
-	}
-	again := q.serve()
-	for _, id := range ids {
-		if r := q.result(id); r.Status != ipc.Sent {
-			q.t.Errorf("the result is %+v", r)
-		}
-	}
-	again.stop()
-	return want
-}
-
-// askMuch asks for three texts, and for three posts with two files each, and
-// returns what a member is to see.
-func (q *quay) askMuch(thread string) (want, ids []string) {
-	q.t.Helper()
-	for i := range 3 {
-		text, one, two := rand.Text(), []byte(rand.Text()), []byte(strings.Repeat(rand.Text(), 1000))
-		ids = append(ids, q.ask(ipc.Request{Type: ipc.TypeMessage, Thread: thread, Text: text}))
-		files := []ipc.FileRef{{Path: q.file(fmt.Sprintf("one%d.bin", i), one)}, {Path: q.file(fmt.Sprintf("two%d.bin", i), two)}}
-		ids = append(ids, q.ask(ipc.Request{Type: ipc.TypeFile, Thread: thread, Files: files}))
-		want = append(want, text, digest(one)+" "+digest(two))
-	}
-	return want, ids
-}
-
-// shown are the texts, or the files' hashes, of messages in a thread.
-func shown(t *testing.T, messages []slacktest.Message, thread string) (all []string) {
-	t.Helper()
-	for _, m := range messages {
-		if m.Thread != thread {
-			t.Errorf("this is not in the thread: %+v", m)
-		}
-		if len(m.Files) == 0 {
-			all = append(all, m.Text)
-			continue
-		}
-		var sums []string
-		for _, f := range m.Files {
-			sums = append(sums, f.SHA256)
-		}
-		all = append(all, strings.Join(sums, " "))
-	}
-	return all
 }
 
 func TestAFileOf500MBNeedsLittleMemoryOnItsWayToSlack(t *testing.T) {

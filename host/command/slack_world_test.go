@@ -37,6 +37,7 @@ type quay struct {
 	srv  *slacktest.Server
 	chat string
 	dir  string
+	env  []string // of the host
 }
 
 // newQuay has something in the group's entry, such as its assistant.
@@ -70,7 +71,7 @@ func (q *quay) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = q.dir
-	cmd.Env = append(os.Environ(), slackEnv+"="+q.srv.URL())
+	cmd.Env = append(append(os.Environ(), slackEnv+"="+q.srv.URL()), q.env...)
 	return cmd
 }
 
