@@ -87,3 +87,29 @@ func TestTextIsCutInTheUnitsOfThePlatform(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsTakeTheFormOfThePlatform has a caption that fits only as it was written.
+func TestTextsTakeTheFormOfThePlatform(t *testing.T) {
+	s := newSiteOf(t, func(l *media.Limits) {
+		l.Text, l.Markup = 60, media.MarkupSlack
+		l.Kinds[media.Document] = media.Limit{Bytes: media.MiB, Caption: 20}
+	})
+	words := ipc.Request{Type: ipc.TypeMessage, Text: "# News\n**one** of *the* two <!channel>\n```\nfirst\nsecond\n```"}
+	files := ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{
+		{Path: s.write("family", "a.txt", "one"), Caption: "**A** & B"},
+		{Path: s.write("family", "b.txt", "two"), Caption: "C & D & E & F & G"},
+	}}
+	for i, v := range s.handle("family", words, files) {
+		if !v.Accepted {
+			t.Fatalf("fate of request %d: %+v", i, v)
+		}
+	}
+	var got []string
+	for _, m := range s.shown("mem:family", 5) {
+		got = append(got, m.Text)
+	}
+	want := []string{"*News*\n*one* of _the_ two &lt;!channel&gt;", "```\nfirst\nsecond\n```", "*A* &amp; B", "", "C &amp; D &amp; E &amp; F &amp; G"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -55,12 +55,13 @@ func nested(line string) (n int) {
 	return n
 }
 
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
+
 // clean removes what nobody means to be seen: control characters but tabs and line
 // breaks, the direction overrides and isolates with which a text can be made to look
 // like another one, and invisible characters that only a model reads. The direction
 // marks stay: Arabic and Hebrew need these.
 func clean(text string) string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 	return media.WithoutHidden(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsControl(r) && r != '\n' && r != '\t',
@@ -68,5 +69,5 @@ func clean(text string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD")))
+	}, strings.ToValidUTF8(lineEnds.Replace(text), "\uFFFD")))
 }

@@ -60,7 +60,7 @@ func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (a
 		}
 		part := ""
 		for {
-			if end = s.breakBefore(end); end == 0 {
+			if end = s.breakBefore(end, limit, unit); end == 0 {
 				return all
 			}
 			part = render(s.piece(0, end).trimmed())
@@ -83,13 +83,22 @@ func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (a
 	return all
 }
 
-// breakBefore is the best place to cut at or before end: no place within a link, and of
-// code the end of a line, if it has one.
-func (s styled) breakBefore(end int) int {
+// breakBefore is the best place to cut at or before end: none within a link or within
+// code that fits into a part, and of longer code the end of a line, if it has one.
+func (s styled) breakBefore(end, limit int, unit media.Unit) int {
 	if end == len(s.text) {
 		return end
 	}
-	for _, fits := range []func(int) bool{s.endsLine, s.free} {
+	const fences = 16 // units that the form of code takes, at most
+	keepsCode := func(i int) bool {
+		p, in := s.codeAt(i)
+		return s.free(i) && (!in || p.from > 0 && unit.Len(s.text[p.from:p.to]) > limit-fences && s.text[i-1] == '\n')
+	}
+	endsLine := func(i int) bool {
+		_, in := s.codeAt(i)
+		return s.free(i) && (!in || s.text[i-1] == '\n')
+	}
+	for _, fits := range []func(int) bool{keepsCode, endsLine, s.free} {
 		if cut := s.lastFit(s.text[:end], fits); cut > 0 {
 			return cut
 		}
@@ -126,10 +135,13 @@ func (s styled) free(i int) bool {
 	return !slices.ContainsFunc(s.spans, func(p span) bool { return !p.cuttable() && p.from < i && i < p.to })
 }
 
-// endsLine is free, and says of a place in code whether a line ends there.
-func (s styled) endsLine(i int) bool {
-	inCode := slices.ContainsFunc(s.spans, func(p span) bool { return p.kind == Fence && p.from < i && i < p.to })
-	return s.free(i) && (!inCode || s.text[i-1] == '\n')
+// codeAt is the code across a place.
+func (s styled) codeAt(at int) (span, bool) {
+	i := slices.IndexFunc(s.spans, func(p span) bool { return p.kind == Fence && p.from < at && at < p.to })
+	if i < 0 {
+		return span{}, false
+	}
+	return s.spans[i], true
 }
 
 // whole is the last place up to end that does not tear apart what is shown as one
