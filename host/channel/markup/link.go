@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // maxURL is the longest address that is a link, in bytes.
@@ -22,7 +23,8 @@ func link(address string, label []Node) []Node {
 		}
 		return append(label, Node{Text: " (" + address + ")"})
 	}
-	address = safeURL.Replace(address)
+	scheme, rest, _ := strings.Cut(safeURL.Replace(address), ":")
+	address = strings.ToLower(scheme) + ":" + rest
 	if words == "" || deceptive(words, address) {
 		label = []Node{{Text: strings.TrimPrefix(address, "mailto:")}}
 	}
@@ -36,7 +38,7 @@ var safeURL = strings.NewReplacer(" ", "%20", "<", "%3C", ">", "%3E", "|", "%7C"
 // of a mailbox, without a user's name before the host's, which looks like a host.
 func isLink(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxURL || u.User != nil {
+	if err != nil || len(address) > maxURL || u.User != nil || strings.ContainsFunc(address, unseen) {
 		return false
 	}
 	switch strings.ToLower(u.Scheme) {
@@ -47,6 +49,9 @@ func isLink(address string) bool {
 	}
 	return false
 }
+
+// unseen says of a character that nobody sees it in an address.
+func unseen(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) }
 
 // addressLike is what members take for an address: a scheme, a host's name or a mailbox.
 var addressLike = regexp.MustCompile(`(?i)://|^www\.|@|[\pL\pN-]\.[\pL]{2,}(?:[/:?#\s]|$)`)
