@@ -29,19 +29,11 @@ func (s *Server) Next(method string, faults ...Fault) {
 	s.faults[method] = append(s.faults[method], faults...)
 }
 
-// Always tells how all requests of a method go from now on, until Heal.
+// Always tells how all requests of a method go from now on.
 func (s *Server) Always(method string, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[method+" always"] = []Fault{f}
-}
-
-// Heal forgets all faults of a method.
-func (s *Server) Heal(method string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.faults, method)
-	delete(s.faults, method+" always")
 }
 
 // fault counts a request, and says how it goes.

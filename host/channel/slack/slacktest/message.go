@@ -98,13 +98,6 @@ func (s *Server) Delete(channel, ts string) {
 	s.remove(ch, ch.message(ts))
 }
 
-// React adds a member's reaction to a message.
-func (s *Server) React(channel, ts, user, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.react(s.must(channel), s.must(channel).message(ts), user, name)
-}
-
 // Mention is how a text mentions a member, or the bot.
 func Mention(user string) string { return "<@" + user + ">" }
 

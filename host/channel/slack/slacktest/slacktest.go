@@ -182,9 +182,6 @@ func (s *Server) Archive(id string) { s.change(id, func(ch *channel) { ch.archiv
 // Kick removes the bot from a channel.
 func (s *Server) Kick(id string) { s.change(id, func(ch *channel) { ch.outside = true }) }
 
-// Invite brings the bot back into a channel.
-func (s *Server) Invite(id string) { s.change(id, func(ch *channel) { ch.outside = false }) }
-
 func (s *Server) change(id string, change func(*channel)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
