@@ -9,7 +9,7 @@ import (
 // of it can be rendered alone, so a message can end anywhere.
 type styled struct {
 	text  string
-	spans []span // an outer one before those within it
+	spans []span // by where they begin, an outer one before those within it
 }
 
 // span is a range of bytes, never empty.

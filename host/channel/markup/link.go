@@ -53,8 +53,9 @@ func isLink(address string) bool {
 // unseen says of a character that nobody sees it in an address.
 func unseen(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) }
 
-// addressLike is what members take for an address: a scheme, a host's name or a mailbox.
-var addressLike = regexp.MustCompile(`(?i)://|^www\.|@|[\pL\pN-]\.[\pL]{2,}(?:[/:?#\s]|$)`)
+// addressLike is what members take for an address: a scheme, a mailbox, a host's name or
+// number, whatever dot is in it and whatever invisible stands beside the dot.
+var addressLike = regexp.MustCompile(`(?i)://|^www\.|@|[\pL\pN-][\pM\p{Cf}]*[.。．｡․][\pM\p{Cf}]*\pL[\pL\pN-]|\d{1,3}(?:\.\d{1,3}){3}`)
 
 // deceptive says whether the words of a link look like another address.
 func deceptive(words, address string) bool {

@@ -47,10 +47,14 @@ func (m marks) lines(b *strings.Builder, s styled, from, to int) {
 		if i := strings.IndexByte(s.text[from:to], '\n'); i >= 0 {
 			end = from + i
 		}
-		if (from == 0 || s.text[from-1] == '\n') && slices.ContainsFunc(s.spans, func(p span) bool { return p.kind == Quote && p.from <= from && from < p.to }) {
+		for len(s.spans) > 0 && s.spans[0].to <= from { // of lines before
+			s.spans = s.spans[1:]
+		}
+		here := styled{s.text, s.until(max(end, from+1))}
+		if (from == 0 || s.text[from-1] == '\n') && slices.ContainsFunc(here.spans, func(p span) bool { return p.kind == Quote && p.from <= from && from < p.to }) {
 			b.WriteString("> ")
 		}
-		newLine(m, s, from, end).write(b)
+		newLine(m, here, from, end).write(b)
 		if end < to {
 			b.WriteByte('\n')
 			end++

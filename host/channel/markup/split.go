@@ -2,6 +2,7 @@ package markup
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -164,10 +165,16 @@ var skinTones = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0x1F3FB, Hi: 0x1
 // isFlag says whether a character is half a flag.
 func isFlag(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
+// until are the spans that begin before a place. Without it, a text of many spans
+// would take time that grows with the square of these.
+func (s styled) until(to int) []span {
+	return s.spans[:sort.Search(len(s.spans), func(i int) bool { return s.spans[i].from >= to })]
+}
+
 // piece is a part of a text with its formats.
 func (s styled) piece(from, to int) styled {
 	p := styled{text: s.text[from:to]}
-	for _, one := range s.spans {
+	for _, one := range s.until(to) {
 		one.from, one.to = max(one.from, from)-from, min(one.to, to)-from
 		if one.from < one.to {
 			p.spans = append(p.spans, one)
