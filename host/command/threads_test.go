@@ -25,6 +25,7 @@ import (
 const talker = `#!/bin/sh
 prompt=$(cat)
 what=$(printf '%s' "$prompt" | grep -o 'make [a-z0-9]*' | tail -1 | cut -c6-)
+echo "$what" >> started
 case $prompt in *"wait for it"*) until [ -e go ]; do sleep 0.05; done;; esac
 echo "$what by tool" > "$what-tool.txt"
 $LONGSHORE agentrunner send "$what-tool.txt" > /dev/null
@@ -168,7 +169,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(3 * time.Minute); !is(); {
+	for late := time.After(5 * time.Minute); !is(); {
 		select {
 		case <-tick.C:
 		case <-late:
@@ -185,12 +186,16 @@ func TestTwoThreadsOfAChatNeverMixOnTheWholeRoad(t *testing.T) {
 	d.post("t1", "make cats, and wait for it")
 	d.post("t2", "make dogs")
 	d.post("", "make rain")
-	eventually(t, "the first turn is under way", func() bool {
-		_, err := os.Stat(filepath.Join(d.dir, "state/inbound/desk/threads"))
-		return err == nil
-	})
+	tried := func(times int) func() bool {
+		return func() bool {
+			said, _ := os.ReadFile(filepath.Join(d.dir, "state/groups/desk/started")) // nothing before the first turn
+			return strings.Count(string(said), "cats") == times
+		}
+	}
+	eventually(t, "the first turn is under way", tried(1))
 	d.kill()
 	d.start()
+	eventually(t, "the first turn is tried again", tried(2))
 	if err := os.WriteFile(filepath.Join(d.dir, "state/groups/desk/go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
