@@ -25,6 +25,14 @@ func (gemini) command(s setup) (args, env []string, err error) {
 	if err := write(filepath.Join(dir, ourContext), s.instructions); err != nil {
 		return nil, nil, err
 	}
+	if s.toolsEnv["LONGSHORE_TURN"] != "" {
+		// Two turns of one group may run at once, and settings.json is in the home that
+		// they share. So the file has the variables' names, which gemini-cli replaces.
+		for _, name := range []string{"LONGSHORE_TURN", "LONGSHORE_THREAD", "LONGSHORE_OWN_OUTBOX"} {
+			env = append(env, name+"="+s.toolsEnv[name])
+			s.toolsEnv[name] = "$" + name
+		}
+	}
 	if err := geminiSettings(filepath.Join(dir, "settings.json"), s); err != nil {
 		return nil, nil, err
 	}

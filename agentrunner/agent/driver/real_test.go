@@ -107,14 +107,14 @@ func TestRealCLISendsAFileAndRemembersTheConversation(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
 		w := newWorld(t, cli, modeltest.SendFile("a.pdf", "Ahoy."))
 		w.host.File("group/a.pdf", "%PDF-1.4")
-		first, err := w.turn(t.Context(), "<messages>\n<message sender=\"Ada\">the tide table, please</message>\n</messages>", "")
+		first, err := w.turn(t.Context(), "<messages>\n<message sender=\"Ada\">the tide table, please</message>\n</messages>", "", "LONGSHORE_TURN=turn-1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(first.Text, "Sent a.pdf (8 bytes, document)") || !strings.HasPrefix(first.Text, "Ahoy.") || first.Session == "" {
 			t.Fatalf("reply %+v", first)
 		}
-		if r := w.host.Next(); r.Files[0].Path != "/workspace/group/a.pdf" {
+		if r := w.host.Next(); r.Files[0].Path != "/workspace/group/a.pdf" || r.Turn != "turn-1" {
 			t.Errorf("request %+v", r)
 		}
 		asked := w.model.Requests()[0]
