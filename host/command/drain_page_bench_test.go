@@ -71,9 +71,10 @@ func BenchmarkPageDrop(b *testing.B) {
 				for range 200 {
 					polled.fillWith(0, 1, files)
 					floor = append(floor, polled.pollDurably())
-					<-time.After(gap)
+					place := s.request(len(shown), files)
+					<-time.After(unchanging)
 					start := time.Now()
-					s.fillWith(len(shown), 1, files)
+					place()
 					shown = append(shown, (<-events).Sub(start))
 				}
 			}
@@ -85,20 +86,30 @@ func BenchmarkPageDrop(b *testing.B) {
 	}
 }
 
-// fillWith puts n requests into the groups' queues, in turn and numbered from first:
-// messages, or files of 1 KiB in the groups' workspaces.
+// unchanging is longer than a file must not have changed to be copied at once.
+const unchanging = 50 * time.Millisecond
+
+// fillWith puts n requests into the groups' queues, in turn and numbered from first.
 func (s *site) fillWith(first, n int, files bool) {
 	s.Helper()
 	for i := first; i < first+n; i++ {
-		folder, name := s.folders[i%len(s.folders)], fmt.Sprintf("%08d", i)
-		if !files {
-			s.put(folder, i)
-			continue
-		}
-		path := filepath.Join(s.cfg.Layout().Workspace(folder), name+".txt")
-		if err := os.WriteFile(path, bytes.Repeat([]byte(name), 128), 0o644); err != nil {
-			s.Fatal(err)
-		}
+		s.request(i, files)()
+	}
+}
+
+// request makes a request for a message, or for a file of 1 KiB in the group's
+// workspace, and returns what puts it into the queue.
+func (s *site) request(i int, file bool) (place func()) {
+	s.Helper()
+	folder, name := s.folders[i%len(s.folders)], fmt.Sprintf("%08d", i)
+	if !file {
+		return func() { s.put(folder, i) }
+	}
+	path := filepath.Join(s.cfg.Layout().Workspace(folder), name+".txt")
+	if err := os.WriteFile(path, bytes.Repeat([]byte(name), 128), 0o644); err != nil {
+		s.Fatal(err)
+	}
+	return func() {
 		s.place(folder, name+".json", fmt.Sprintf(`{"type":"file","filePath":"/workspace/group/%s.txt"}`, name))
 	}
 }

@@ -67,14 +67,6 @@ func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress fu
 	return &staged{made, b}, nil
 }
 
-// keep makes files durable that a row is to name.
-func (b *blobs) keep(files []*staged) error {
-	if len(files) == 0 {
-		return nil
-	}
-	return b.Keep()
-}
-
 // settle says that the rows of a chat's files are durable: drop no longer
 // takes the files.
 func (b *blobs) settle(chat string, files []*staged) {

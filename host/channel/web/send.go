@@ -160,9 +160,6 @@ func (w *Web) appendAnswer(ctx context.Context, r *room, msg *Message, files []*
 // longer counts: half of it is done. It says whether they are new, see insert.
 func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) (fresh bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := w.blobs.keep(files); err != nil {
-		return false, err
-	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, m := range msgs {
 		m.Time = now

@@ -78,14 +78,15 @@ type store struct {
 	news   chan struct{} // holds a value after a member's message was added
 }
 
-func openStore(spec stores.Spec) (*store, error) {
+// openStore opens the history. keep makes the names of new files durable.
+func openStore(spec stores.Spec, keep func() error) (*store, error) {
 	s := &store{spec: spec, news: make(chan struct{}, 1)}
 	var err error
 	if s.lock, err = stores.Lock(spec); err == nil {
 		s.db, err = stores.Open(context.Background(), spec)
 	}
 	if err == nil {
-		s.commit, err = s.db.Committer(context.Background(), nil)
+		s.commit, err = s.db.Committer(context.Background(), keep)
 	}
 	if err != nil {
 		return nil, errors.Join(stores.Words(err), s.close())
@@ -114,7 +115,8 @@ func (s *store) close() error {
 // errThere undoes an insert of what is or was there.
 var errThere = errors.New("the message is or was there")
 
-// insert adds messages to a chat, all or none. It says whether they are new:
+// insert adds messages to a chat, all or none, and makes the names of their files
+// durable. It says whether they are new:
 // false means that one of the ids is or was there and nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
 	err = s.commit.Do(ctx, func(t *stores.Tx) error {
@@ -161,6 +163,7 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 		return err
 	}
 	f := m.File
+	t.KeepFiles = true
 	_, err = t.Exec(`INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop) VALUES (?,?,?,?,?,?,?,?,?,?)`,
 		f.ID, m.seq, f.Name, f.MIME, string(f.Kind), f.Size, f.SHA256, f.Width, f.Height, f.Loop)
 	return err

@@ -179,7 +179,7 @@ func (w *Web) open() (err error) {
 	if w.guard, err = newGuard(w.opts, w.listener.Addr()); err != nil {
 		return err
 	}
-	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home)); err != nil {
+	if w.store, err = openStore(storeOf(w.opts.Name, w.opts.Dir, w.opts.Home), func() error { return w.blobs.Keep() }); err != nil {
 		return err
 	}
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
