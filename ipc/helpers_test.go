@@ -141,7 +141,7 @@ func (q *queue) next() *Item {
 	select {
 	case d := <-q.got:
 		return d
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		q.t.Fatalf("no request came\n%s", q.log)
 		panic("unreachable")
 	}
@@ -159,7 +159,7 @@ func (q *queue) none(folder string) {
 // result waits until the result of a request has a status.
 func (q *queue) result(folder, id string, want Status) Result {
 	q.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c := NewClient(filepath.Join(q.dir, folder))
 	hit := make(chan Result, 1)

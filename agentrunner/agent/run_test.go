@@ -109,7 +109,7 @@ func (c *conversation) wait(t *testing.T) error {
 	select {
 	case err := <-c.ended:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the conversation does not end")
 		return nil
 	}

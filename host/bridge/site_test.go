@@ -172,7 +172,7 @@ func (s *site) shown(chat groups.JID, n int) []memory.Seen {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.outbox.Run(ctx) }()
-	limit, done := context.WithTimeout(ctx, 20*time.Second)
+	limit, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 	seen, err := s.memory.WaitShown(limit, chat, n)
 	cancel()

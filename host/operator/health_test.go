@@ -118,7 +118,7 @@ func answers(t *testing.T, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(10 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		err := ask()
 		if err == nil {
 			return

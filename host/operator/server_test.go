@@ -117,7 +117,7 @@ func serve(t *testing.T, s *operator.Server) {
 // await asks until the answer is yes, giving way in between.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -328,7 +328,7 @@ func allGone(t *testing.T, pids []string) {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for _, pid := range pids {
 		for runs(pid) {
 			select {

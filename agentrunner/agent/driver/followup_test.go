@@ -209,7 +209,7 @@ func TestAnswerThatFailsLeavesWhatIsOpen(t *testing.T) {
 echo '{"type":"result","is_error":true,"result":"API Error: 500","session_id":"s"}'; sleep 600`)
 	c := newChat("first")
 	go c.writes("second")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := d.Turn(ctx, c.turn); err == nil || err.Error() != "claude: API Error: 500" {
 		t.Errorf("got %v", err)
@@ -252,7 +252,7 @@ id=${second#*uuid\":\"}; echo "{\"type\":\"user\",\"isReplay\":true,\"uuid\":\"$
 	go func() {
 		c.followUps <- agent.FollowUp{Text: "second", Taken: func() error { return errors.New("read-only") }}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := d.Turn(ctx, c.turn); err == nil || err.Error() != "read-only" {
 		t.Errorf("got %v", err)

@@ -290,7 +290,7 @@ func TestRealCLIIsStoppedWithAllThatItStarted(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the turn does not end")
 		}
 		gone(t, w.mark)
@@ -308,7 +308,7 @@ func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !so() {
 		select {
 		case <-tick.C:

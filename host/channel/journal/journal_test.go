@@ -160,7 +160,7 @@ func (h *host) wants(t *testing.T, want ...string) {
 	for range want {
 		select {
 		case <-h.news:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("came in: %q, want %q", h.got, want)
 		}
 	}

@@ -41,7 +41,7 @@ func (in *inbox) Report(context.Context, groups.JID, string, channel.State) {}
 // wait waits for n messages and returns all.
 func (in *inbox) wait(t testing.TB, n int) []channel.Inbound {
 	t.Helper()
-	patience := time.After(20 * time.Second)
+	patience := time.After(time.Minute)
 	for {
 		in.mu.Lock()
 		got, news := in.got, in.news
