@@ -1,8 +1,10 @@
 package assistant_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 const (
@@ -435,4 +438,46 @@ func TestAThreadWhoseCallMadeRoomStartsNoAssistant(t *testing.T) {
 			t.Errorf("an assistant was started in %s with %q", c.input.Thread, c.input.Prompt)
 		}
 	})
+}
+
+// TestALateFileIsToldInItsThread has a file of one thread come while another is at
+// work.
+func TestALateFileIsToldInItsThread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		come := make(chan struct{})
+		w := newWorld(t, func(o *assistant.Options) {
+			threaded(50)(o)
+			o.Fetch = func(ctx context.Context, _ string, _ channel.FileRef) (io.ReadCloser, error) {
+				select {
+				case <-come:
+					return io.NopCloser(strings.NewReader("late")), nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+		})
+		w.run()
+		check(t, w.m.Receive(t.Context(), "family", channel.Inbound{
+			ID: "1", Chat: "web:family", Thread: "t1", Text: "look at this", Time: time.Now(),
+			Files: []channel.Attachment{w.lay("late.txt", "late")},
+		}))
+		time.Sleep(time.Minute)
+		w.runtime.next().finishesAlone("so far so good")
+		w.writeIn("family", "t2", "2", "a question")
+		b := w.runtime.next()
+		close(come)
+		synctest.Wait()
+		if got := b.reads(); len(got) > 0 {
+			t.Errorf("the other thread reads %q", got)
+		}
+		b.finishesAlone("an answer")
+		w.writeIn("family", "t1", "3", "and now?")
+		has(t, w.runtime.next().input.Prompt, "late.txt&quot; of message 1")
+	})
+}
+
+// finishesAlone answers and ends by itself.
+func (a *actor) finishesAlone(text string) {
+	a.says(text)
+	a.exit(nil)
 }
