@@ -134,8 +134,11 @@ export function bottom() {
   pill();
 }
 export const follow = () => stuck && bottom();
+// Only who scrolls up leaves the end: a picture may grow before this event comes.
+let top = 0;
 log.addEventListener("scroll", () => {
-  stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+  stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 60 || stuck && log.scrollTop >= top;
+  top = log.scrollTop;
   if (stuck) missed = 0;
   pill();
 }, { passive: true });
