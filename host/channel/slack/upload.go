@@ -21,6 +21,7 @@ const (
 	shareWithin = 6 * time.Second       // Send waits so long for the chat to have a file
 	firstLook   = 50 * time.Millisecond // after Slack took it; then twice as long each time
 	unsure      = time.Minute           // files that nobody shared by then are not going to be
+	dropped     = 5 * time.Minute       // files that Slack took and did not share by then go up again, if an operator asks for it
 	noTitle     = "file"                // Slack wants a name
 )
 
@@ -62,6 +63,9 @@ func (s *Slack) share(ctx context.Context, m channel.Message, thread *string) (c
 	if before {
 		if r, err := s.found(ctx, m, u, thread); r != nil || err != nil {
 			return deref(r), err
+		}
+		if u.Taken {
+			u, before = upload{}, false
 		}
 	}
 	if err := s.send(ctx, m, &u); err != nil {
@@ -253,6 +257,8 @@ func (s *Slack) found(ctx context.Context, m channel.Message, u upload, thread *
 			err = &channel.Error{Code: "no_answer", Message: "Slack does not say whether the chat has the file", Hint: again, Err: err}
 		}
 		return nil, err
+	case u.Taken && time.Since(u.Asked) > dropped:
+		return nil, nil
 	case u.Taken:
 		pending := pendingOr(nil, u)
 		return &pending, nil

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
@@ -107,6 +109,15 @@ func TestAFileThatIsNotSharedIsPending(t *testing.T) {
 	if n := w.Calls("files.completeUploadExternal"); n != 1 || len(w.FromBot(id(w.desk))) != 0 {
 		t.Errorf("complete was called %d times", n)
 	}
+	// It ended as uncertain, and the operator has it sent again.
+	k.state = regexp.MustCompile(`"a":"[^"]*"`).ReplaceAll(k.state, fmt.Appendf(nil, `"a":%q`, time.Now().Add(-6*time.Minute).Format(time.RFC3339)))
+	if r, err := w.find(t, m, k); r != nil || err != nil {
+		t.Errorf("after five minutes Find says %+v, %v", r, err)
+	}
+	if r, err = w.attempt(t, m, k); err != nil {
+		t.Fatal(err)
+	}
+	w.shows(t, m, r)
 }
 
 // A share that comes late is found.
