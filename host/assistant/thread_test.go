@@ -229,6 +229,28 @@ func TestARequestFindsItsThreadByItsStampOrItsTime(t *testing.T) {
 	})
 }
 
+// A reload that made the chat one conversation sent what a turn under way had made to
+// the chat, and its words to the thread.
+func TestATurnEndsInItsThreadThoughTheChatBecomesOneConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keep := 50
+		w := newWorld(t, func(o *assistant.Options) { o.Threads = func(groups.Group) int { return keep } })
+		w.run()
+		w.writeIn("family", "t1", "1", "hello")
+		a := w.runtime.next()
+		keep = 0
+		for _, turn := range []string{a.input.Turn, "", "made up"} {
+			want := map[string]string{a.input.Turn: "t1"}[turn]
+			if thread, known := w.m.Thread("family", turn, time.Now()); thread != want || !known {
+				t.Errorf("a request with the stamp %q goes to %q, %v", turn, thread, known)
+			}
+		}
+		a.says("hi")
+		a.exit(nil)
+		w.hears("t1", "hi")
+	})
+}
+
 func TestAHostThatDiesAnswersEachThreadInItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, threaded(50))

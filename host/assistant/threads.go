@@ -118,17 +118,21 @@ func (s *store) threadOf(turn string, written time.Time) (thread string, known b
 }
 
 // Thread is the thread of a group's chat that a request belongs to: that of the
-// turn with which it is stamped, or else of the only turn that ran when it was
-// written; empty: the chat itself. known is false if the stamp is of no turn of
+// turn with which it is stamped, also if the chat has become one conversation since,
+// or else of the only turn that ran when it was written; empty: the chat itself. known is false if the stamp is of no turn of
 // the group.
 func (m *Manager) Thread(folder, turn string, written time.Time) (thread string, known bool) {
 	m.mu.Lock()
 	c := m.byGroup[folder]
 	m.mu.Unlock()
-	if c == nil || m.threads(c.group) == 0 {
+	if c == nil {
 		return "", true
 	}
-	return c.store.threadOf(turn, written)
+	thread, known = c.store.threadOf(turn, written)
+	if m.threads(c.group) == 0 && (turn == "" || !known) {
+		return "", true
+	}
+	return thread, known
 }
 
 // threads is how many threads of a group's chat are kept; 0: none, because the

@@ -80,9 +80,12 @@ func refused(said, needed string) error {
 	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, Err: word(said)}
 }
 
+// longestWait is how long Slack's wish to wait is believed.
+const longestWait = time.Hour
+
 // slow is the error while Slack, or our own rate, wants us to wait.
 func slow(wait time.Duration) error {
-	return &channel.Error{Code: "rate_limited", Message: "Slack takes only so many messages at once", Hint: again, RetryAfter: wait}
+	return &channel.Error{Code: "rate_limited", Message: "Slack takes only so many messages at once", Hint: again, RetryAfter: min(max(wait, 0), longestWait)}
 }
 
 // says tells whether Slack's word was one of those.

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -120,6 +121,21 @@ func TestAThreadIsKnownAfterARestart(t *testing.T) {
 	w.PostInThread(id(w.desk), m.Thread, w.ada, "and now?")
 	if got := in.wait(t, 1)[0]; !got.Direct {
 		t.Errorf("came in: %+v", got)
+	}
+}
+
+// Every message without a thread counted as one to the assistant if Slack did not say
+// who that is.
+func TestAHostWithoutANameHearsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.BotUser = ""
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.ch.Run(ctx, nil) }()
+	w.Wait(t, "two attempts", func() bool { return w.Calls("auth.test") > 1 })
+	cancel()
+	if err := <-ended; err != nil || w.Calls("apps.connections.open") > 0 {
+		t.Errorf("it connects: %v", err)
 	}
 }
 

@@ -58,6 +58,13 @@ func TestWhatSlackAnswersDecides(t *testing.T) {
 		_, err := w.ch.Send(t.Context(), w.files("", "bytes"))
 		is(t, word, err, channel.Permanent, code)
 	}
+	for _, absurd := range []int{1 << 33, 1 << 40} { // centuries; more than time has room for
+		w.Next("files.getUploadURLExternal", slacktest.Fault{Status: 429, RetryAfter: absurd})
+		_, err := w.ch.Send(t.Context(), w.files("", "bytes"))
+		if e := is(t, "centuries", err, channel.Passing, "rate_limited"); e.RetryAfter < 0 || e.RetryAfter > time.Hour {
+			t.Errorf("Slack says %d, and the host waits %s", absurd, e.RetryAfter)
+		}
+	}
 	if got := w.FromBot(id(w.desk)); len(got) != 1 { // the one whose answer was lost
 		t.Errorf("shown was %v", got)
 	}

@@ -47,6 +47,9 @@ func (s *Slack) ask(ctx context.Context) (*self, error) {
 	if err != nil {
 		return nil, asked(err)
 	}
+	if !slackID.MatchString(got.UserID) { // each message would be taken for one to it
+		return nil, link.Lost("Slack", errors.New("it does not say who the bot is"))
+	}
 	me := &self{user: got.UserID, bot: got.BotID, team: got.TeamID, name: channel.CleanName(got.User), workspace: channel.CleanName(got.Team)}
 	for scope := range strings.SplitSeq(got.Header.Get("X-OAuth-Scopes"), ",") {
 		if scope = strings.TrimSpace(scope); scope != "" {
