@@ -11,8 +11,8 @@ import (
 )
 
 // lastWords is how long a socket stays open after its last stanza: a client
-// whose socket dies at once may drop what it has not handled yet.
-const lastWords = 250 * time.Millisecond
+// whose socket dies may drop what it has not handled yet, as on a busy machine.
+const lastWords = time.Second
 
 // session is one socket after its handshake. What is sent on it leaves in the
 // order in which it was queued; one goroutine reads, one writes.
