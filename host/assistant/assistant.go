@@ -222,7 +222,6 @@ func (m *Manager) Run(ctx context.Context) error {
 			m.settleInterrupted(ctx, c)
 			m.kick(c.chat)
 		}
-		m.tellWaiting(ctx)
 		next := m.schedule(func(c *conversation) {
 			sessions.Go(func() {
 				ctx, cancel := c.within(ctx)
@@ -231,6 +230,7 @@ func (m *Manager) Run(ctx context.Context) error {
 				m.ended(c)
 			})
 		})
+		m.tellWaiting(ctx)
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
@@ -283,8 +283,8 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	m.queue = waiting
 	m.makeRoom()
 	for _, c := range m.queue {
-		if m.occupied(c.chat) && !c.waits {
-			next = min(next, waitPatience-now.Sub(c.since))
+		if wait := waitPatience - now.Sub(c.since); wait > 0 && m.occupied(c.chat) && !c.waits {
+			next = min(next, wait)
 		}
 	}
 	return next
@@ -344,13 +344,24 @@ func (m *Manager) makeRoom() {
 	}
 }
 
+// maxTold is how many threads of a chat know that they wait. The others are told as
+// these get their turn: who writes in a thousand threads fills no chat with that.
+const maxTold = 20
+
 // tellWaiting tells the threads why nobody answers for which another one's turn
 // has to end first.
 func (m *Manager) tellWaiting(ctx context.Context) {
 	said := map[*conversation]string{} // by the key of what they wrote
+	know := map[*chat]int{}
 	m.mu.Lock()
 	for _, c := range m.queue {
-		if m.occupied(c.chat) && !c.waits && time.Since(c.since) >= waitPatience {
+		if c.waits {
+			know[c.chat]++
+		}
+	}
+	for _, c := range m.queue {
+		if m.occupied(c.chat) && !c.waits && time.Since(c.since) >= waitPatience && know[c.chat] < maxTold {
+			know[c.chat]++
 			c.waits = true
 			for r := range calling(c.kept) {
 				said[c] = r.Key

@@ -134,6 +134,31 @@ func TestAThreadThatWaitsIsToldWhyAndOnce(t *testing.T) {
 	})
 }
 
+// Each of a thousand threads was told that it waits, and all answers came after these
+// words, at the chat's rate.
+func TestAFloodOfThreadsFillsNoChatWithWordsOfWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threaded(50))
+		w.run()
+		w.writeIn("family", "t0", "0", "long work")
+		a := w.runtime.next()
+		for i := range 30 {
+			w.writeIn("family", fmt.Sprint("flood", i), fmt.Sprint(i), "a question")
+		}
+		time.Sleep(10 * time.Minute)
+		if n := len(w.texts()); n != 20 {
+			t.Errorf("%d threads were told that they wait", n)
+		}
+		a.finishes(t, "done")
+		b := w.runtime.next()
+		synctest.Wait()
+		if n := len(w.texts()); n != 1+20+1 {
+			t.Errorf("after another one's turn began there are %d texts", n)
+		}
+		b.exit(nil)
+	})
+}
+
 // TestABusyThreadDoesNotKeepOthersWaitingForEver has members of one thread write
 // on and on.
 func TestABusyThreadDoesNotKeepOthersWaitingForEver(t *testing.T) {
