@@ -108,6 +108,10 @@ type Account struct {
 	Scan   string // where on the phone a code is scanned: "scan the code on the phone, under Settings, Linked devices"; empty: no code
 	Type   string // where on the phone a code is typed in; empty: that is not possible
 
+	// Guide says how an account is made whose tokens longshore.yaml names, also
+	// before it names the channel; nil: the account is there already.
+	Guide func(channel string, say func(format string, args ...any))
+
 	// Link links an account to a channel that New has made, and says which. It
 	// is a *LinkedError where there is one already.
 	Link func(context.Context, Channel, Pairing) (account string, err error)

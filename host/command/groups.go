@@ -95,7 +95,7 @@ func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.
 	for _, g := range cfg.Groups {
 		taken[g.Address()] = "group " + g.Folder
 	}
-	t := e.table("chat", "name", "members", "")
+	t := e.table("chat", "name", "members", "note")
 	for _, c := range chats {
 		t.row(string(c.JID), c.Name, strconv.Itoa(c.Members), cmp.Or(taken[groups.Address{Channel: channelName, JID: c.JID}], c.Note))
 	}

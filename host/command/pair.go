@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	}
 	one, err := p.account(cfg, p.platform, names)
 	if err != nil {
+		if guide := p.platform.Account.Guide; guide != nil && !slices.ContainsFunc(cfg.Channels, func(c config.Channel) bool { return c.Platform.Key == p.platform.Key }) {
+			guide(cmp.Or(strings.Join(names, ""), p.platform.Key), p.say)
+			p.say("")
+		}
 		return err
 	}
 	c, err := p.unopened(cfg, one)

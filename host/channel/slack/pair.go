@@ -71,8 +71,9 @@ func account() *channel.Account {
 	return &channel.Account{
 		Pair: "make a Slack app, check its tokens, and send a test file",
 		About: `slack prints what to paste at api.slack.com/apps while the channel has no tokens.
-Then it checks both tokens and every permission of the app, and lists the chats
-that the app is in. With --to it sends a small file to one of them.`,
+Then it checks both tokens and every permission of the app. With --to it sends a
+small file to a chat; longshore groups list shows those that the app is in.`,
+		Guide: guide,
 		Link: func(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
 			return c.(*Slack).pair(ctx, p)
 		},
@@ -85,11 +86,15 @@ const addScope = "add it under OAuth & Permissions, Bot Token Scopes, and click 
 // pair checks everything that the channel needs, and says what is missing.
 func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	if s.web.bot == "" || s.settings.AppToken.IsZero() {
-		return "", s.explain(p)
+		guide(s.Name(), p.Say)
+		return "", errors.New("the channel has no tokens yet")
+	}
+	if p.To != "" && !s.Owns(p.To) {
+		return "", fmt.Errorf("%q is no chat of Slack: write slack: and the channel's id, such as slack:C024BE91L", p.To)
 	}
 	me, err := s.ask(ctx)
 	if err != nil {
-		return "", fmt.Errorf("bot_token: %w", hinted(err))
+		return "", fmt.Errorf("bot_token: %w", hinted(err, "take the bot token, xoxb-…, under OAuth & Permissions of the app at api.slack.com/apps, after Reinstall to Workspace"))
 	}
 	p.Say("bot token: %s in %s", me.name, me.workspace)
 	for _, scope := range Scopes() {
@@ -103,7 +108,7 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 		p.Say("  of what is missing: %s", addScope)
 	}
 	if _, _, err := s.web.api.StartSocketModeContext(ctx); err != nil {
-		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(asked(err)))
+		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(asked(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
 	}
 	p.Say("app token: ok")
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
@@ -112,38 +117,42 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	return me.name + " in " + me.workspace, s.test(ctx, p)
 }
 
-// explain says how an app is made.
-func (s *Slack) explain(p channel.Pairing) error {
-	p.Say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:")
-	p.Say("")
+// guide says how an app is made.
+func guide(name string, say func(format string, args ...any)) {
+	say("1. At https://api.slack.com/apps choose Create New App, From a manifest, your workspace, YAML, and paste:")
+	say("")
 	for line := range strings.Lines(Manifest) {
-		p.Say("%s", strings.TrimSuffix(line, "\n"))
+		say("%s", strings.TrimSuffix(line, "\n"))
 	}
-	p.Say("")
-	p.Say("2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.%s.", s.Name())
-	p.Say("3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.")
-	p.Say("   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.")
-	p.Say("4. Run this command again.")
-	return errors.New("the channel has no tokens yet")
+	say("")
+	say("2. Install the app. Its bot token, xoxb-…, is under OAuth & Permissions: bot_token of channels.%s.", name)
+	say("3. Under Basic Information, App-Level Tokens, make one with connections:write, xapp-…: app_token.")
+	say("   longshore.yaml holds ${NAME} and the environment the token, or bot_token_file and app_token_file name files.")
+	say("4. Run this command again.")
 }
 
-// hinted is an error with its remedy.
-func hinted(err error) error {
+// hinted is an error with the remedy for whoever runs "pair": the host's is to run
+// it, or to wait until the host tries again. token is how to get the token in question.
+func hinted(err error, token string) error {
 	var e *channel.Error
-	if errors.As(err, &e) && e.Class == channel.Held {
-		return fmt.Errorf("%w: get it at api.slack.com/apps, or install the app again", err)
+	if !errors.As(err, &e) {
+		return err
 	}
-	return err
+	mine := *e
+	switch {
+	case e.Hint == again || e.Code == "not_connected":
+		mine.Hint = "see whether this machine reaches slack.com, and run this command again"
+	case slices.Contains([]string{"slack_token_refused", "slack_token_revoked", "slack_scope_missing"}, e.Code):
+		mine.Hint = token
+	}
+	return &mine
 }
 
-// test lists the chats, or sends a file to one.
+// test sends a file to a chat, if one is named.
 func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
 	if p.To == "" {
 		p.Say("a test file goes to a chat with: --to CHAT")
 		return nil
-	}
-	if !s.Owns(p.To) {
-		return fmt.Errorf("%q is no chat of Slack: write slack: and the channel's id, such as slack:C024BE91L", p.To)
 	}
 	data := []byte("Longshore reaches this chat.\n")
 	sum := sha256.Sum256(data)
@@ -153,11 +162,7 @@ func (s *Slack) test(ctx context.Context, p channel.Pairing) error {
 	}}}
 	r, _, err := s.deliver(ctx, m)
 	if err != nil {
-		var e *channel.Error
-		if errors.As(err, &e) && e.Hint != "" {
-			return fmt.Errorf("send a test file: %w: %s", err, e.Hint)
-		}
-		return fmt.Errorf("send a test file: %w", err)
+		return fmt.Errorf("send a test file: %w", hinted(err, addScope))
 	}
 	if r.Pending {
 		return errors.New("send a test file: Slack took it, and does not show it in the chat")

@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -83,6 +84,28 @@ func TestPairingSaysWhichScopeIsMissing(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
+}
+
+// The host's own remedies are to run "pair", or to wait until it tries again.
+func TestAFailedPairingSaysWhatToDoNext(t *testing.T) {
+	w := newWorld(t)
+	fails := func(method, word, want string) {
+		t.Helper()
+		w.Next(method, slacktest.Fault{Error: word})
+		_, _, err := w.pair(t, w.desk)
+		e, ok := errors.AsType[*channel.Error](err)
+		if !ok || !strings.Contains(e.Hint, want) || strings.Contains(e.Hint, "longshore pair") || strings.Contains(err.Error(), e.Hint) {
+			t.Errorf("%s: %v; the hint is %+v", word, err, e)
+		}
+	}
+	fails("auth.test", "invalid_auth", "xoxb-")
+	fails("auth.test", "token_revoked", "Reinstall")
+	fails("auth.test", "service_unavailable", "run this command again")
+	fails("apps.connections.open", "invalid_auth", "xapp-")
+	fails("apps.connections.open", "missing_scope", "connections:write")
+	fails("apps.connections.open", "link_disabled", "Socket Mode")
+	fails("files.getUploadURLExternal", "missing_scope", "Reinstall")
+	fails("files.completeUploadExternal", "not_in_channel", "/invite")
 }
 
 func TestPairingSendsATestFile(t *testing.T) {
