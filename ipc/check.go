@@ -71,6 +71,9 @@ func (f *FileRef) check() *Refusal {
 	if refusal == nil {
 		refusal = checkField("caption", f.Caption, MaxText)
 	}
+	if refusal == nil {
+		refusal = checkField("alt", f.Alt, MaxAlt)
+	}
 	return refusal
 }
 

@@ -28,6 +28,7 @@ const (
 	MaxFiles = 32       // files in one request
 	MaxPath  = 4096     // of a file's path
 	MaxText  = 60 << 10 // of a text or a caption
+	MaxAlt   = 1000     // of what a picture shows, in words; Slack takes as many characters
 	maxName  = 1024     // of the name shown in the chat
 	maxField = 512      // of every other field
 )

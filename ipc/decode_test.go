@@ -37,6 +37,7 @@ func TestDecodeTakesEveryVariant(t *testing.T) {
 		{"several files with a style for all",
 			`{"type":"file","as":"document","replyTo":"m","files":[{"filePath":"/a","as":"voice"},{"filePath":"/b","fileName":"n","caption":"c"}]}`,
 			Request{Type: TypeFile, ReplyTo: "m", Files: []FileRef{{Path: "/a", As: "voice"}, {Path: "/b", Name: "n", Caption: "c", As: "document"}}}},
+		{"what a picture shows", `{"type":"file","files":[{"filePath":"/a","alt":"a quay"},"/b"]}`, file(FileRef{Path: "/a", Alt: "a quay"}, FileRef{Path: "/b"})},
 		{"a thread", `{"type":"file","thread":"t-1","filePath":"/a"}`, Request{Type: TypeFile, Thread: "t-1", Files: []FileRef{{Path: "/a"}}}},
 		{"a message with an empty list", `{"type":"message","text":"hi","files":[]}`, Request{Type: TypeMessage, Text: "hi"}},
 		{"what a container says of itself is read over", `{"type":"message","text":"hi","isMain":true,"id":7,"createdBy":"x"}`, Request{Type: TypeMessage, Text: "hi"}},

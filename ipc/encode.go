@@ -26,6 +26,7 @@ type wireFile struct {
 	Name    string `json:"fileName,omitempty"`
 	MIME    string `json:"mimeType,omitempty"`
 	Caption string `json:"caption,omitempty"`
+	Alt     string `json:"alt,omitempty"`
 	As      string `json:"as,omitempty"`
 }
 

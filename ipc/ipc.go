@@ -76,6 +76,7 @@ type FileRef struct {
 	Name    string // to show in the chat; empty: the last element of Path
 	MIME    string // the container's claim; empty: none
 	Caption string
+	Alt     string // what it shows, in words, for members who cannot see it; empty: none
 	As      string // auto, document, voice, gif, sticker; empty is auto
 }
 

@@ -38,6 +38,7 @@ type Info struct {
 	MIME string `json:"mime"`           // without parameters
 	Size int64  `json:"size"`           // bytes
 	Loop bool   `json:"loop,omitempty"` // a video to be shown looping and silent, like a GIF
+	Alt  string `json:"alt,omitempty"`  // what it shows, in words, for people who cannot see it: one line, at most 1000 bytes
 	Note string `json:"note,omitempty"` // why it goes in another form than asked for; else empty
 }
 

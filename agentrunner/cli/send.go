@@ -40,6 +40,7 @@ func (c *call) send(args []string) int {
 	var f sender.File
 	o.register(set)
 	set.StringVar(&f.Caption, "caption", "", "")
+	set.StringVar(&f.Alt, "alt", "", "")
 	set.StringVar(&f.Name, "name", "", "")
 	set.StringVar(&f.MIME, "mime", "", "")
 	set.StringVar(&f.As, "as", "", "")
@@ -54,7 +55,7 @@ func (c *call) send(args []string) int {
 	for i, path := range paths {
 		files[i] = sender.File{Path: path, Name: f.Name, MIME: f.MIME, As: f.As}
 	}
-	files[0].Caption = f.Caption
+	files[0].Caption, files[0].Alt = f.Caption, f.Alt
 	return c.deliver(o, func(ctx context.Context, s *sender.Sender) (sender.Report, error) {
 		return s.SendFiles(ctx, files, o.options())
 	})

@@ -32,7 +32,7 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 	if err != nil {
 		return checkedFile{}, err
 	}
-	if !utf8.ValidString(f.Path + f.Name + f.Caption + f.MIME) {
+	if !utf8.ValidString(f.Path + f.Name + f.Caption + f.Alt + f.MIME) {
 		return checkedFile{}, problem("invalid_argument", "path, name or caption is not valid UTF-8", "rename the file or correct the text")
 	}
 	file, stat, real, err := s.open(local, f.Path, host)

@@ -33,6 +33,7 @@ type File struct {
 	Name    string // name in the chat; empty: the last element of Path
 	MIME    string // empty: derived from name and content
 	Caption string
+	Alt     string // what it shows, in words
 	As      string // auto, document, voice, gif, sticker; empty is auto
 }
 
@@ -109,7 +110,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 			c.container = containerIPC + "/" + rel
 		}
 		req.Files = append(req.Files, ipc.FileRef{
-			Path: c.container, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, As: c.claim.As})
+			Path: c.container, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
 		parts = append(parts, Part{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
 	}
 	return s.deliver(ctx, req, parts, staged, o)

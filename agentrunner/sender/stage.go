@@ -100,7 +100,7 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 		return Report{}, s.dropProblem(err)
 	}
 	req := s.request(ipc.TypeFile, o)
-	req.Files = []ipc.FileRef{{Path: containerIPC + "/" + rel, Name: info.Name, MIME: s.mime(c), Caption: f.Caption, As: f.As}}
+	req.Files = []ipc.FileRef{{Path: containerIPC + "/" + rel, Name: info.Name, MIME: s.mime(c), Caption: f.Caption, Alt: f.Alt, As: f.As}}
 	parts := []Part{{Name: info.Name, Kind: string(info.Kind), Size: info.Size, Note: info.Note}}
 	return s.deliver(ctx, req, parts, []string{rel}, o)
 }

@@ -19,6 +19,7 @@ type SendFileArgs struct {
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat, with its extension. Default: the file's own."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from the name and the content, which win over a wrong one."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
+	Alt     string `json:"alt,omitempty" jsonschema_description:"What the picture or video shows, in a sentence, for members who cannot see it."`
 	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
 	Thread  string `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
@@ -32,7 +33,7 @@ func (k kit) sendFile() server.ServerTool {
 			return nil, err
 		}
 		report, err := k.sender.SendFiles(ctx,
-			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, As: a.As}},
+			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, Alt: a.Alt, As: a.As}},
 			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {
 			return nil, err

@@ -27,6 +27,7 @@ type OneFile struct {
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat. Default: the file's own."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with this file."`
+	Alt     string `json:"alt,omitempty" jsonschema_description:"What the picture or video shows, in a sentence, for members who cannot see it."`
 	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown; see send_file."`
 }
 
@@ -38,7 +39,7 @@ func (k kit) sendFiles() server.ServerTool {
 			if err := chooseStyle(f.As); err != nil {
 				return nil, err
 			}
-			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, As: f.As})
+			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, Alt: f.Alt, As: f.As})
 		}
 		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
 		if err != nil {

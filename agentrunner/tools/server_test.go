@@ -68,8 +68,8 @@ func TestEveryToolIsDescribedForAModel(t *testing.T) {
 	want := map[string][]string{
 		"chat_info":       nil,
 		"delivery_status": {"id"},
-		"send_attachment": {"caption", "chat", "content_base64", "file_name", "mime_type", "reply_to"},
-		"send_file":       {"as", "caption", "chat", "file_name", "file_path", "mime_type", "reply_to"},
+		"send_attachment": {"alt", "caption", "chat", "content_base64", "file_name", "mime_type", "reply_to"},
+		"send_file":       {"alt", "as", "caption", "chat", "file_name", "file_path", "mime_type", "reply_to"},
 		"send_files":      {"chat", "files", "reply_to"},
 		"send_message":    {"chat", "reply_to", "text"},
 	}

@@ -168,6 +168,7 @@ func (d destination) classify(ref ipc.FileRef, head []byte, size int64) (media.I
 	if err != nil {
 		return media.Info{}, err
 	}
+	info.Alt = altOf(ref.Alt)
 	return d.limits.Fit(d.channel.Name(), info)
 }
 

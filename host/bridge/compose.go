@@ -5,6 +5,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -42,4 +43,10 @@ func mayShare(files []outbox.File, file outbox.File, l media.Limits) bool {
 		before = append(before, f.Info)
 	}
 	return len(before) > 0 && l.MayShare(before, file.Info)
+}
+
+// altOf makes the words for what a file shows one harmless line.
+func altOf(text string) string {
+	line := media.Printable(strings.Join(strings.Fields(media.WithoutHidden(text)), " "))
+	return strings.ToValidUTF8(line[:min(len(line), ipc.MaxAlt)], "")
 }

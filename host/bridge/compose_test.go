@@ -113,3 +113,18 @@ func TestTextsTakeTheFormOfThePlatform(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a picture shows is one line without tricks, whatever the request holds, and
+// members' devices may read it aloud.
+func TestWhatAPictureShowsGoesAlong(t *testing.T) {
+	s := newSite(t)
+	r := file(s.write("family", "a.txt", "bytes"))
+	r.Files[0].Alt = "a quay\n at  dusk\u202e" + strings.Repeat("\u2067", 300)
+	s.handle("family", r)
+	ds, err := s.outbox.List(t.Context(), outbox.Filter{})
+	check(t, err)
+	got := ds[0].Parts[0].Files[0].Alt
+	if !strings.HasPrefix(got, `a quay at dusk\u202e\u2067`) || len(got) != ipc.MaxAlt {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}

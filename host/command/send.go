@@ -60,6 +60,7 @@ refuse the file last.`,
 	f.StringVarP(&call.Group, "group", "g", "", "the group's `folder`, name or chat")
 	f.StringVar(&call.Name, "name", "", "the file's `name` in the chat")
 	f.StringVar(&call.Caption, "caption", "", "`text` that goes with it")
+	f.StringVar(&call.Alt, "alt", "", "`text` that says what it shows, for members who cannot see it")
 	f.StringVar(&call.Thread, "thread", "", "`id` of the thread, if the chat has threads")
 	f.StringVar(&call.As, "as", "", "`form`: auto, document, voice, gif, sticker")
 	f.BoolVar(&dryRun, "dry-run", false, "explain each decision and send nothing")

@@ -132,6 +132,7 @@ type Send struct {
 	Path    string `json:"path"`
 	Name    string `json:"name,omitempty"` // to show in the chat
 	Caption string `json:"caption,omitempty"`
+	Alt     string `json:"alt,omitempty"`    // what it shows, in words
 	Thread  string `json:"thread,omitempty"` // of the chat, as its platform calls it
 	As      string `json:"as,omitempty"`     // auto, document, voice, gif, sticker
 }

@@ -46,7 +46,7 @@ func (h *Host) offer(ctx context.Context, s operator.Send) (outbox.Delivery, err
 
 // FileRequest is the request that an assistant would write.
 func FileRequest(s operator.Send) ipc.Request {
-	return ipc.Request{Type: ipc.TypeFile, Thread: s.Thread, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, As: s.As}}}
+	return ipc.Request{Type: ipc.TypeFile, Thread: s.Thread, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, Alt: s.Alt, As: s.As}}}
 }
 
 // assistantsNow describes the assistants that have something to do.

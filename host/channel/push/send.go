@@ -30,6 +30,7 @@ type outFile struct {
 	Kind   media.Kind `json:"kind"`
 	Size   int64      `json:"size"`
 	SHA256 string     `json:"sha256"`
+	Alt    string     `json:"alt,omitempty"`
 }
 
 // Send posts m, signed, and returns once the receiver has answered with 2xx. The
@@ -44,7 +45,7 @@ func (p *Push) Send(ctx context.Context, m channel.Message) (channel.Receipt, er
 	}
 	out := outgoing{Type: typeMessage, ID: m.ID, Chat: m.Chat, Thread: m.Thread, Text: m.Text, ReplyTo: m.ReplyTo}
 	for _, f := range m.Files {
-		out.Files = append(out.Files, outFile{f.Name, f.MIME, f.Kind, f.Size, f.SHA256})
+		out.Files = append(out.Files, outFile{f.Name, f.MIME, f.Kind, f.Size, f.SHA256, f.Alt})
 	}
 	signed, err := json.Marshal(out)
 	if err != nil {

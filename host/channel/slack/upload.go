@@ -123,7 +123,7 @@ func (s *Slack) sendFile(ctx context.Context, m channel.Message, f channel.File,
 	if f.Size == 0 {
 		return "", &channel.Error{Class: channel.Permanent, Code: "file_empty", Message: "Slack takes no empty file"}
 	}
-	to, err := s.web.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size)})
+	to, err := s.web.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, noTitle), FileSize: int(f.Size), AltTxt: f.Alt})
 	if err != nil {
 		return "", asked(err)
 	}

@@ -23,7 +23,7 @@ func (w *world) shows(t testing.TB, m channel.Message, r channel.Receipt) {
 		t.Fatalf("the chat has %+v, the receipt is %+v", got, r)
 	}
 	for i, f := range got[0].Files {
-		if f.SHA256 != m.Files[i].SHA256 || f.Name != m.Files[i].Name || f.Title != m.Files[i].Name {
+		if f.SHA256 != m.Files[i].SHA256 || f.Name != m.Files[i].Name || f.Title != m.Files[i].Name || f.AltText != m.Files[i].Alt {
 			t.Errorf("file %d is %+v", i, f)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // describe is a staged file as the history keeps it. The name is made safe
 // once more: it becomes part of addresses and of members' disks.
 func (w *Web) describe(s *staged, info media.Info) *File {
-	f := &File{ID: s.Name, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop}
+	f := &File{ID: s.Name, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop, Alt: info.Alt}
 	if info.Kind == media.Image || info.Kind == media.Sticker {
 		f.Width, f.Height = w.dimensions(s.Name)
 	}

@@ -114,6 +114,18 @@ func TestOrphansOfACrashAreSwept(t *testing.T) {
 	}
 }
 
+func TestWhatAPictureShowsIsInTheHistory(t *testing.T) {
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	m := channel.Message{Files: outgoing("a.png", "image/png", media.Image, []byte("abc"))}
+	m.Files[0].Alt = "a quay at dusk"
+	s.send(m)
+	s.stop()
+	if got := start(t, opts).history("")[0].File.Alt; got != m.Files[0].Alt {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestNothingIsReadableByOthers(t *testing.T) {
 	opts := options(filepath.Join(t.TempDir(), "web"))
 	s := start(t, opts)

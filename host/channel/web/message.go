@@ -58,6 +58,7 @@ type File struct {
 	Width  int        `json:"width,omitempty"`
 	Height int        `json:"height,omitempty"` // pixels, where known
 	Loop   bool       `json:"loop,omitempty"`   // a silent video that repeats
+	Alt    string     `json:"alt,omitempty"`    // what it shows, in words
 }
 
 // Status is what became of a message.

@@ -16,7 +16,7 @@ import (
 )
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
-// 3, waitingSchema version 4. A later version adds its steps in Store.
+// 3, waitingSchema version 4, altSchema version 5. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -49,6 +49,10 @@ CREATE TABLE files (
 	loop    INTEGER NOT NULL
 );`
 
+// altSchema is what a picture shows, in words.
+const altSchema = `
+ALTER TABLE files ADD COLUMN alt TEXT NOT NULL DEFAULT '';`
+
 // Store describes the page's store in dir.
 func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir, home) }
 
@@ -56,7 +60,7 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema + waitingSchema, Steps: []string{goneSchema, sessionSchema, waitingSchema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema, Steps: []string{goneSchema, sessionSchema, waitingSchema, altSchema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -65,7 +69,7 @@ func storeOf(name, dir string, home stores.Home) stores.Spec {
 }
 
 const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status,
-	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop
+	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop, f.alt
 	FROM messages m LEFT JOIN files f ON f.message = m.seq`
 
 // store is the history. All that is written goes through commit: what comes
@@ -164,8 +168,8 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 	}
 	f := m.File
 	t.KeepFiles = true
-	_, err = t.Exec(`INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop) VALUES (?,?,?,?,?,?,?,?,?,?)`,
-		f.ID, m.seq, f.Name, f.MIME, string(f.Kind), f.Size, f.SHA256, f.Width, f.Height, f.Loop)
+	_, err = t.Exec(`INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop, alt) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+		f.ID, m.seq, f.Name, f.MIME, string(f.Kind), f.Size, f.SHA256, f.Width, f.Height, f.Loop, f.Alt)
 	return err
 }
 
@@ -327,12 +331,13 @@ func scan(rows *sql.Rows) (*Message, error) {
 		ms                      int64
 		qf, qt                  sql.NullString
 		id, name, mime, kind, h sql.NullString
+		alt                     sql.NullString
 		size                    sql.NullInt64
 		width, height           sql.NullInt64
 		loop                    sql.NullBool
 	)
 	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status,
-		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop)
+		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop, &alt)
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +346,7 @@ func scan(rows *sql.Rows) (*Message, error) {
 		m.Quote = &Quote{From: qf.String, Text: qt.String}
 	}
 	if id.Valid {
-		m.File = &File{ID: id.String, Name: name.String, MIME: mime.String, Kind: media.Kind(kind.String), SHA256: h.String}
+		m.File = &File{ID: id.String, Name: name.String, MIME: mime.String, Kind: media.Kind(kind.String), SHA256: h.String, Alt: alt.String}
 		m.File.Size, m.File.Loop = size.Int64, loop.Bool
 		m.File.Width, m.File.Height = int(width.Int64), int(height.Int64)
 		m.File.finish()

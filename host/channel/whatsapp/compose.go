@@ -70,7 +70,7 @@ func (a attachment) image() *waE2E.ImageMessage {
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
 		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.Width), Height: known(a.facts.Height),
-		JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
+		JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info, AccessibilityLabel: optional(a.file.Alt),
 	}
 }
 
@@ -79,7 +79,7 @@ func (a attachment) video() *waE2E.VideoMessage {
 		URL: &a.up.URL, DirectPath: &a.up.DirectPath, MediaKey: a.up.MediaKey, FileEncSHA256: a.up.FileEncSHA256,
 		FileSHA256: a.up.FileSHA256, FileLength: &a.up.FileLength, MediaKeyTimestamp: proto.Int64(a.now.Unix()),
 		Mimetype: &a.file.MIME, Caption: optional(a.caption), Width: known(a.facts.Width), Height: known(a.facts.Height),
-		Seconds: known(a.facts.Seconds), JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info,
+		Seconds: known(a.facts.Seconds), JPEGThumbnail: a.facts.Thumbnail, ContextInfo: a.info, AccessibilityLabel: optional(a.file.Alt),
 	}
 	if a.file.Loop && a.file.MIME == "video/mp4" {
 		v.GifPlayback = proto.Bool(true)

@@ -2,6 +2,7 @@ package whatsapp_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"image"
 	"image/jpeg"
@@ -87,11 +88,11 @@ func TestEveryKindArrivesAsWhatItIs(t *testing.T) {
 		want    arrived
 		note    string // in the receipt
 	}{
-		{info: media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg"}, data: jpegOf(t, 640, 480), caption: "a photo",
+		{info: media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg", Alt: "a quay"}, data: jpegOf(t, 640, 480), caption: "a photo",
 			want: arrived{form: "image", mime: "image/jpeg", caption: "a photo", width: 640, height: 480, thumbnail: true}},
 		{info: media.Info{Name: "a.png", Kind: media.Image, MIME: "image/png"}, data: pngOf(t, 20, 700),
 			want: arrived{form: "image", mime: "image/png", width: 20, height: 700, thumbnail: true}},
-		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4"}, data: probetest.MP4(83, 1280, 720), caption: "a video",
+		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4", Alt: "a crane at work"}, data: probetest.MP4(83, 1280, 720), caption: "a video",
 			want: arrived{form: "video", mime: "video/mp4", caption: "a video", width: 1280, height: 720, seconds: 83}},
 		{info: media.Info{Name: "a.mp4", Kind: media.Video, MIME: "video/mp4", Loop: true}, data: probetest.MP4(2, 100, 100),
 			want: arrived{form: "video", mime: "video/mp4", width: 100, height: 100, seconds: 2, gif: true}},
@@ -118,6 +119,9 @@ func TestEveryKindArrivesAsWhatItIs(t *testing.T) {
 		e := w.seen(family, i+1)[i]
 		if got := arrivedAs(e.Message); got != tt.want {
 			t.Errorf("%s arrived as\n\t%+v, want\n\t%+v", tt.info.MIME, got, tt.want)
+		}
+		if got := cmp.Or(e.Message.GetImageMessage().GetAccessibilityLabel(), e.Message.GetVideoMessage().GetAccessibilityLabel()); got != tt.info.Alt {
+			t.Errorf("%s is described as %q, want %q", tt.info.MIME, got, tt.info.Alt)
 		}
 		if got := w.fetch(e.Message); got.SHA256 != sum(tt.data) || got.Size != int64(len(tt.data)) {
 			t.Errorf("%s: %d bytes %s arrived, want %d %s", tt.info.MIME, got.Size, got.SHA256, len(tt.data), sum(tt.data))

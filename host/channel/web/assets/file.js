@@ -49,16 +49,16 @@ export function shown(file) {
 }
 
 function picture(file) {
-  const img = el("img", { alt: file.name, loading: "lazy", decoding: "async", src: file.url });
+  const img = el("img", { alt: file.alt || file.name, loading: "lazy", decoding: "async", src: file.url });
   if (file.width && file.height) { img.width = file.width; img.height = file.height; }
-  const button = el("button", { type: "button", className: "shot" + (file.width ? "" : " bare"), "aria-label": `Open picture ${file.name}` }, img);
+  const button = el("button", { type: "button", className: "shot" + (file.width ? "" : " bare"), "aria-label": `Open picture ${file.alt || file.name}` }, img);
   button.addEventListener("click", () => enlarge(file));
   img.addEventListener("error", () => button.replaceWith(card(file)), { once: true });
   return button;
 }
 
 function film(file) {
-  const video = el("video", { className: "clip", controls: !file.loop, preload: "metadata", playsInline: true, src: file.url, "aria-label": file.name });
+  const video = el("video", { className: "clip", controls: !file.loop, preload: "metadata", playsInline: true, src: file.url, "aria-label": file.alt || file.name });
   if (file.loop) { video.muted = true; video.loop = true; video.autoplay = true; }
   video.addEventListener("loadedmetadata", () => { video.dataset.ready = "1"; }, { once: true });
   return video;
@@ -71,7 +71,7 @@ function caption(file) {
 
 function enlarge(file) {
   $("lightimage").src = file.url;
-  $("lightimage").alt = file.name;
+  $("lightimage").alt = file.alt || file.name;
   $("lightname").textContent = `${file.name} · ${size(file.size)}`;
   $("lightsave").href = file.url;
   $("lightsave").download = file.name;
