@@ -55,7 +55,7 @@ var refusals = []refusal{
 	{said: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, code: "rate_limited", words: "Slack takes nothing at the moment", hint: again},
 	{said: []string{"request_timeout", "service_unavailable", "team_added_to_org", "upgrade_required", "too_many_websockets"},
 		code: "not_connected", words: "Slack is not ready", hint: again},
-	{said: []string{"internal_error", "fatal_error"}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
+	{said: []string{"internal_error", "fatal_error", "" /* not Slack's answer */}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
 }
 
 // threadGone are Slack's words for a thread that takes no message.
