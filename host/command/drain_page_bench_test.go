@@ -64,7 +64,7 @@ func BenchmarkPageDrop(b *testing.B) {
 	for kind, files := range pageKinds {
 		b.Run(kind, func(b *testing.B) {
 			s, polled := newPageSite(b, 1), newPageSite(b, 1)
-			host, url := s.servePage()
+			url := s.servePage()
 			events := s.events(url)
 			var shown, floor times
 			for b.Loop() {
@@ -78,7 +78,6 @@ func BenchmarkPageDrop(b *testing.B) {
 					shown = append(shown, (<-events).Sub(start))
 				}
 			}
-			s.kill(host)
 			b.Log("on", s.volume())
 			report(b, shown, floor)
 			b.ReportMetric(shown.at(0.99)/shown.p50(), "x-p50")
@@ -121,6 +120,7 @@ func (s *site) serveCommand() *exec.Cmd {
 	return host
 }
 
+// kill may be called again.
 func (s *site) kill(host *exec.Cmd) {
 	_ = host.Process.Kill()
 	_ = host.Wait()
@@ -134,6 +134,7 @@ func (s *site) drainPage(n int) (took, processor time.Duration) {
 	if err := host.Start(); err != nil {
 		s.Fatal(err)
 	}
+	defer s.kill(host)
 	for i := n - len(s.folders); i < n; i++ {
 		client, id := s.client(s.folders[i%len(s.folders)]), fmt.Sprintf("%08d", i)
 		for {
@@ -163,8 +164,8 @@ func (s *site) drainPage(n int) (took, processor time.Duration) {
 	return took, host.ProcessState.UserTime() + host.ProcessState.SystemTime()
 }
 
-// servePage starts a host and returns the page's address.
-func (s *site) servePage() (*exec.Cmd, string) {
+// servePage runs a host until the benchmark ends and returns the page's address.
+func (s *site) servePage() string {
 	s.Helper()
 	host := s.serveCommand()
 	out, err := host.StderrPipe()
@@ -174,14 +175,15 @@ func (s *site) servePage() (*exec.Cmd, string) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	s.Cleanup(func() { s.kill(host) })
 	for said := bufio.NewScanner(out); said.Scan(); {
 		if url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(said.Text()); url != "" {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return host, url
+			return url
 		}
 	}
 	s.Fatal("the host names no page")
-	return nil, ""
+	return ""
 }
 
 // events are the moments at which the page of the first group shows a message. They
