@@ -54,3 +54,15 @@ func TestMarkdownIsShownAsItIsMeant(t *testing.T) {
 	p.Eval(`document.querySelector(".msg:last-child .copy").click()`, nil)
 	p.Wait(`document.querySelector(".msg:last-child .copy").textContent === "Copied"`)
 }
+
+func TestBulletsAndQuotesStandWhereTheWordsBegin(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	s.send(channel.Message{Text: "- عنصر\n  - ثان\n\n> اقتباس\n\n1. رقم\n   ```\n   ls -l\n   ```\n\ntext\n\n* left"})
+	p := browsertest.Start(t).Open(s.at("/c/family"), desk)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 1`)
+	var got []string
+	p.Eval(`[...document.querySelectorAll(".text :is(ul, ol, blockquote, pre)")].map((n) => n.tagName + " " + getComputedStyle(n).direction)`, &got)
+	if diff := cmp.Diff([]string{"UL rtl", "UL rtl", "BLOCKQUOTE rtl", "OL rtl", "PRE ltr", "UL ltr"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -14,7 +14,7 @@ function node(n) {
     case "code": return el("code", {}, n.v);
     case "a": return link(n.u, kids);
     case "h": return el("h" + Math.min(n.n + 2, 6), { dir: "auto" }, ...kids);
-    case "quote": return el("blockquote", {}, ...kids);
+    case "quote": return el("blockquote", { dir: "auto" }, ...follow(kids));
     case "pre": return code(n.v ?? "");
     case "table": return table(n.c);
     case "rule": return el("hr");
@@ -31,10 +31,17 @@ function link(href, kids) {
 
 const boxes = { "☐": "to do", "☑": "done" };
 
+// follow lets what stands in a list or a quote take its direction, so that the bullets
+// and the line stand where its words begin.
+function follow(kids) {
+  for (const kid of kids) kid.removeAttribute?.("dir");
+  return kids;
+}
+
 function list(items) {
   const start = parseInt(items[0]?.l, 10);
-  return el(isNaN(start) ? "ul" : "ol", isNaN(start) ? {} : { start }, ...items.map((item) => {
-    const kids = (item.c ?? []).map(node), box = boxes[item.l];
+  return el(isNaN(start) ? "ul" : "ol", { dir: "auto", ...(isNaN(start) ? {} : { start }) }, ...items.map((item) => {
+    const kids = follow((item.c ?? []).map(node)), box = boxes[item.l];
     return box ? el("li", { className: "task" }, el("span", { role: "img", "aria-label": box }, item.l), ...kids) : el("li", {}, ...kids);
   }));
 }
@@ -45,7 +52,7 @@ function table(rows) {
 }
 
 function code(text) {
-  const pre = el("pre", { tabIndex: 0 }, el("code", {}, text));
+  const pre = el("pre", { tabIndex: 0, dir: "ltr" }, el("code", {}, text));
   const copy = el("button", { type: "button", className: "copy" }, "Copy");
   copy.addEventListener("click", async () => {
     copy.textContent = await copied(pre, text) ? "Copied" : "Not copied";
