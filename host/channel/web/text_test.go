@@ -25,7 +25,7 @@ func TestMarkdownIsShownAsItIsMeant(t *testing.T) {
 	}
 	c := browsertest.Start(t)
 	for name, view := range map[string]browsertest.Screen{
-		"markdown-desk.png": desk, "markdown-phone.png": phone,
+		"markdown-desk.png": {Width: 1200, Height: 1370}, "markdown-phone.png": phone,
 		"markdown-desk-dark.png":  {Width: 1200, Height: 1500, Dark: true},
 		"markdown-phone-dark.png": {Width: 360, Height: 1700, Dark: true, Phone: true},
 	} {
