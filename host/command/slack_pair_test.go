@@ -20,7 +20,7 @@ func (q *quay) run(args ...string) (string, error) {
 // docs/slack.md names.
 func TestAnOperatorPairsASlackAppByItsTokens(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts the program seven times")
+		t.Skip("starts the program eight times")
 	}
 	s := slacktest.New(t)
 	chat := s.AddChannel(slacktest.Public, "harbour\x1b[31m")
@@ -52,6 +52,11 @@ func TestAnOperatorPairsASlackAppByItsTokens(t *testing.T) {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(q.dir, "wrong.yaml"), []byte(strings.Replace(string(text), "slack:"+chat, "slack:X024", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err = q.run("config", "validate", "-c", "wrong.yaml")
+	says(out, err, false, "carries slack:X024", "slack has no chat in this form")
 	out, err = q.run("pair", "slack", "--to", "slack:"+chat)
 	says(out, err, true, "MISSING reactions:read", "linked to longshore in Loopback", "test file")
 	if m := s.FromBot(chat); len(m) != 1 || len(m[0].Files) != 1 {
