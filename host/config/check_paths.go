@@ -220,7 +220,7 @@ func (c *checker) readSecret(key, path string) Secret {
 	c.secretFiles[key] = resolved
 	f, err := os.OpenFile(resolved, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		c.bad(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "make it readable for the host's user only, with chmod 600")
+		c.bad(key, fmt.Sprintf("the file cannot be read: %v", safefs.Reason(err)), "put the token into it, readable for the host's user only: chmod 600")
 		return Secret{}
 	}
 	defer func() { _ = f.Close() }()
