@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -306,6 +307,35 @@ func TestAHostThatDiesAnswersEachThreadInItsPlace(t *testing.T) {
 		if a.input.Turn == c.input.Turn {
 			t.Error("two turns have one id")
 		}
+	})
+}
+
+// A register that could not be read was overwritten by the next turn.
+func TestABrokenRegisterOfThreadsIsKeptAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threaded(50))
+		w.run()
+		w.writeIn("family", "t1", "1", "first")
+		a := w.runtime.next()
+		a.says("one")
+		a.exit(nil)
+		w.hears("t1", "one")
+		register := filepath.Join(w.state, "inbound", "family", "threads")
+		if err := os.WriteFile(register, []byte("torn"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next := w.restart()
+		next.run()
+		next.writeIn("family", "t1", "2", "second")
+		a = next.runtime.next()
+		a.says("two")
+		a.exit(nil)
+		next.hears("t1", "one", "two")
+		aside, err := os.ReadFile(filepath.Join(next.state, "inbound", "family", "threads.broken"))
+		if string(aside) != "torn" {
+			t.Errorf("kept aside: %q, %v", aside, err)
+		}
+		next.restart().run() // and is taken for nothing else
 	})
 }
 

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,10 +40,11 @@ type pastSession struct {
 	Ended  time.Time `json:"ended,omitzero"`
 }
 
-// loadRegister reads the register. What it says of no end has ended with the
-// host that wrote it.
+// loadRegister reads the register. A session without an end has ended with the host
+// that wrote it. A register that cannot be read is kept beside the new one.
 func (s *store) loadRegister() {
 	if s.load(threadsFile, &s.register) != nil {
+		os.Rename(s.path(threadsFile), s.path(threadsFile+".broken")) // nothing, if there is none
 		s.register = register{}
 	}
 	for i := range s.register.Sessions {
@@ -117,10 +119,10 @@ func (s *store) threadOf(turn string, written time.Time) (thread string, known b
 	return thread, turn == ""
 }
 
-// Thread is the thread of a group's chat that a request belongs to: that of the
-// turn with which it is stamped, also if the chat has become one conversation since,
-// or else of the only turn that ran when it was written; empty: the chat itself. known is false if the stamp is of no turn of
-// the group.
+// Thread is the thread of a group's chat to which a request belongs; empty: the chat
+// itself. It is the thread of the turn whose stamp the request bears, also if the chat
+// has become one conversation since, or else of the only turn that ran when the
+// request was written. known is false if the stamp is of no turn of the group.
 func (m *Manager) Thread(folder, turn string, written time.Time) (thread string, known bool) {
 	m.mu.Lock()
 	c := m.byGroup[folder]

@@ -50,9 +50,9 @@ func (b *Bridge) Room(folder string) error {
 	return b.Outbox.Room(folder, outbox.Load{}, outbox.Load{Parts: 1})
 }
 
-// AcceptedSince says whether anything from a group was accepted at or after the
-// time, but for the host's own words in other threads. If that cannot be found out, it was: whoever asks would otherwise send
-// it twice.
+// AcceptedSince reports whether anything from a group was accepted at or after the
+// time. The host's own words in other threads do not count. If the outbox cannot be
+// read, the answer is yes: the caller would otherwise send something twice.
 func (b *Bridge) AcceptedSince(folder, thread string, since time.Time) bool {
 	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, thread, since)
 	if err != nil {

@@ -19,7 +19,7 @@ func (b *Bridge) place(d *outbox.Delivery, it *ipc.Item, assistants Assistants) 
 	if known {
 		return
 	}
-	b.Log.Info("request bears the stamp of no turn", "group", it.Folder, "request", it.ID)
+	b.Log.Debug("request bears the stamp of no turn", "group", it.Folder, "request", it.ID)
 	for i := range d.Parts {
 		for j := range d.Parts[i].Files {
 			f := &d.Parts[i].Files[j]

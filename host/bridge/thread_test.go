@@ -1,11 +1,13 @@
 package bridge_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -48,6 +50,18 @@ func TestAStampDecidesTheThreadWithinTheGroupsOwnChatOnly(t *testing.T) {
 		if files := all[0].Parts[0].Files; len(files) > 0 && strings.Contains(files[0].Note, "turn") != c.noted {
 			t.Errorf("%s: the note is %q", c.what, files[0].Note)
 		}
+	}
+}
+
+// Each request with a made-up stamp wrote a line into the host's log.
+func TestForgedStampsDoNotFillTheLog(t *testing.T) {
+	s := newSite(t)
+	var log strings.Builder
+	s.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s.Bridge = bridge.New(s.opts)
+	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "x", Turn: "made up"}, ipc.Request{Type: ipc.TypeMessage, Text: "y", Turn: "made up"})
+	if log.Len() > 0 {
+		t.Errorf("the log has %s", log.String())
 	}
 }
 
