@@ -70,6 +70,10 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
+	if _, err := os.Lstat(b.dir); err == nil && !realDir(b.dir) {
+		b.log.Warn("the drop directory is no directory of its own, so nothing in it is sent")
+		return a.Next.Turn(ctx, t)
+	}
 	b.recover()
 	b.take(ctx, config)
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -120,6 +124,9 @@ func (b *box) watch(ctx context.Context, over <-chan struct{}) {
 // sweep sends the complete files. At the end of a turn, all is set and every file
 // counts as complete.
 func (b *box) sweep(ctx context.Context, now time.Time, all bool) {
+	if !realDir(b.dir) {
+		return
+	}
 	for _, name := range b.names() {
 		if ctx.Err() != nil {
 			return
@@ -210,11 +217,14 @@ func (b *box) fail(taken, name, reason string) {
 	b.log.Warn("a file of the drop directory was not sent", "reason", reason)
 	failed := filepath.Join(b.dir, "failed")
 	err := os.MkdirAll(failed, 0o755)
+	if err == nil && !realDir(failed) {
+		err = errors.New("failed/ is a link")
+	}
 	if err == nil {
 		err = os.Rename(filepath.Join(taken, name), filepath.Join(failed, name))
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(failed, name+".reason.txt"), []byte(reason+"\n"), 0o644)
+		err = replace(filepath.Join(failed, name+".reason.txt"), reason+"\n")
 	}
 	if err != nil {
 		b.log.Error("cannot move a file that was not sent to failed/", "error", err)
@@ -228,13 +238,11 @@ func (b *box) fail(taken, name, reason string) {
 // turn's.
 func (b *box) take(ctx context.Context, config sender.Config) {
 	path, stamp := filepath.Join(b.dir, ".turn"), config.Turn
-	if stat, err := os.Lstat(path); err == nil && stat.Mode().IsRegular() && stat.Size() <= maxStamp {
-		before, _ := os.ReadFile(path) // the workspace's own; the host checks what it says
-		if config.Turn = string(before); config.Turn != stamp {
-			earlier := *b
-			earlier.sender = sender.New(config)
-			earlier.sweep(ctx, time.Now(), true)
-		}
+	if before, ok := stampIn(path); ok && before != stamp {
+		config.Turn = before
+		earlier := *b
+		earlier.sender = sender.New(config)
+		earlier.sweep(ctx, time.Now(), true)
 	}
 	if stamp == "" {
 		_ = os.Remove(path) // there may be none
@@ -242,10 +250,7 @@ func (b *box) take(ctx context.Context, config sender.Config) {
 	}
 	err := os.MkdirAll(b.dir, 0o755)
 	if err == nil {
-		err = os.WriteFile(path+".tmp", []byte(stamp), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = replace(path, stamp)
 	}
 	if err != nil {
 		b.log.Error("cannot note whose files those in the drop directory are", "error", err)
@@ -254,8 +259,14 @@ func (b *box) take(ctx context.Context, config sender.Config) {
 
 // recover handles the files that an earlier run took and did not finish.
 func (b *box) recover() {
+	if !realDir(filepath.Join(b.dir, ".sending")) {
+		return
+	}
 	left, _ := filepath.Glob(filepath.Join(b.dir, ".sending", "*"))
 	for _, taken := range left {
+		if !realDir(taken) {
+			continue
+		}
 		entries, _ := os.ReadDir(taken)
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), manifestSuffix) {

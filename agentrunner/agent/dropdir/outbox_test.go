@@ -2,9 +2,11 @@ package dropdir_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -153,6 +155,68 @@ func TestLinksAndPipesAreLeftAlone(t *testing.T) {
 	})
 	if len(h.Pending())+len(h.Staged()) > 0 {
 		t.Errorf("queued: %q %q", h.Pending(), h.Staged())
+	}
+}
+
+// An assistant without rights outside its workspace planted links and pipes under the
+// names that the package itself writes, and could have it overwrite or move any file.
+func TestWhatIsPlantedInTheDropDirectoryIsNotFollowed(t *testing.T) {
+	for name, links := range map[string]map[string]string{ // from below the workspace, to below mine
+		"the stamp":      {"outbox/.turn": "diary.txt", "outbox/.turn.tmp": "diary.txt"},
+		"the reason":     {"outbox/failed/empty.txt.reason.txt": "diary.txt"},
+		"failed":         {"outbox/failed": ""},
+		"what was taken": {"outbox/.sending": ""},
+		"the directory":  {"outbox": "papers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, mine := fakehost.New(t, fakehost.Sent), t.TempDir()
+			write := func(name string) {
+				t.Helper()
+				path := filepath.Join(mine, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("diary.txt")
+			write("papers/letter.txt")
+			for at, to := range links {
+				at = filepath.Join(h.Root, "group", at)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(filepath.Join(mine, to), at)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			turn(t, h, func(context.Context) {
+				if name != "the directory" {
+					h.File("group/outbox/empty.txt", "") // is refused
+				}
+			}, "LONGSHORE_TURN=stamp")
+			var got []string
+			err := filepath.WalkDir(mine, func(path string, d os.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					text, _ := os.ReadFile(path)
+					got = append(got, strings.TrimPrefix(path, mine+"/")+" "+string(text))
+				}
+				return err
+			})
+			if diff := cmp.Diff([]string{"diary.txt mine", "papers/letter.txt mine"}, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestAPipeInTheStampsPlaceBlocksNoTurn(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	for _, name := range []string{".turn", ".turn.tmp"} {
+		h.File("group/outbox/x", "")
+		if err := syscall.Mkfifo(filepath.Join(h.Root, "group/outbox", name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(filepath.Join(h.Root, "group/outbox/x"))
+	}
+	turn(t, h, func(context.Context) { h.File("group/outbox/a.pdf", "%PDF-1.4") }, "LONGSHORE_TURN=first")
+	if r := h.Next(); r.Turn != "first" {
+		t.Errorf("it bears %q", r.Turn)
 	}
 }
 
