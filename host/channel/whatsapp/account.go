@@ -32,8 +32,8 @@ func (w *WhatsApp) Unpair(ctx context.Context) error {
 	return err
 }
 
-// Paired says which account is linked, by its number with the device's, as in
-// 4915100000000:3@s.whatsapp.net.
+// Paired returns the linked account: its number with the number of the device,
+// for example 4915100000000:3@s.whatsapp.net. ok is false without an account.
 func (w *WhatsApp) Paired() (jid string, ok bool) {
 	if s := w.live.Load(); s != nil {
 		return s.people.me.String(), true
@@ -64,7 +64,8 @@ func (w *WhatsApp) Chats(ctx context.Context) (all []channel.Chat, err error) {
 	return all, err
 }
 
-// online calls do with a session that is logged in: Run's, or one of its own.
+// online calls do with a session that is logged in: the session of Run or, if
+// Run is not running, a session made for this call.
 func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 	if s, _, leave, ok := w.enter(ctx); ok {
 		defer leave()
@@ -82,7 +83,7 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 		login := newLogin()
 		s.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
 			login.note(evt)
-			// What comes in meanwhile is left to Run.
+			// Messages that arrive meanwhile are left to Run: they are not acknowledged.
 			_, message := evt.(*events.Message)
 			_, receipt := evt.(*events.Receipt)
 			return !message && !receipt
@@ -97,12 +98,12 @@ func (w *WhatsApp) online(ctx context.Context, do func(*session) error) error {
 	})
 }
 
-// pairedOnDisk looks into the store without being the device.
+// pairedOnDisk reads the linked account from the store, without connecting.
 func (w *WhatsApp) pairedOnDisk(ctx context.Context) (jid string, ok bool) {
 	return accountOnDisk(ctx, storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
 }
 
-// accountOnDisk is the account whose keys a device's store holds.
+// accountOnDisk returns the account whose keys a device's store holds.
 func accountOnDisk(ctx context.Context, device stores.Spec) (jid string, ok bool) {
 	db, err := stores.Look(ctx, device)
 	if err != nil || db == nil {

@@ -17,17 +17,17 @@ import (
 )
 
 // sendAgain encrypts a message once more for the one device that asks for it,
-// as the library's handleRetryReceipt does, but when it is its turn. The
-// library encrypts in a goroutine for each request, without a lock: of two
-// messages at one time, both could get the same key, and the device dropped the
-// second as one that it had.
+// as the library's handleRetryReceipt does, but under the lock of sendSlot. The
+// library encrypts in one goroutine per request, without a lock: two messages
+// encrypted at the same time could get the same key, and then the device
+// discarded the second message as a repeat of the first.
 func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int, m *sentMessage) error {
-	leave, err := s.w.turn.take(ctx)
+	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, s.w.turn.slot)
+	ctx, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
 
 	message := m.message
@@ -57,7 +57,8 @@ func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int
 	return s.client.DangerousInternals().SendNode(ctx, waBinary.Node{Tag: "message", Attrs: to, Content: content})
 }
 
-// senderKey is the key with which the account's messages to a group are read.
+// senderKey returns the key with which members decrypt the account's messages to
+// a group.
 func (s *session) senderKey(ctx context.Context, group types.JID) (*waE2E.SenderKeyDistributionMessage, error) {
 	name := protocol.NewSenderKeyName(group.String(), s.client.Store.GetLID().SignalAddress())
 	key, err := signal.NewGroupSessionBuilder(s.client.Store, store.SignalProtobufSerializer).Create(ctx, name)
@@ -67,8 +68,8 @@ func (s *session) senderKey(ctx context.Context, group types.JID) (*waE2E.Sender
 	return &waE2E.SenderKeyDistributionMessage{GroupID: proto.String(group.String()), AxolotlSenderKeyDistributionMessage: key.Serialize()}, nil
 }
 
-// encryptFor is a message as one device reads it. If there is no session with
-// the device, or the one that there is may be broken, a new one begins.
+// encryptFor encrypts a message for one device. It begins a new session if there
+// is none with the device, or if broken says that the session may be broken.
 func (s *session) encryptFor(ctx context.Context, device types.JID, broken bool, message *waE2E.Message, attrs waBinary.Attrs) ([]waBinary.Node, error) {
 	plain, err := proto.Marshal(message)
 	if err != nil {
@@ -98,7 +99,8 @@ func (s *session) encryptFor(ctx context.Context, device types.JID, broken bool,
 	return content, nil
 }
 
-// mediaTypeOf is what a stanza calls the file of a message of ours, if any.
+// mediaTypeOf returns the mediatype attribute of a message that we send; empty
+// without a file.
 func mediaTypeOf(m *waE2E.Message) string {
 	if inner := m.GetDocumentWithCaptionMessage().GetMessage(); inner != nil {
 		m = inner

@@ -15,34 +15,33 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// chatFacts is what a send has to know of a chat, and who is in it.
+// chatFacts holds a chat's settings that a send needs, and its members.
 type chatFacts struct {
 	expiration uint32                     // seconds after which the chat forgets a message; 0: never
-	adminsOnly bool                       // only admins write, and the account is none
+	adminsOnly bool                       // only admins may write, and the account is not an admin
 	hidden     bool                       // its members address each other by hidden id (LID), not by number
 	present    map[types.JID]channel.Role // a group's members by number and by hidden id; nil for a person
 }
 
-// chats asks WhatsApp about chats, and remembers what it answered until a chat
-// changes.
+// chats asks WhatsApp about chats, and caches each answer until the chat changes.
 type chats struct {
 	client *whatsmeow.Client
 	people *people
 	log    *slog.Logger
-	claims link.Keyed // by group: one question at a time on behalf of devices
+	claims link.Keyed // by group: one question at a time for the claims of devices
 
 	mu         sync.Mutex
 	known      map[types.JID]chatFacts
-	changes    int                     // how often a chat was forgotten
-	unanswered map[types.JID]time.Time // groups: the last question for a claim that had no answer
+	changes    int                     // how often a chat was removed from the cache
+	unanswered map[types.JID]time.Time // by group: when the last question for a claim got no answer
 }
 
 func newChats(client *whatsmeow.Client, who *people, log *slog.Logger) *chats {
 	return &chats{client: client, people: who, log: log, known: map[types.JID]chatFacts{}, unanswered: map[types.JID]time.Time{}}
 }
 
-// writable are a chat's facts; an error if the account may not write there. It
-// is asked before anything is uploaded.
+// writable returns a chat's facts, or a permanent error if the account may not
+// write there. It is called before anything is uploaded.
 func (c *chats) writable(ctx context.Context, to types.JID) (chatFacts, error) {
 	facts, err := c.facts(ctx, to)
 	if err == nil && facts.adminsOnly {
@@ -54,8 +53,8 @@ func (c *chats) writable(ctx context.Context, to types.JID) (chatFacts, error) {
 	return facts, nil
 }
 
-// facts asks if nothing is remembered. An answer is not remembered if a chat
-// changed while WhatsApp was asked: it may be older than the change.
+// facts returns a chat's facts from the cache, or asks WhatsApp. The answer is
+// not cached if a chat changed meanwhile: the answer may be older than the change.
 func (c *chats) facts(ctx context.Context, to types.JID) (chatFacts, error) {
 	c.mu.Lock()
 	facts, ok := c.known[to]
@@ -128,7 +127,7 @@ func (c *chats) factsOf(info *types.GroupInfo) chatFacts {
 	return facts
 }
 
-// roleOf is what a member may do in a group, if that is remembered.
+// roleOf returns a member's role in a group from the cache, else RoleUnknown.
 func (c *chats) roleOf(ctx context.Context, group types.JID, who member) channel.Role {
 	if c == nil { // there is no connection to ask
 		return channel.RoleUnknown
@@ -140,7 +139,7 @@ func (c *chats) roleOf(ctx context.Context, group types.JID, who member) channel
 	return cmp.Or(present[who.jid], present[who.alt])
 }
 
-// notReady is a question that WhatsApp did not answer.
+// notReady is the error of a question that WhatsApp did not answer. It passes.
 func notReady(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx)
@@ -151,8 +150,8 @@ func notReady(ctx context.Context, err error) error {
 	return passing("whatsapp_not_ready", "WhatsApp did not answer a question about the chat", err)
 }
 
-// forget makes the next question about a chat go to WhatsApp. err is why it is
-// called: an error that passes says nothing of the chat.
+// forget removes a chat from the cache. err is the reason; forget does nothing if
+// err is temporary, since such an error says nothing about the chat.
 func (c *chats) forget(chat types.JID, err error) {
 	if err != nil && channel.ClassOf(err) != channel.Permanent {
 		return

@@ -13,19 +13,19 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Anybody can send a receipt, or ask for a message again, with any message's
-// id. Who the device belongs to and through which chat it speaks is set by
-// WhatsApp's server; whether it may speak of the message is decided here.
+// Anybody can send a receipt with any message's id, or ask for that message
+// again. WhatsApp's server sets whose device it is and through which chat it
+// speaks; this file decides whether the device may refer to the message.
 
 const (
-	claimTime  = 10 * time.Second // for the question who is in a group, on behalf of a device
-	claimPause = 30 * time.Second // after such a question without an answer, before the next one
+	claimTime  = 10 * time.Second // bounds the question who is in a group, asked because of a device's claim
+	claimPause = 30 * time.Second // after a question without an answer, before the next question
 )
 
-// messageForRetry hands the library a message that a device could not decrypt
-// if its own memory of 256 messages no longer has it. Whether the device gets
-// the message is decided by again, which the library calls afterwards, also for
-// messages from its memory.
+// messageForRetry gives the library a message that a device could not decrypt, if
+// the library's own cache of 256 messages no longer has it. Whether the device
+// gets the message is decided by again, which the library calls afterwards, also
+// for messages from its cache.
 func (s *session) messageForRetry(_, _ types.JID, id types.MessageID) *waE2E.Message {
 	m, err := s.ledger.sent(s.gate.Context(), id)
 	if err != nil {
@@ -37,9 +37,9 @@ func (s *session) messageForRetry(_, _ types.JID, id types.MessageID) *waE2E.Mes
 	return m.message
 }
 
-// again sends a message to a device that asks for it again, if that may have
-// it. The library calls it in a goroutine for each request; false tells it to
-// send nothing itself.
+// again sends a message once more to a device that asks for it, if the device may
+// have the message. The library calls again in one goroutine per request. again
+// returns false, so that the library sends nothing by itself.
 func (s *session) again(asks *events.Receipt, id types.MessageID, count int, _ *waE2E.Message) bool {
 	ctx, leave, ok := s.gate.Enter(context.Background())
 	if !ok {
@@ -60,9 +60,9 @@ func (s *session) again(asks *events.Receipt, id types.MessageID, count int, _ *
 	return false
 }
 
-// concern reports whether a device may speak of the messages of a chat: it
-// speaks through that chat, and belongs to a person who is in it now, or to the
-// account. A group that is not known is asked about, for claimTime at most.
+// concern reports whether a device may refer to the messages of a chat: the device
+// speaks through that chat, and belongs to the account or to a present member. If
+// the members of a group are not cached, concern asks, for at most claimTime.
 func (c *chats) concern(ctx context.Context, chat groups.JID, src types.MessageSource) bool {
 	to, err := types.ParseJID(string(chat))
 	if err != nil {
@@ -74,23 +74,23 @@ func (c *chats) concern(ctx context.Context, chat groups.JID, src types.MessageS
 		return src.Chat == to && c.inGroup(ctx, to, sender)
 	case src.IsGroup:
 		return false
-	case c.people.isMe(sender.jid): // the account's phone, of what this device sent
+	case c.people.isMe(sender.jid): // the account's phone speaks of what this device sent
 		return c.people.same(ctx, member{jid: to}, member{src.Chat.ToNonAD(), src.RecipientAlt.ToNonAD()})
 	}
 	return c.people.same(ctx, member{jid: to}, sender)
 }
 
-// inGroup reports whether a person is in a group now.
+// inGroup reports whether a person is a member of a group now.
 func (c *chats) inGroup(ctx context.Context, group types.JID, who member) bool {
 	present := c.present(ctx, group)
 	who = c.people.both(ctx, who)
 	return cmp.Or(present[who.jid], present[who.alt]) != channel.RoleUnknown
 }
 
-// present is who is in a group, by all their addresses; nil if WhatsApp does
-// not say so in time. However many devices claim something, there is one
-// question at a time about a group, one for each change of the group, and a
-// pause after one without an answer.
+// present returns a group's members by all their addresses, or nil if WhatsApp
+// does not answer in time. However many devices make claims, there is one question
+// at a time about a group, one per change of the group, and a pause of claimPause
+// after a question without an answer.
 func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]channel.Role {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

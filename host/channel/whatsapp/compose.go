@@ -28,7 +28,7 @@ func mediaType(k media.Kind) whatsmeow.MediaType {
 	return whatsmeow.MediaDocument
 }
 
-// textMessage is a plain text, or one with what it answers.
+// textMessage builds a text message; info may be nil.
 func textMessage(text string, info *waE2E.ContextInfo) *waE2E.Message {
 	if info == nil {
 		return &waE2E.Message{Conversation: proto.String(text)}
@@ -36,13 +36,13 @@ func textMessage(text string, info *waE2E.ContextInfo) *waE2E.Message {
 	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: info}}
 }
 
-// attachment is all that a file's message is made of.
+// attachment is everything from which a file's message is built.
 type attachment struct {
 	file    *channel.File
 	caption string
 	facts   probe.Facts
 	up      whatsmeow.UploadResponse
-	info    *waE2E.ContextInfo // what it answers; may be nil
+	info    *waE2E.ContextInfo // quote and disappearing timer; may be nil
 	now     time.Time
 }
 

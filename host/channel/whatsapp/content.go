@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// contextOf is what a message says of itself, or nil.
+// contextOf returns a message's ContextInfo (quote, mentions, timer), or nil.
 func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	for _, c := range []*waE2E.ContextInfo{
 		m.GetExtendedTextMessage().GetContextInfo(), m.GetImageMessage().GetContextInfo(), m.GetVideoMessage().GetContextInfo(),
@@ -31,8 +31,8 @@ func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	return nil
 }
 
-// actOf is what kind of thing a member's message is, and the message that it is
-// about. A plain message is about none.
+// actOf returns the kind of a member's message (message, edit, deletion, reaction)
+// and the id of the message that it refers to, which a plain message does not have.
 func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
 	switch p, r := m.GetProtocolMessage(), m.GetReactionMessage(); {
 	case p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE:
@@ -47,7 +47,7 @@ func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
 	return channel.KindMessage, ""
 }
 
-// locationOf is the place in a message.
+// locationOf converts a message's location.
 func locationOf(l *waE2E.LocationMessage) *channel.Location {
 	return &channel.Location{
 		Latitude: l.GetDegreesLatitude(), Longitude: l.GetDegreesLongitude(),
@@ -55,8 +55,8 @@ func locationOf(l *waE2E.LocationMessage) *channel.Location {
 	}
 }
 
-// textOf is what a person reads in a message: its text, its caption, or words
-// for what has neither and is no file.
+// textOf returns a message's text or caption. For a message that has neither and
+// is not a file, such as a contact, it returns words that describe the message.
 func textOf(m *waE2E.Message) string {
 	for _, s := range []string{
 		m.GetConversation(), m.GetExtendedTextMessage().GetText(), m.GetImageMessage().GetCaption(),
@@ -81,7 +81,8 @@ func textOf(m *waE2E.Message) string {
 	return ""
 }
 
-// downloadable is the file in a message and what it claims to be; nil without one.
+// downloadable returns the file in a message and its claimed name, type and size;
+// nil without a file.
 func downloadable(m *waE2E.Message, at time.Time) (whatsmeow.DownloadableMessage, media.Info) {
 	info := func(kind media.Kind, claim, name string, size uint64) media.Info {
 		return media.Claimed(kind, name, claim, size, at)

@@ -14,8 +14,8 @@ import (
 // assistants' files. None is needed.
 var mediaTools = []string{"ffmpeg", "ffprobe", "pdfinfo", "pdftoppm"}
 
-// examine says how the programs that make thumbnails run and, since no host
-// that runs can be asked, whether an account is linked.
+// examine checks how the programs run that make thumbnails and, if no host is
+// running that could be asked, whether an account is linked.
 func examine(ctx context.Context, s channel.Setup, running bool) []channel.Finding {
 	tools := examineTools(ctx, s)
 	if running {
@@ -28,7 +28,7 @@ func examine(ctx context.Context, s channel.Setup, running bool) []channel.Findi
 	return append(tools, channel.Finding{Check: s.Name, Severity: channel.Warning, Message: stopNotPaired.Message, Remedy: "link one with: " + w.pairCommand()})
 }
 
-// examineTools says how the programs run that make thumbnails.
+// examineTools checks how the programs run that make thumbnails.
 func examineTools(ctx context.Context, s channel.Setup) []channel.Finding {
 	const check = "media_tools"
 	switch confine.Mode(s.Tools) {

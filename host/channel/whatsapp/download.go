@@ -22,25 +22,25 @@ import (
 // retryTime is how long a phone has to bring expired media back.
 const retryTime = 30 * time.Second
 
-// mediaHosts are the hosts that media are fetched from and brought to:
-// mmg.whatsapp.net, media-xxx.cdn.whatsapp.net and their like. WhatsApp's
-// server names those that are to be used.
+// mediaHosts are the suffixes of the hosts of media servers, for example
+// mmg.whatsapp.net and media-xxx.cdn.whatsapp.net. WhatsApp's server names the
+// hosts to use.
 var mediaHosts = []string{".whatsapp.net"}
 
 // remoteFile is a member's file on WhatsApp's media servers, as the message
-// describes it. The message's own URL is no part of it: its writer chose it.
+// describes the file. The URL in the message is ignored: its writer chose it.
 type remoteFile struct {
 	kind      whatsmeow.MediaType
-	path      string // from the host on; the host is the server's choice
-	key       []byte // 32 bytes, as the hashes
+	path      string // without the host, which WhatsApp's server chooses
+	key       []byte // 32 bytes, like both hashes
 	encrypted []byte // SHA-256 of the ciphertext
 	plain     []byte // SHA-256 of the content
 	size      int64
 }
 
-// remote is what a message says of its file. An error means that it cannot be
-// fetched: without a key and both hashes nobody can tell whether what a server
-// brings is what the member sent.
+// remote reads the description of a message's file. An error means that the file
+// cannot be fetched: without the key and both hashes, nobody can tell whether the
+// server's bytes are those that the member sent.
 func remote(msg whatsmeow.DownloadableMessage, size int64) (remoteFile, error) {
 	f := remoteFile{
 		kind: whatsmeow.GetMediaType(msg), path: msg.GetDirectPath(), key: msg.GetMediaKey(),
@@ -55,10 +55,10 @@ func remote(msg whatsmeow.DownloadableMessage, size int64) (remoteFile, error) {
 // maxPath is longer than any path that WhatsApp's servers give, in bytes.
 const maxPath = 2048
 
-// checkPath wants a path on the host that it is joined to: one slash at the
-// beginning, and nothing by which it could name a host of its own.
+// checkPath accepts a path that stays on the host to which it is joined: it begins
+// with one slash, and cannot name another host.
 func checkPath(path string) error {
-	_, err := url.ParseRequestURI(path) // the library takes what is no address for trouble of the network, and tries again
+	_, err := url.ParseRequestURI(path) // the library would treat an invalid address as a network error, and try again
 	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || len(path) > maxPath ||
 		strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`\@#`, r) }) {
 		return channel.Unfetchable("the message names no place on WhatsApp's media servers")
@@ -66,9 +66,9 @@ func checkPath(path string) error {
 	return nil
 }
 
-// fetch downloads a member's file to a file without a name, where the library
-// checks its length, its hashes and its authentication code. It ends when the
-// bytes come slower than pace.
+// fetch downloads a member's file into a file without a name. The library checks
+// the length, the hashes and the authentication code. fetch ends with an error if
+// the bytes come more slowly than pace.
 func (s *session) fetch(ctx context.Context, m *inboundMessage, msg whatsmeow.DownloadableMessage, info media.Info, pace transfer.Pace) (io.ReadCloser, error) {
 	f, err := remote(msg, info.Size)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *session) fetch(ctx context.Context, m *inboundMessage, msg whatsmeow.Do
 // downloadKey is where a request's context holds its *download.
 type downloadKey struct{}
 
-// download is one file on its way to us.
+// download is one file that is being fetched.
 type download struct {
 	pace transfer.Pace
 	stop context.CancelCauseFunc // ends all further attempts of the library
@@ -119,7 +119,7 @@ func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile,
 	return rewind(down.file.File)
 }
 
-// get lets the library download, by the path and the hashes alone.
+// get makes the library download a file by its path and hashes alone.
 func (s *session) get(ctx context.Context, f remoteFile, down *download) error {
 	if err := errors.Join(down.file.Truncate(0), rewind(down.file.File)); err != nil {
 		return err
@@ -132,14 +132,14 @@ func rewind(f *os.File) error {
 	return err
 }
 
-// expired says whether the servers no longer have the file.
+// expired reports whether err means that the servers no longer have the file.
 func expired(err error) bool {
 	return errors.Is(err, whatsmeow.ErrMediaDownloadFailedWith403) || errors.Is(err, whatsmeow.ErrMediaDownloadFailedWith404) ||
 		errors.Is(err, whatsmeow.ErrMediaDownloadFailedWith410)
 }
 
-// askAgain asks the phone that sent the file to upload it once more, and
-// returns the path under which it then lies.
+// askAgain asks the phone that sent the file to upload the file again, and returns
+// its new path.
 func (s *session) askAgain(ctx context.Context, m *inboundMessage, key []byte) (path string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, retryTime)
 	defer cancel()

@@ -20,12 +20,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// deadLine is how long a connection may be silent.
+// deadLine is how long a connection may be silent before it counts as lost.
 const deadLine = 90 * time.Second
 
-// handle takes what the library tells. It runs on the library's receive queue
-// and therefore never waits, except for a write to the ledger. What it returns
-// false for is not acknowledged, and comes again after a reconnect.
+// handle takes the library's events. It runs on the library's receive queue, so it
+// waits for nothing but a write to the ledger. If it returns false, the event is
+// not acknowledged, and WhatsApp delivers it again after a reconnect.
 func (s *session) handle(evt any) bool {
 	switch e := evt.(type) {
 	case *events.Message:
@@ -59,7 +59,7 @@ func (s *session) handle(evt any) bool {
 	return true
 }
 
-// permanent is why the platform has ended the connection for good, or nil.
+// permanent returns why WhatsApp has ended the connection for good, or nil.
 func permanent(evt any) *link.Stop {
 	switch e := evt.(type) {
 	case *events.LoggedOut:
@@ -84,10 +84,10 @@ func permanent(evt any) *link.Stop {
 	return nil
 }
 
-// maxReceipts is how many receipts wait for the Inbox.
+// maxReceipts is how many receipts may wait for the Inbox.
 const maxReceipts = 4096
 
-// receipt is a device's word about one of our messages.
+// receipt is a device's report about one of our messages.
 type receipt struct {
 	report
 	src types.MessageSource // whose device, and through which chat it speaks
@@ -96,10 +96,11 @@ type receipt struct {
 
 type report struct {
 	id    string
-	state channel.State // empty: only that WhatsApp has passed the message on
+	state channel.State // empty: it proves only that WhatsApp has passed the message on
 }
 
-// queueReceipt says false when there is no room, so that WhatsApp repeats it.
+// queueReceipt returns false if the queue is full, so that WhatsApp repeats the
+// receipt.
 func (s *session) queueReceipt(e *events.Receipt) bool {
 	if e.IsFromMe {
 		return true
@@ -127,7 +128,7 @@ func (s *session) queueReceipt(e *events.Receipt) bool {
 	return true
 }
 
-// giveTo hands a member's message to the host.
+// giveTo returns the function that hands a member's message to the host.
 func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
 		m, err := read(&row, nil)
@@ -138,8 +139,9 @@ func (s *session) giveTo(in channel.Inbox) func(context.Context, journal.Inbound
 	}
 }
 
-// passReceipts reports each state of a message once, by the word of a device
-// that the message was for: in a group, every member's devices send receipts.
+// passReceipts reports each state of a message to the host once. It believes only
+// devices that the message was sent to: in a group, each device of each member
+// sends receipts.
 func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 	var told journal.Once[report]
 	for {
@@ -168,7 +170,7 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 	}
 }
 
-// keep makes a member's message durable; false when that fails.
+// keep records a member's message durably; it returns false if that fails.
 func (s *session) keep(e *events.Message) bool {
 	chat := s.chatOf(e.Info.MessageSource)
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
@@ -201,8 +203,8 @@ func (s *session) keep(e *events.Message) bool {
 	})
 }
 
-// keepMembers makes durable who has joined or left a group. WhatsApp tells it
-// without an id of ours to keep: the same news again has the same one.
+// keepMembers records durably who has joined or left a group. WhatsApp gives such
+// an event no id, so keepMembers derives one: a repeated event has the same id.
 func (s *session) keepMembers(e *events.GroupInfo) bool {
 	source := types.MessageSource{Chat: e.JID, IsGroup: true}
 	m := inboundMessage{message: &waE2E.Message{}, info: inboundInfo{
@@ -222,7 +224,7 @@ func (s *session) keepMembers(e *events.GroupInfo) bool {
 	return s.put(m)
 }
 
-// put makes what a member wrote or did durable; false when that fails.
+// put records a member's message or event durably; it returns false if that fails.
 func (s *session) put(m inboundMessage) bool {
 	err := s.ledger.putInbound(s.gate.Context(), m)
 	if err != nil {
@@ -234,9 +236,9 @@ func (s *session) put(m inboundMessage) bool {
 	return err == nil
 }
 
-// chatOf is the chat as the host knows it, empty where it is none of the
+// chatOf returns the JID under which the chat is registered, or empty if it is not
 // registered. A person may be addressed by number or by a hidden id (LID);
-// what is registered is what counts.
+// chatOf returns whichever is registered.
 func (s *session) chatOf(src types.MessageSource) groups.JID {
 	candidates := []types.JID{src.Chat}
 	if !src.IsGroup {

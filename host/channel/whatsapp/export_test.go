@@ -11,13 +11,15 @@ func (w *WhatsApp) Client() *whatsmeow.Client { return w.live.Load().client }
 
 // Hurry shortens how long the library's lock is kept for an acknowledgement,
 // and for a message in all.
-func (w *WhatsApp) Hurry(patience, slot time.Duration) { w.turn.patience, w.turn.slot = patience, slot }
+func (w *WhatsApp) Hurry(patience, most time.Duration) {
+	w.sendSlot.patience, w.sendSlot.most = patience, most
+}
 
 // Watch shortens how often the connection is looked at.
 func (w *WhatsApp) Watch(every time.Duration) { w.watch = every }
 
 // Missing is how many acknowledgements are waited for without the lock.
-func (w *WhatsApp) Missing() int64 { return w.turn.missing.Load() }
+func (w *WhatsApp) Missing() int64 { return w.sendSlot.missing.Load() }
 
 // MessageID is the id that a message has on WhatsApp.
 var MessageID = messageID

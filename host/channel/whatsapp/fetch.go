@@ -11,8 +11,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// Fetch downloads a member's file. The journal knows a message for 7 days and
-// 1000 messages.
+// Fetch downloads a member's file. It needs the journal's record of the message,
+// which is kept for 7 days and for the latest 1000 messages.
 func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	s, ctx, leave, ok := w.enter(ctx)
 	if !ok {
@@ -45,7 +45,7 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	return file, err
 }
 
-// notAsked is an attempt that asked no media server for anything.
+// notAsked is the temporary error of an attempt that reached no media server.
 func notAsked(err error) error {
 	return &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the host is not connected to WhatsApp", Hint: "it is tried again by itself", Err: err}
 }

@@ -8,8 +8,8 @@ import (
 	"go.mau.fi/whatsmeow"
 )
 
-// messageID is the id under which a message is known on WhatsApp: in the form
-// that WhatsApp Web gives its own, and the same for every attempt.
+// messageID derives a message's id on WhatsApp from channel.Message.ID, in the form
+// that WhatsApp Web uses. It is the same at every attempt.
 func messageID(id string) string {
 	sum := sha256.Sum256([]byte("longshore whatsapp message\x00" + id))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:9]))

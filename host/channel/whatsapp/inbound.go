@@ -12,15 +12,15 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// What is taken of a message that a modified app has made. The apps themselves
-// write up to 65,536 characters, and a group has up to 1,024 members.
+// Bounds for messages that a modified app has made. The apps themselves write up
+// to 65,536 characters, and a group has up to 1,024 members.
 const (
 	maxInboundText = 65536 // characters
 	maxMentions    = 1024
 	maxQuotedID    = 128 // characters; the apps' own ids have up to 32
 )
 
-// inbound makes of a row what the Inbox takes.
+// inbound converts a row of the journal for the Inbox.
 func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inbound {
 	info := contextOf(m.message)
 	who := m.writer()
@@ -58,7 +58,7 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	return in
 }
 
-// persons are members by their addresses.
+// persons converts addresses of members.
 func (s *session) persons(ctx context.Context, addresses []types.JID) (all []channel.Person) {
 	for _, j := range addresses {
 		who := member{jid: j.ToNonAD()}
@@ -67,10 +67,10 @@ func (s *session) persons(ctx context.Context, addresses []types.JID) (all []cha
 	return all
 }
 
-// mentions writes names for the addresses that a text mentions, and says
-// whether the account is among them. All are replaced in one go: a name that
-// is itself written like a mention must not be replaced again, which would let
-// a text grow without end.
+// mentions replaces the addresses that a text mentions by names, and reports
+// whether the account is among them. It replaces all of them in one pass: a name
+// that looks like a mention must not be replaced again, or a text could grow
+// without bound.
 func (s *session) mentions(ctx context.Context, text string, mentioned []string) (named string, self bool) {
 	var names []string
 	seen := map[string]bool{}
@@ -89,9 +89,9 @@ func (s *session) mentions(ctx context.Context, text string, mentioned []string)
 	return strings.NewReplacer(names...).Replace(text), self
 }
 
-// quote is what a message answers, and whether that is said to be ours. What a
-// message repeats of another one is made by its writer's phone, which may say
-// anything: what counts is what the ledger has under that id and writer.
+// quote returns the message that a message answers, and whether it claims to be
+// ours. The quoted content comes from the phone of the one who answers, and may be
+// forged: only the ledger's record of that id and writer counts.
 func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.ContextInfo) (q *channel.Quote, ours bool) {
 	q = &channel.Quote{ID: first(info.GetStanzaID(), maxQuotedID)}
 	claimed, err := types.ParseJID(info.GetParticipant())
@@ -112,9 +112,9 @@ func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.Contex
 	return q, ours || q.Own
 }
 
-// prove fills a quote from the ledger, and leaves it as it is where that does
-// not have the message of that chat, id and writer. A message's id is chosen
-// by its writer's phone, so the id alone says nothing.
+// prove fills a quote from the ledger. It changes nothing if the ledger does not
+// have a message of that chat, id and writer. A message's id is chosen by its
+// writer's phone, so the id alone proves nothing.
 func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *channel.Quote) error {
 	if s.people.isMe(who.jid) {
 		m, err := s.ledger.sent(ctx, q.ID)
@@ -135,8 +135,8 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 	return nil
 }
 
-// first cuts a text to so many characters. Bytes that are no character become
-// U+FFFD: the format of WhatsApp's messages promises none.
+// first truncates a text to so many characters. Bytes that are not valid UTF-8
+// become U+FFFD: WhatsApp's format does not promise UTF-8.
 func first(text string, characters int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= characters || utf8.RuneCountInString(text) <= characters {

@@ -18,13 +18,13 @@ import (
 // ledger is the journal, in WhatsApp's terms.
 type ledger struct{ *journal.Journal }
 
-// sentMessage is a message of ours.
+// sentMessage is a message that we sent or are about to send.
 type sentMessage struct {
 	journal.Sent
 	message *waE2E.Message
 }
 
-// sent looks a message of ours up; nil if it is not known.
+// sent returns a message that we sent, or nil if it is not recorded.
 func (l ledger) sent(ctx context.Context, id string) (*sentMessage, error) {
 	row, err := l.Sent(ctx, id)
 	if err != nil || row == nil {
@@ -37,7 +37,7 @@ func (l ledger) sent(ctx context.Context, id string) (*sentMessage, error) {
 	return m, nil
 }
 
-// putSent makes a finished message durable before it is handed over.
+// putSent records a finished message durably before the library gets it.
 func (l ledger) putSent(ctx context.Context, m sentMessage) (err error) {
 	if m.Body, err = proto.Marshal(m.message); err != nil {
 		return fmt.Errorf("record message: %w", err)
@@ -45,7 +45,7 @@ func (l ledger) putSent(ctx context.Context, m sentMessage) (err error) {
 	return l.Record(ctx, m.Sent)
 }
 
-// inboundInfo is what is kept of a member's message beside its content.
+// inboundInfo is recorded with a member's message, beside its content.
 type inboundInfo struct {
 	Chat     types.JID // as WhatsApp addresses it
 	Sender   types.JID // with the device
@@ -66,12 +66,12 @@ type inboundMessage struct {
 	message *waE2E.Message
 }
 
-// writer is who wrote it.
+// writer returns the member who wrote the message.
 func (m *inboundMessage) writer() member {
 	return member{m.info.Sender.ToNonAD(), m.info.Alt.ToNonAD()}
 }
 
-// putInbound makes a member's message durable.
+// putInbound records a member's message durably.
 func (l ledger) putInbound(ctx context.Context, m inboundMessage) (err error) {
 	if m.Info, err = json.Marshal(m.info); err != nil {
 		return fmt.Errorf("keep inbound message: %w", err)
@@ -85,12 +85,13 @@ func (l ledger) putInbound(ctx context.Context, m inboundMessage) (err error) {
 	return l.Keep(ctx, m.Inbound)
 }
 
-// inbound looks up the latest message of members with that id, or nil.
+// inbound returns the latest message of any member with that id, or nil.
 func (l ledger) inbound(ctx context.Context, chat groups.JID, id string) (*inboundMessage, error) {
 	return read(l.Inbound(ctx, chat, id))
 }
 
-// inboundBy looks up a member's message, or nil. Others may have used the same id.
+// inboundBy returns the message of that member with that id, or nil: other members
+// may have used the same id.
 func (l ledger) inboundBy(ctx context.Context, chat groups.JID, id string, who member) (*inboundMessage, error) {
 	return read(l.Inbound(ctx, chat, id, who.jid.String(), who.alt.ToNonAD().String()))
 }

@@ -15,17 +15,17 @@ import (
 // maxLogged is the longest text of the library that reaches the log, in bytes.
 const maxLogged = 400
 
-// What the library writes may hold whole stanzas, and in them tokens, keys and
-// pairing codes. The first two patterns take those out; digits of people's
-// numbers are shortened by the third.
+// The library's log lines may hold whole stanzas, and in them tokens, keys and
+// pairing codes. The first two patterns remove those; the third shortens people's
+// numbers.
 var (
 	stanza = regexp.MustCompile(`(?s)<[a-zA-Z/].*>`)
 	secret = regexp.MustCompile(`[0-9a-zA-Z+/=_,@-]{40,}`)
 	number = regexp.MustCompile(`\b([0-9]{3})[0-9]{3,}([0-9]{2})([.:@])`)
 )
 
-// libraryLog passes the library's log on: its debug messages not at all,
-// since those are the stanzas themselves.
+// libraryLog passes the library's log on, except for its debug messages: those are
+// the stanzas themselves.
 type libraryLog struct {
 	log    *slog.Logger
 	module string
@@ -34,7 +34,7 @@ type libraryLog struct {
 
 var _ waLog.Logger = libraryLog{}
 
-// Debugf passes nothing on, but shows who asked for it what the library sends.
+// Debugf logs nothing. It calls sent, if set, with each stanza that is sent.
 func (l libraryLog) Debugf(_ string, args ...any) {
 	if l.sent == nil || l.module != "Send" || len(args) != 1 {
 		return
@@ -61,7 +61,7 @@ func (l libraryLog) write(level slog.Level, msg string, args []any) {
 	}
 }
 
-// harmless is foreign text without secrets, stanzas and control characters.
+// harmless returns foreign text without secrets, stanzas and control characters.
 func harmless(s string) string {
 	s = stanza.ReplaceAllString(s, "<…>")
 	s = secret.ReplaceAllString(s, "…")

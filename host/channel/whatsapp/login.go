@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// alone calls do with a session of its own, while there is no Run.
+// alone calls do with a session made for this call, if Run is not running.
 func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
 	s, err := w.open(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
 	return do(s)
 }
 
-// login is how the server receives a device that has connected.
+// login collects the server's answer to a device that has connected.
 type login struct {
 	up      chan struct{}
 	refused chan *link.Stop // the first reason
@@ -35,7 +35,7 @@ func newLogin() login {
 	return login{up: make(chan struct{}, 1), refused: make(chan *link.Stop, 1)}
 }
 
-// note is to be called with each event.
+// note takes each event of the library.
 func (l login) note(evt any) {
 	if _, ok := evt.(*events.Connected); ok {
 		poke(l.up)
@@ -48,8 +48,8 @@ func (l login) note(evt any) {
 	}
 }
 
-// wait returns nil once the device is logged in. The server has patience to
-// say so; late is what is wrong afterwards.
+// wait returns nil once the device is logged in, and an error with the words late
+// if the server has not answered after patience.
 func (l login) wait(ctx context.Context, patience time.Duration, late string) error {
 	select {
 	case <-l.up:

@@ -9,14 +9,14 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// member is a person's address, without a device, and the other one where a
-// message brought it along: a number and a hidden id (LID), either first.
+// member is a person's address without a device and, if the message had it, the
+// person's other address: a number and a hidden id (LID), in either order.
 type member struct {
 	jid, alt types.JID
 }
 
-// address is how a chat names the member: by hidden id or by number, if that
-// is known, else by the other.
+// address returns the hidden id or the number, as the chat addresses its members;
+// the other address if that one is not known.
 func (m member) address(hidden bool) string {
 	if (m.jid.Server == types.HiddenUserServer) != hidden && m.alt.User != "" {
 		return m.alt.String()
@@ -24,8 +24,8 @@ func (m member) address(hidden bool) string {
 	return m.jid.String()
 }
 
-// people is what the linked device knows of the account and of others: its own
-// addresses, which address belongs to which, and the address book.
+// people is what the linked device knows about persons: the account's addresses,
+// which number belongs to which hidden id, and the address book.
 type people struct {
 	device  *store.Device
 	me, lid types.JID // the account's number, with the device, and its hidden id; empty while none is linked
@@ -35,17 +35,17 @@ func peopleOf(device *store.Device) people {
 	return people{device: device, me: device.GetJID(), lid: device.GetLID()}
 }
 
-// isMe says whether an address is the account's own, whatever its device.
+// isMe reports whether an address is the account's own, on any device.
 func (p *people) isMe(j types.JID) bool {
 	return j.User != "" && (j.User == p.me.User && j.Server == p.me.Server || j.User == p.lid.User && j.Server == p.lid.Server)
 }
 
-// isAdmin says whether the account is this participant of a group, as an admin.
+// isAdmin reports whether this participant of a group is the account, as an admin.
 func (p *people) isAdmin(of types.GroupParticipant) bool {
 	return of.IsAdmin && (p.isMe(of.JID) || p.isMe(of.PhoneNumber) || p.isMe(of.LID))
 }
 
-// both completes a member's addresses from what the device has learnt.
+// both adds a member's other address if the device knows it.
 func (p *people) both(ctx context.Context, who member) member {
 	if who.alt.IsEmpty() {
 		who.alt, _ = p.device.GetAltJID(ctx, who.jid)
@@ -64,9 +64,9 @@ func (p *people) same(ctx context.Context, a, b member) bool {
 	return false
 }
 
-// senderOf is by what a member is known again, whether a chat addresses them by
-// number or by hidden id. WhatsApp's server sets both; the member has no say in
-// them. It changes once if the hidden id of a number becomes known later.
+// senderOf returns a member's stable id, whether a chat addresses the member by
+// number or by hidden id. WhatsApp's server sets both; a member cannot choose them.
+// The id changes once if a number's hidden id becomes known later.
 func (p *people) senderOf(ctx context.Context, who member) string {
 	who = p.both(ctx, who)
 	if who.alt.Server == types.HiddenUserServer {
@@ -75,9 +75,9 @@ func (p *people) senderOf(ctx context.Context, who member) string {
 	return who.jid.String()
 }
 
-// nameOf is what a member is called: as the account's address book does, as
-// they call themselves, or by number. The address book is first because only
-// its owner writes it: push is what the member's own phone says.
+// nameOf returns a member's name: the account's address book first, since only the
+// account's owner writes it, then push, the name that the member's phone sends,
+// else the number.
 func (p *people) nameOf(ctx context.Context, who member, push string) string {
 	if p.isMe(who.jid) {
 		if name := cleanName(p.device.PushName); name != "" {
@@ -108,8 +108,8 @@ func (p *people) nameOf(ctx context.Context, who member, push string) string {
 	return who.jid.User
 }
 
-// cleanName is a name that a person chose, fit to be shown. Apps send "-" for
-// one that was never chosen.
+// cleanName makes a name that a person chose safe to show. Apps send "-" for a
+// name that was never chosen; it becomes empty.
 func cleanName(name string) string {
 	if name = channel.CleanName(name); name == "-" {
 		return ""

@@ -19,29 +19,29 @@ const phoneClient = "Chrome (Linux)"
 // firstLogin is how long a fresh pairing may take to be logged in.
 const firstLogin = time.Minute
 
-// ErrPaired is returned by Pair where an account is linked already.
+// ErrPaired is returned by Pair if an account is linked already.
 var ErrPaired = errors.New("whatsapp: an account is linked already")
 
-// ErrNotPaired is returned where no account is linked.
+// ErrNotPaired is returned if no account is linked.
 var ErrNotPaired = errors.New("whatsapp: no account is linked")
 
-// phoneNumber is what the library makes an account's name of.
+// phoneNumber is the form of a number from which the library makes an account.
 var phoneNumber = regexp.MustCompile(`^\+?[1-9][0-9 ()./-]{6,30}$`)
 
 // PairOptions say how to link an account.
 type PairOptions struct {
-	// Phone is the account's number with its country code. Where it is given,
-	// OnCode is told a code to be typed into the phone; else OnQR is told what
-	// the QR codes hold, one after another, each with the time for which it
-	// counts. Both return at once.
+	// Phone is the account's number with its country code. If it is set, OnCode
+	// is called with the code to type into the phone; else OnQR is called with the
+	// content of each QR code and the time for which the code is valid. Both
+	// return at once.
 	Phone  string
 	OnQR   func(code string, timeout time.Duration)
 	OnCode func(code string)
 }
 
 // Pair links an account. It returns when the phone has agreed and the device
-// has logged in once, when the codes have run out (after less than three
-// minutes), or with ctx. A Run that waits for an account goes on by itself.
+// has logged in once, when the codes have expired (after less than three
+// minutes), or when ctx is done. A Run that waits for an account then connects.
 func (w *WhatsApp) Pair(ctx context.Context, opts PairOptions) error {
 	if opts.Phone != "" && !phoneNumber.MatchString(opts.Phone) {
 		return fmt.Errorf("whatsapp: %q is no phone number: write it with its country code and without a leading 0, such as +4915112345678", media.Cut(media.Printable(opts.Phone), 40))
@@ -77,8 +77,8 @@ func (w *WhatsApp) pair(ctx context.Context, s *session, opts PairOptions) error
 	return nil
 }
 
-// showCodes tells the codes until the phone has agreed, or the server has said
-// more than that, which is left to the login.
+// showCodes reports each code until the phone has agreed, or the server has
+// answered with something else, which login handles.
 func (s *session) showCodes(ctx context.Context, items <-chan whatsmeow.QRChannelItem, opts PairOptions) error {
 	asked := false
 	for item := range items {

@@ -16,11 +16,11 @@ var (
 )
 
 // boundPeer bounds how long the library waits for the acknowledgement of a
-// message to the account's own phone. It asks the phone for each message that
-// it cannot decrypt, which any member can cause, and waits for 75 seconds: with
-// the lock that every send needs, and on the queue on which all comes in.
-// Nothing depends on that acknowledgement, so after the patience for one it is
-// made up.
+// message to the account's own phone. The library asks the phone for each message
+// that it cannot decrypt, which any member can cause, and waits for 75 seconds. It
+// holds the lock that every send needs, and blocks the queue on which all events
+// come in. Nothing depends on that acknowledgement, so after the slot's patience
+// boundPeer gives the library a made-up one.
 func (s *session) boundPeer(stanza string) {
 	if !peerMessage.MatchString(stanza) {
 		return
@@ -29,15 +29,15 @@ func (s *session) boundPeer(stanza string) {
 	if id == nil {
 		return
 	}
-	time.AfterFunc(s.w.turn.patienceNow(), func() {
+	time.AfterFunc(s.w.sendSlot.patienceNow(), func() {
 		ctx, leave, ok := s.gate.Enter(context.Background())
 		if !ok {
 			return
 		}
 		defer leave()
 		ack := &waBinary.Node{Tag: "ack", Attrs: waBinary.Attrs{"class": "message", "id": id[1]}}
-		if s.client.DangerousInternals().ReceiveResponse(ctx, ack) { // somebody still waited for it
-			t := &s.w.turn
+		if s.client.DangerousInternals().ReceiveResponse(ctx, ack) { // the library was still waiting
+			t := &s.w.sendSlot
 			t.missing.Add(1)
 			time.AfterFunc(t.ackTime, func() { t.missing.Add(-1) })
 		}

@@ -56,7 +56,7 @@ type Settings struct {
 	Account groups.Rate       `yaml:"account" help:"Messages to all chats together."`
 }
 
-// defaultSettings are those in which every key is absent.
+// defaultSettings returns the settings of an empty block.
 func defaultSettings() channel.Settings {
 	return &Settings{
 		Device:  "Longshore",
@@ -65,10 +65,10 @@ func defaultSettings() channel.Settings {
 	}
 }
 
-// Check finds nothing: the form says it all.
+// Check has nothing to check beyond the form.
 func (s *Settings) Check(channel.Checker) {}
 
-// limits is what Send takes with these settings.
+// limits returns the limits that follow from the settings.
 func (s *Settings) limits() media.Limits {
 	limits := DefaultLimits()
 	for kind, size := range s.Files {
@@ -79,7 +79,7 @@ func (s *Settings) limits() media.Limits {
 	return limits
 }
 
-// rates are how often Send sends with these settings.
+// rates returns the rates that follow from the settings.
 func (s *Settings) rates() pace.Rates {
 	return pace.Rates{
 		Chat:    pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst},
@@ -87,7 +87,7 @@ func (s *Settings) rates() pace.Rates {
 	}
 }
 
-// chatsOf are the chats of the groups; never nil, which would be all.
+// chatsOf returns the chats of the groups. It is never nil, which would mean all.
 func chatsOf(s channel.Setup) []groups.JID {
 	chats := []groups.JID{}
 	for _, c := range s.Chats {
@@ -103,13 +103,13 @@ func (w *WhatsApp) Apply(s channel.Setup) {
 	w.pacer.Set(s.Settings.(*Settings).rates())
 }
 
-// counts says whether a chat is one of the groups'.
+// counts reports whether a chat is registered for a group.
 func (w *WhatsApp) counts(chat groups.JID) bool {
 	chats := *w.chats.Load()
 	return chats == nil || slices.Contains(chats, chat)
 }
 
-// newOf makes the channel of a configuration.
+// newOf makes the channel from its settings.
 func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
@@ -123,7 +123,7 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	return w, nil
 }
 
-// pairAccount links an account, and says which.
+// pairAccount links an account, and returns its name.
 func pairAccount(ctx context.Context, c channel.Channel, p channel.Pairing) (string, error) {
 	w := c.(*WhatsApp)
 	err := w.Pair(ctx, PairOptions{Phone: p.Phone, OnQR: p.ShowQR, OnCode: p.ShowCode})

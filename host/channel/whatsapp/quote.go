@@ -9,16 +9,16 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// The largest message that is repeated inside its answer, in bytes, and how much
-// text is repeated of a larger one, in characters.
+// The largest message that a quote repeats whole, in bytes, and how much text the
+// quote of a larger message has, in characters.
 const (
 	maxQuoted     = 64 << 10
 	maxQuotedText = 4096
 )
 
-// contextInfo builds what goes out beside a message: the message that it answers,
-// and the time after which the chat forgets it; nil without both. A message that
-// is no longer known cannot be quoted; the note says so.
+// contextInfo builds the quote and the disappearing timer of an outgoing message;
+// nil if it has neither. A message that is no longer recorded cannot be quoted;
+// then the returned note says so.
 func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (*waE2E.ContextInfo, string, error) {
 	info := &waE2E.ContextInfo{}
 	note := ""
@@ -42,7 +42,7 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 	return info, note, nil
 }
 
-// known looks up a message of a chat, ours or a member's, and who wrote it.
+// known returns a recorded message of a chat, ours or a member's, and its writer.
 func (s *session) known(ctx context.Context, chat groups.JID, id string) (writer member, m *waE2E.Message, err error) {
 	ours, err := s.ledger.sent(ctx, id)
 	if err != nil {
@@ -58,10 +58,10 @@ func (s *session) known(ctx context.Context, chat groups.JID, id string) (writer
 	return theirs.writer(), theirs.message, nil
 }
 
-// quotable is a message as it stands inside its answer: its content, without
-// what it itself answered, and without what its writer's device sent beside
-// the content, the message's secret above all: with that secret, votes and
-// edits in the writer's name can be read and made.
+// quotable returns the part of a message that a quote repeats: its content, without
+// its own quote and without the data beside the content. The most important of
+// those is the message's secret: whoever has the secret can read and forge votes and
+// edits in the writer's name.
 func quotable(m *waE2E.Message) *waE2E.Message {
 	if w := m.GetDocumentWithCaptionMessage().GetMessage(); w != nil {
 		m = w

@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	loginTime  = time.Minute      // from a connection to WhatsApp's welcome, outside Run
-	watchEvery = 15 * time.Second // that a connection is looked at
+	loginTime  = time.Minute      // from connecting to the login, outside Run
+	watchEvery = 15 * time.Second // how often the connection is checked
 	warmTime   = time.Minute
 )
 
-// Run keeps the account's device connected until ctx is done. What passes is
-// mended by itself. What does not (no account linked, logged out, replaced by
-// another process, outdated, banned) makes every Send fail as held and is told
-// by Connected; Run stays, and goes on when Pair has linked an account, also
-// from another process. Only a store that cannot be opened is an error.
+// Run keeps the account's device connected until ctx is done. It reconnects by
+// itself after temporary faults. After a lasting one (no account linked, logged
+// out, replaced by another process, outdated, banned) every Send fails as held,
+// and Connected names the fault. Run does not return then: it connects again when
+// Pair, also in another process, has linked an account. It returns an error only
+// if a store cannot be opened or closed.
 func (w *WhatsApp) Run(ctx context.Context, in channel.Inbox) error {
 	return w.link.Run(ctx, func(ctx context.Context) error { return w.withRemedy(w.serve(ctx, in)) })
 }
 
-// serve is one session, from opening the store to the reason for its end.
+// serve runs one session, from opening the stores to the reason for its end.
 func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 	s, err := w.open(ctx)
 	if errors.Is(err, stores.ErrLocked) {
@@ -40,7 +41,7 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 	}
 	defer func() {
 		w.live.Store(nil)
-		if closing := s.close(); closing != nil { // counts more than a stop: nobody can go on with such a store
+		if closing := s.close(); closing != nil { // counts more than a stop: no session can use such a store
 			err = fmt.Errorf("whatsapp: close the store: %w", closing)
 		}
 	}()
@@ -70,11 +71,12 @@ func (w *WhatsApp) serve(ctx context.Context, in channel.Inbox) (err error) {
 
 var (
 	errLost = errors.New("WhatsApp has ended it")
-	// errMissed: WhatsApp repeats what was not acknowledged to the next connection.
+	// errMissed makes the link reconnect: WhatsApp then repeats what was not
+	// acknowledged.
 	errMissed = errors.New("there is room again for what members wrote")
 )
 
-// connect is one connection, until it is lost or WhatsApp ends it for good.
+// connect holds one connection until it is lost or WhatsApp ends it for good.
 func (s *session) connect(ctx context.Context, up func(detail string)) error {
 	select {
 	case <-s.state.up: // of the connection before
@@ -126,7 +128,7 @@ func (s *session) end(reason *link.Stop) {
 	}
 }
 
-// warm asks for what the first Send would have to ask for.
+// warm asks WhatsApp in advance for what the first Send needs.
 func (s *session) warm(ctx context.Context, leave func()) {
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, warmTime)

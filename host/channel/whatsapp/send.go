@@ -23,11 +23,11 @@ const reuseFor = 24 * time.Hour
 // derived from m.ID; a message that was acknowledged before is not sent again,
 // also after a restart.
 //
-// Permanent are a chat of which the account is no member or in which only
-// admins write, what exceeds the limits or has other bytes than were accepted,
-// and what WhatsApp refuses by name. Held is everything while the account is
-// not linked, banned, or outdated. Ambiguous is a message that left without an
-// answer.
+// An error is Permanent if the account is not a member of the chat or may not
+// write there, if the message exceeds the limits, if the file's bytes are not
+// those that were accepted, and if WhatsApp rejects the message. It is Held while
+// the account is not linked, banned, or outdated. It is Ambiguous if the message
+// has left and no answer came.
 func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	to, err := types.ParseJID(string(m.Chat))
 	if err != nil || !w.Owns(m.Chat) {
@@ -64,11 +64,11 @@ type outgoing struct {
 	note string
 }
 
-// check refuses what WhatsApp would not take.
+// check rejects a message that WhatsApp would not take.
 func (w *WhatsApp) check(m *outgoing) error {
 	if len(m.Files) == 1 {
-		// What a host before this one accepted may be of a kind in which the apps
-		// do not show it, or too large for the limits of today.
+		// An earlier version of the host may have accepted a file in a kind in which
+		// the apps do not show it, or one that is too large for today's limits.
 		f := m.Files[0]
 		fit, err := w.opts.Limits.Fit(platform, f.Info)
 		if err == nil {
@@ -87,7 +87,7 @@ func (w *WhatsApp) check(m *outgoing) error {
 	return nil
 }
 
-// send sends under the message's lock.
+// send sends a message while it holds the lock of that message's id.
 func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error) {
 	before, err := s.ledger.sent(ctx, m.id)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 	return s.deliver(ctx, m, before)
 }
 
-// prepare uploads and composes, and makes the result durable. The secret of a
-// message stays as it was in an earlier attempt: before, which may be nil.
+// prepare uploads the file, builds the message, and records it durably. before is
+// the message of an earlier attempt, or nil; its secret is used again.
 func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
 	info, note, err := s.contextInfo(ctx, m, chat)
 	if err != nil {
@@ -138,9 +138,9 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 	return sent, nil
 }
 
-// secretOf is the secret of a message's earlier attempt, or a new one. The
-// members' apps derive keys from it for what refers to the message, and every
-// message of WhatsApp Web has one of 32 bytes.
+// secretOf returns the secret of a message's earlier attempt, or a new secret. The
+// members' apps derive keys from it for votes, edits and the like; WhatsApp Web
+// gives every message a secret of 32 bytes.
 func secretOf(before *sentMessage) []byte {
 	if before != nil {
 		if secret := before.message.GetMessageContextInfo().GetMessageSecret(); len(secret) > 0 {
@@ -162,11 +162,11 @@ func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInf
 	return a.message(), nil
 }
 
-// facts reads what the members' apps show of a file before they have it.
+// facts reads what the members' apps show of a file before they download it.
 func (s *session) facts(ctx context.Context, f *channel.File) probe.Facts {
 	src, err := f.Open()
 	if err != nil {
-		return probe.Facts{} // the upload will meet it too, and say so
+		return probe.Facts{} // the upload meets the same error, and returns it
 	}
 	defer src.Close()
 	return s.probe.Read(ctx, src, f.Kind, f.MIME)

@@ -17,8 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// session is the time in which this process is the linked device: the open
-// stores with their client.
+// session holds the open stores and the library's client, for as long as this
+// process is the linked device.
 type session struct {
 	w       *WhatsApp
 	log     *slog.Logger
@@ -29,21 +29,21 @@ type session struct {
 	scratch *transfer.Scratch
 	probe   *probe.Prober
 
-	client *whatsmeow.Client // as what follows, nil before newClient
+	client *whatsmeow.Client // nil before newClient, like the fields below
 	chats  *chats
 	state  state
 
-	receipts chan receipt                     // that wait for the Inbox
-	reports  link.Waiters[time.Time]          // by the id of a message on its way: when a device's receipt came
-	retries  link.Waiters[*events.MediaRetry] // by message id: what a phone answers that was asked for a file again
+	receipts chan receipt                     // receipts that wait for the Inbox
+	reports  link.Waiters[time.Time]          // by the id of a message that is being sent: when a device's receipt came
+	retries  link.Waiters[*events.MediaRetry] // by message id: a phone's answer to askAgain
 }
 
-// state is what the library tells of its connection.
+// state is what the library reports about its connection.
 type state struct {
 	up, lost chan struct{}
 	stops    chan *link.Stop // why WhatsApp has ended it for good; the first counts
-	missed   atomic.Bool     // a member's message was not acknowledged, for want of room
-	renewed  bool            // a newer version was learnt; connect's alone
+	missed   atomic.Bool     // a member's message was not acknowledged because the disk was full
+	renewed  bool            // a newer version is known; only connect uses it
 }
 
 // open takes the lock and opens the stores. The device may be unpaired.
@@ -71,8 +71,8 @@ func (w *WhatsApp) open(ctx context.Context) (_ *session, err error) {
 // newClient makes the client that connect connects.
 func (s *session) newClient() {
 	c := whatsmeow.NewClient(s.people.device, libraryLog{log: s.log, sent: s.boundPeer})
-	c.EnableAutoReconnect = false // the link does, with an upper bound
-	c.SynchronousAck = true       // acknowledged is what handle has kept
+	c.EnableAutoReconnect = false // link reconnects, with an upper bound for the pause
+	c.SynchronousAck = true       // an event is acknowledged after handle has recorded it
 	c.EnableDecryptedEventBuffer = true
 	c.ManualHistorySyncDownload = true
 	c.BackgroundEventCtx = s.gate.Context()
@@ -87,14 +87,14 @@ func (s *session) newClient() {
 	s.client, s.chats = c, newChats(c, &s.people, s.log)
 }
 
-// alive says whether the library takes its connection for one, which it knows
-// before it reports.
+// alive reports whether the library considers itself connected and logged in. The
+// library knows this before it reports it as an event.
 func (s *session) alive() bool { return s.client.IsConnected() && s.client.IsLoggedIn() }
 
 func (s *session) connected() bool { return s.w.link.Up() && s.alive() }
 
-// reconnecting is how long a Send that has its file uploaded waits for the
-// connection to come back.
+// reconnecting is how long a Send that has uploaded its file waits for a new
+// connection.
 const reconnecting = 10 * time.Second
 
 func (s *session) waitConnected(ctx context.Context) error {
@@ -105,7 +105,7 @@ func (s *session) waitConnected(ctx context.Context) error {
 	return err
 }
 
-// close ends everything that uses the session and frees it.
+// close ends everything that uses the session, and closes the stores.
 func (s *session) close() error {
 	s.w.link.Down()
 	if s.client != nil {
@@ -114,7 +114,7 @@ func (s *session) close() error {
 	s.gate.Close()
 	var errs []error
 	if s.client != nil {
-		s.client.Disconnect() // a connection that was being made meanwhile
+		s.client.Disconnect() // closes a connection that was being made meanwhile
 		s.client.RemoveEventHandlers()
 	}
 	if s.ledger.Journal != nil {
@@ -125,7 +125,7 @@ func (s *session) close() error {
 	return errors.Join(append(errs, s.keys.close())...)
 }
 
-// poke wakes a receiver that may be busy; one wake-up is enough.
+// poke wakes the receiver of c; it never blocks, since one wake-up is enough.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -7,9 +7,9 @@ import (
 	"go.mau.fi/libsignal/logger"
 )
 
-// signalLog takes what libsignal has to say, which otherwise goes to stdout,
-// between the lines of a command's answer. That a message was seen before, or
-// cannot be decrypted yet, is daily life there: whatsmeow deals with it.
+// signalLog takes libsignal's log lines, which otherwise go to stdout, between
+// the lines of a command's output. A message that was seen before, or cannot be
+// decrypted yet, is normal there: whatsmeow handles both.
 type signalLog struct{ log *slog.Logger }
 
 // libsignal has one logger for the process, read without a lock, so it is set

@@ -13,10 +13,10 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// lookEvery is how often a stopped channel looks whether it was paired.
-const lookEvery = 2 * time.Second
+// probeEvery is how often a stopped channel checks whether it was paired.
+const probeEvery = 2 * time.Second
 
-// The reasons for which the channel stays down until somebody acts.
+// The reasons for which the channel stays down until an operator acts.
 // docs/whatsapp.md explains each.
 var (
 	stopNotPaired = link.Stop{Code: "whatsapp_not_paired", Message: "no WhatsApp account is linked",
@@ -35,13 +35,13 @@ var (
 		Hint: "stop it; the host takes over by itself"}
 )
 
-// withDetail is a stop with what WhatsApp says of it.
+// withDetail adds WhatsApp's own words to a stop.
 func withDetail(s link.Stop, detail string) *link.Stop {
 	s.Detail = detail
 	return &s
 }
 
-// pairCommand links this channel's account.
+// pairCommand returns the command that links this channel's account.
 func (w *WhatsApp) pairCommand() string {
 	if w.opts.Name == platformKey {
 		return pairWhatsApp
@@ -54,15 +54,15 @@ const (
 	pairWhatsApp = "longshore pair " + platformKey
 )
 
-// withRemedy is err; a stop among it learns what ends its wait besides a Pair
-// of this process, and the command that pairs this channel.
+// withRemedy completes a stop in err: with what ends its wait besides a Pair of
+// this process, and with the command that pairs this channel.
 func (w *WhatsApp) withRemedy(err error) error {
 	var stop *link.Stop
 	if errors.As(err, &stop) {
 		stop.Hint = strings.Replace(stop.Hint, pairWhatsApp, w.pairCommand(), 1)
 		switch stop.Code {
 		case stopLocked.Code:
-			stop.Wait = link.After(lookEvery)
+			stop.Wait = link.After(probeEvery)
 		case stopNotPaired.Code, stopLoggedOut.Code:
 			stop.Wait = w.pairedElsewhere
 		}
@@ -70,11 +70,11 @@ func (w *WhatsApp) withRemedy(err error) error {
 	return err
 }
 
-// pairedElsewhere returns when another process may have paired. That writes into
-// the store, which is seen by its files alone.
+// pairedElsewhere returns when another process may have paired, which shows in the
+// sizes and times of the store's files.
 func (w *WhatsApp) pairedElsewhere(ctx context.Context) {
 	before := w.stamps()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
 	for w.stamps() == before || w.inUse() {
 		select {
@@ -85,7 +85,7 @@ func (w *WhatsApp) pairedElsewhere(ctx context.Context) {
 	}
 }
 
-// inUse says whether another process holds the lock at the moment.
+// inUse reports whether another process holds the lock at the moment.
 func (w *WhatsApp) inUse() bool {
 	f, err := stores.Lock(storesOf(w.opts.Name, w.opts.Dir, w.opts.Home)[0])
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *WhatsApp) inUse() bool {
 	return false
 }
 
-// stamps are the sizes and times of the device's store.
+// stamps returns the sizes and times of the files of the device's store.
 func (w *WhatsApp) stamps() (s string) {
 	for _, name := range []string{"whatsapp.db", "whatsapp.db-wal"} {
 		if info, err := os.Stat(filepath.Join(w.opts.Dir, name)); err == nil {
@@ -105,7 +105,7 @@ func (w *WhatsApp) stamps() (s string) {
 	return s
 }
 
-// until says when something ends.
+// until returns words for the time at which something ends.
 func until(d time.Duration, now time.Time) string {
 	if d <= 0 {
 		return ""

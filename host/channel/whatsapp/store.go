@@ -17,11 +17,11 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// Stores describes the channel's two stores in dir: the device's keys, whose
-// tables the library makes, and the journal.
+// Stores describes the channel's two stores in dir: the device's keys, in tables
+// that the library makes, and the journal.
 func Stores(dir string, home stores.Home) []stores.Spec { return storesOf("whatsapp", dir, home) }
 
-// storesOf are the Stores of the channel of that name.
+// storesOf describes the stores of the channel of that name.
 func storesOf(name, dir string, home stores.Home) []stores.Spec {
 	messages := journal.Spec(name, "whatsapp", dir, home)
 	device := stores.Spec{
@@ -32,8 +32,8 @@ func storesOf(name, dir string, home stores.Home) []stores.Spec {
 	return []stores.Spec{device, messages}
 }
 
-// newerDevice reads the version that the library has written: one that says of
-// itself that older programs may use it is none.
+// newerDevice reports whether a later version of the library has made the store,
+// unless the store says that older programs may use it.
 func newerDevice(ctx context.Context, db *sql.DB) (bool, error) {
 	var known bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('whatsmeow_version') WHERE name = 'compat')`).Scan(&known)
@@ -96,8 +96,8 @@ func (k *keys) close() error {
 	return errors.Join(err, k.lock.Close())
 }
 
-// forget removes the keys of a device that the phone has removed. The library
-// does so too, but tells of it first and may be closed in between.
+// forget removes the keys of a device that the phone has removed. The library does
+// so too, but reports the event first, and may be closed in between.
 func (k *keys) forget(ctx context.Context) error {
 	if _, err := k.db.ExecContext(context.WithoutCancel(ctx), `DELETE FROM whatsmeow_device`); err != nil {
 		return fmt.Errorf("forget the device's keys: %w", err)

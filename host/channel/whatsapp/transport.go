@@ -15,15 +15,15 @@ import (
 // uploadKey is where a request's context holds its *upload.
 type uploadKey struct{}
 
-// upload is one file's ciphertext on its way: what the library does not keep
-// of it.
+// upload is one file's ciphertext that is being uploaded, with what the library
+// does not remember about it.
 type upload struct {
 	body     io.ReaderAt
 	progress *transfer.Progress
 	renew    func(ctx context.Context) (auth string, err error)    // a fresh authorization
-	hosts    func(ctx context.Context) (hosts []string, err error) // where media go, best first
+	hosts    func(ctx context.Context) (hosts []string, err error) // the media servers, best first
 
-	refused *statusError // what the last answer was, where it was no 200
+	refused *statusError // the last answer, if it was not 200
 }
 
 // statusError is an answer of a media server other than 200.
@@ -35,10 +35,10 @@ type statusError struct {
 func (e *statusError) Error() string { return fmt.Sprintf("the media server answered %d", e.code) }
 
 // mediaTransport carries uploads and downloads. It ends a download that is too
-// slow, or that leads where it may not. To an upload it adds what the library
-// lacks: since the ciphertext lies in a file, it can be sent again, to
-// the next host where one cannot be reached, and with a fresh authorization
-// where the old one is refused, without encrypting it again.
+// slow or that leads to a forbidden address. It repeats an upload, which the library
+// cannot do: the ciphertext lies in a file, so it is sent to the next host if one
+// cannot be reached, and with a fresh authorization if the old one is rejected,
+// without being encrypted again.
 type mediaTransport struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -56,8 +56,8 @@ func (t mediaTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return up.send(t.base, req)
 }
 
-// receive watches over the pace from the request on. The library would try a
-// refused address five times at each host; it is stopped.
+// receive enforces the pace from the request on. It stops the library after a
+// refused address, which the library would try five times at each host.
 func (d *download) receive(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	watch := d.pace.Watch(func() { d.stop(transfer.ErrSlow) })
 	res, err := base.RoundTrip(req)
@@ -112,7 +112,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 	}
 }
 
-// request is a fresh request with the ciphertext from its start.
+// request returns a new request whose body is the ciphertext from its start.
 func (u *upload) request(req *http.Request, host string) *http.Request {
 	r := req.Clone(req.Context())
 	r.URL.Host, r.Host = host, ""
@@ -124,7 +124,7 @@ func authRefused(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }
 
-// uploadVerdict sorts what an upload ended with. Nothing was shown in any case.
+// uploadVerdict classifies the error of an upload. Nothing was shown in any case.
 func uploadVerdict(err error, refused *statusError) error {
 	var known *channel.Error
 	switch {

@@ -12,11 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// overhead is what encryption adds: padding and an authentication code.
+// overhead is how many bytes encryption adds: padding and an authentication code.
 const overhead = 16 + 10
 
-// upload encrypts the file into one of its own, which has no name, and brings
-// it to WhatsApp's media server. Memory does not grow with the file.
+// upload encrypts the file into a file without a name, and uploads that to
+// WhatsApp's media server. Memory does not grow with the file.
 func (s *session) upload(ctx context.Context, f *channel.File, progress func(int64)) (whatsmeow.UploadResponse, error) {
 	none := whatsmeow.UploadResponse{}
 	ctx, cancel := context.WithTimeout(ctx, transfer.Patient.Total(f.Size))
@@ -35,7 +35,7 @@ func (s *session) upload(ctx context.Context, f *channel.File, progress func(int
 
 	up := &upload{body: tmp, progress: transfer.NewProgress(progress, f.Size), renew: s.renewAuth, hosts: s.mediaHosts}
 	defer up.progress.Stop()
-	// Through an interface that has no Close: net/http would close the file.
+	// An interface without Close, since net/http would close the file.
 	dst := struct {
 		io.ReadWriteSeeker
 		io.WriterAt
@@ -51,8 +51,8 @@ func (s *session) upload(ctx context.Context, f *channel.File, progress func(int
 	return res, nil
 }
 
-// mediaConn is where media go, and with which authorization; the library keeps
-// the answer for as long as WhatsApp says.
+// mediaConn returns the media servers and the authorization for them. The library
+// caches the answer for as long as WhatsApp says.
 func (s *session) mediaConn(ctx context.Context, fresh bool) (*whatsmeow.MediaConn, error) {
 	conn, err := s.client.DangerousInternals().RefreshMediaConn(ctx, fresh) //nolint:staticcheck // there is no other way to it
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *session) renewAuth(ctx context.Context) (string, error) {
 	return conn.Auth, nil
 }
 
-// mediaHosts are the media servers, best first.
+// mediaHosts returns the media servers, best first.
 func (s *session) mediaHosts(ctx context.Context) ([]string, error) {
 	conn, err := s.mediaConn(ctx, false)
 	if err != nil {

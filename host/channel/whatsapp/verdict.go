@@ -15,8 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
-// What WhatsApp answers a message with. The numbers follow HTTP where they
-// can; 463 and 479 are its own (tulir/whatsmeow's issues and changelogs).
+// The errors with which WhatsApp answers a message. Most numbers follow HTTP; 463
+// and 479 are WhatsApp's own (tulir/whatsmeow's issues and changelogs).
 const (
 	ackForbidden   = 403
 	ackNotFound    = 404
@@ -28,10 +28,10 @@ const (
 
 var ackCode = regexp.MustCompile(`server returned error (\d+)`)
 
-// verdict sorts what the library's SendMessage returned. Where the frame may
-// have left, the outcome is ambiguous; the library tells only by the form of
-// its error: what it wraps happened before the frame, except for the write
-// itself.
+// verdict classifies the error of the library's SendMessage. If the frame may have
+// left, the outcome is ambiguous. Only the form of the error shows that: an error
+// that the library wraps happened before the frame was written, except for an
+// error of the write itself.
 func verdict(err error) error {
 	var lost *whatsmeow.DisconnectedError
 	switch {
@@ -48,7 +48,7 @@ func verdict(err error) error {
 		return unanswered(err)
 	case errors.As(err, &lost) && !strings.HasPrefix(lost.Action, "info query"):
 		return unanswered(err)
-	case errors.Is(err, whatsmeow.ErrNotConnected) && err != whatsmeow.ErrNotConnected: //nolint:errorlint // unwrapped, the frame was written once already
+	case errors.Is(err, whatsmeow.ErrNotConnected) && err != whatsmeow.ErrNotConnected: //nolint:errorlint // not wrapped: the frame was written once already
 		return notConnected(err)
 	case strings.HasPrefix(err.Error(), "failed to send message node"):
 		return unanswered(err)
@@ -62,7 +62,7 @@ func passing(code, message string, err error) *channel.Error {
 	return &channel.Error{Class: channel.Passing, Code: code, Message: message, Hint: "it is tried again by itself", Err: err}
 }
 
-// tooSoon is our own wish, not WhatsApp's.
+// tooSoon is the error of our own rate limit, not of WhatsApp's.
 func tooSoon(wait time.Duration) error {
 	return &channel.Error{Class: channel.Passing, Code: "rate_limited", RetryAfter: wait,
 		Message: "messages go to WhatsApp slowly, to keep the account from being banned", Hint: "it is sent by itself as soon as the rate allows"}
@@ -72,7 +72,8 @@ func notConnected(err error) error {
 	return link.Lost(platform, err)
 }
 
-// unanswered keeps the caller's own end recognizable: it is the cause.
+// unanswered is ambiguous, and wraps err so that the caller recognizes the end of
+// its own context.
 func unanswered(err error) error {
 	return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "WhatsApp did not say whether it took the message",
 		Hint: "it is tried again by itself under the same id, which the members' apps show once", Err: err}
@@ -98,7 +99,8 @@ func notOnWhatsApp() error {
 		Hint: "check the number: country code first, digits only"}
 }
 
-// rejected is an acknowledgement with an error: WhatsApp did not take it.
+// rejected classifies an acknowledgement with an error: WhatsApp did not take the
+// message.
 func rejected(err error) error {
 	code := 0
 	if m := ackCode.FindStringSubmatch(err.Error()); m != nil {
@@ -125,7 +127,7 @@ func rejected(err error) error {
 		Hint: "ask the operator to look at the host's log", Err: err}
 }
 
-// cancelled is the error of a caller that stops before anything was handed over.
+// cancelled is the error of a caller that stops before the library had the message.
 func cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 // versionTime is how long a start waits to learn which version is the newest.
 const versionTime = 5 * time.Second
 
-// version is which version of the web client the device says it is. WhatsApp
-// refuses old ones.
+// version is the version of the web client that the device claims to be. WhatsApp
+// rejects old versions.
 type version struct {
 	http *http.Client
 	log  *slog.Logger
@@ -28,8 +28,8 @@ type version struct {
 	asked  bool // for the newest
 }
 
-// ask learns once which version is the newest. If nobody answers, the library's
-// own is used.
+// ask asks once for the newest version. Without an answer, the library's own
+// version is used.
 func (v *version) ask(ctx context.Context) {
 	v.mu.Lock()
 	asked := v.asked
@@ -40,8 +40,8 @@ func (v *version) ask(ctx context.Context) {
 	}
 }
 
-// renew asks for the newest version, and says whether it is newer than the one
-// that was used.
+// renew asks for the newest version, and reports whether it is newer than the one
+// in use.
 func (v *version) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
@@ -59,9 +59,9 @@ func (v *version) renew(ctx context.Context) bool {
 	return true
 }
 
-// payload is what a client says of itself, by name on the phone's list of linked
-// devices. The library keeps it in variables of the process; changing a copy
-// leaves other clients alone.
+// payload returns how the client describes itself to WhatsApp; name is shown in the
+// phone's list of linked devices. The library has the description in variables of
+// the process; payload changes a copy, so that other clients keep theirs.
 func (v *version) payload(device *store.Device, name string) func() *waWa6.ClientPayload {
 	return func() *waWa6.ClientPayload {
 		v.mu.Lock()

@@ -6,31 +6,31 @@
 //	store/whatsapp.lock          held by the one process that is connected
 //	store/whatsapp-tmp/          ciphertext on its way; files without a name, swept at start
 //
-// The directory is 0700 and its files 0600: whoever has them is the device.
+// The directory is 0700 and its files 0600: whoever can read them can act as the
+// device.
 //
 // # What goes out
 //
 // A message's id on WhatsApp is derived from [channel.Message.ID], so that a
 // repeat carries the same one. Before it is handed over, the finished message
-// is durable in whatsapp-messages.db, with the keys of the file that was
-// uploaded for it; when WhatsApp has acknowledged it, that is durable too. So
-// a repeat after a crash uploads nothing again, what was acknowledged is not
-// sent again, and a member's device that cannot decrypt a message gets it
-// again after a restart. What is left is an acknowledgement that is lost while no
-// member's device sends a receipt: then the same message with the same id is
-// sent once more, and it is the members' app that shows it once.
+// is recorded durably in whatsapp-messages.db, with the keys of its uploaded file.
+// WhatsApp's acknowledgement is recorded durably, too. So a repeat after a crash
+// uploads nothing again, an acknowledged message is not sent again, and a member's
+// device that cannot decrypt a message gets it again even after a restart. One
+// case is left: if the acknowledgement is lost and no member's device sends a
+// receipt, the same message goes out once more with the same id, and the members'
+// apps show it once.
 //
 // # What comes in
 //
-// A message of a member is acknowledged to WhatsApp only when it is durable in
-// whatsapp-messages.db, and is handed to the Inbox from there, one at a time
-// in each chat, until the Inbox keeps it; no chat waits for another. Its file
-// is downloaded afterwards, by Fetch. Receipts of devices go through a bounded
-// queue in memory; when it is full they are not acknowledged either, and
-// WhatsApp repeats them.
+// A member's message is acknowledged to WhatsApp after it has been recorded
+// durably in whatsapp-messages.db. From there it is handed to the Inbox until the
+// Inbox keeps it, one message at a time in each chat; no chat waits for another.
+// Fetch downloads its file afterwards. Devices' receipts go through a bounded queue
+// in memory; if it is full, they are not acknowledged, and WhatsApp repeats them.
 //
-// The package does not decide who may send what. It never reads history, does
-// not show anything as read, and sends nothing by itself.
+// The package does not decide who may send what. It never reads history, marks
+// nothing as read, and sends nothing by itself.
 package whatsapp
 
 import (
@@ -75,23 +75,23 @@ type Options struct {
 	Dir        string        // the sessions' directory, made when missing
 	Home       stores.Home   // of the installation that the channel belongs to; may be zero
 	DeviceName string        // as the phone lists it under linked devices; "Longshore" when empty
-	Chats      []groups.JID  // those that count: messages of other chats are not even kept. Nil: all
+	Chats      []groups.JID  // the registered chats: messages of other chats are not recorded. Nil: all
 	Limits     media.Limits  // what Send takes; DefaultLimits when zero
 	Rates      pace.Rates    // how often Send sends; DefaultRates when zero
 	MaxInbound int64         // bytes of one file of a member; the limit for documents when 0
-	AckTimeout time.Duration // how long Send waits for WhatsApp's word, the first seconds with the library's lock; 25 s when 0
+	AckTimeout time.Duration // how long Send waits for WhatsApp's answer, the first seconds with the library's lock; 25 s if 0
 
-	// Reserve is asked before temporary ciphertext is written. An error makes
-	// Send fail for the time being.
+	// Reserve is called before temporary ciphertext is written. If it returns an
+	// error, Send fails temporarily.
 	Reserve transfer.Reserve
 
-	// Room, where not nil, is asked before what a member writes is kept. With an
-	// error it stays with WhatsApp, until there is room.
+	// Room, if not nil, is called before a member's message is recorded. If it
+	// returns an error, the message is not acknowledged: WhatsApp keeps it.
 	Room func() error
 
-	// HTTPClient reaches WhatsApp; nil: one of its own, with the environment's
-	// proxies. Media go through a client of package transfer instead, which
-	// dials as this one does and asks Lookup for addresses; nil: the system.
+	// HTTPClient reaches WhatsApp; nil: a new one, with the environment's proxies.
+	// Media go through a client of package transfer instead, which dials as this
+	// one does and resolves names with Lookup; nil: the system's resolver.
 	HTTPClient *http.Client
 	Lookup     func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
@@ -107,16 +107,16 @@ type WhatsApp struct {
 	opts  Options
 	log   *slog.Logger
 	http  *http.Client
-	media *http.Client // the only one that goes where a message says
+	media *http.Client // the only client for paths that a message names
 	pacer *pace.Pacer
-	chats atomic.Pointer[[]groups.JID] // those that count; Options.Chats at first
+	chats atomic.Pointer[[]groups.JID] // the registered chats; Options.Chats at first
 	link  *link.Link
 
-	version version
-	live    atomic.Pointer[session] // while Run has one
-	sending link.Keyed              // by WhatsApp's message id
-	turn    turn
-	watch   time.Duration // as in watchEvery
+	version  version
+	live     atomic.Pointer[session] // while Run has one
+	sending  link.Keyed              // by WhatsApp's message id
+	sendSlot sendSlot
+	watch    time.Duration // as in watchEvery
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -160,21 +160,21 @@ func New(opts Options) (*WhatsApp, error) {
 	log := opts.Log.With("channel", opts.Name)
 	takeSignalLog(log)
 	w := &WhatsApp{
-		opts:    opts,
-		log:     log,
-		link:    link.New(platform, log),
-		http:    opts.HTTPClient,
-		media:   guarded,
-		pacer:   pace.New(opts.Rates),
-		version: version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
-		turn:    turn{taken: make(chan struct{}, 1), patience: defaultPatience, slot: defaultSlot, ackTime: opts.AckTimeout},
-		watch:   watchEvery,
+		opts:     opts,
+		log:      log,
+		link:     link.New(platform, log),
+		http:     opts.HTTPClient,
+		media:    guarded,
+		pacer:    pace.New(opts.Rates),
+		version:  version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
+		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
+		watch:    watchEvery,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil
 }
 
-// mediaClient is how media are fetched and brought.
+// mediaClient returns the client for the download and upload of media.
 func mediaClient(opts Options) (*http.Client, error) {
 	t := transfer.Options{Hosts: mediaHosts, Lookup: opts.Lookup}
 	if opts.HTTPClient != nil {
@@ -211,33 +211,33 @@ func DefaultLimits() media.Limits {
 }
 
 // DefaultRates are slow: WhatsApp bans accounts that write like a machine, and
-// where it draws the line is not known. An album of ten goes at once.
+// nobody outside knows its limit. An album of ten files goes at once.
 func DefaultRates() pace.Rates {
 	return pace.Rates{Chat: pace.Rate{PerMinute: 12, Burst: 10}, Account: pace.Rate{PerMinute: 30, Burst: 20}}
 }
 
-// Name is what longshore.yaml calls the channel.
+// Name is the channel's name in longshore.yaml.
 func (w *WhatsApp) Name() string { return w.opts.Name }
 
-// Owns says whether chat has the form of a WhatsApp group or person.
+// Owns reports whether chat has the form of a WhatsApp group or person.
 func (w *WhatsApp) Owns(chat groups.JID) bool { return chat.Channel() == "whatsapp" }
 
-// Limits is what Send takes.
+// Limits returns what Send takes.
 func (w *WhatsApp) Limits() media.Limits { return w.opts.Limits }
 
-// Repeat is for ever: members' apps show an id once.
+// Repeat is keyed for ever: members' apps show an id once.
 func (w *WhatsApp) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
 
-// Connected says whether WhatsApp would take a message now, and otherwise
-// what is the matter and what an operator does about it.
+// Connected reports whether WhatsApp would take a message now. If not, detail says
+// what is wrong and what an operator does about it.
 func (w *WhatsApp) Connected() (ok bool, detail string) {
 	up, detail := w.link.Connected()
 	s := w.live.Load()
 	return up && s != nil && s.alive(), detail
 }
 
-// Typing shows or hides that the assistant writes. WhatsApp hides it by
-// itself after some seconds.
+// Typing shows or hides that the assistant is writing. WhatsApp hides it by itself
+// after some seconds.
 func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, _ string, on bool) {
 	s := w.live.Load()
 	to, err := types.ParseJID(string(chat))
@@ -253,8 +253,8 @@ func (w *WhatsApp) Typing(ctx context.Context, chat groups.JID, _ string, on boo
 	}
 }
 
-// enter keeps what Run has open from being closed until leave. inner ends with
-// ctx and with the session.
+// enter returns Run's session, which is not closed before leave is called. inner
+// ends with ctx and with the session.
 func (w *WhatsApp) enter(ctx context.Context) (s *session, inner context.Context, leave func(), ok bool) {
 	if s = w.live.Load(); s == nil {
 		return nil, nil, nil, false

@@ -14,33 +14,33 @@ import (
 )
 
 // The library encrypts and sends one message at a time, under a lock that it
-// keeps until WhatsApp acknowledges the message. These bound how long one
-// message delays those of other chats.
+// holds until WhatsApp acknowledges the message. These times bound how long one
+// message delays the messages of other chats.
 const (
-	// defaultPatience is how long the lock is kept for an acknowledgement.
-	// Acknowledgements take a fraction of a second; a later one is heard outside
-	// the lock.
+	// defaultPatience is how long the lock is held for an acknowledgement.
+	// Acknowledgements take a fraction of a second; hear waits for a later one
+	// without the lock.
 	defaultPatience = 3 * time.Second
 	// leastPatience bounds the halving of patience from below.
 	leastPatience = 100 * time.Millisecond
-	// defaultSlot is how long the lock is kept for all: the questions about
-	// devices and their keys, the encryption for each device of a large group,
-	// the sending, and the library's own repeat after a reconnect. The library
-	// itself sets no bound for the last.
+	// defaultSlot is how long the lock is held in all: for the questions about
+	// devices and their keys, the encryption for each device of a large group, the
+	// sending, and the library's own repeat after a reconnect, for which the
+	// library sets no bound.
 	defaultSlot = 30 * time.Second
 )
 
-// turn lets one message at a time into the library, which knows no context
-// there.
-type turn struct {
+// sendSlot lets one message at a time into the library, whose lock does not obey a
+// context.
+type sendSlot struct {
 	taken          chan struct{}
-	patience, slot time.Duration // as in defaultPatience and defaultSlot
-	ackTime        time.Duration // how long an acknowledgement is waited for in all
+	patience, most time.Duration // as in defaultPatience and defaultSlot
+	ackTime        time.Duration // how long deliver waits for an acknowledgement in all
 	missing        atomic.Int64  // messages whose acknowledgement is late
 }
 
-// take waits for the turn; the caller leaves it.
-func (t *turn) take(ctx context.Context) (leave func(), err error) {
+// take waits for the slot; the caller calls leave.
+func (t *sendSlot) take(ctx context.Context) (leave func(), err error) {
 	select {
 	case t.taken <- struct{}{}:
 		return func() { <-t.taken }, nil
@@ -50,16 +50,16 @@ func (t *turn) take(ctx context.Context) (leave func(), err error) {
 }
 
 // patienceNow halves the patience for each message whose acknowledgement is
-// missing at the moment: however many get lost, the messages behind them wait
-// for less than twice the patience, and for leastPatience each.
-func (t *turn) patienceNow() time.Duration {
+// missing at the moment. So however many acknowledgements get lost, the messages
+// behind them wait for less than twice the patience, plus leastPatience each.
+func (t *sendSlot) patienceNow() time.Duration {
 	most := min(t.patience, t.ackTime)
 	return min(most, max(most>>min(t.missing.Load(), 32), leastPatience))
 }
 
-// deliver hands the finished message over and waits for WhatsApp's word: the
-// acknowledgement, or a receipt of a device, which WhatsApp passes on only if
-// it has taken the message.
+// deliver hands the finished message to the library and waits for WhatsApp's
+// answer: the acknowledgement, or a device's receipt, which WhatsApp passes on only
+// if it has taken the message.
 func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (channel.Receipt, error) {
 	reported, end := s.reports.Expect(m.id)
 	defer end()
@@ -75,19 +75,19 @@ func (s *session) deliver(ctx context.Context, m outgoing, sent *sentMessage) (c
 	if at.IsZero() {
 		at = time.Now()
 	}
-	// From here on the caller's wish to stop no longer counts: it is sent.
+	// The message is sent: a caller that stops now must not prevent the record.
 	if err := s.ledger.Acknowledge(context.WithoutCancel(ctx), m.id, at); err != nil {
 		s.log.Error("record an acknowledgement; a repeat would be sent again under the same id", "chat", m.Chat, "error", err)
 	}
 	return channel.Receipt{ID: m.id, Time: at, Note: sent.Note}, nil
 }
 
-// handOver lets the library encrypt and send the message when it is its turn,
-// and returns WhatsApp's time of the message. If the message has left without
-// an acknowledgement in time, the turn ends, and ack is where the
-// acknowledgement will arrive.
+// handOver waits for the slot, lets the library encrypt and send the message, and
+// returns WhatsApp's time of the message. If the message has left and no
+// acknowledgement came in time, handOver frees the slot and returns ack, on which
+// the acknowledgement will arrive.
 func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (at time.Time, ack <-chan *waBinary.Node, err error) {
-	leave, err := s.w.turn.take(ctx)
+	leave, err := s.w.sendSlot.take(ctx)
 	if err != nil {
 		return time.Time{}, nil, err
 	}
@@ -95,9 +95,9 @@ func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (
 	if err := s.waitConnected(ctx); err != nil {
 		return time.Time{}, nil, err
 	}
-	slot, cancel := context.WithTimeout(ctx, s.w.turn.slot)
+	slot, cancel := context.WithTimeout(ctx, s.w.sendSlot.most)
 	defer cancel()
-	res, err := s.client.SendMessage(slot, m.to, sent.message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.turn.patienceNow()})
+	res, err := s.client.SendMessage(slot, m.to, sent.message, whatsmeow.SendRequestExtra{ID: m.id, Timeout: s.w.sendSlot.patienceNow()})
 	cut := err != nil && slot.Err() != nil && ctx.Err() == nil && channel.ClassOf(verdict(err)) == channel.Ambiguous
 	if errors.Is(err, whatsmeow.ErrMessageTimedOut) || cut {
 		// Not given back with CancelResponse, which may close the channel while
@@ -108,9 +108,9 @@ func (s *session) handOver(ctx context.Context, m outgoing, sent *sentMessage) (
 	return res.Timestamp, nil, err
 }
 
-// hear waits outside the lock for what has not come in time.
+// hear waits, without the slot, for an acknowledgement that is late.
 func (s *session) hear(ctx context.Context, ack <-chan *waBinary.Node, reported <-chan time.Time) (time.Time, error) {
-	t := &s.w.turn
+	t := &s.w.sendSlot
 	t.missing.Add(1)
 	defer t.missing.Add(-1)
 	timer := time.NewTimer(t.ackTime - min(t.patience, t.ackTime))
@@ -127,8 +127,8 @@ func (s *session) hear(ctx context.Context, ack <-chan *waBinary.Node, reported 
 	}
 }
 
-// acknowledged reads what the library hands to who waits for an answer: an
-// acknowledgement, or the end of the connection.
+// acknowledged reads the library's answer to a waiting caller: an acknowledgement,
+// or the end of the connection.
 func acknowledged(answer *waBinary.Node) (time.Time, error) {
 	if answer == nil {
 		return time.Time{}, whatsmeow.ErrMessageTimedOut
@@ -143,7 +143,7 @@ func acknowledged(answer *waBinary.Node) (time.Time, error) {
 	return attrs.OptionalUnixTime("t"), nil
 }
 
-// reported takes a believed receipt of a message for its acknowledgement.
+// reported makes a believed receipt of a message count as its acknowledgement.
 func (s *session) reported(ctx context.Context, id string, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
