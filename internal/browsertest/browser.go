@@ -42,6 +42,7 @@ type reply struct {
 type Tab struct {
 	*Browser
 	session string
+	thrown  <-chan json.RawMessage // the page's errors that nobody caught
 }
 
 // Start starts a browser that ends with the test. If there is none, it skips
@@ -157,7 +158,7 @@ func (c *Browser) ask(session, method string, params any) (json.RawMessage, erro
 			return nil, fmt.Errorf("%s: %s", method, r.Error.Message)
 		}
 		return r.Result, nil
-	case <-time.After(30 * time.Second):
+	case <-time.After(60 * time.Second):
 		return nil, fmt.Errorf("%s: no answer", method)
 	}
 }
@@ -187,10 +188,12 @@ func (c *Browser) Open(url string, s Screen) *Tab {
 	var attached struct{ SessionID string }
 	c.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	p := &Tab{Browser: c, session: attached.SessionID}
+	p.thrown = p.On("Runtime.exceptionThrown")
 	p.Do("Page.enable", nil)
 	p.Do("Runtime.enable", nil)
 	p.Do("DOM.enable", nil)
 	p.Do("Emulation.setDeviceMetricsOverride", map[string]any{"width": s.Width, "height": s.Height, "deviceScaleFactor": 1, "mobile": s.Phone})
+	p.Do("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": s.Phone})
 	scheme := "light"
 	if s.Dark {
 		scheme = "dark"
@@ -259,7 +262,7 @@ func (p *Tab) evaluate(script string, out any) error {
 // Wait blocks until the expression is true, and checks it once per frame.
 func (p *Tab) Wait(expression string) {
 	p.t.Helper()
-	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 15000;
+	script := fmt.Sprintf(`new Promise((done) => { const end = performance.now() + 30000;
 		const look = () => { let v = false; try { v = !!(%s); } catch {} ; v || performance.now() > end ? done(v) : setTimeout(look, 16); }; look(); })`, expression)
 	var ok bool
 	for range 4 { // the page may navigate meanwhile, more than once
@@ -271,7 +274,19 @@ func (p *Tab) Wait(expression string) {
 		var body string
 		p.Eval("document.body.innerText", &body)
 		p.Shot("failure.png")
-		p.t.Fatalf("the page never came to %s; it says:\n%s", expression, body)
+		p.t.Fatalf("the page never came to %s; it says:\n%s%s", expression, body, p.errors())
+	}
+}
+
+// errors are the page's own, one a line.
+func (p *Tab) errors() (all string) {
+	for {
+		select {
+		case e := <-p.thrown:
+			all += "\n" + string(e)
+		default:
+			return all
+		}
 	}
 }
 

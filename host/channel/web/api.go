@@ -29,20 +29,6 @@ func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
 	return c, c != nil
 }
 
-func (w *Web) listChats(rw http.ResponseWriter, _ *http.Request) {
-	type entry struct {
-		Chat string `json:"chat"` // the name in the address
-		JID  string `json:"jid"`
-		Name string `json:"name"`
-		URL  string `json:"url"`
-	}
-	list := []entry{}
-	for _, r := range w.now().order {
-		list = append(list, entry{r.name, string(r.JID), cleanName(r.Name, r.name), "/c/" + r.name})
-	}
-	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})
-}
-
 // listMessages gives the newest messages, or those next to ?before= or
 // ?after= a message; always the oldest first.
 func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
@@ -78,6 +64,10 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	}
 	if ms == nil {
 		ms = []*Message{}
+	}
+	if err := w.store.markTaken(r.Context(), c.name, ms); err != nil {
+		w.internal(rw, r, err)
+		return
 	}
 	page := map[string]any{"messages": ms, "more": more}
 	if !more && q.Get("after") == "" {

@@ -27,6 +27,7 @@ type stream struct {
 	rc     *http.ResponseController
 	cursor int64 // the last message written
 	seen   int   // the last activity's version written; -1: none
+	others int   // the other chats' messages so far, as the page knows
 	by     *session
 }
 
@@ -46,6 +47,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	}
 	defer cancel()
 	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), seen: -1, by: sessionOf(r.Context())}
+	s.others = w.hub.elsewhere(c.name)
 	var err error
 	if s.cursor, err = w.startOf(r, c); err != nil {
 		w.failed(rw, r, err)
@@ -114,6 +116,9 @@ func (s *stream) catchUp(ctx context.Context) error {
 			if ms, err = s.web.store.after(ctx, s.room.name, s.cursor, eventBatch); err != nil {
 				return err
 			}
+			if err := s.web.store.markTaken(ctx, s.room.name, ms); err != nil {
+				return err
+			}
 		}
 		if len(ms) == 0 {
 			break
@@ -130,6 +135,9 @@ func (s *stream) catchUp(ctx context.Context) error {
 		s.cursor = ms[len(ms)-1].seq
 		s.web.delivered(ctx, s.room, ms)
 	}
+	if err := s.tellOfOthers(); err != nil {
+		return err
+	}
 	now := s.web.hub.snapshot(s.room.name)
 	if now.version == s.seen {
 		return nil
@@ -140,6 +148,16 @@ func (s *stream) catchUp(ctx context.Context) error {
 		return err
 	}
 	return s.write(b.Bytes())
+}
+
+// tellOfOthers says that other chats have news: the page asks for its list of chats.
+func (s *stream) tellOfOthers() error {
+	n := s.web.hub.elsewhere(s.room.name)
+	if n == s.others {
+		return nil
+	}
+	s.others = n
+	return s.write([]byte("event: chats\ndata: {}\n\n"))
 }
 
 // event appends one event. JSON holds no raw line break, so nothing in it can

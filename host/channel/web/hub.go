@@ -15,6 +15,7 @@ type hub struct {
 	rooms map[string]*activity
 	pages int
 	tabs  map[*session]int // pages of each session
+	news  int              // messages of all chats so far
 }
 
 // activity is what is going on in a chat now. It is not history: a page gets
@@ -22,6 +23,9 @@ type hub struct {
 type activity struct {
 	version  int
 	typing   bool
+	taken    string // the last message of a member that the host has taken up; "" if none since the start
+	read     string // taken, when the assistant last began to work
+	own      int    // messages so far
 	arriving map[string]arrival
 	recent   []*Message // the chat's latest, without a gap; never changed, only replaced
 	base     int64      // the message before recent; valid when recent holds any
@@ -42,6 +46,8 @@ type snapshot struct {
 	version  int
 	Typing   bool      `json:"typing"`
 	Arriving []arrival `json:"arriving"`
+	Taken    string    `json:"delivered,omitempty"` // members' messages up to this one are with the assistant
+	Read     string    `json:"read,omitempty"`      // up to this one, it began to work after it had them
 }
 
 func newHub() *hub { return &hub{rooms: map[string]*activity{}, tabs: map[*session]int{}} }
@@ -119,6 +125,27 @@ func (h *hub) publish(chat string, ms []*Message) {
 		a.base = a.recent[n-1].seq
 		a.recent = a.recent[n:]
 	}
+	a.own += len(ms)
+	h.news += len(ms)
+	for _, a := range h.rooms { // their lists of chats are old now
+		a.poke()
+	}
+}
+
+// elsewhere counts the messages so far of all chats but this one.
+func (h *hub) elsewhere(chat string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.news - h.room(chat).own
+}
+
+// took says that the host has taken up a member's message.
+func (h *hub) took(chat, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.room(chat)
+	a.taken = id
+	a.version++
 	a.poke()
 }
 
@@ -167,6 +194,9 @@ func (h *hub) setTyping(chat string, on bool) {
 		return
 	}
 	a.typing = on
+	if on {
+		a.read = a.taken
+	}
 	a.version++
 	a.poke()
 }
@@ -196,7 +226,7 @@ func (h *hub) snapshot(chat string) snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.room(chat)
-	s := snapshot{version: a.version, Typing: a.typing, Arriving: []arrival{}}
+	s := snapshot{version: a.version, Typing: a.typing, Arriving: []arrival{}, Taken: a.taken, Read: a.read}
 	for _, id := range slices.Sorted(maps.Keys(a.arriving)) {
 		s.Arriving = append(s.Arriving, a.arriving[id])
 	}

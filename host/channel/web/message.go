@@ -64,12 +64,12 @@ type File struct {
 // Status is what became of a message.
 type Status string
 
-// The states. A member's message stays Received; the assistant's goes from
-// Sent over Delivered to Read.
+// The states. A member's message goes from Received to Delivered; the assistant's
+// from Sent over Delivered to Read.
 const (
 	Received  Status = "received"  // in the history, and the host gets it
 	Sent      Status = "sent"      // in the history
-	Delivered Status = "delivered" // pushed to a page or fetched
+	Delivered Status = "delivered" // a member's: with the assistant; the assistant's: pushed to a page or fetched
 	Read      Status = "read"      // seen on a page
 )
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -92,6 +93,23 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	return in, nil
 }
 
+// markTaken makes Delivered of the messages' status if the host has taken them up.
+func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error {
+	if !slices.ContainsFunc(ms, func(m *Message) bool { return m.Status == Received }) {
+		return nil
+	}
+	var first sql.NullInt64
+	if err := s.db.QueryRowContext(ctx, "SELECT MIN(seq) FROM waiting WHERE chat = ?", chat).Scan(&first); err != nil {
+		return reading(err)
+	}
+	for _, m := range ms {
+		if m.Status == Received && (!first.Valid || m.seq < first.Int64) {
+			m.Status = Delivered
+		}
+	}
+	return nil
+}
+
 // giveTo hands a post to the host.
 func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
@@ -99,7 +117,12 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 		if err != nil || m.ID == "" {
 			return err
 		}
-		return in.Receive(ctx, m)
+		if err := in.Receive(ctx, m); err != nil {
+			return err
+		}
+		chat, _ := chatOf(row.Chat)
+		w.hub.took(chat, row.ID)
+		return nil
 	}
 }
 

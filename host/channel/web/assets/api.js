@@ -10,8 +10,10 @@ function proof() {
   return key ? { "X-Longshore-Key": key } : {};
 }
 
+const signIn = () => location.replace("/login?to=" + encodeURIComponent(location.pathname));
+
 async function check(res) {
-  if (res.status === 401) location.replace("/login?to=" + encodeURIComponent(location.pathname));
+  if (res.status === 401) signIn();
   if (!res.ok) throw await problem(res.status, await res.text());
   return res;
 }
@@ -39,10 +41,14 @@ export function post(fields, files, onProgress) {
   const done = new Promise((resolve, reject) => {
     xhr.open("POST", base + "/messages");
     for (const [name, value] of Object.entries(proof())) xhr.setRequestHeader(name, value);
-    xhr.onload = () => xhr.status === 201 ? resolve(JSON.parse(xhr.responseText)) : reject(problem(xhr.status, xhr.responseText));
-    xhr.onerror = () => reject(new Error("the host cannot be reached"));
+    xhr.onload = () => {
+      if (xhr.status === 401) signIn();
+      xhr.status === 201 ? resolve(JSON.parse(xhr.responseText)) : reject(problem(xhr.status, xhr.responseText));
+    };
+    xhr.onerror = xhr.ontimeout = () => reject(new Error("the host cannot be reached"));
     xhr.onabort = () => reject(Object.assign(new Error("cancelled"), { code: "cancelled" }));
     if (!files.length) {
+      xhr.timeout = 30000;
       xhr.setRequestHeader("Content-Type", "application/json");
       xhr.send(JSON.stringify(fields));
       return;

@@ -4,6 +4,7 @@ import { waiting } from "./file.js";
 import * as api from "./api.js";
 import * as log from "./log.js";
 import * as composer from "./composer.js";
+import * as outbox from "./outbox.js";
 
 const { name, assistant } = document.body.dataset;
 
@@ -48,7 +49,7 @@ function title() { document.title = (unread ? `(${unread}) ` : "") + name + " ·
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { unread = 0; title(); } });
 
 function message(m) {
-  composer.arrived(m.key);
+  outbox.arrived(m.key);
   log.add(m);
   if (document.hidden && m.author !== me.author) { unread++; title(); }
 }
@@ -73,7 +74,6 @@ function activity({ typing, arriving: now }) {
 }
 
 async function begin() {
-  composer.init({ me, onSend: log.bottom });
   try {
     await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply });
   } catch (e) {
@@ -82,9 +82,10 @@ async function begin() {
     return;
   }
   composer.notice("");
-  api.listen({ last: () => log.last, message, activity, state: (s) => { live = s; state(); } });
+  api.listen({ last: () => log.last, message, activity, state: (s) => { live = s; state(); if (s === "live") outbox.connected(); } });
 }
 
 // A wide screen has its keyboard at hand; on a phone it would cover the chat.
 if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
+composer.init({ me, onSend: log.bottom });
 begin();

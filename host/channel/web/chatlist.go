@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+)
+
+const (
+	maxReads  = 500 // chats of which a page says what it has read
+	maxUnread = 100 // what is counted, so that a long absence costs no more
+)
+
+// entry is a chat in the list of chats.
+type entry struct {
+	Chat   string   `json:"chat"` // the name in the address
+	JID    string   `json:"jid"`
+	Name   string   `json:"name"`
+	URL    string   `json:"url"`
+	Last   *preview `json:"last,omitempty"`
+	Unread *int     `json:"unread,omitempty"` // after the message that the request names
+}
+
+// preview is a chat's newest message, shortened.
+type preview struct {
+	ID        string    `json:"id"`
+	From      string    `json:"from"`
+	Assistant bool      `json:"assistant"`
+	Author    string    `json:"author,omitempty"`
+	Text      string    `json:"text"` // without its Markdown; the file's name if there is no text
+	Time      time.Time `json:"time"`
+}
+
+// listChats gives the chats. Each ?read=CHAT:ID asks how many messages CHAT has
+// after the message ID; 100 stands for more.
+func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
+	reads, err := readMarks(r.URL.Query()["read"])
+	if err != nil {
+		httpd.Fail(rw, err)
+		return
+	}
+	list := []entry{}
+	for _, room := range w.now().order {
+		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name}
+		if err := w.store.summarize(r.Context(), &e, reads[room.name]); err != nil {
+			w.internal(rw, r, err)
+			return
+		}
+		list = append(list, e)
+	}
+	httpd.Answer(rw, http.StatusOK, map[string]any{"chats": list})
+}
+
+// readMarks are the last messages that a page has shown, by chat.
+func readMarks(values []string) (map[string]string, *httpd.Problem) {
+	if len(values) > maxReads {
+		return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is given too often", "give it once for each chat")
+	}
+	marks := map[string]string{}
+	for _, v := range values {
+		chat, id, _ := strings.Cut(v, ":")
+		if !chatName.MatchString(chat) || !messageID.MatchString(id) {
+			return nil, httpd.Refuse(http.StatusBadRequest, "bad_read", "read is not CHAT:ID", "use a chat and an id that the API gave; 0 stands for the beginning")
+		}
+		marks[chat] = id
+	}
+	return marks, nil
+}
+
+// summarize adds the newest message and what was not read; after "" nothing is counted.
+func (s *store) summarize(ctx context.Context, e *entry, read string) error {
+	ms, err := s.before(ctx, e.Chat, 1<<63-1, 1)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		e.Last = &preview{ID: m.ID, From: m.From, Assistant: m.Assistant, Author: m.Author, Text: m.quote().Text, Time: m.Time}
+	}
+	if read == "" {
+		return nil
+	}
+	var seq int64
+	if read != "0" {
+		if seq, _, err = s.place(ctx, e.Chat, read); err != nil || seq == 0 {
+			return err
+		}
+	}
+	e.Unread = new(int)
+	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM messages WHERE chat = ? AND seq > ? LIMIT ?)", e.Chat, seq, maxUnread).Scan(e.Unread)
+	if err != nil {
+		return reading(err)
+	}
+	return nil
+}
