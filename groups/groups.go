@@ -23,6 +23,12 @@
 // flags. It watches nothing.
 package groups
 
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/setting"
+)
+
 // Group is one chat with its assistant. Its tags are those of longshore.yaml,
 // which package config reads.
 type Group struct {
@@ -34,6 +40,8 @@ type Group struct {
 	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
+	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
+	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
 	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
@@ -47,6 +55,32 @@ type Threads string
 const (
 	OwnThreads Threads = "own"  // a conversation of its own
 	Flat       Threads = "flat" // part of the chat's one conversation, whose answers go to the chat itself
+)
+
+// SetDefaults fills in what an absent key of longshore.yaml means. The zero Group
+// gathers nothing.
+func (g *Group) SetDefaults() {
+	g.Gather = Gather{After: setting.Duration(1500 * time.Millisecond), Most: setting.Duration(10 * time.Second)}
+	g.Events = EventNotes
+}
+
+// Gather is how members' messages become one turn: it starts After the last of them,
+// and at the latest Most after the first that calls the assistant. The zero value
+// starts a turn at once.
+type Gather struct {
+	After setting.Duration `yaml:"after" max:"60s" help:"After the last message; 0s: at once."`
+	Most  setting.Duration `yaml:"most" max:"5m" help:"After the first message that calls the assistant, however many follow."`
+}
+
+// Events says what members' edits, deletions, reactions and votes are to a group's
+// assistant.
+type Events string
+
+// The values of Events. The zero value is EventNotes.
+const (
+	EventNotes Events = "notes" // it reads them with its next turn
+	EventTurn  Events = "turn"  // they call it
+	EventOff   Events = "off"   // it never reads them
 )
 
 // Address is the group's chat.

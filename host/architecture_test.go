@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 	"media":         {},
 	"media/...":     {},
 	"ipc":           {"media"},
-	"groups":        {"media"},
+	"groups":        {"media", "host/setting"},
 	"groups/mounts": {"groups", "media"},
 
 	"agentrunner":           {"agentrunner/cli"},

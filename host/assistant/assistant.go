@@ -19,6 +19,12 @@
 //	groups/<folder>/inbox/              files of members, written for the assistant
 //	ipc/<folder>/input/                 follow-ups, written for the assistant
 //
+// # Bursts
+//
+// Messages of one conversation that follow each other closely are handed over
+// together, as their group says; see groups.Gather. If one of them calls the
+// assistant, all do.
+//
 // # Threads
 //
 // Each thread of a chat is a conversation of its own for the assistant, unless
@@ -252,7 +258,16 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	next = time.Hour
 	now := time.Now()
 	for _, c := range m.all {
-		if c.phase != idle || c.left() || !c.called() {
+		if c.left() {
+			continue
+		}
+		if wait := c.gathers(now); wait > 0 {
+			next = min(next, wait)
+		}
+		if c.phase == running && c.urgent() {
+			signal(c.nudge)
+		}
+		if c.phase != idle || !c.called() {
 			continue
 		}
 		if wait := c.notBefore.Sub(now); wait > 0 {

@@ -26,10 +26,11 @@ const (
 // chat is what the conversations of a group share. A group has one of them for
 // each thread of its chat, and one for the chat itself.
 type chat struct {
-	group groups.Group // as it was opened: folder and chat stay as long as it does
-	store *store
-	ctx   context.Context // done when the group has left the configuration
-	leave func()          // ends ctx
+	group  groups.Group // as it was opened: folder and chat stay as long as it does
+	store  *store
+	ctx    context.Context      // done when the group has left the configuration
+	leave  func()               // ends ctx
+	gather func() groups.Gather // as it is configured now
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -74,6 +75,7 @@ type conversation struct {
 // which died has left.
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	c := &chat{group: g}
+	c.gather = func() groups.Gather { return m.configured(c).Gather }
 	c.ctx, c.leave = context.WithCancel(context.Background())
 	var kept []*record
 	var held []*turn

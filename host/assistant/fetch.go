@@ -238,6 +238,7 @@ func (m *Manager) fetched(c *chat, w *want, f file) {
 	defer c.updating.Unlock()
 	m.mu.Lock()
 	r := m.find(c, w)
+	quiet := !w.Call && (w.of == nil || !w.of.calls()) // its burst may have called the assistant
 	var changed record
 	if r != nil {
 		delete(r.waits, w.Index)
@@ -251,7 +252,7 @@ func (m *Manager) fetched(c *chat, w *want, f file) {
 		err = c.store.update(&changed)
 	} else {
 		err = m.keep(c, &record{
-			Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: !w.Call, Text: news(w, f), Time: time.Now(),
+			Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: news(w, f), Time: time.Now(),
 		})
 	}
 	if err != nil {
@@ -286,22 +287,4 @@ func (m *Manager) find(c *chat, w *want) *record {
 		}
 	}
 	return nil
-}
-
-// free are the records at the head of kept that wait for no file any more.
-func (c *conversation) free() []*record {
-	now := time.Now()
-	for i, r := range c.kept {
-		if len(r.waits) > 0 && now.Before(r.Kept.Add(filePatience)) {
-			return c.kept[:i]
-		}
-	}
-	return c.kept
-}
-
-// takeFree takes those out.
-func (c *conversation) takeFree() []*record {
-	free := slices.Clone(c.free())
-	c.kept = slices.Clone(c.kept[len(free):])
-	return free
 }

@@ -46,7 +46,7 @@ func (m *Manager) takeFiles(c *chat, r *record, attachments []channel.Attachment
 			f.Missing = notFetchedYet
 			r.waits[i] = true
 			wants = append(wants, &want{
-				Message: r.Key, Index: i, Chat: r.Chat, Thread: r.Thread, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(),
+				Message: r.Key, Index: i, Chat: r.Chat, Thread: r.Thread, ID: r.ID, From: r.From, Call: r.calls(), Ref: a.Ref, File: f, Kept: time.Now(), of: r,
 			})
 		}
 		r.Files = append(r.Files, f)

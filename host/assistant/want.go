@@ -32,6 +32,7 @@ type want struct {
 	Tries   int       `json:"tries"` // attempts begun, also those of earlier hosts
 
 	due time.Time // of the next attempt; zero: now
+	of  *record   // its message, whose Kind Manager.mu guards; nil: of an earlier host
 }
 
 // noticeKey is the key of the notice that ends it.

@@ -89,8 +89,8 @@ channels:
   web: {listen: "127.0.0.1:0"}
   web-team: {type: web, listen: "127.0.0.1:0"}
 groups:
-- {folder: home, chat: "web:family", channel: web, assistant: echo}
-- {folder: work, chat: "web:family", channel: web-team, assistant: echo}
+- {folder: home, chat: "web:family", channel: web, assistant: echo, gather: {after: 0s}}
+- {folder: work, chat: "web:family", channel: web-team, assistant: echo, gather: {after: 0s}}
 - {folder: ops, chat: "web:ops", channel: web, main: true}
 `
 	cfg := configIn(t, file, text)
@@ -175,8 +175,8 @@ func TestSameIDsOfTwoAccountsDoNotMix(t *testing.T) {
 	cfg := configIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), `limits: {free_disk: 0}
 assistants: {echo: {agent: command, command: [cat]}}
 groups:
-- {folder: home, chat: "mem:home", assistant: echo}
-- {folder: work, chat: "mem:work", assistant: echo}
+- {folder: home, chat: "mem:home", assistant: echo, gather: {after: 0s}}
+- {folder: work, chat: "mem:work", assistant: echo, gather: {after: 0s}}
 `)
 	var accounts [2]*memory.Channel
 	var all []channel.Channel

@@ -69,7 +69,7 @@ func newBoxesOn(t testing.TB, engine string, n int, assistant string) *boxes {
 	fmt.Fprintf(&b, "state: ./state\nlimits: {assistants: 3, free_disk: 1MiB}\nchannels: {web: {listen: %q}}\n", port.Addr())
 	fmt.Fprintf(&b, "assistants:\n  boxed: %s\ngroups:\n", assistant)
 	for i := range n {
-		fmt.Fprintf(&b, "  - {folder: g%d, chat: \"web:g%d\", assistant: boxed}\n", i, i)
+		fmt.Fprintf(&b, "  - {folder: g%d, chat: \"web:g%d\", assistant: boxed, gather: {after: 0s}}\n", i, i)
 	}
 	h := &boxes{TB: t, file: filepath.Join(dir, "longshore.yaml"), base: "http://" + port.Addr().String(), engine: engine}
 	if err := os.WriteFile(h.file, []byte(b.String()), 0o600); err != nil {

@@ -84,7 +84,7 @@ func newProcess(t *testing.T, env []string) *boxes {
 	}
 	h := &boxes{TB: t, file: filepath.Join(dir, "longshore.yaml"), base: "http://" + port.Addr().String()}
 	text := fmt.Sprintf("state: ./state\nlimits: {free_disk: 1MiB}\nchannels: {web: {listen: %q}}\nassistants: {helper: {agent: claude, env: {%s}}}\n"+
-		"groups: [{folder: g0, chat: \"web:g0\", assistant: helper}]\n", port.Addr(), strings.Join(pairs, ", "))
+		"groups: [{folder: g0, chat: \"web:g0\", assistant: helper, gather: {after: 0s}}]\n", port.Addr(), strings.Join(pairs, ", "))
 	if err := os.WriteFile(h.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

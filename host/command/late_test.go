@@ -26,7 +26,7 @@ limits: {wait: 1s}
 assistants:
   echo: {agent: command, command: [cat]}
 groups:
-  - {name: Family, folder: family, chat: "mem:family", assistant: echo}
+  - {name: Family, folder: family, chat: "mem:family", assistant: echo, gather: {after: 0s}}
 `
 
 func TestAFailureAfterTheToolStoppedWaitingReachesTheAssistant(t *testing.T) {

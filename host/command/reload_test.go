@@ -168,7 +168,7 @@ assistants:
   slow: {agent: command, command: [sh, -c, %q]}
   echo: {agent: command, command: [sh, -c, "cat >/dev/null; echo at once"]}
 groups:
-  - {name: Family, folder: family, chat: "web:family", assistant: slow}
+  - {name: Family, folder: family, chat: "web:family", assistant: slow, gather: {after: 0s}}
 %s`
 	h := newChanging(t, fmt.Sprintf(form, "", "cat >/dev/null; read line < "+gate+"; echo $line", ""))
 	page, err := http.Get(h.base + "/api/chats/family/events")
@@ -182,7 +182,7 @@ groups:
 		t.Fatal(err)
 	}
 	h.reload(fmt.Sprintf(form, ", upload: 1MB", "cat >/dev/null; echo another",
-		"  - {name: Kids, folder: kids, chat: \"web:kids\", assistant: echo}\n"))
+		"  - {name: Kids, folder: kids, chat: \"web:kids\", assistant: echo, gather: {after: 0s}}\n"))
 
 	h.say("kids", "hello")
 	h.hears("kids", "at once")
@@ -238,7 +238,7 @@ func TestAChangedRateHoldsForTheNextFile(t *testing.T) {
 // open and whose assistant is in a turn, and brings it back.
 func TestWhatBelongsToARemovedGroupIsRefusedWithWords(t *testing.T) {
 	const with = oneGroup + "assistants: {idle: {agent: command, command: [sh, -c, \"cat >/dev/null; echo $PPID here; exec sleep 1000\"]}}\n"
-	both := strings.Replace(with, `"web:family"}`, `"web:family"}, {name: Kids, folder: kids, chat: "web:kids", assistant: idle}`, 1)
+	both := strings.Replace(with, `"web:family"}`, `"web:family"}, {name: Kids, folder: kids, chat: "web:kids", assistant: idle, gather: {after: 0s}}`, 1)
 	h := newChanging(t, both)
 	page, err := http.Get(h.base + "/api/chats/kids/events")
 	if err != nil {

@@ -23,7 +23,7 @@ const sampleAssistant = "sample: {agent: sample}"
 func TestAMemberMentionsTheAssistantInAThreadAndTheReportLandsThere(t *testing.T) {
 	s := slacktest.New(t)
 	chat, anna := s.AddChannel(slacktest.Public, "harbour"), s.AddUser("Anna")
-	q := newQuay(t, s, chat, sampleAssistant, ", assistant: sample, trigger: \"@Andy\"")
+	q := newQuay(t, s, chat, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
 	host := q.serve()
 	parent := s.Post(chat, anna, "what a week")
 	s.PostInThread(chat, parent, anna, slacktest.Mention(s.BotUser)+" send me the report")
@@ -52,7 +52,7 @@ func filesOf(messages []slacktest.Message) (n int) {
 func TestTwoThreadsOfASlackChannelNeverMix(t *testing.T) {
 	s := slacktest.New(t)
 	chat, anna := s.AddChannel(slacktest.Private, "harbour"), s.AddUser("Anna")
-	q := newQuay(t, s, chat, sampleAssistant, ", assistant: sample, trigger: \"@Andy\"")
+	q := newQuay(t, s, chat, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
 	host := q.serve()
 	const rounds = 3
 	threads := []string{s.Post(chat, anna, "talk of the east quay"), s.Post(chat, anna, "talk of the west quay")}
@@ -91,7 +91,7 @@ func TestTwoThreadsOfASlackChannelAtOnceNeverMix(t *testing.T) {
 	s := slacktest.New(t)
 	chat, anna := s.AddChannel(slacktest.Public, "harbour"), s.AddUser("Anna")
 	q := newQuay(t, s, chat, fmt.Sprintf("talker: {runtime: docker, agent: command, command: [sh, /workspace/global/talker.sh], image: %q, network: none}", image),
-		", assistant: talker, parallel: 2, trigger: \"@Andy\"")
+		", assistant: talker, gather: {after: 0s}, parallel: 2, trigger: \"@Andy\"")
 	q.env = []string{"DOCKER_HOST=" + engine}
 	script := strings.ReplaceAll(talker, "$LONGSHORE ", "")
 	if err := os.WriteFile(filepath.Join(q.dir, "state/groups/global/talker.sh"), []byte(script), 0o755); err != nil {
@@ -199,7 +199,7 @@ func TestTenReconnectsUnderLoadLoseNoMessageFromSlack(t *testing.T) {
 	anna := s.AddUser("Anna")
 	chat := s.AddChannel(slacktest.Direct, anna)
 	s.RetryAfter = time.Second
-	q := newQuay(t, s, chat, `hears: {agent: command, command: [/bin/sh, -c, "cat >> heard; echo yes"]}`, ", assistant: hears")
+	q := newQuay(t, s, chat, `hears: {agent: command, command: [/bin/sh, -c, "cat >> heard; echo yes"]}`, ", assistant: hears, gather: {after: 0s}")
 	host := q.serve()
 	// A connection that was up for a second is made again at once; the load is
 	// what members write meanwhile.
@@ -237,7 +237,7 @@ func TestTheSlackOfEmulateGetsTheReport(t *testing.T) {
 	for name, fault := range map[string]slacktest.Fault{"": {}, "the answer to the last step is lost": {Lost: true}, "Slack is slow to take it": {Status: 429, RetryAfter: 1}} {
 		t.Run(name, func(t *testing.T) {
 			e := slacktest.Emulate(t)
-			q := newQuay(t, e.Server, e.Private, sampleAssistant, ", assistant: sample, trigger: \"@Andy\"")
+			q := newQuay(t, e.Server, e.Private, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
 			e.Next("files.completeUploadExternal", fault)
 			host := q.serve()
 			parent := e.Post(e.Private, "what a week")
@@ -264,7 +264,7 @@ func TestTheSlackOfEmulateGetsTheReport(t *testing.T) {
 
 func TestAFileOfAMemberOfEmulatesSlackReachesTheAssistant(t *testing.T) {
 	e := slacktest.Emulate(t)
-	q := newQuay(t, e.Server, e.Open, sampleAssistant, ", assistant: sample, trigger: \"@Andy\"")
+	q := newQuay(t, e.Server, e.Open, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
 	host := q.serve()
 	data := []byte(rand.Text())
 	e.Upload(e.Open, "", slacktest.Mention(e.BotUser)+" help", "manifest.bin", data)

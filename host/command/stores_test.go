@@ -26,7 +26,7 @@ const storesConfig = `
 limits: {free_disk: 1MiB}
 channels: {web: {listen: "127.0.0.1:0"}, whatsapp: {}}
 groups:
-  - {name: Family, folder: family, chat: "web:family", assistant: sample}
+  - {name: Family, folder: family, chat: "web:family", assistant: sample, gather: {after: 0s}}
 assistants: {sample: {agent: sample}}
 `
 

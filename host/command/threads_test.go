@@ -80,7 +80,7 @@ func newDeskOf(t *testing.T, group, assistant, longshore string, env ...string) 
 channels: {push: {url: %q, secret_file: ./secret, listen: %q}}
 limits: {rate: {per_minute: 100000, burst: 10000}, pending: 10000}
 assistants: {talker: %s}
-groups: [{folder: desk, chat: "push:desk", assistant: talker%s}]
+groups: [{folder: desk, chat: "push:desk", assistant: talker, gather: {after: 0s}%s}]
 `, d.receiver.URL, d.listen, assistant, group), 0o644))
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ layout: v1
 groups:
   - {name: Main, folder: main, chat: "tg:100", main: true}
   - {name: Family, folder: family, chat: "tg:-200"%s}
-`, v.root, v.root, assistant, map[bool]string{true: ", assistant: a"}[assistant != ""])
+`, v.root, v.root, assistant, map[bool]string{true: ", assistant: a, gather: {after: 0s}"}[assistant != ""])
 }
 
 // v1Request is one shape of a request, and what the chat shows of it.

@@ -190,7 +190,7 @@ func TestAMemberOfTheWhatsAppGroupReceivesTheReport(t *testing.T) {
 }
 
 func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
-	h := harbourWith(t, "{files: {image: 1KB}}", "assistant: sample")
+	h := harbourWith(t, "{files: {image: 1KB}}", "assistant: sample, gather: {after: 0s}")
 	h.link()
 	host := h.serve()
 	if _, err := h.anna.SendText(soon(t), h.group, "send me the report"); err != nil {

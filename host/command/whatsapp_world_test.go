@@ -56,7 +56,9 @@ type harbour struct {
 
 var trustOnce sync.Once
 
-func newHarbour(t testing.TB) *harbour { return harbourWith(t, "", "assistant: sample") }
+func newHarbour(t testing.TB) *harbour {
+	return harbourWith(t, "", "assistant: sample, gather: {after: 0s}")
+}
 
 // trustWhatsApp makes this process trust the loopback server.
 func trustWhatsApp(t testing.TB) {

@@ -157,8 +157,8 @@ func defaults() Config {
 
 const hour = Duration(time.Hour)
 
-// setDefaults fills in what an absent key means.
-func (a *Assistant) setDefaults() {
+// SetDefaults fills in what an absent key means.
+func (a *Assistant) SetDefaults() {
 	*a = Assistant{
 		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge",
 		IdleTimeout: hour / 2, TurnTimeout: hour / 2, Memory: 2 << 30, CPUs: 2, Pids: 512,

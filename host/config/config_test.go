@@ -133,10 +133,11 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if err != nil {
 		t.Fatal(err)
 	}
+	gathered := groups.Gather{After: config.Duration(1500 * time.Millisecond), Most: config.Duration(10 * time.Second)}
 	want := []groups.Group{
-		{Name: "007", Folder: "007", Chat: "web:a", Channel: "web", Main: true, Trigger: "@Bee", Assistant: "one",
+		{Name: "007", Folder: "007", Chat: "web:a", Channel: "web", Main: true, Trigger: "@Bee", Assistant: "one", Gather: gathered, Events: groups.EventNotes,
 			Limits: groups.KindLimits{"audio": 1e6, "image": 10e6, "video": 30}, Rate: groups.Rate{PerMinute: 20, Burst: 3}},
-		{Name: "Two", Folder: "two", Chat: "1@g.us", Rate: groups.Rate{PerMinute: 20, Burst: 10}, Limits: groups.KindLimits{"audio": 1e6},
+		{Name: "Two", Folder: "two", Chat: "1@g.us", Gather: gathered, Events: groups.EventNotes, Rate: groups.Rate{PerMinute: 20, Burst: 10}, Limits: groups.KindLimits{"audio": 1e6},
 			Mounts: []groups.Extra{{Name: "pub", Host: filepath.Join(real, "share"), Write: true}}},
 	}
 	if diff := cmp.Diff(want, cfg.Groups); diff != "" {

@@ -128,6 +128,7 @@ func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.S
 		for i, element := range node.Values {
 			at := fmt.Sprintf("%s[%d]", key, i)
 			s.place(at, start(element), element, visible(v.Type().Elem(), tag, element))
+			v.Index(i).Set(newWithDefaults(v.Type().Elem()).Elem())
 			s.value(at, element, v.Index(i), tag)
 		}
 	default:
@@ -292,8 +293,8 @@ func start(node ast.Node) *token.Position {
 // newWithDefaults is a pointer to a new t, filled in where t has defaults.
 func newWithDefaults(t reflect.Type) reflect.Value {
 	v := reflect.New(t)
-	if d, ok := v.Interface().(interface{ setDefaults() }); ok {
-		d.setDefaults()
+	if d, ok := v.Interface().(interface{ SetDefaults() }); ok {
+		d.SetDefaults()
 	}
 	return v
 }

@@ -98,7 +98,7 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 	case t.Kind() == reflect.Struct:
 		return s.block(v)
 	case t.Kind() == reflect.Slice:
-		return node{"type": "array", "items": s.value(reflect.New(t.Elem()).Elem(), tag)}
+		return node{"type": "array", "items": s.value(newWithDefaults(t.Elem()).Elem(), tag)}
 	case t.Kind() == reflect.Map:
 		return s.table(t, tag)
 	default:

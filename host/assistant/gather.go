@@ -1,0 +1,127 @@
+package assistant
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// burst is messages of one conversation that follow each other closely, with the
+// notices and notes between them. It is handed to the assistant as a whole. Its
+// bounds depend on when the messages were kept alone, so that a host that
+// starts finds the burst that its predecessor was gathering.
+type burst struct {
+	records []*record
+	begins  time.Time // when its first message was kept; zero: it has none
+	called  time.Time // the same of the first one that calls the assistant; zero: none does
+	last    time.Time // the same of its last message
+}
+
+// bursts are the bursts of kept, in order.
+func bursts(kept []*record, g groups.Gather) iter.Seq[burst] {
+	return func(yield func(burst) bool) {
+		var b burst
+		for i, r := range kept {
+			if !r.aside() && !b.takes(r, g) && len(b.records) > 0 {
+				if !yield(b) {
+					return
+				}
+				b = burst{}
+			}
+			b.records = kept[i-len(b.records) : i+1]
+			b.note(r)
+		}
+		if len(b.records) > 0 {
+			yield(b)
+		}
+	}
+}
+
+// aside says that a record neither begins nor prolongs a burst.
+func (r *record) aside() bool { return !r.calls() && r.Kind != contextKind }
+
+func (b *burst) note(r *record) {
+	if r.aside() {
+		return
+	}
+	if b.begins.IsZero() {
+		b.begins = r.Kept
+	}
+	if b.called.IsZero() && r.calls() {
+		b.called = r.Kept
+	}
+	b.last = r.Kept
+}
+
+func (b *burst) takes(r *record, g groups.Gather) bool {
+	return !b.begins.IsZero() && r.Kept.Sub(b.last) <= g.After.Std() && !r.Kept.After(b.latest(g))
+}
+
+// latest is when a burst ends however closely its messages follow each other.
+// What was written before the assistant was called does not count.
+func (b *burst) latest(g groups.Gather) time.Time {
+	if b.called.IsZero() {
+		return b.begins.Add(g.Most.Std())
+	}
+	return b.called.Add(g.Most.Std())
+}
+
+// ends is from when on nothing more can join a burst; the zero time: it never could.
+func (b *burst) ends(g groups.Gather) time.Time {
+	if g.After <= 0 || b.begins.IsZero() { // the last name's time may be a little ahead of the clock
+		return time.Time{}
+	}
+	if end := b.last.Add(g.After.Std()); end.Before(b.latest(g)) {
+		return end
+	}
+	return b.latest(g)
+}
+
+// fetching says whether a file of a burst waits for the first attempt at it.
+func (b *burst) fetching(now time.Time) bool {
+	return slices.ContainsFunc(b.records, func(r *record) bool {
+		return len(r.waits) > 0 && now.Before(r.Kept.Add(filePatience))
+	})
+}
+
+// free are the records at the head of kept that may be handed over: whole bursts,
+// whose files wait for no first attempt any more.
+func (c *conversation) free() []*record {
+	now, gather, n := time.Now(), c.gather(), 0
+	for b := range bursts(c.kept, gather) {
+		if now.Before(b.ends(gather)) || b.fetching(now) {
+			break
+		}
+		n += len(b.records)
+	}
+	return c.kept[:n]
+}
+
+// takeFree takes those out. A message that calls the assistant speaks for its whole
+// burst.
+func (c *conversation) takeFree() []*record {
+	free := slices.Clone(c.free())
+	c.kept = slices.Clone(c.kept[len(free):])
+	for b := range bursts(free, c.gather()) {
+		for _, r := range b.records {
+			if r.Kind == contextKind && !b.called.IsZero() {
+				r.Kind = callKind
+			}
+		}
+	}
+	return free
+}
+
+// gathers is how long the burst that comes next is gathered still; 0: no longer, or
+// nothing waits for it.
+func (c *conversation) gathers(now time.Time) time.Duration {
+	gather := c.gather()
+	for b := range bursts(c.kept, gather) {
+		if wait := b.ends(gather).Sub(now); wait > 0 {
+			return wait
+		}
+	}
+	return 0
+}
