@@ -2,13 +2,17 @@
 // deliveries, in the outbox, and those that a chat page shows, in the web
 // channel.
 //
-// A [Store] is a directory. A blob in it has a random name of 32 lower-case
-// hex digits and never changes: its bytes are written once, synced, and only
-// read from then on. The records that name blobs are the caller's, in a
-// database beside the directory.
+// A [Store] is a directory, and a table in the database beside it. A blob never
+// changes: its bytes are written once, synced, and only read from then on. The
+// records that name blobs are the caller's, in the same database.
 //
-//	<dir>/<name>        a blob: whole, and synced
+//	<dir>/<name>        a blob of 32 lower-case hex digits: whole, and synced
 //	<dir>/<name>.part   a copy that is being written, or that a crash cut off
+//	bytes               the table of the blobs of at most [Small] bytes; their names
+//	                    are <row, 16 hex digits>-<random, 16 hex digits>
+//
+// The bytes of a small blob come and go in the same commit as the record that
+// names it, see [Insert] and [Delete], so a crash leaves none without a record.
 //
 // The life of a blob, as the caller of a Store sees it:
 //
@@ -28,14 +32,17 @@ package blob
 
 import (
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,15 +62,18 @@ var (
 // Store is a directory of blobs. Its methods may be called concurrently.
 type Store struct {
 	path string
-	dir  *os.File // the same directory, to sync it
+	dir  *os.File     // the same directory, to sync it
+	row  *sql.Stmt    // reads a small blob; nil: all blobs are files
+	last atomic.Int64 // the newest row
 }
 
 // Blob describes a new blob.
 type Blob struct {
-	Name   string // 32 lower-case hex digits
+	Name   string
 	SHA256 string // of the stored bytes, in hex
 	Size   int64
 	Head   []byte // the first stored bytes, up to media.HeadSize
+	Bytes  []byte // of a small blob, for Insert; nil: they are in the directory
 }
 
 // File is a blob that is open for reading.
@@ -83,7 +93,13 @@ func Open(dir string) (*Store, error) {
 }
 
 // Close closes the directory.
-func (s *Store) Close() error { return s.dir.Close() }
+func (s *Store) Close() error {
+	var err error
+	if s.row != nil {
+		err = s.row.Close()
+	}
+	return errors.Join(err, s.dir.Close())
+}
 
 // Keep makes the names of all present blobs durable.
 func (s *Store) Keep() error {
@@ -93,9 +109,13 @@ func (s *Store) Keep() error {
 	return nil
 }
 
-// Open opens a blob. The caller closes the File. The error is fs.ErrNotExist
-// if there is no such blob, or if name is not a blob's name.
-func (s *Store) Open(name string) (*File, error) {
+// Open opens a blob, for the caller to close. A blob in the directory is a *File.
+// The error is fs.ErrNotExist if there is no such blob, or if name is not a
+// blob's name.
+func (s *Store) Open(name string) (io.ReadSeekCloser, error) {
+	if id, ok := rowOf(name); ok {
+		return s.openRow(id)
+	}
 	if !IsName(name) {
 		return nil, fs.ErrNotExist
 	}
@@ -106,7 +126,7 @@ func (s *Store) Open(name string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Remove deletes blobs and skips names that do not exist. A File that is open
+// Remove deletes blobs in the directory and skips other names. A File that is open
 // can still be read. A blob that cannot be deleted is left to Sweep.
 func (s *Store) Remove(names ...string) error {
 	var errs []error
@@ -146,7 +166,7 @@ func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog
 		}
 	}
 	for name := range known {
-		if !found[name] {
+		if !found[name] && IsName(name) {
 			missing = append(missing, name)
 		}
 	}
@@ -171,7 +191,13 @@ func (s *Store) Free() (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// IsName reports whether s has the form of a blob's name.
+// IsBlob reports whether s has the form of a blob's name.
+func IsBlob(s string) bool {
+	_, ok := rowOf(s)
+	return ok || IsName(s)
+}
+
+// IsName reports whether s has the form of the name of a blob in the directory.
 func IsName(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }

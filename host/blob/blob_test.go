@@ -32,6 +32,17 @@ func open(t *testing.T, dir string) *blob.Store {
 	return s
 }
 
+// openFile opens a blob of the directory.
+func openFile(t *testing.T, s *blob.Store, name string) *blob.File {
+	t.Helper()
+	f, err := s.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.(*blob.File)
+}
+
 func stage(t *testing.T, s *blob.Store, content string) blob.Blob {
 	t.Helper()
 	b, err := s.Stage(context.Background(), strings.NewReader(content), int64(len(content)), nil)
@@ -131,11 +142,7 @@ func TestABlobOfAnotherStoreIsLinked(t *testing.T) {
 	a, b := open(t, filepath.Join(root, "a")), open(t, filepath.Join(root, "b"))
 	content := strings.Repeat("y", 2<<20) + "!"
 	from := stage(t, a, content)
-	f, err := a.Open(from.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := openFile(t, a, from.Name)
 	var last int64
 	to, err := b.Stage(context.Background(), f, from.Size, func(n int64) { last = n })
 	if err != nil {
@@ -172,11 +179,7 @@ func TestWhatCannotBeLinkedIsCopied(t *testing.T) {
 		"0123456789": func(_ *blob.File, from blob.Blob) { remove(t, a, from) },
 	} {
 		from := stage(t, a, "0123456789")
-		f, err := a.Open(from.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		f := openFile(t, a, from.Name)
 		prepare(f, from)
 		to, err := b.Stage(context.Background(), f, 10, nil)
 		if err != nil {

@@ -38,6 +38,16 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress fu
 			return b, err
 		}
 		r = f.File // the kernel can copy
+	} else if s.row != nil {
+		b, all, err := s.stageSmall(r, limit)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return Blob{}, err
+		}
+		if all == nil {
+			progress(b.Size)
+			return b, nil
+		}
+		r = all
 	}
 	return s.add(func(dst *os.File, wrote func(int64)) error {
 		var n int64
@@ -77,6 +87,9 @@ func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, err
 	}
 	if before.size != size {
 		return Blob{}, ErrChanged
+	}
+	if s.row != nil && size <= Small {
+		return s.snapshotSmall(f, before)
 	}
 	if wait := settledFor - time.Since(before.changed); wait > 0 {
 		select {

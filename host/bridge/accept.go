@@ -131,7 +131,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 		blob, err := b.copy(ctx, f, info, ref, dst)
 		if err == nil {
 			b.Trace(o.folder, o.request, "copied")
-			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name}, nil
+			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}, nil
 		}
 		if !errors.Is(err, outbox.ErrChanged) {
 			return outbox.File{}, fmt.Errorf("copy %q: %w", ref.Path, err)

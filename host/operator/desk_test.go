@@ -96,7 +96,7 @@ func (c *counter) accept(folder, name, caption string) outbox.Delivery {
 		Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: folder, Request: "r-" + name,
 		Channel: "mem", Chat: groups.JID("mem:" + folder),
 		Parts: []outbox.Part{{Text: caption, Files: []outbox.File{{
-			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: 5}, SHA256: blob.SHA256, Blob: blob.Name,
+			Info: media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: 5}, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes,
 		}}}},
 	}
 	if err := c.outbox.Put(c.t.Context(), []outbox.Delivery{d}); err != nil {

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -9,18 +10,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/host/store"
-
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
-// blobs lists the files that the outbox keeps.
+// large makes a content too large to be kept in the database.
+func large(content string) string { return content + strings.Repeat(".", blob.Small) }
+
+// blobs lists the files that the outbox keeps, and the rows of those in the database.
 func blobs(t testing.TB, o *outbox.Outbox) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(o.Dir(), "files"))
@@ -31,7 +35,16 @@ func blobs(t testing.TB, o *outbox.Outbox) []string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return names
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir(), "outbox.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var rows string
+	if err := db.QueryRow(`SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM bytes`).Scan(&rows); err != nil {
+		t.Fatal(err)
+	}
+	return append(names, strings.Fields(rows)...)
 }
 
 func TestSecondHostRefusesToStart(t *testing.T) {
@@ -152,9 +165,9 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.o = o
-	good, bad := file(t, o, "fake:a", "good", "good"), file(t, o, "fake:a", "bad", "bad")
+	good, bad := file(t, o, "fake:a", "good", large("good")), file(t, o, "fake:a", "bad", large("bad"))
 	put(t, o, bad, good)
-	if _, err := o.Copy(context.Background(), strings.NewReader("orphan"), 6); err != nil {
+	if _, err := o.Copy(context.Background(), strings.NewReader(large("orphan")), blob.Small+6); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.Close(); err != nil {
@@ -182,24 +195,24 @@ func TestStartSweepsOrphansAndFailsWhatLostItsBytes(t *testing.T) {
 // places, and wants what was accepted sent once there is room.
 func TestFullDiskLosesNothing(t *testing.T) {
 	mount := fstest.SmallDisk(t, "4m")
-	b := newBook()
+	told := newBook()
 	ch := &fake{name: "fake"}
-	o := b.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{FreeDisk: -1})})
+	o := told.open(t, outbox.Options{Dir: filepath.Join(mount, "outbox"), Channels: []channel.Channel{ch}, Limits: limits(outbox.Limits{FreeDisk: -1})})
 	stop := run(t, o)
 	var accepted []outbox.Delivery
 	refused := 0
 	for round := range 60 {
 		ballast := fill(t, mount, int64(round*1500))
 		for i := range 10 {
-			content := strings.Repeat("x", 700*i)
-			blob, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
+			content := strings.Repeat("x", 3500*i) // some are small
+			b, err := o.Copy(context.Background(), strings.NewReader(content), int64(len(content)))
 			if err != nil {
 				refused++
 				continue
 			}
 			d := text(groups.JID(fmt.Sprint("fake:", i%3)), fmt.Sprint(round, "-", i))
-			d.Parts[0].Files = []outbox.File{{SHA256: blob.SHA256, Blob: blob.Name}}
-			d.Parts[0].Files[0].Size = blob.Size
+			d.Parts[0].Files = []outbox.File{{SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
+			d.Parts[0].Files[0].Size = b.Size
 			if err := o.Put(context.Background(), []outbox.Delivery{d}); err != nil {
 				refused++
 				continue
@@ -210,14 +223,14 @@ func TestFullDiskLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.settled(t, accepted...)
+	told.settled(t, accepted...)
 	stop()
 	times := map[string]int{}
 	for _, s := range ch.texts() {
 		times[s]++
 	}
 	for _, d := range accepted {
-		if p := b.of(d).Parts[0]; times[d.Parts[0].Text] != 1 || p.State != outbox.Sent {
+		if p := told.of(d).Parts[0]; times[d.Parts[0].Text] != 1 || p.State != outbox.Sent {
 			t.Errorf("%s was sent %d times, is %+v", d.Request, times[d.Parts[0].Text], p)
 		}
 	}

@@ -214,7 +214,7 @@ func file(t testing.TB, o *outbox.Outbox, chat groups.JID, name, content string)
 	d := text(chat, name)
 	d.Parts[0].Files = []outbox.File{{
 		Info:   media.Info{Name: name, Kind: media.Document, MIME: "text/plain", Size: b.Size},
-		SHA256: b.SHA256, Blob: b.Name,
+		SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes,
 	}}
 	return d
 }

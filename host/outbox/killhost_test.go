@@ -206,6 +206,6 @@ func accept(o *outbox.Outbox, path, name string) (outbox.Delivery, error) {
 	}
 	_, chat, _ := request(i)
 	d := text(chat, name+"a", name+"b")
-	d.Parts[1].Files = []outbox.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name}}
+	d.Parts[1].Files = []outbox.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
 	return d, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,6 +170,9 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 	if o.blobs, err = blob.Open(filepath.Join(o.opts.Dir, filesDir)); err != nil {
 		return fmt.Errorf("open the outbox: %w", err)
 	}
+	if err := o.blobs.UseRows(ctx, o.db); err != nil {
+		return ofDatabase("open the outbox", err)
+	}
 	o.opened.path = filepath.Join(o.opts.Dir, dbName)
 	if o.opened.info, err = os.Stat(o.opened.path); err != nil {
 		return fmt.Errorf("open the outbox: %w", err)
@@ -219,16 +221,12 @@ func (o *Outbox) recoverHolds(ctx context.Context) error {
 // blob is not there.
 func (o *Outbox) sweep(ctx context.Context) error {
 	known := map[string]bool{}
-	rows, err := o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`)
-	if err := each(rows, err, func() error {
-		var names string
-		err := rows.Scan(&names)
-		for name := range strings.FieldsSeq(names) {
-			known[name] = true
-		}
-		return err
-	}); err != nil {
+	names, err := scanNames(o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`))
+	if err != nil {
 		return ofDatabase("sweep the outbox's files", err)
+	}
+	for _, name := range names {
+		known[name] = true
 	}
 	missing, err := o.blobs.Sweep(Store(o.opts.Dir, o.opts.Home), known, nil, o.opts.Log)
 	if err != nil {
@@ -248,16 +246,22 @@ func (o *Outbox) sweep(ctx context.Context) error {
 	}, nil)
 }
 
-// failLost records that a blob is not there.
-func failLost(t *store.Tx, blob string, now time.Time) error {
-	_, err := t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
-		(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), blob)
+// failLost records that a blob is not there, and deletes the small ones of its part.
+func failLost(t *store.Tx, name string, now time.Time) error {
+	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
-			hint = 'send it again' WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, blob)
+		err = blob.Delete(t, others...)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, blob)
+		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
+			(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), name)
+	}
+	if err == nil {
+		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
+			hint = 'send it again' WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, name)
+	}
+	if err == nil {
+		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, name)
 	}
 	return ofDatabase("record a lost file", err)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -152,6 +153,9 @@ func cancel(t *store.Tx, it *item, from int, now time.Time) (cancelled []int, er
 		}
 		if n > 0 {
 			cancelled = append(cancelled, i)
+			if err := blob.Delete(t, it.Parts[i].blobs()...); err != nil {
+				return nil, ofDatabase("drop", err)
+			}
 		}
 	}
 	if len(cancelled) == 0 {
@@ -313,6 +317,9 @@ func (o *Outbox) deleteBytes(ctx context.Context, change func(t *store.Tx) ([]ke
 	var gone []kept
 	err := o.commit.Do(ctx, func(t *store.Tx) (err error) {
 		gone, err = change(t)
+		for i := 0; err == nil && i < len(gone); i++ {
+			err = blob.Delete(t, strings.Fields(gone[i].blobs)...)
+		}
 		return err
 	}, func() {
 		o.mu.Lock()

@@ -1,7 +1,7 @@
 // Package outbox keeps accepted deliveries and sends them.
 //
-// From Put on, a delivery is durable: its record in SQLite, its bytes as files
-// beside it. The parts of a chat's deliveries go out in the order of
+// From Put on, a delivery is durable: its record in SQLite, its bytes there too or,
+// if they are many, as files beside it. The parts of a chat's deliveries go out in the order of
 // acceptance, one at a time, through the channel that owns the chat, and no
 // chat waits for another. Passing errors are retried with the same message id,
 // permanent ones end a part, and [Outbox.Next] hands out every delivery that
@@ -9,7 +9,7 @@
 //
 //	outbox/outbox.db        records (WAL, synchronous FULL, commits in groups, see [store.Committer])
 //	outbox/outbox.marker    whose they are, see package store
-//	outbox/files/<blob>     the bytes of one file, 0600, see package blob
+//	outbox/files/<blob>     the bytes of one file that is not small, 0600, see package blob
 //	outbox/lock             held while the host runs
 //
 // # Where to read
@@ -31,8 +31,9 @@
 //
 // # What a crash leaves
 //
-// A blob is written and synced before the record that names it, and removed
-// after the record that no longer needs it; Open moves the blobs that no
+// A small file's bytes are in the database, and come and go with the record that
+// names them. A larger file is written and synced before the record that names it,
+// and removed after the record that no longer needs it; Open moves the files that no
 // record names aside, for a week. A record in state queued was accepted. Most
 // channels show the same message id once, so their parts are simply sent again:
 // nothing needs to be written before the attempt, and outcomes are recorded in
@@ -175,7 +176,8 @@ func (p Part) withoutBlobs() Part {
 type File struct {
 	media.Info
 	SHA256 string
-	Blob   string // name below outbox/files; empty once the bytes are gone
+	Blob   string // its name, see package blob; empty once the bytes are gone
+	Bytes  []byte // of a small Blob, for Put; nil otherwise
 }
 
 // messageID makes the id under which a part is sent, now and on every retry.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -227,6 +228,11 @@ func (o *Outbox) record(batch []outcome) error {
 			var err error
 			if out.ended, err = update(t, out.it.id, out.pos, &out.part, now); err != nil {
 				return err
+			}
+			if out.ended && len(out.part.blobs()) == 0 {
+				if err := blob.Delete(t, out.attempt.part.blobs()...); err != nil {
+					return ofDatabase("record an outcome", err)
+				}
 			}
 		}
 		return nil

@@ -78,7 +78,7 @@ func TestAnAlbumThatLostAFileFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, second := file(t, o, "fake:a", "a.txt", "one"), file(t, o, "fake:a", "b.txt", "second")
+	d, second := file(t, o, "fake:a", "a.txt", "one"), file(t, o, "fake:a", "b.txt", large("second"))
 	d.Parts[0].Files = append(d.Parts[0].Files, second.Parts[0].Files...)
 	put(t, o, d)
 	o.Discard(outbox.Blob{Name: second.Parts[0].Files[0].Blob})
@@ -87,8 +87,8 @@ func TestAnAlbumThatLostAFileFails(t *testing.T) {
 	}
 	o = b.open(t, opts)
 	got, err := o.Get(t.Context(), d.Key)
-	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" {
-		t.Errorf("%+v, %v", got, err)
+	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" || len(blobs(t, o)) != 0 {
+		t.Errorf("%+v, %v, kept %v", got, err, blobs(t, o))
 	}
 }
 
@@ -199,18 +199,18 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := file(t, o, "fake:a", "a.txt", "the bytes")
+	d := file(t, o, "fake:a", "a.txt", large("the bytes"))
 	f := d.Parts[0].Files[0]
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	db := sqlite(t, dir)
-	execute(t, db, "DROP TABLE delivery; DROP TABLE part; DROP TABLE hold; "+schema2+" PRAGMA user_version = 2;")
+	execute(t, db, "DROP TABLE delivery; DROP TABLE part; DROP TABLE hold; DROP TABLE bytes; "+schema2+" PRAGMA user_version = 2;")
 	execute(t, db, `INSERT INTO delivery (id, key, turn, folder, request, channel, chat, created, held, changed, open)
 		VALUES (1, ?, 1, ?, ?, 'fake', 'fake:a', unixepoch() * 1000000000, 0, 0, 1)`, d.Key, d.Folder, d.Request)
 	execute(t, db, `INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
-		VALUES (1, 0, '00', 'a.txt', '', ?, 9, ?, 'queued')`,
-		`{"name":"a.txt","kind":"document","mime":"text/plain","size":9,"sha256":"`+f.SHA256+`"}`, f.Blob)
+		VALUES (1, 0, '00', 'a.txt', '', ?1, ?1 ->> 'size', ?2, 'queued')`,
+		fmt.Sprintf(`{"name":"a.txt","kind":"document","mime":"text/plain","size":%d,"sha256":"%s"}`, f.Size, f.SHA256), f.Blob)
 	r, err := outbox.OpenReader(t.Context(), outbox.Store(dir, store.Home{}))
 	if err != nil {
 		t.Fatal(err)
@@ -232,10 +232,10 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 	o = b.open(t, opts)
 	run(t, o)
 	b.settled(t, d)
-	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: the bytes" || len(blobs(t, o)) != 0 {
+	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: "+large("the bytes") || len(blobs(t, o)) != 0 {
 		t.Errorf("%q arrived, settled as %+v", got, p)
 	}
-	if v := version(t, db); v != 3 {
+	if v := version(t, db); v != 4 {
 		t.Errorf("opened as version %d", v)
 	}
 }

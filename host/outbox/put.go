@@ -1,13 +1,13 @@
 package outbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -160,7 +160,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	var unused []string
 	var replaced []int64
 	err := o.commit.Do(ctx, func(t *store.Tx) error {
-		t.KeepFiles = t.KeepFiles || len(blobs) > 0
+		t.KeepFiles = t.KeepFiles || slices.ContainsFunc(blobs, blob.IsName)
 		var err error
 		if unused, err = o.insertAll(t, items); err != nil {
 			return err
@@ -174,6 +174,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		for _, it := range items {
+			it.small = nil
 			if it.id == 0 {
 				continue
 			}
@@ -214,6 +215,9 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 			continue
 		}
 		for _, name := range it.blobs() {
+			if !blob.IsName(name) {
+				continue
+			}
 			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
 			if err != nil {
 				return nil, err
@@ -261,16 +265,22 @@ func newItem(d *Delivery) (*item, error) {
 		p := &it.Parts[i]
 		p.State, p.Doubt = Queued, time.Time{}
 		p.MessageID = messageID(d.Key, i)
-		for _, f := range p.Files {
-			if !blob.IsName(f.Blob) {
+		p.Files = slices.Clone(p.Files)
+		for j := range p.Files {
+			f := &p.Files[j]
+			if blob.IsName(f.Blob) == (f.Bytes != nil) || !blob.IsBlob(f.Blob) {
 				return it, fmt.Errorf("delivery %s has a file without a blob", d.Key)
+			}
+			if f.Bytes != nil {
+				it.small = append(it.small, *f)
+				f.Bytes = nil
 			}
 		}
 	}
 	return it, nil
 }
 
-// Check does what accepting a delivery does, with a file of one byte and a
+// Check does what accepting a delivery does, with a file that is not small and a
 // record of no meaning, and returns what is in the way of it: nil, a
 // *FullError, or an error in words for the operator. It waits no longer than
 // ctx lasts, even for a disk that hangs; then the check goes on, and others
@@ -297,13 +307,13 @@ func (o *Outbox) Check(ctx context.Context) error {
 var errSlow = errors.New("the outbox's disk does not answer in time")
 
 func (o *Outbox) check(ctx context.Context) error {
-	if err := o.accepting(1); err != nil {
+	if err := o.accepting(blob.Small + 1); err != nil {
 		return err
 	}
 	if _, err := o.reader.Known(ctx, []string{""}); err != nil {
 		return err
 	}
-	b, err := o.Copy(ctx, strings.NewReader("x"), 1)
+	b, err := o.Copy(ctx, bytes.NewReader(make([]byte, blob.Small+1)), blob.Small+1)
 	if err != nil {
 		return err
 	}

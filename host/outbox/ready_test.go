@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 )
@@ -19,12 +20,12 @@ func accepts(o *outbox.Outbox) error {
 	if err := o.Room("family", outbox.Load{}, outbox.Load{Parts: 1, Bytes: 4096}); err != nil {
 		return err
 	}
-	b, err := o.Copy(context.Background(), strings.NewReader(strings.Repeat("x", 4096)), 4096)
+	b, err := o.Copy(context.Background(), strings.NewReader(large("x")), blob.Small+1)
 	if err != nil {
 		return err
 	}
 	d := text("fake:a", "x")
-	d.Parts[0].Files = []outbox.File{{Blob: b.Name, SHA256: b.SHA256}}
+	d.Parts[0].Files = []outbox.File{{Blob: b.Name, SHA256: b.SHA256, Bytes: b.Bytes}}
 	d.Parts[0].Files[0].Size = b.Size
 	return o.Put(context.Background(), []outbox.Delivery{d})
 }
@@ -122,7 +123,7 @@ func TestFilesOfNoDeliveryAreMovedAsideAtAStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := o.Copy(t.Context(), strings.NewReader("orphan"), 6)
+	b, err := o.Copy(t.Context(), strings.NewReader(large("orphan")), blob.Small+6)
 	if err := errors.Join(err, o.Close(), os.WriteFile(filepath.Join(dir, "files", "note to self"), []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestFilesOfNoDeliveryAreMovedAsideAtAStart(t *testing.T) {
 		}
 		got[filepath.Base(path)] = string(data)
 	}
-	if diff := cmp.Diff(map[string]string{b.Name: "orphan", "note to self": "mine"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{b.Name: large("orphan"), "note to self": "mine"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

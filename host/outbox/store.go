@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -25,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema, Steps: []string{fromVersion1, fromVersion2},
+		Schema: schema + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -37,7 +38,7 @@ ALTER TABLE part RENAME COLUMN begun TO doubt;
 UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
 	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
 
-// fromVersion2 makes the present schema of version 2, which knew one file a part,
+// fromVersion2 makes version 3 of version 2, which knew one file a part,
 // no threads, nothing between two attempts, and only when a request was accepted.
 const fromVersion2 = `
 ALTER TABLE delivery ADD COLUMN thread TEXT NOT NULL DEFAULT '';
@@ -60,7 +61,8 @@ type item struct {
 	held time.Duration // the channel's total when it was accepted
 	pos  int           // the part that goes out next
 
-	replaced bool // a later request has the same id
+	small    []File // the files whose bytes Put has to record
+	replaced bool   // a later request has the same id
 }
 
 // skip moves pos to the next open part, if it is not at one.
@@ -91,14 +93,14 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var it item
 		var p Part
 		var asked, created, doubt, next, received int64
-		var file, blob string
+		var file, names string
 		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held,
-			&p.MessageID, &p.Text, &p.ReplyTo, &file, &blob, &p.State, &doubt, &p.Attempts, &next,
+			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
 			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved); err != nil {
 			return err
 		}
 		var err error
-		if p.Files, err = decodeFiles(file, blob); err != nil {
+		if p.Files, err = decodeFiles(file, names); err != nil {
 			return fmt.Errorf("delivery %s: %w", it.Key, err)
 		}
 		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
@@ -124,6 +126,17 @@ func scanIDs(rows *sql.Rows, err error) (ids []int64, _ error) {
 		return err
 	})
 	return ids, ofDatabase("read deliveries", err)
+}
+
+// scanNames reads the names of parts' blobs.
+func scanNames(rows *sql.Rows, err error) (names []string, _ error) {
+	err = each(rows, err, func() error {
+		var some string
+		err := rows.Scan(&some)
+		names = append(names, strings.Fields(some)...)
+		return err
+	})
+	return names, err
 }
 
 // each calls row for each row of a query's result, and closes it.
@@ -218,6 +231,11 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State)); err != nil {
 			return 0, ofDatabase("record a delivery", err)
+		}
+	}
+	for _, f := range it.small {
+		if err := blob.Insert(t, f.Blob, f.Bytes); err != nil {
+			return 0, ofDatabase("keep a file", err)
 		}
 	}
 	return id, nil

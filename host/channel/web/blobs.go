@@ -34,8 +34,8 @@ func openBlobs(dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
 	if b.Store, err = blob.Open(filepath.Join(dir, "files")); err != nil {
 		return nil, err
 	}
-	if err := b.sweep(s, log); err != nil {
-		return nil, errors.Join(fmt.Errorf("sweep the files: %w", err), b.Close())
+	if err := errors.Join(b.UseRows(context.Background(), s.db), b.sweep(s, log)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the files: %w", err), b.Close())
 	}
 	return b, nil
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe"
 )
@@ -10,15 +12,18 @@ import (
 func (w *Web) describe(s *staged, info media.Info) *File {
 	f := &File{ID: s.Name, Name: media.SafeName(info.Name), MIME: info.MIME, Kind: info.Kind, Size: s.Size, SHA256: s.SHA256, Loop: info.Loop, Alt: info.Alt}
 	if info.Kind == media.Image || info.Kind == media.Sticker {
-		f.Width, f.Height = w.dimensions(s.Name)
+		f.Width, f.Height = w.dimensions(s)
 	}
 	f.finish()
 	return f
 }
 
 // dimensions are those of a picture; one whose size cannot be told has none.
-func (w *Web) dimensions(id string) (width, height int) {
-	f, err := w.blobs.Open(id)
+func (w *Web) dimensions(s *staged) (width, height int) {
+	if s.Bytes != nil {
+		return probe.Dimensions(bytes.NewReader(s.Bytes))
+	}
+	f, err := w.blobs.Open(s.Name)
 	if err != nil {
 		return 0, 0
 	}

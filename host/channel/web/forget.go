@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -57,6 +58,11 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 			`DELETE FROM messages WHERE chat = ?1 AND seq <= ?2`,
 		} {
 			if _, err := t.Exec(step, chat, last, now); err != nil {
+				return err
+			}
+		}
+		for _, f := range due {
+			if err := blob.Delete(t, f.file); err != nil {
 				return err
 			}
 		}

@@ -3,18 +3,21 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
@@ -79,6 +82,10 @@ func TestTheSameIDShowsOnce(t *testing.T) {
 	}
 }
 
+// large makes a content too large to be kept in the database.
+func large(content string) []byte { return []byte(content + strings.Repeat(".", blob.Small)) }
+
+// stored lists the files that the page keeps, and the rows of those in the database.
 func stored(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "files"))
@@ -89,7 +96,16 @@ func stored(t testing.TB, dir string) []string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return names
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "web.db")+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var rows string
+	if db.QueryRow(`SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM bytes`).Scan(&rows) != nil {
+		return names // the database is gone
+	}
+	return append(names, strings.Fields(rows)...)
 }
 
 // A crash can leave a file under its .part name, or under its final name with

@@ -24,9 +24,9 @@ import (
 const day = 24 * time.Hour
 
 // alter changes a history that no host has open.
-func alter(t *testing.T, dir, statement string, args ...any) {
+func alter(t testing.TB, dir, statement string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "web.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "web.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,13 +297,13 @@ func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
 	s.say("old")
 	before := s.history("")
 	s.stop()
-	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
+	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
 	s = start(t, opts)
 	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
 		t.Error(diff)
 	}
 	s.stop()
-	alter(t, opts.Dir, "PRAGMA user_version = 6")
+	alter(t, opts.Dir, "PRAGMA user_version = 7")
 	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("a history of a later version opens: %v, %v", w, err)
 	}

@@ -26,8 +26,9 @@ type Message struct {
 	File      *File     `json:"file,omitempty"`
 	Status    Status    `json:"status"`
 
-	seq     int64 // its place in the history
-	answers bool  // a member's answer to the assistant
+	seq     int64  // its place in the history
+	answers bool   // a member's answer to the assistant
+	bytes   []byte // of File, if it is small and not in the history yet
 }
 
 // MarshalJSON adds the text's tree, by which the page shows the text.

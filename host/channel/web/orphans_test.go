@@ -18,7 +18,7 @@ import (
 func TestFilesOfNoMessageAreMovedAsideAtAStart(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	s.send(channel.Message{Files: outgoing("old.txt", "text/plain", media.Document, []byte("old"))})
+	s.send(channel.Message{Files: outgoing("old.txt", "text/plain", media.Document, large("old"))})
 	old := s.history("")[0].File.ID
 	s.stop()
 	alter(t, opts.Dir, `INSERT INTO gone SELECT m.seq, m.chat, m.id, m.key, f.id, m.time, 0 FROM messages m JOIN files f ON f.message = m.seq;
@@ -51,7 +51,7 @@ func TestFilesOfNoMessageAreMovedAsideAtAStart(t *testing.T) {
 func TestAHistoryThatIsGoneTakesNoFileWithIt(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
-	s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, []byte("a"))})
+	s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, large("a"))})
 	s.stop()
 	before := stored(t, opts.Dir)
 	for name, spoil := range map[string]func(path string) error{

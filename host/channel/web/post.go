@@ -183,7 +183,7 @@ func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*s
 		if i > 0 {
 			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Status: Received, Key: p.Key})
 		}
-		ms[i].File = w.describe(f.staged, f.info)
+		ms[i].File, ms[i].bytes = w.describe(f.staged, f.info), f.Bytes
 		files = append(files, f.staged)
 	}
 	return ms, files, nil

@@ -48,7 +48,7 @@ func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, err
 		}
 		defer s.drop()
 		files = append(files, s)
-		msg.File = w.describe(s, m.Files[0].Info)
+		msg.File, msg.bytes = w.describe(s, m.Files[0].Info), s.Bytes
 	}
 	fresh, err := w.appendAnswer(ctx, r, msg, files)
 	switch {

@@ -11,12 +11,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
-// 3, waitingSchema version 4, altSchema version 5. A later version adds its steps in Store.
+// 3, waitingSchema version 4, altSchema version 5, blob.Schema version 6. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -60,7 +61,8 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema, Steps: []string{goneSchema, sessionSchema, waitingSchema, altSchema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema,
+		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -141,6 +143,9 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 	if err != nil {
 		return false, writing(err)
 	}
+	for _, m := range msgs {
+		m.bytes = nil
+	}
 	if !msgs[0].Assistant {
 		s.poke()
 	}
@@ -167,7 +172,10 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 		return err
 	}
 	f := m.File
-	t.KeepFiles = true
+	t.KeepFiles = t.KeepFiles || m.bytes == nil
+	if err := blob.Insert(t, f.ID, m.bytes); err != nil {
+		return err
+	}
 	_, err = t.Exec(`INSERT INTO files (id, message, name, mime, kind, size, sha256, width, height, loop, alt) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 		f.ID, m.seq, f.Name, f.MIME, string(f.Kind), f.Size, f.SHA256, f.Width, f.Height, f.Loop, f.Alt)
 	return err
