@@ -17,8 +17,8 @@ type Step struct {
 // step. The steps are for the operator, never for the agent.
 func (m *Map) Explain(p string) (*File, []Step, error) {
 	var steps []Step
-	file, err := m.open(p, func(step, words string) {
-		steps = append(steps, Step{Name: step, OK: true, Words: words})
+	file, err := m.open(p, func(step, format string, args ...any) {
+		steps = append(steps, Step{Name: step, OK: true, Words: fmt.Sprintf(format, args...)})
 	})
 	if err == nil {
 		return file, steps, nil

@@ -53,23 +53,23 @@ type link struct {
 // other error is temporary (too many open files, a failing disk). The caller
 // closes the File.
 func (m *Map) Open(p string) (*File, error) {
-	return m.open(p, func(string, string) {})
+	return m.open(p, func(string, string, ...any) {})
 }
 
-// open is Open, and calls note for each successful step, with words for the
-// operator.
-func (m *Map) open(p string, note func(step, words string)) (*File, error) {
+// open is Open, and calls note for each successful step, with a format for words for
+// the operator: a call without an Explain makes no words.
+func (m *Map) open(p string, note func(step, format string, args ...any)) (*File, error) {
 	clean, err := cleanPath(p)
 	if err != nil {
 		return nil, err
 	}
-	note("path", fmt.Sprintf("%q is well formed", clean))
+	note("path", "%q is well formed", clean)
 	for hops := 0; hops <= maxLinks; hops++ {
 		r, rel, err := m.find(clean)
 		if err != nil {
 			return nil, throughLink(hops, err)
 		}
-		note("mount", fmt.Sprintf("%s is %q on the host, %s", r.mount.Container, r.mount.Host, access(r.mount)))
+		note("mount", "%s is %q on the host, %s", r.mount.Container, r.mount.Host, access(r.mount))
 		var file *os.File
 		var to *link
 		err = r.use(func(h *heldDir) error {
@@ -85,7 +85,7 @@ func (m *Map) open(p string, note func(step, words string)) (*File, error) {
 		if to == nil {
 			return m.finish(file, r.mount, clean, note)
 		}
-		note("link", fmt.Sprintf("%q is a link to %q", clean, to.target))
+		note("link", "%q is a link to %q", clean, to.target)
 		if clean, err = to.follow(r.mount.Container); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (m *Map) open(p string, note func(step, words string)) (*File, error) {
 }
 
 // finish makes a File from an opened file.
-func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, words string)) (*File, error) {
+func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, format string, args ...any)) (*File, error) {
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
@@ -105,7 +105,7 @@ func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, w
 		_ = file.Close()
 		return nil, &refusal.Error{Code: CodeFileEmpty, Message: "the file is empty", Hint: "write the file and close it before sending it"}
 	}
-	note("size", fmt.Sprintf("%d bytes", info.Size()))
+	note("size", "%d bytes", info.Size())
 	return &File{File: file, Info: info, Path: clean, Mount: mount}, nil
 }
 

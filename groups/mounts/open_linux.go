@@ -97,7 +97,6 @@ const maxClimb = maxPath / 2
 
 // climb walks up from dir to h, and refuses a hidden directory on the way.
 func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
-	top, _ := safefs.Identify(h.info)
 	at := dir
 	defer func() {
 		if at != dir {
@@ -113,7 +112,7 @@ func (h *heldDir) climb(dir *os.File, hidden []safefs.Identity) error {
 		switch {
 		case slices.Contains(hidden, id):
 			return shadowed("")
-		case id == top:
+		case id == h.id:
 			return nil
 		}
 		fd, err := safefs.OpenAt(int(at.Fd()), "..", unix.O_PATH|unix.O_DIRECTORY)

@@ -21,15 +21,15 @@ type root struct {
 	fixed bool      // an operator's directory: another one in its place is not opened
 
 	mu    sync.RWMutex
-	first fs.FileInfo // of a fixed root: the directory as first seen
-	held  *heldDir    // nil before the first use
+	first safefs.Identity // of a fixed root: the directory as first seen; zero before
+	held  *heldDir        // nil before the first use
 }
 
 // heldDir is an open directory. A rename of its path does not change which
 // directory it is.
 type heldDir struct {
 	dir   *os.Root
-	info  fs.FileInfo
+	id    safefs.Identity
 	place place
 }
 
@@ -84,14 +84,14 @@ func (r *root) use(fn func(*heldDir) error) error {
 // current reports whether the open directory still has the mount's path.
 func (r *root) current() bool {
 	named, err := safefs.RealDir(r.mount.Host)
-	return err == nil && os.SameFile(named, r.held.info)
+	return err == nil && named == r.held.id
 }
 
 // remember records the identity of a fixed directory the first time it is seen.
 func (r *root) remember() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if named, err := safefs.RealDir(r.mount.Host); err == nil && r.first == nil {
+	if named, err := safefs.RealDir(r.mount.Host); err == nil && r.first == (safefs.Identity{}) {
 		r.first = named
 	}
 }
@@ -110,10 +110,10 @@ func (r *root) reopen() error {
 	if err != nil {
 		return r.failed(err)
 	}
-	if r.fixed && r.first == nil {
+	if r.fixed && r.first == (safefs.Identity{}) {
 		r.first = named
 	}
-	if r.fixed && !os.SameFile(r.first, named) {
+	if r.fixed && r.first != named {
 		return r.missing("is another directory than when the host started")
 	}
 	dir, err := os.OpenRoot(r.mount.Host)
@@ -125,7 +125,7 @@ func (r *root) reopen() error {
 		_ = dir.Close()
 		return r.failed(err)
 	}
-	if !os.SameFile(held.info, named) { // exchanged just now; use tries again
+	if held.id != named { // exchanged just now; use tries again
 		return dir.Close()
 	}
 	r.held = held
@@ -146,7 +146,8 @@ func newHeldDir(dir *os.Root) (*heldDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &heldDir{dir: dir, info: info, place: facts.place}, nil
+	id, _ := safefs.Identify(info)
+	return &heldDir{dir: dir, id: id, place: facts.place}, nil
 }
 
 func (r *root) refresh() {

@@ -5,31 +5,34 @@ package safefs
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// RealDir describes the directory at path, which is absolute, without following
+// RealDir identifies the directory at path, which is absolute, without following
 // any link on the way: an assistant may have put one there since the path was
 // resolved. The error is ELOOP or ENOTDIR if there is a link.
-func RealDir(path string) (fs.FileInfo, error) {
+func RealDir(path string) (Identity, error) {
 	dir, err := openRealDir(path)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return Identity{}, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer func() { _ = dir.Close() }()
-	return dir.Stat()
+	defer func() { _ = unix.Close(dir) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(dir, &st); err != nil {
+		return Identity{}, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return Identity{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // narrower elsewhere
 }
 
 // walkRealDir opens the directory at path, one component after the other, each
 // below the open one before.
-func walkRealDir(path string) (*os.File, error) {
+func walkRealDir(path string) (int, error) {
 	fd, err := OpenAt(unix.AT_FDCWD, "/", LookFlags|unix.O_DIRECTORY)
 	for part := range strings.SplitSeq(path, "/") {
 		if err != nil {
-			return nil, err
+			return -1, err
 		}
 		if part == "" {
 			continue
@@ -39,10 +42,7 @@ func walkRealDir(path string) (*os.File, error) {
 		_ = unix.Close(fd)
 		fd = next
 	}
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), path), nil
+	return fd, err
 }
 
 // OpenAt is openat(2), repeated if a signal interrupts it.

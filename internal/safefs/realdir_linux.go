@@ -2,7 +2,6 @@ package safefs
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,7 +12,7 @@ const LookFlags = unix.O_PATH
 
 // openRealDir lets the kernel refuse links. Kernels before Linux 5.6 have no
 // openat2, and some sandboxes refuse it.
-func openRealDir(path string) (*os.File, error) {
+func openRealDir(path string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   LookFlags | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
@@ -22,12 +21,12 @@ func openRealDir(path string) (*os.File, error) {
 		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 		switch {
 		case err == nil:
-			return os.NewFile(uintptr(fd), path), nil
+			return fd, nil
 		case errors.Is(err, unix.EINTR):
 			continue
 		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
 			return walkRealDir(path)
 		}
-		return nil, err
+		return -1, err
 	}
 }
