@@ -38,6 +38,8 @@ type Group struct {
 	Channel   string     `yaml:"channel" help:"The name of the channel that carries it. Needed if several could."` // Load fills it in
 	Main      bool       `yaml:"main" help:"May send to every registered chat and sees the project directory. One group at most."`
 	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
+	Hints     Hints      `yaml:"hints" enum:"auto,on,off" help:"Whether the chat is told which word calls the assistant: on the chat page at all times, elsewhere after an unanswered first message. auto: on the page and in direct chats."`
+	Failures  Failures   `yaml:"failures" enum:"assistant,chat" help:"Who hears that a file could not be sent after the assistant had stopped waiting for it. chat: the assistant and the chat."`
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
 	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
@@ -81,6 +83,26 @@ const (
 	EventNotes Events = "notes" // it reads them with its next turn
 	EventTurn  Events = "turn"  // they call it
 	EventOff   Events = "off"   // it never reads them
+)
+
+// Hints says whether a chat is told which word calls its assistant.
+type Hints string
+
+// The values of Hints. The zero value is AutoHints.
+const (
+	AutoHints Hints = "auto" // on the chat page and in direct chats
+	HintsOn   Hints = "on"
+	HintsOff  Hints = "off"
+)
+
+// Failures says who hears of a delivery that failed after the assistant had stopped
+// waiting for it.
+type Failures string
+
+// The values of Failures. The zero value is FailuresToAssistant.
+const (
+	FailuresToAssistant Failures = "assistant"
+	FailuresToChat      Failures = "chat" // and to the assistant
 )
 
 // Address is the group's chat.

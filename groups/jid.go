@@ -15,6 +15,15 @@ import (
 // foreign text.
 type JID string
 
+// OnPage reports whether the chat is on the host's own page.
+func (j JID) OnPage() bool { return strings.HasPrefix(string(j), "web:") }
+
+// Direct reports whether the chat's form is that of a chat with one person. Other
+// platforms do not tell by the form.
+func (j JID) Direct() bool {
+	return strings.HasSuffix(string(j), "@s.whatsapp.net") || strings.HasSuffix(string(j), "@lid") || strings.HasPrefix(string(j), "slack:D")
+}
+
 // Address is a chat on one of the host's channels. A platform may have several
 // accounts, each of them a channel, so that a JID alone does not name a chat.
 type Address struct {

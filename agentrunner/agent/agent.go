@@ -22,6 +22,9 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // Agent answers prompts. It serves one conversation, one turn at a time.
@@ -47,6 +50,18 @@ type Turn struct {
 	// during an answer gets an answer of its own. If Say is nil, only the last
 	// answer counts.
 	Say func(Reply) error
+
+	// Trouble reports what keeps the model from answering, while the turn goes on,
+	// and the end of that. It is called from one goroutine at a time, also while
+	// Say runs. May be nil.
+	Trouble func(Trouble)
+}
+
+// Trouble is what keeps a turn from its answer at the moment.
+type Trouble struct {
+	Cause  cause.Cause   // empty: nothing, any more
+	Detail string        // in the CLI's words, for the operator
+	For    time.Duration // how long the model has not answered
 }
 
 // FollowUp is offered to a running turn.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // stopDelay is how long a program may run after SIGTERM.
@@ -57,7 +60,11 @@ func (c Command) Turn(ctx context.Context, t Turn) (Reply, error) {
 		if ctx.Err() != nil {
 			return Reply{}, ctx.Err()
 		}
-		return Reply{}, fmt.Errorf("run %s: %w%s", c.Args[0], err, stderr.lastLine())
+		why := cause.Stopped
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			why = cause.NotInstalled
+		}
+		return Reply{}, cause.With(why, fmt.Errorf("run %s: %w%s", c.Args[0], err, stderr.lastLine()))
 	}
 	return Reply{Text: strings.TrimSpace(stdout.kept.String()), Session: session}, nil
 }

@@ -14,7 +14,8 @@ type conversation struct {
 	agent  Agent
 	client *ipc.Client
 	stdout io.Writer
-	taken  []string // names of the follow-ups taken since the last output; never nil
+	mu     sync.Mutex // one output at a time
+	taken  []string   // names of the follow-ups taken since the last output; never nil
 }
 
 // turn runs one turn of the agent and meanwhile offers it the follow-ups that
@@ -96,5 +97,17 @@ func (c *conversation) say(r Reply) error {
 
 func (c *conversation) tell(o output) error {
 	o.Inputs, c.taken = c.taken, []string{}
+	return c.write(o)
+}
+
+// trouble reports what keeps the model from answering. A report that cannot be
+// written is lost; the answer meets the same error.
+func (c *conversation) trouble(t Trouble) {
+	_ = c.write(output{Status: "waiting", Cause: t.Cause, Error: cut(t.Detail), Seconds: int(t.For.Seconds()), Inputs: []string{}})
+}
+
+func (c *conversation) write(o output) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return writeOutput(c.stdout, o)
 }

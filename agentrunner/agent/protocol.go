@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 const (
@@ -29,16 +31,23 @@ type start struct {
 	Scheduled bool              `json:"isScheduledTask"`
 	Secrets   map[string]string `json:"secrets"`
 	Name      string            `json:"assistantName"`
-	Turn      string            `json:"turn"`   // stamps the requests; empty: the host does not ask for it
-	Thread    string            `json:"thread"` // of the chat, in which the members wrote; may be empty
+	Turn      string            `json:"turn"`    // stamps the requests; empty: the host does not ask for it
+	Thread    string            `json:"thread"`  // of the chat, in which the members wrote; may be empty
+	Trouble   bool              `json:"trouble"` // whether the host takes outputs of status "waiting"
 }
 
 // output is one marked answer. A nil Result only reports the session.
 type output struct {
-	Status  string  `json:"status"` // success or error
+	Status  string  `json:"status"` // success, error, or waiting: the turn goes on
 	Result  *string `json:"result"`
 	Session string  `json:"newSessionId,omitempty"`
 	Error   string  `json:"error,omitempty"`
+
+	// Cause is why the status is error, or what keeps the model from answering:
+	// one of package cause's. With waiting, an empty one says that the model
+	// answers again, and Seconds how long it has not.
+	Cause   cause.Cause `json:"cause,omitempty"`
+	Seconds int         `json:"seconds,omitempty"`
 
 	// Inputs are the names of the follow-ups taken up since the last output. v1's
 	// runner does not report them, and v1's host ignores them.

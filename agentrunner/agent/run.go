@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -34,6 +35,9 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 		return fmt.Errorf("delete an old close mark: %w", err)
 	}
 	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env(), Say: c.say}
+	if s.Trouble {
+		turn.Trouble = c.trouble
+	}
 	for closed := false; ; {
 		reply, err := c.turn(ctx, turn)
 		if ctx.Err() != nil {
@@ -41,7 +45,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 		}
 		if err != nil {
 			o.Log.Error("turn failed", "group", s.Folder, "error", err)
-			if err := c.tell(output{Status: "error", Session: turn.Session, Error: cut(err.Error())}); err != nil {
+			if err := c.tell(output{Status: "error", Session: turn.Session, Error: cut(err.Error()), Cause: cause.Of(err)}); err != nil {
 				return err
 			}
 			return fmt.Errorf("turn: %w", err)

@@ -92,8 +92,13 @@ type Options struct {
 	Room func(folder string) error
 
 	// SentSince says whether anything that the group's assistant sent, or this
-	// package sent to that thread, was accepted at or after the time.
-	SentSince func(folder, thread string, since time.Time) bool
+	// package sent to that thread, was accepted at or after the time. What Say took
+	// under the keys in but does not count.
+	SentSince func(folder, thread string, since time.Time, but ...string) bool
+
+	// Hint says whether a group's chat is told which word calls its assistant. Nil:
+	// none is.
+	Hint func(g groups.Group) bool
 
 	// Threads is how many threads of a group's chat are remembered, each a
 	// conversation of its own. 0: the chat is one conversation. Nil: always 0.
@@ -115,6 +120,7 @@ type Options struct {
 	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
 	Attempts    int           // how often a turn that broke is tried in all; 0: 3
 	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
+	Probe       time.Duration // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
 	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
 	Context     int           // messages kept that did not call the assistant; 0: 50
 	Location    *time.Location
@@ -125,6 +131,9 @@ type Options struct {
 type Limits struct {
 	AtOnce int   // assistants that run at the same time; 0: 5
 	Inbox  int64 // bytes in a group's inbox, above which no file of a member is kept; 0: no bound
+
+	Patience time.Duration // for how long a model may not answer before the chat is told; 0: 1 min
+	Hold     time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
 }
 
 // Plan is how to run one group's assistant. If it changes while the assistant
@@ -146,6 +155,7 @@ func (o Options) withDefaults() Options {
 	o.CloseGrace = or(o.CloseGrace, 30*time.Second)
 	o.Attempts = or(o.Attempts, 3)
 	o.Backoff = or(o.Backoff, 2*time.Second)
+	o.Probe = or(o.Probe, time.Minute)
 	o.MaxFile = or(o.MaxFile, 100*media.MiB)
 	o.Context = or(o.Context, 50)
 	if o.Location == nil {
@@ -159,6 +169,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Plan == nil {
 		o.Plan = func(groups.Group) (Plan, error) { return Plan{}, nil }
+	}
+	if o.Hint == nil {
+		o.Hint = func(groups.Group) bool { return false }
 	}
 	if o.Threads == nil {
 		o.Threads = func(groups.Group) int { return 0 }
@@ -182,6 +195,13 @@ func or[T int | int64 | time.Duration](value, otherwise T) T {
 		return otherwise
 	}
 	return value
+}
+
+// limits are those of now.
+func (m *Manager) limits() Limits {
+	l := m.o.Limits()
+	l.AtOnce, l.Patience, l.Hold = or(l.AtOnce, 5), or(l.Patience, time.Minute), or(l.Hold, 24*time.Hour)
+	return l
 }
 
 // Manager runs the groups' assistants. Its methods may be called from several
@@ -237,6 +257,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			})
 		})
 		m.tellWaiting(ctx)
+		m.sortHeld(ctx)
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
@@ -285,7 +306,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 			m.dismiss(c)
 			continue
 		}
-		if m.running >= or(m.o.Limits().AtOnce, 5) || m.occupied(c.chat) {
+		if m.running >= m.limits().AtOnce || m.occupied(c.chat) {
 			waiting = append(waiting, c)
 			continue
 		}

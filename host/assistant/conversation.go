@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -65,10 +66,12 @@ type conversation struct {
 	told      bool      // the chat knows of this row
 	notBefore time.Time // of the next start
 	lastErr   string
-	broken    *turn   // found at start: a turn of an earlier host that must not run again
-	manner    *manner // how the running session was started
-	stale     bool    // it would be started in another manner now: when it rests, it is ended
-	waits     bool    // the thread knows that another one's turn comes first
+	cause     cause.Cause // of lastErr, or what keeps the turn under way from its answer; empty: none
+	probes    int         // failures in a row with a permanent cause
+	broken    *turn       // found at start: a turn of an earlier host that must not run again
+	manner    *manner     // how the running session was started
+	stale     bool        // it would be started in another manner now: when it rests, it is ended
+	waits     bool        // the thread knows that another one's turn comes first
 }
 
 // open reads what is on disk of a group and sorts out the turns that a host
@@ -144,7 +147,7 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 	held.unread(unread)
 	switch {
 	case held.empty():
-	case m.sentSince(c, held.Started) || held.Attempt+1 >= m.o.Attempts:
+	case m.sentSince(c, held.Started, held.Remarks) || held.Attempt+1 >= m.o.Attempts:
 		c.kept = slices.DeleteFunc(c.kept, held.holds)
 		c.broken = held
 		return nil
@@ -230,4 +233,5 @@ func (c *conversation) urgent() bool {
 // succeeded takes note of a turn that ended well.
 func (c *conversation) succeeded() {
 	c.failures, c.attempt, c.told, c.lastErr, c.notBefore = 0, 0, false, "", time.Time{}
+	c.cause, c.probes = "", 0
 }

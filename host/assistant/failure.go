@@ -8,20 +8,23 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // What a chat is told, in the host's own words.
 const (
-	tryingAgain = "The assistant stopped unexpectedly. It is being started again."
-	interrupted = "The assistant was interrupted while it was answering. Please ask again for what is missing."
-	gaveUp      = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
-	tookTooLong = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
-	outOfMemory = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
-	outOfRoom   = "The assistant ran out of memory. It is being started again."
-	startsAnew  = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
-	waitsTurn   = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
-	notThere    = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
+	tryingAgain  = "The assistant stopped unexpectedly. It is being started again."
+	failedOnce   = "The assistant could not answer. It is being asked again."
+	interrupted  = "The assistant was interrupted while it was answering. Please ask again for what is missing."
+	gaveUp       = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
+	tookTooLong  = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
+	outOfMemory  = "The assistant ran out of memory each time it tried. Please ask for less at once, or have the operator give it more."
+	outOfRoom    = "The assistant ran out of memory. It is being started again."
+	startsAnew   = "This thread was quiet for long, so the assistant no longer remembers what was said in it."
+	waitsTurn    = "The assistant is still busy with another thread of this chat. It answers here as soon as it is done there."
+	answersAgain = "The model answers again."
+	notThere     = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
 )
 
 // waitPatience is how long a thread waits for the turn of another one before it
@@ -59,7 +62,7 @@ func (s *session) settle(ctx context.Context, err error) {
 		}
 		return
 	}
-	sent := s.m.sentSince(s.c, s.turn.Started)
+	sent := s.m.sentSince(s.c, s.turn.Started, s.turn.Remarks)
 	if ctx.Err() != nil {
 		// The next host finds the records. It runs them again unless it finds
 		// the turn too.
@@ -74,9 +77,10 @@ func (s *session) settle(ctx context.Context, err error) {
 
 // sentSince says whether a second run of a turn that began then could send
 // something twice: the outbox has something of it, or will have, because a
-// request still lies in the queue.
-func (m *Manager) sentSince(c *conversation, since time.Time) bool {
-	if m.o.SentSince(c.group.Folder, c.thread, since) {
+// request still lies in the queue. What the host itself said under the keys in
+// remarks does not count.
+func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
+	if m.o.SentSince(c.group.Folder, c.thread, since, remarks...) {
 		return true
 	}
 	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
@@ -92,7 +96,24 @@ func (m *Manager) sentSince(c *conversation, since time.Time) bool {
 	return false
 }
 
-func (s *session) cause(err error) string {
+// causeOf is the kind of what ended the turn of a session.
+func (s *session) causeOf(err error) cause.Cause {
+	switch known := cause.Of(err); {
+	case errors.Is(err, runtime.ErrOutOfMemory):
+		return cause.Memory
+	case s.why != "":
+		return s.why
+	case s.fault != "":
+		return cause.Failed
+	case known != "":
+		return known
+	case s.child == nil:
+		return cause.Failed
+	}
+	return cause.Stopped
+}
+
+func (s *session) reason(err error) string {
 	switch {
 	case s.fault != "" && errors.Is(err, runtime.ErrOutOfMemory):
 		return s.fault + "; " + err.Error()
@@ -113,24 +134,18 @@ func (s *session) nowhere(err error) bool {
 // and has it tried again where that cannot repeat anything. One that could not
 // be started because nothing runs assistants was no attempt.
 func (s *session) broken(ctx context.Context, err error, sent bool, unread []*record) {
-	c, m, cause := s.c, s.m, s.cause(err)
-	away := s.nowhere(err)
-	again := !sent && !s.slow && (away || s.turn.Attempt+1 < m.o.Attempts)
+	c, m, reason, why := s.c, s.m, s.reason(err), s.causeOf(err)
+	free := s.nowhere(err) || why.Permanent() // it was no attempt: it waits until the cause is gone
+	again := !sent && !s.slow && (free || s.turn.Attempt+1 < m.o.Attempts)
 	m.mu.Lock()
-	c.failures++
-	wait := backoff(m.o.Backoff, c.failures)
-	if away {
-		wait = min(wait, awayBackoff)
-	}
-	c.notBefore, c.lastErr = time.Now().Add(wait), cause
-	tell := !again || !c.told
-	c.told = c.told || again
+	tell, wait := c.failed(m.o, why, again)
+	c.notBefore, c.lastErr = time.Now().Add(wait), reason
 	m.mu.Unlock()
-	s.log.Error("assistant broke off", "error", cause, "attempt", s.turn.Attempt+1, "again", again, "wait", wait.String(),
+	s.log.Error("assistant broke off", "error", reason, "cause", string(why), "attempt", s.turn.Attempt+1, "again", again, "wait", wait.String(),
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
 
 	if tell {
-		if m.tell(ctx, c, s.turn, s.words(err, again, sent)) != nil && !again {
+		if s.tell(ctx, s.words(why, again, sent)) != nil && !again {
 			return // turn and records stay on disk, and a later host tells
 		}
 	}
@@ -138,7 +153,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 		c.lost = now().Add(time.Millisecond) // after the words above, which count as sent
 	}
 	attempt, records := s.turn.Attempt+1, s.turn.all()
-	if away {
+	if free {
 		attempt--
 	}
 	if !again {
@@ -155,23 +170,76 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	s.giveBack(append(records, unread...))
 }
 
-func (s *session) words(err error, again, sent bool) string {
-	memory := errors.Is(err, runtime.ErrOutOfMemory)
+// failed takes note of a turn that broke, and says whether the chat is to be told
+// and how long the next attempt waits.
+func (c *conversation) failed(o Options, why cause.Cause, again bool) (tell bool, wait time.Duration) {
+	c.failures++
+	wait = backoff(o.Backoff, c.failures)
 	switch {
-	case again && s.nowhere(err):
-		return notThere
-	case again && memory:
-		return outOfRoom
-	case again:
-		return tryingAgain
-	case s.slow:
-		return tookTooLong
-	case sent:
-		return interrupted
-	case memory:
-		return outOfMemory
+	case again && why.Permanent():
+		c.probes++
+		wait = min(backoff(o.Probe, c.probes), maxProbe)
+		tell = c.probes == 1 || c.cause != why // "still trying" said nothing of an operator
+	case why == cause.Engine:
+		wait = min(wait, awayBackoff)
 	}
-	return gaveUp
+	if !why.Permanent() {
+		c.probes = 0
+	}
+	tell = tell || !again || !c.told
+	c.told, c.cause = c.told || again, why
+	return tell, wait
+}
+
+// tell says something in the host's own words, once per turn and words. Of messages
+// that wait for an operator the chat is told once, also if the host restarts.
+func (s *session) tell(ctx context.Context, words string) error {
+	id := s.turn.ID
+	if s.c.cause.Permanent() && len(s.turn.Names) > 0 {
+		id = s.turn.records[s.turn.Names[0]].Key
+	}
+	err := s.m.say(ctx, s.c, words, key(id, words))
+	if err != nil {
+		s.log.Error("chat not told", "error", err)
+	}
+	return err
+}
+
+func (s *session) words(why cause.Cause, again, sent bool) string {
+	switch {
+	case again && why.Permanent():
+		return waitsFor(why, s.m.limits().Hold)
+	case again:
+		return retryWords(why)
+	case s.slow && why == cause.Slow:
+		return tookTooLong
+	case s.slow:
+		return tooLong(why)
+	case sent && (why == cause.Stopped || why == cause.Failed || why == cause.Memory || why == cause.Engine):
+		return interrupted
+	case sent:
+		return brokeOff(why)
+	case why == cause.Memory:
+		return outOfMemory
+	case why == cause.Stopped || why == cause.Failed || why == cause.Engine:
+		return gaveUp
+	}
+	return isGivenUp(why)
+}
+
+// retryWords tell that a turn which broke is tried again.
+func retryWords(why cause.Cause) string {
+	switch why {
+	case cause.Engine:
+		return notThere
+	case cause.Memory:
+		return outOfRoom
+	case cause.Stopped:
+		return tryingAgain
+	case cause.Failed:
+		return failedOnce
+	}
+	return triesAgain(why)
 }
 
 func (s *session) giveBack(records []*record) {
@@ -189,7 +257,7 @@ func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	}
 	c.broken = nil
 	words := gaveUp
-	if m.sentSince(c, t.Started) {
+	if m.sentSince(c, t.Started, t.Remarks) {
 		words = interrupted
 	}
 	m.o.Log.Warn("turn was lost with an earlier host", "group", c.group.Folder)

@@ -18,6 +18,7 @@ import (
 
 const (
 	tryingAgain = "The assistant stopped unexpectedly. It is being started again."
+	failedOnce  = "The assistant could not answer. It is being asked again."
 	interrupted = "The assistant was interrupted while it was answering. Please ask again for what is missing."
 	gaveUp      = "The assistant could not answer, after several attempts. The operator finds the reason in the host's log; please ask again later."
 	tookTooLong = "The assistant took too long and was ended. Please ask again, perhaps for less at once."
@@ -193,7 +194,7 @@ func TestAnAnswerThatCannotBeKeptIsNotLost(t *testing.T) {
 		b := w.runtime.next()
 		has(t, b.input.Prompt, "and?")
 		b.says("yes")
-		if diff := cmp.Diff([]string{"hi", tryingAgain, "yes"}, w.texts()); diff != "" {
+		if diff := cmp.Diff([]string{"hi", failedOnce, "yes"}, w.texts()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -206,7 +207,7 @@ func TestAnAssistantThatCannotBeStarted(t *testing.T) {
 		w.run()
 		w.write("family", "1", "hello")
 		time.Sleep(time.Hour)
-		if diff := cmp.Diff([]string{tryingAgain, gaveUp}, w.texts()); diff != "" {
+		if diff := cmp.Diff([]string{failedOnce, gaveUp}, w.texts()); diff != "" {
 			t.Error(diff)
 		}
 	})

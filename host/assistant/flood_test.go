@@ -104,7 +104,7 @@ func TestAnswersWaitForRoomInTheOutboxAndNotForEver(t *testing.T) {
 		want []string
 	}{
 		"a while":  {time.Minute, []string{"answer"}},
-		"for ever": {time.Hour, []string{"The assistant stopped unexpectedly. It is being started again."}},
+		"for ever": {time.Hour, []string{"The assistant could not answer. It is being asked again."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

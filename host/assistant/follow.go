@@ -18,7 +18,12 @@ import (
 // is gone is ended as when the host stops: what it had not answered stays on
 // disk, for the group may come back. An assistant that would be started in
 // another manner now is ended when its turn is over.
-func (m *Manager) Reload() { signal(m.wake) }
+// What waits for an operator is tried again at once.
+func (m *Manager) Reload() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mended("")
+}
 
 // follow brings the conversations in line with the configured groups. The error
 // joins what could not be read of some; those are tried again at the next call

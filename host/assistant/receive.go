@@ -20,7 +20,7 @@ func heard(k channel.Kind) bool { return k == channel.KindMessage || k == channe
 // afterwards. It returns when the message is on disk; an error means that it is
 // not and the channel brings it again. What is not heard, a message for a group
 // that has no assistant, and one that came before, are ignored.
-func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) error {
+func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
 	g, ok := m.o.Groups().ByFolder(folder)
 	if !ok || g.Assistant == "" || !heard(in.Kind) {
 		return nil
@@ -68,8 +68,12 @@ func (m *Manager) Receive(_ context.Context, folder string, in channel.Inbound) 
 			return err
 		}
 	}
+	first := c.store.untouched()
 	if err := m.keep(c, r); err != nil {
 		return err
+	}
+	if first {
+		m.hint(ctx, c, g, r)
 	}
 	m.expect(c, wants)
 	return nil

@@ -63,7 +63,8 @@ type turn struct {
 	Started time.Time           `json:"started"`         // what was sent from then on belongs to it
 	Attempt int                 `json:"attempt"`         // 0 for the first
 	Names   []string            `json:"records"`
-	Inputs  map[string][]string `json:"inputs,omitempty"` // by the follow-up's file name, those of Names that it holds
+	Remarks []string            `json:"remarks,omitempty"` // the keys of what the host itself said in the chat while the turn went on
+	Inputs  map[string][]string `json:"inputs,omitempty"`  // by the follow-up's file name, those of Names that it holds
 
 	records map[string]*record
 }

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // activity is what a running assistant is about.
@@ -52,6 +54,8 @@ type session struct {
 	timer    *time.Timer // of the turn, of resting or of closing, as doing says
 	fault    string      // why the host ended it with a turn open
 	slow     bool        // the fault is that it took too long
+	why      cause.Cause // of the fault
+	trouble  *trouble
 	replies  int
 	pace     *rate.Limiter
 	typing   *typist
@@ -61,7 +65,7 @@ type session struct {
 func newSession(m *Manager, c *conversation) *session {
 	return &session{
 		m: m, c: c, log: c.logger(m.o.Log), id: uuid.NewString(),
-		pace: rate.NewLimiter(rate.Every(replyEvery), replyBurst),
+		pace: rate.NewLimiter(rate.Every(replyEvery), replyBurst), trouble: newTrouble(),
 	}
 }
 
@@ -100,6 +104,7 @@ func (s *session) converse(ctx context.Context) error {
 	defer s.typing.end()
 	s.timer = time.NewTimer(s.turnTime)
 	defer s.timer.Stop()
+	defer s.trouble.due.Stop()
 	ended := make(chan error, 1)
 	s.helpers.Go(func() { ended <- s.child.Wait() })
 
@@ -125,6 +130,8 @@ func (s *session) converse(ctx context.Context) error {
 			s.attend()
 		case <-s.timer.C:
 			s.expire()
+		case <-s.trouble.due.C:
+			s.tellTrouble(ctx)
 		case <-done:
 			done = nil
 			s.stop()
@@ -135,6 +142,10 @@ func (s *session) converse(ctx context.Context) error {
 // hear takes an output to the chat. It is the end of the turn for what the
 // assistant had read when it was made.
 func (s *session) hear(ctx context.Context, out runtime.Output) {
+	if out.Status == runtime.Waiting {
+		s.report(out)
+		return
+	}
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // ends early when the host does
 	}
@@ -144,6 +155,9 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 		}
 	}
 	if out.Status == runtime.Failure {
+		if s.fault == "" {
+			s.why = cmp.Or(cause.Parse(out.Cause), cause.Failed)
+		}
 		s.fail("the assistant reports: %q", cut(out.Error, 500))
 		return
 	}
@@ -184,6 +198,7 @@ func (s *session) awaitRoom(ctx context.Context) error {
 }
 
 func (s *session) endTurn(out runtime.Output, said bool) {
+	s.noTrouble()
 	moved := said || s.doing == busy && s.turn.empty()
 	if !s.turn.empty() {
 		done := s.turn.ended(s.unread(out))
@@ -195,6 +210,9 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 		s.saveTurn()
 	}
 	s.m.mu.Lock()
+	if s.c.cause.Permanent() {
+		s.m.mended(s.m.configured(s.c.chat).Assistant)
+	}
 	s.c.succeeded()
 	s.m.mu.Unlock()
 	switch {
@@ -302,7 +320,7 @@ func (s *session) followUp(records []*record) {
 func (s *session) expire() {
 	switch s.doing {
 	case busy:
-		s.slow = true
+		s.slow, s.why = true, cmp.Or(s.trouble.cause, cause.Slow)
 		s.fail("no output within %s", s.turnTime)
 	case resting:
 		s.close()

@@ -15,7 +15,7 @@ import (
 
 // start notes the turn, and starts its assistant.
 func (s *session) start(ctx context.Context, prompt string) error {
-	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost) {
+	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost, nil) {
 		return errSentMeanwhile
 	}
 	if err := s.begin(ctx); err != nil {
@@ -53,7 +53,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 		spec.Place, spec.Mounts = n, mounts.InPlace(spec.Mounts, layout, folder, n)
 		spec.LogDir = filepath.Join(spec.LogDir, strconv.Itoa(n))
 	}
-	s.child, err = plan.Runtime.Start(ctx, spec)
+	s.child, err = s.launch(ctx, plan.Runtime, spec)
 	return err
 }
 
@@ -94,5 +94,6 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 		Secrets   map[string]string `json:"secrets,omitempty"`
 		Turn      string            `json:"turn,omitempty"`
 		Thread    string            `json:"thread,omitempty"`
-	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread})
+		Trouble   bool              `json:"trouble"` // reports of it are welcome
+	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread, true})
 }

@@ -1,6 +1,10 @@
 package assistant
 
-import "time"
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
+)
 
 // Status is what an operator wants to know of a group's assistant.
 type Status struct {
@@ -12,6 +16,8 @@ type Status struct {
 	Failures  int       `json:"failures"`            // turns in a row that broke
 	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
 	LastError string    `json:"lastError,omitempty"` // may hold host paths
+
+	Cause cause.Cause `json:"cause,omitempty"` // why it does not answer now; empty: nothing is known to keep it from that
 }
 
 // Status tells the state of each group that has an assistant, in the order of
@@ -23,7 +29,7 @@ func (m *Manager) Status() []Status {
 	for _, c := range m.all {
 		s := Status{
 			Folder: c.group.Folder, Thread: c.thread, State: string(c.phase), Since: c.since,
-			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr,
+			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr, Cause: c.cause,
 		}
 		switch {
 		case c.resting:

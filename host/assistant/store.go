@@ -162,6 +162,13 @@ func (s *store) knows(key string) bool {
 	return s.seen[key]
 }
 
+// untouched says that nobody has written to the group's assistant before.
+func (s *store) untouched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.seen) == 0
+}
+
 // add keeps a record and gives it its name and time.
 func (s *store) add(r *record) error {
 	s.mu.Lock()

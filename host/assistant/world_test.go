@@ -46,6 +46,7 @@ type world struct {
 type said struct {
 	Folder, Thread, Text string
 	at                   time.Time
+	key                  string
 }
 
 func group(folder string) groups.Group {
@@ -144,16 +145,16 @@ func (w *world) say(_ context.Context, folder, thread, text, key string) error {
 	}
 	if !w.keys[key] {
 		w.keys[key] = true
-		w.said = append(w.said, said{folder, thread, text, time.Now()})
+		w.said = append(w.said, said{folder, thread, text, time.Now(), key})
 	}
 	return nil
 }
 
-func (w *world) sentSince(_, thread string, since time.Time) bool {
+func (w *world) sentSince(_, thread string, since time.Time, but ...string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.sent, func(t time.Time) bool { return !t.Before(since) }) ||
-		slices.ContainsFunc(w.said, func(s said) bool { return s.Thread == thread && !s.at.Before(since) })
+		slices.ContainsFunc(w.said, func(s said) bool { return s.Thread == thread && !s.at.Before(since) && !slices.Contains(but, s.key) })
 }
 
 // toolSends is an assistant's tool that sends something.

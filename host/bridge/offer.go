@@ -51,10 +51,15 @@ func (b *Bridge) Room(folder string) error {
 }
 
 // AcceptedSince reports whether anything from a group was accepted at or after the
-// time. The host's own words in other threads do not count. If the outbox cannot be
+// time. The host's own words in other threads do not count, and neither do those that
+// Say took under the keys in but. If the outbox cannot be
 // read, the answer is yes: the caller would otherwise send something twice.
-func (b *Bridge) AcceptedSince(folder, thread string, since time.Time) bool {
-	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, thread, since)
+func (b *Bridge) AcceptedSince(folder, thread string, since time.Time, but ...string) bool {
+	keys := make([]string, len(but))
+	for i, id := range but {
+		keys[i] = hostKey(folder, id)
+	}
+	found, err := b.Outbox.Reader().AcceptedSince(context.Background(), folder, thread, since, keys...)
 	if err != nil {
 		b.Log.Error("look for deliveries", "group", folder, "error", err)
 	}
@@ -63,11 +68,15 @@ func (b *Bridge) AcceptedSince(folder, thread string, since time.Time) bool {
 
 // hostDelivery is a delivery without a request, whose key is derived from id.
 func hostDelivery(folder string, dst destination, id string) outbox.Delivery {
-	sum := sha256.Sum256([]byte(folder + "\x00host\x00" + id))
 	return outbox.Delivery{
-		Key: hex.EncodeToString(sum[:])[:32], Folder: folder,
+		Key: hostKey(folder, id), Folder: folder,
 		Channel: dst.channel.Name(), Chat: dst.chat, Created: time.Now(),
 	}
+}
+
+func hostKey(folder, id string) string {
+	sum := sha256.Sum256([]byte(folder + "\x00host\x00" + id))
+	return hex.EncodeToString(sum[:])[:32]
 }
 
 func (b *Bridge) put(ctx context.Context, d outbox.Delivery) error {

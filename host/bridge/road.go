@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -235,6 +236,7 @@ func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
 		if err := assistants.Notify(d.Folder, b.asker(d, assistants), lateWords(r)); err != nil {
 			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
 		}
+		b.tellMembers(d, r)
 	}
 	// Deliveries of a group that was removed are still sent; nobody reads their results.
 	if err := b.Spool.WriteResult(d.Folder, r); err != nil && !errors.Is(err, ipc.ErrNotServed) {
@@ -250,6 +252,34 @@ func (b *Bridge) failedNow(folder string, r ipc.Result) bool {
 	}
 	before, ok := b.Spool.Result(folder, r.ID)
 	return !ok || before.Status != r.Status
+}
+
+// tellMembers reports a late failure to the group's own chat, if the group wishes so.
+func (b *Bridge) tellMembers(d outbox.Delivery, r ipc.Result) {
+	g, ok := b.Registry().ByFolder(d.Folder)
+	if !ok || g.Failures != groups.FailuresToChat || !b.own(&d) {
+		return
+	}
+	if err := b.Say(context.Background(), d.Folder, d.Thread, memberWords(d, r), "late "+r.ID); err != nil {
+		b.Log.Error("late failure not reported to the chat", "group", d.Folder, "request", r.ID, "error", err)
+	}
+}
+
+func memberWords(d outbox.Delivery, r ipc.Result) string {
+	var names []string
+	for _, p := range d.Parts {
+		for _, f := range p.Files {
+			names = append(names, f.Name)
+		}
+	}
+	what := "a message of the assistant"
+	if len(names) > 0 {
+		what = strings.Join(names[:min(len(names), 5)], ", ")
+	}
+	if r.Status == ipc.Uncertain {
+		return "It is not certain that this arrived: " + what + ". " + r.Message
+	}
+	return "This could not be sent: " + what + ". " + r.Message
 }
 
 func lateWords(r ipc.Result) string {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -102,6 +103,39 @@ func TestALateFailureIsToldInTheThreadThatAsked(t *testing.T) {
 		}
 		if len(s.turns.words) != 2 {
 			t.Errorf("the assistants read %q", s.turns.words)
+		}
+	})
+}
+
+// TestALateFailureIsToldToTheChatThatWishesSo has what failed be for the group's own
+// chat, and for another one, which hears nothing.
+func TestALateFailureIsToldToTheChatThatWishesSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, refusing)
+		all := s.opts.Registry().All()
+		for i := range all {
+			all[i].Failures = groups.FailuresToChat
+		}
+		registry, err := groups.NewRegistry(all)
+		check(t, err)
+		s.opts.Registry = func() *groups.Registry { return registry }
+		s.Bridge = bridge.New(s.opts)
+		own, other := asked("family", "one"), asked("work", "two")
+		own.Thread, other.Chat = "t1", "mem:family"
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{own, other}))
+		stop := s.run(&s.turns)
+		synctest.Wait()
+		stop()
+		ds, err := s.outbox.List(t.Context(), outbox.Filter{})
+		check(t, err)
+		var heard []string
+		for _, d := range ds {
+			if d.Request == "" {
+				heard = append(heard, d.Folder+" in "+d.Thread+": "+d.Parts[0].Text)
+			}
+		}
+		if len(heard) != 1 || !strings.HasPrefix(heard[0], "family in t1: This could not be sent: ") {
+			t.Errorf("the chats hear %q", heard)
 		}
 	})
 }

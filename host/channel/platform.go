@@ -93,10 +93,11 @@ type Applier interface {
 	Apply(Setup)
 }
 
-// NamedChat is a chat, and what people call it.
+// NamedChat is a chat, what people call it, and what members should know of it.
 type NamedChat struct {
-	JID  groups.JID
-	Name string
+	JID     groups.JID
+	Name    string
+	Trigger string // the word that calls the assistant, for members to see; empty: no word is needed, or the group gives no hints
 }
 
 // Account is how the commands link an account of a platform. "unpair" unlinks

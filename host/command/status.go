@@ -54,9 +54,9 @@ func (e *env) printStatus(s operator.Status) error {
 	}
 	if len(s.Assistants) > 0 {
 		e.say("")
-		t := e.table("ASSISTANT OF", "STATE", "SINCE", "DETAIL")
+		t := e.table("ASSISTANT OF", "STATE", "SINCE", "CAUSE", "DETAIL")
 		for _, a := range s.Assistants {
-			t.row(a.Group, a.State, ago(a.Started), a.Detail)
+			t.row(a.Group, a.State, ago(a.Started), a.Cause, a.Detail)
 		}
 		if err := t.flush(); err != nil {
 			return err

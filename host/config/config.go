@@ -114,6 +114,8 @@ type Limits struct {
 	Rate        groups.Rate       `yaml:"rate" help:"Sends of one group."`
 	Sends       int               `yaml:"sends" above:"0" help:"Sends in flight at once, over all groups."`
 	Threads     int               `yaml:"threads" above:"0" help:"Threads of a group's chat that its assistant remembers."`
+	Patience    Duration          `yaml:"patience" above:"0" help:"How long a model may not answer before the chat is told."`
+	Hold        Duration          `yaml:"hold" above:"0" help:"How long messages wait for an operator, if the assistant cannot answer before."`
 	Assistants  int               `yaml:"assistants" above:"0" help:"Assistants running at once."`
 	Retry       Retry             `yaml:"retry" help:"How a send that failed for the moment is repeated."`
 	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
@@ -145,6 +147,8 @@ func defaults() Config {
 			Rate:        groups.Rate{PerMinute: 20, Burst: 10},
 			Sends:       4,
 			Threads:     50,
+			Patience:    Duration(time.Minute),
+			Hold:        24 * hour,
 			Assistants:  5,
 			Retry:       Retry{MaxAge: 24 * hour, First: Duration(time.Second), Max: Duration(5 * time.Minute)},
 			FreeDisk:    1 << 30,

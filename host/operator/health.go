@@ -43,7 +43,7 @@ func (d *Desk) Health() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(map[string]string{"status": "ok"}) //nolint:errcheck // the caller went away
+		json.NewEncoder(w).Encode(d.wellness()) //nolint:errcheck // the caller went away
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
@@ -69,6 +69,31 @@ func (d *Desk) healthy(ctx context.Context) error {
 	return &refusal.Error{Code: CodeUnwell, Message: "no delivery can be recorded in the outbox: " + err.Error(), Hint: "see: longshore doctor, docs/operations.md"}
 }
 
+// wellness is what /healthz says of a host that accepts deliveries. Assistants that
+// do not answer are named by group and cause; a restart would not help them.
+func (d *Desk) wellness() map[string]any {
+	answer := map[string]any{"status": "ok"}
+	if causes := d.causes(); len(causes) > 0 {
+		answer["assistants"] = causes
+	}
+	return answer
+}
+
+// causes returns why assistants do not answer now, by group. Of two threads of a
+// group, one counts.
+func (d *Desk) causes() map[string]string {
+	causes := map[string]string{}
+	if d.Assistants == nil {
+		return causes
+	}
+	for _, a := range d.Assistants() {
+		if a.Cause != "" {
+			causes[a.Group] = a.Cause
+		}
+	}
+	return causes
+}
+
 // checkTime limits a check, since the disk of the outbox may hang.
 const checkTime = 5 * time.Second
 
@@ -76,7 +101,7 @@ const checkTime = 5 * time.Second
 type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
-	attempts, settled, errors, assistants, free *prometheus.Desc
+	attempts, settled, errors, assistants, unanswered, free *prometheus.Desc
 }
 
 func newCollector(d *Desk) *collector {
@@ -98,6 +123,7 @@ func newCollector(d *Desk) *collector {
 		settled:    desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
 		errors:     desc("errors_requests", "Refused requests in the errors folder."),
 		assistants: desc("assistants", "Assistants by state.", "state"),
+		unanswered: desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
 		free:       desc("disk_free_bytes", "Free space on the file system of the state directory."),
 	}
 }
@@ -119,9 +145,15 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge(c.up, number(channelOf(ch).Connected), ch.Name())
 	}
 	if c.desk.Assistants != nil {
-		states := map[string]int{}
+		states, causes := map[string]int{}, map[string]int{}
 		for _, a := range c.desk.Assistants() {
 			states[a.State]++
+			if a.Cause != "" {
+				causes[a.Cause]++
+			}
+		}
+		for cause, n := range causes {
+			gauge(c.unanswered, float64(n), cause)
 		}
 		for state, n := range states {
 			gauge(c.assistants, float64(n), state)

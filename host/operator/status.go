@@ -52,6 +52,9 @@ type Assistant struct {
 	State   string    `json:"state"` // idle, queued, running, resting (running with nothing to do) or waiting (after a failure)
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
+
+	Cause string    `json:"cause,omitempty"` // why it does not answer now, one of package cause's; empty: nothing keeps it
+	Next  time.Time `json:"next,omitzero"`   // of the next attempt, while waiting
 }
 
 // Disk is the file system of the state directory.

@@ -188,11 +188,15 @@ func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, err
 }
 
 // AcceptedSince says whether anything from the group was accepted at or after
-// the time.
-func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time) (bool, error) {
+// the time, other than the deliveries whose keys are in but.
+func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time, but ...string) (bool, error) {
 	var found bool
+	args := []any{folder, nano(since), thread}
+	for _, key := range but {
+		args = append(args, key)
+	}
 	err := r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery
-		WHERE folder = ? AND created >= ? AND (request <> '' OR thread = ?))`, folder, nano(since), thread).Scan(&found)
+		WHERE folder = ? AND created >= ? AND (request <> '' OR thread = ?)`+strings.Repeat(" AND key <> ?", len(but))+`)`, args...).Scan(&found)
 	return found, ofDatabase("look for deliveries", err)
 }
 

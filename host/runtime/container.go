@@ -21,6 +21,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // Runtime starts assistants.
@@ -28,7 +29,7 @@ type Runtime interface {
 	// Start starts the assistant that spec describes and returns when it runs.
 	// ctx limits only the start; the session outlives it. Every error may be
 	// temporary. ErrAway means that nothing was started because the engine does
-	// not answer.
+	// not answer. If the reason is known, cause.Of returns it.
 	Start(ctx context.Context, spec Spec) (Session, error)
 }
 
@@ -56,12 +57,12 @@ type Session interface {
 // The errors of Wait that a caller must tell apart.
 var (
 	ErrStopped     = errors.New("the assistant was stopped")
-	ErrOutOfMemory = errors.New("ran out of memory")
+	ErrOutOfMemory = cause.With(cause.Memory, errors.New("ran out of memory"))
 	ErrLost        = errors.New("lost contact with the container")
 )
 
 // ErrAway means that the engine that runs assistants does not answer.
-var ErrAway = errors.New("the container engine does not answer")
+var ErrAway = cause.With(cause.Engine, errors.New("the container engine does not answer"))
 
 // Spec describes one session.
 type Spec struct {
@@ -86,6 +87,7 @@ type Status string
 const (
 	Success Status = "success"
 	Failure Status = "error"
+	Waiting Status = "waiting" // the work goes on: see Output.Cause
 )
 
 // Output is one output of an assistant. All of it is untrusted text.
@@ -93,7 +95,13 @@ type Output struct {
 	Status       Status  `json:"status"`
 	Result       *string `json:"result"` // nil: no text; the session's id may have changed
 	NewSessionID string  `json:"newSessionId"`
-	Error        string  `json:"error"` // why Status is Failure
+	Error        string  `json:"error"` // why Status is Failure or Waiting, in words
+
+	// Cause is the kind of Error. Of Waiting, an empty one says that the model
+	// answers again, and Seconds how long it has not answered. An assistant sends
+	// Waiting only to a host that asks for it in the document.
+	Cause   string `json:"cause"`
+	Seconds int    `json:"seconds"`
 
 	// Inputs are the names of the follow-ups that the assistant has read since
 	// its last output. Nil: the assistant does not report them, as v1's does

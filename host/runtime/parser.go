@@ -106,7 +106,7 @@ func (p *Parser) reset(inside bool) {
 
 func (p *Parser) finishOutput() {
 	var out Output
-	if p.over || json.Unmarshal(p.body, &out) != nil || (out.Status != Success && out.Status != Failure) {
+	if p.over || json.Unmarshal(p.body, &out) != nil || (out.Status != Success && out.Status != Failure && out.Status != Waiting) {
 		p.Broken++
 		return
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // Process is the runtime that starts an assistant as a child process of the
@@ -66,6 +68,9 @@ func (p Process) Start(ctx context.Context, spec Spec) (Session, error) {
 	go s.run(started)
 	if err := <-started; err != nil {
 		<-s.Done()
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			err = cause.With(cause.NotInstalled, err)
+		}
 		return nil, fmt.Errorf("start %s: %w", p.Command[0], err)
 	}
 	return s, nil

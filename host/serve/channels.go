@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
@@ -24,7 +25,11 @@ func setupOf(cfg *config.Config, c config.Channel, log *slog.Logger, disk *scrat
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
-			s.Chats = append(s.Chats, channel.NamedChat{JID: g.Chat, Name: g.Name})
+			named := channel.NamedChat{JID: g.Chat, Name: g.Name}
+			if g.Hints != groups.HintsOff && g.Assistant != "" {
+				named.Trigger = g.Trigger
+			}
+			s.Chats = append(s.Chats, named)
 		}
 	}
 	return s

@@ -56,8 +56,10 @@ func (h *Host) assistantsNow() []operator.Assistant {
 		if s.State == "idle" && s.LastError == "" {
 			continue
 		}
-		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since}
+		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Next: s.Next}
 		switch {
+		case s.Failures == 0 && s.LastError != "":
+			a.Detail = "the model does not answer: " + s.LastError
 		case s.LastError != "":
 			a.Detail = fmt.Sprintf("%s broke in a row, the last with: %s", media.Count(s.Failures, "turn"), s.LastError)
 		case s.Kept > 0:

@@ -35,10 +35,11 @@ func (h *Host) assistantOptions() assistant.Options {
 		Layout: h.Layout, Groups: h.Registry, Log: h.opts.Log,
 		Limits: func() assistant.Limits {
 			l := h.Config().Limits
-			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox)}
+			return assistant.Limits{AtOnce: l.Assistants, Inbox: int64(l.Inbox), Patience: l.Patience.Std(), Hold: l.Hold.Std()}
 		},
 		Plan:      h.Plan,
 		Threads:   h.threads,
+		Hint:      h.hints,
 		Say:       h.Bridge.Say,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
@@ -46,6 +47,12 @@ func (h *Host) assistantOptions() assistant.Options {
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
 	}
+}
+
+// hints is whether a group's chat hears which word calls the assistant. The chat
+// page shows it instead.
+func (h *Host) hints(g groups.Group) bool {
+	return !g.Chat.OnPage() && (g.Hints == groups.HintsOn || g.Hints != groups.HintsOff && g.Chat.Direct())
 }
 
 // threads is how many threads of a group's chat its assistant remembers.
@@ -66,7 +73,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	}
 	plan := assistant.Plan{
 		Name: now.config.Name, Agent: a.Agent, Runtime: now.runtimes.of(g),
-		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String()},
+		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.config.Limits.Patience.String()},
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),
 	}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +12,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 const (
-	stopDelay = 5 * time.Second // between SIGTERM and SIGKILL
-	restDelay = 2 * time.Second // time to read the rest of the pipe after the program has ended
-	maxLine   = 16 << 20        // bytes of one event; a longer one is skipped
-	maxStderr = 16 << 10        // bytes kept of the program's log
+	stopDelay    = 5 * time.Second // between SIGTERM and SIGKILL
+	restDelay    = 2 * time.Second // time to read the rest of the pipe after the program has ended
+	maxLine      = 16 << 20        // bytes of one event; a longer one is skipped
+	maxStderr    = 16 << 10        // bytes kept of the program's log
+	maxComplaint = 2 << 10         // bytes of one of its lines that are read
 )
 
 // child is one run of a program in a process group of its own.
@@ -27,6 +31,8 @@ type child struct {
 	env     []string
 	dir     string
 	write   func(ctx context.Context, stdin io.WriteCloser) // must close stdin; ctx ends with the program
+
+	complaint func(line string) // is called for each line of stderr; may be nil
 }
 
 // childError is a run that ended with an exit status other than zero.
@@ -36,6 +42,12 @@ type childError struct {
 }
 
 func (e *childError) Unwrap() error { return e.err }
+
+// exited reports whether the program ended by itself; otherwise a signal ended it.
+func (e *childError) exited() bool {
+	exit, ok := errors.AsType[*exec.ExitError](e.err)
+	return ok && exit.Exited()
+}
 
 // Error shows the most useful line: the last one that contains "error", or else the
 // last one.
@@ -70,7 +82,7 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 	}
 	defer stdout.Close()
 	widen(writer) // only this end: a read end that Fd has touched would lose its deadlines
-	stderr := &tail{}
+	stderr := &tail{line: c.complaint}
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode uses PWD
 	cmd.Stdout, cmd.Stderr = writer, stderr
@@ -106,7 +118,7 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 
 func startError(program string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is not installed here: install it, or set LONGSHORE_AGENT_PROGRAM to its path", program)
+		return cause.With(cause.NotInstalled, fmt.Errorf("%s is not installed here: install it, or set LONGSHORE_AGENT_PROGRAM to its path", program))
 	}
 	return fmt.Errorf("start %s: %w", program, err)
 }
@@ -138,13 +150,36 @@ func lines(r io.Reader, line func([]byte)) {
 	}
 }
 
-// tail keeps the last bytes written to it.
-type tail struct{ kept []byte }
+// tail keeps the last bytes written to it, and passes each line on.
+type tail struct {
+	kept []byte
+	line func(string) // may be nil
+	part []byte       // the beginning of a line
+}
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.pass(p)
 	t.kept = append(t.kept, p[max(0, len(p)-maxStderr):]...)
 	if over := len(t.kept) - maxStderr; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(p), nil
+}
+
+// pass calls line for each line that p completes. Of a long line it passes the
+// beginning.
+func (t *tail) pass(p []byte) {
+	for t.line != nil {
+		end := bytes.IndexByte(p, '\n')
+		piece := p
+		if end >= 0 {
+			piece = p[:end]
+		}
+		t.part = append(t.part, piece[:min(len(piece), max(0, maxComplaint-len(t.part)))]...)
+		if end < 0 {
+			return
+		}
+		t.line(string(t.part))
+		t.part, p = t.part[:0], p[end+1:]
+	}
 }

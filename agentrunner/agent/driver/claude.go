@@ -3,9 +3,9 @@ package driver
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // claude is Claude Code. Measured with 2.1.329.
@@ -27,7 +27,8 @@ func (claude) command(s setup) (args, env []string, err error) {
 	}
 	// Claude Code repeats each message, with its uuid, when it has taken the message
 	// up.
-	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--replay-user-messages",
+	// The partial messages show that a long answer is being written.
+	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--replay-user-messages", "--include-partial-messages",
 		"--mcp-config", tools, "--strict-mcp-config", "--allowedTools", "mcp__longshore",
 		"--append-system-prompt", instructions}
 	if s.model != "" {
@@ -79,8 +80,13 @@ func (claude) event(line []byte, a *answer) {
 		Errors  []string `json:"errors"`
 		Status  int      `json:"error_status"` // of a retry; 0: the model could not be reached
 		Attempt int      `json:"attempt"`
+		Cause   string   `json:"error"` // of a retry
 		Cost    float64  `json:"total_cost_usd"`
-		Usage   struct {
+		Message struct {
+			Model   string          `json:"model"`
+			Content json.RawMessage `json:"content"`
+		} `json:"message"`
+		Usage struct {
 			Input   int64 `json:"input_tokens"`
 			Read    int64 `json:"cache_read_input_tokens"`
 			Created int64 `json:"cache_creation_input_tokens"`
@@ -94,13 +100,14 @@ func (claude) event(line []byte, a *answer) {
 		a.taken = e.ID
 	}
 	if e.Type != "system" && e.Type != "result" {
+		a.progress(e.Type, e.Message.Model, e.Message.Content)
 		return
 	}
 	if e.Session != "" {
 		a.session = e.Session
 	}
 	if e.Subtype == "api_retry" {
-		a.retry(e.Status, e.Attempt)
+		a.retry(e.Status, e.Attempt, e.Cause)
 	}
 	if e.Type != "result" {
 		return
@@ -113,26 +120,54 @@ func (claude) event(line []byte, a *answer) {
 		a.say(fmt.Sprint("result ", a.answers), e.Result)
 		return
 	}
-	a.err = clean(e.Result)
-	if a.err == "" && len(e.Errors) > 0 {
-		a.err = clean(e.Errors[0])
+	err := clean(e.Result)
+	if err == "" && len(e.Errors) > 0 {
+		err = clean(e.Errors[0])
 	}
-	if a.err == "" {
-		a.err = clean(e.Subtype)
+	if err == "" {
+		err = clean(e.Subtype)
+	}
+	a.fail(0, err, err)
+}
+
+// progress counts what shows that the model answers, and the tool calls under way.
+// Messages of the model "<synthetic>" are Claude Code's own.
+func (a *answer) progress(kind, model string, content json.RawMessage) {
+	if kind != "assistant" && kind != "user" && kind != "stream_event" || model == "<synthetic>" {
+		return
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(content, &blocks) // a member's text is no list
+	for _, b := range blocks {
+		switch b.Type {
+		case "tool_use":
+			a.tools++
+		case "tool_result":
+			a.tools = max(0, a.tools-1)
+		}
+	}
+	if kind != "user" || len(blocks) > 0 {
+		a.steps++
 	}
 }
 
 // retry records that Claude Code will ask the model again. A key that the model
 // rejects is tried once more, since a login may have been renewed by then; Claude
 // Code itself would try for three minutes.
-func (a *answer) retry(status, attempt int) {
-	a.trouble = fmt.Sprintf("the model answers with status %d, attempt %d", status, attempt)
+func (a *answer) retry(status, attempt int, words string) {
 	if status == 0 {
-		a.trouble = fmt.Sprintf("the model cannot be reached, attempt %d", attempt)
+		trouble := fmt.Sprintf("the model cannot be reached, attempt %d", attempt)
+		a.complain(0, trouble, trouble)
+	} else {
+		a.complain(status, fmt.Sprintf("the model answers with status %d, attempt %d", status, attempt), words)
 	}
-	if attempt > 1 && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+	if attempt > 1 && a.why == cause.Key {
 		a.giveUp, a.err = true, fmt.Sprintf("the model rejects the key (status %d)", status)
 	}
 }
+
+func (claude) complaint(string, *answer) {} // it reports its retries on stdout
 
 func (claude) lost() string { return "No conversation found with session ID" }

@@ -63,14 +63,10 @@ func (codex) prompt(text string) string { return text }
 
 func (codex) event(line []byte, a *answer) {
 	var e struct {
-		Type   string `json:"type"`
-		Thread string `json:"thread_id"`
-		Item   struct {
-			ID   string `json:"id"`
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"item"`
-		Message string `json:"message"`
+		Type    string    `json:"type"`
+		Thread  string    `json:"thread_id"`
+		Item    codexItem `json:"item"`
+		Message string    `json:"message"`
 		Error   struct {
 			Message string `json:"message"`
 		} `json:"error"`
@@ -86,7 +82,19 @@ func (codex) event(line []byte, a *answer) {
 	switch e.Type {
 	case "thread.started":
 		a.session = e.Thread
+	case "item.started":
+		a.steps++
+		if e.Item.tool() {
+			a.tools++
+		}
 	case "item.completed":
+		if e.Item.Type == "error" { // a remark of codex's, before it asks the model
+			return
+		}
+		a.steps++
+		if e.Item.tool() {
+			a.tools = max(0, a.tools-1)
+		}
 		if e.Item.Type == "agent_message" {
 			a.say(e.Item.ID, e.Item.Text)
 		}
@@ -94,10 +102,24 @@ func (codex) event(line []byte, a *answer) {
 		a.done = true
 		a.usage = usage{input: e.Usage.Input, cached: e.Usage.Cached, output: e.Usage.Output, tokensAdd: true}
 	case "error": // codex tries again, or turn.failed follows
-		a.trouble = reason(e.Message)
+		a.complain(0, reason(e.Message), e.Message)
 	case "turn.failed":
-		a.err = reason(e.Error.Message)
+		a.fail(0, reason(e.Error.Message), e.Error.Message)
 	}
 }
+
+// codexItem is a part of a turn.
+type codexItem struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// tool reports whether the item is a tool's call, for whose end codex waits.
+func (i codexItem) tool() bool {
+	return i.Type == "command_execution" || i.Type == "mcp_tool_call" || i.Type == "web_search"
+}
+
+func (codex) complaint(string, *answer) {} // it reports its retries on stdout
 
 func (codex) lost() string { return "no rollout found for thread id" }

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 //go:embed instructions.md
@@ -96,6 +97,8 @@ type cli interface {
 	prompt(text string) string
 	// event reads one line of the CLI's output into the answer.
 	event(line []byte, a *answer)
+	// complaint reads one line of the CLI's log into the answer.
+	complaint(line string, a *answer)
 	// lost is a part of the CLI's message for an unknown session.
 	lost() string
 }
@@ -104,14 +107,17 @@ type cli interface {
 type answer struct {
 	text    string
 	session string
-	message string // id of the CLI's message that text belongs to
-	calls   int    // number of tool calls
-	done    bool   // the CLI reported that the answer is complete
-	answers int    // of a listener: number of answers so far; done refers to the last
-	taken   string // of a listener: id of the message that it took up last
-	err     string // why the turn failed, in the CLI's words
-	trouble string // the CLI's last complaint after which it went on
-	giveUp  bool   // the CLI would go on without success: end it
+	message string      // id of the CLI's message that text belongs to
+	calls   int         // number of tool calls
+	done    bool        // the CLI reported that the answer is complete
+	answers int         // of a listener: number of answers so far; done refers to the last
+	taken   string      // of a listener: id of the message that it took up last
+	err     string      // why the turn failed, in the CLI's words
+	trouble string      // the CLI's last complaint after which it went on
+	why     cause.Cause // of err, or else of trouble
+	steps   int         // number of events that show that the model answers
+	tools   int         // number of tool calls under way
+	giveUp  bool        // the CLI would go on without success: end it
 	usage   usage
 }
 
@@ -124,6 +130,31 @@ func (a *answer) say(message, text string) {
 	if len(a.text) < maxText {
 		a.text += text
 	}
+}
+
+// fail ends the answer with an error, whose cause is in words.
+func (a *answer) fail(status int, err, words string) {
+	a.err, a.why = err, causeOf(status, words)
+}
+
+// complain records trouble after which the CLI goes on.
+func (a *answer) complain(status int, trouble, words string) {
+	a.trouble, a.why = trouble, causeOf(status, words)
+}
+
+// ended returns the cause of a run that ended with an exit status and without an
+// answer.
+func (a answer) ended(err error) cause.Cause {
+	var said *childError
+	if a.trouble != "" {
+		return a.why
+	}
+	if errors.As(err, &said) && said.exited() {
+		if c := causeOf(0, said.Error()); c != cause.Failed {
+			return c
+		}
+	}
+	return cause.Stopped
 }
 
 func (a answer) reply() agent.Reply {
@@ -159,23 +190,14 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("prepare %s: %w", d.name, err)
 	}
-	a := answer{session: t.Session}
 	started := time.Now()
 	running, end := context.WithCancel(ctx)
 	defer end()
 	words := newTalk(d.cli, t, end)
-	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, write: words.write}
-	err = c.run(running, func(line []byte) {
-		was := a
-		d.cli.event(line, &a)
-		if a.trouble != was.trouble {
-			d.o.Log.Warn("agent has trouble", "agent", d.name, "reason", a.trouble)
-		}
-		if a.giveUp {
-			end()
-		}
-		words.hear(was, &a)
-	})
+	w := newWatch(d, t, words, end)
+	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, write: words.write, complaint: w.complaint}
+	err = c.run(running, w.event)
+	a := w.stop()
 	if ctx.Err() != nil {
 		return answer{}, ctx.Err()
 	}
@@ -196,13 +218,15 @@ func (d *Driver) failure(a answer, err error) error {
 		if errors.As(err, &said) && strings.Contains(said.stderr, d.cli.lost()) {
 			return fmt.Errorf("%s: %s (%s)", d.name, a.err, d.cli.lost())
 		}
-		return fmt.Errorf("%s: %s", d.name, a.err)
+		return cause.With(a.why, fmt.Errorf("%s: %s", d.name, a.err))
 	case a.done:
 		return nil
+	case err != nil && cause.Of(err) == "":
+		return cause.With(a.ended(err), fmt.Errorf("run %s: %w", d.name, err))
 	case err != nil:
 		return fmt.Errorf("run %s: %w", d.name, err)
 	}
-	return fmt.Errorf("%s ended without an answer", d.name)
+	return cause.With(cause.Stopped, fmt.Errorf("%s ended without an answer", d.name))
 }
 
 // setup holds everything that one turn's command is built from.

@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // gemini is gemini-cli. Measured with 0.61.0.
@@ -152,21 +154,43 @@ func (gemini) event(line []byte, a *answer) {
 		a.session = e.Session
 	case "tool_use":
 		a.calls++
+		a.steps++
+		a.tools++
+	case "tool_result":
+		a.steps++
+		a.tools = max(0, a.tools-1)
 	case "message":
 		if e.Role == "assistant" { // the text after a tool call is a new message
+			a.steps++
 			a.say(strconv.Itoa(a.calls), e.Content)
 		}
 	case "error":
-		a.trouble = clean(e.Message)
+		a.complain(0, clean(e.Message), e.Message)
 	case "result":
 		a.done = true
 		a.usage = usage{input: e.Stats.Input, cached: e.Stats.Cached, output: e.Stats.Output}
 		switch {
 		case e.Status != "success":
-			a.err = cmp.Or(reason(e.Error.Message), "it gave no reason")
+			a.fail(0, cmp.Or(reason(e.Error.Message), "it gave no reason"), e.Error.Message)
 		case a.text == "": // gemini-cli ends turns that it aborts itself in this way
 			a.err = a.trouble
 		}
+	}
+}
+
+// complaint finds the retries, which gemini-cli reports on stderr only: "Attempt 1
+// failed with status 429. Retrying with backoff...", with the service's words. If
+// the quota is used up, gemini-cli would go on trying for minutes.
+func (gemini) complaint(line string, a *answer) {
+	words, found := strings.CutPrefix(line, "Attempt ")
+	attempt, rest, _ := strings.Cut(words, " failed")
+	if !found || rest == "" {
+		return
+	}
+	trouble := clean("attempt " + attempt + " failed: " + reason(rest))
+	a.complain(0, trouble, rest)
+	if attempt != "1" && a.why == cause.Credit {
+		a.giveUp, a.err = true, reason(rest)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // opencode is opencode. Measured with 1.18.33.
@@ -55,7 +56,8 @@ func (opencode) command(s setup) (args, env []string, err error) {
 		env = append(env, set...)
 	}
 	env = append(env, "OPENCODE_CONFIG_CONTENT="+string(content), "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
-	args = []string{"run", "--format", "json"}
+	// Only the log tells of its retries.
+	args = []string{"run", "--format", "json", "--print-logs", "--log-level", "ERROR"}
 	if model != "" {
 		args = append(args, "--model", model)
 	}
@@ -130,6 +132,7 @@ func (opencode) event(line []byte, a *answer) {
 			Name string `json:"name"`
 			Data struct {
 				Message string `json:"message"`
+				Status  int    `json:"statusCode"`
 			} `json:"data"`
 		} `json:"error"`
 	}
@@ -138,6 +141,9 @@ func (opencode) event(line []byte, a *answer) {
 	}
 	if e.Session != "" {
 		a.session = e.Session
+	}
+	if e.Type != "error" {
+		a.steps++
 	}
 	switch e.Type {
 	case "text":
@@ -150,10 +156,30 @@ func (opencode) event(line []byte, a *answer) {
 		a.usage.cost += e.Part.Cost
 		a.done = a.done || e.Part.Reason != "tool-calls"
 	case "error":
-		a.err = clean(e.Error.Data.Message)
-		if a.err == "" {
-			a.err = clean("error " + e.Error.Name)
+		err := clean(e.Error.Data.Message)
+		if err == "" {
+			err = clean("error " + e.Error.Name)
 		}
+		a.fail(e.Error.Data.Status, err, e.Error.Name+" "+err)
+	}
+}
+
+// complaint finds the retries, which opencode reports in its log only:
+//
+//	… level=ERROR … message="stream error" … agent=build … error.error="AI_APICallError: Overloaded"
+//
+// It also asks for a title, as the agent title, and goes on without one. If the
+// quota is used up, opencode would go on trying for minutes.
+func (opencode) complaint(line string, a *answer) {
+	_, words, found := strings.Cut(line, `error.error="`)
+	if !found || !strings.Contains(line, `message="stream error"`) || strings.Contains(line, "agent=title") {
+		return
+	}
+	words = strings.TrimSuffix(words, `"`)
+	again := a.why == cause.Credit
+	a.complain(0, clean(words), words)
+	if again && a.why == cause.Credit {
+		a.giveUp, a.err = true, a.trouble
 	}
 }
 

@@ -46,9 +46,12 @@ type Answer struct {
 	Call string         // a tool whose name ends so is called; without such a tool the answer is Text
 	Args map[string]any // of the call
 
-	Status int  // an HTTP error instead, with Text as its message
-	Again  bool // the error does not forbid to try again
-	Hang   bool // no answer until the client gives up
+	Status int    // an HTTP error instead, with Text as its message
+	Type   string // of the error, in the service's words; empty: a bad request
+	Again  bool   // the error does not forbid to try again
+	Hang   bool   // no answer until the client gives up
+	Stall  bool   // the answer begins, and nothing more comes until the client gives up
+	Cut    bool   // the answer begins, and the connection ends
 }
 
 // Script answers a request. Calls come one at a time.
@@ -199,17 +202,49 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, body []byte,
 	switch {
 	case a.Hang:
 		<-r.Context().Done()
+	case a.Stall, a.Cut:
+		s.begin(w, r, a, write)
 	case a.Status != 0:
 		w.Header().Set("Content-Type", "application/json")
 		if !a.Again {
 			w.Header().Set("X-Should-Retry", "false")
 		}
 		w.WriteHeader(a.Status)
-		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error",
-			"error": map[string]any{"type": "invalid_request_error", "code": a.Status, "message": a.Text, "status": "INVALID_ARGUMENT"}})
+		_ = json.NewEncoder(w).Encode(a.problem())
 	default:
 		write(w, a)
 	}
+}
+
+// problem is an error in a form that every API's client reads: the services of
+// OpenAI tell their errors apart by the code, Google's by the status.
+func (a answer) problem() map[string]any {
+	if a.Type == "" {
+		return map[string]any{"type": "error",
+			"error": map[string]any{"type": "invalid_request_error", "code": a.Status, "message": a.Text, "status": "INVALID_ARGUMENT"}}
+	}
+	problem := map[string]any{"type": a.Type, "code": a.Type, "message": a.Text}
+	if strings.ToUpper(a.Type) == a.Type {
+		problem = map[string]any{"code": a.Status, "message": a.Text, "status": a.Type}
+	}
+	return map[string]any{"type": "error", "error": problem}
+}
+
+// begin writes the first half of an answer. Then it waits for the client to give up,
+// or ends the connection.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, a answer, write func(http.ResponseWriter, answer)) {
+	whole := httptest.NewRecorder()
+	write(whole, a)
+	events := strings.SplitAfter(whole.Body.String(), "\n\n")
+	w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
+	for _, event := range events[:len(events)/2] {
+		fmt.Fprint(w, event)
+	}
+	_ = http.NewResponseController(w).Flush()
+	if a.Cut {
+		panic(http.ErrAbortHandler)
+	}
+	<-r.Context().Done()
 }
 
 // ask has the script answer. A request without tools is no turn of the

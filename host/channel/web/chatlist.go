@@ -16,12 +16,13 @@ const (
 
 // entry is a chat in the list of chats.
 type entry struct {
-	Chat   string   `json:"chat"` // the name in the address
-	JID    string   `json:"jid"`
-	Name   string   `json:"name"`
-	URL    string   `json:"url"`
-	Last   *preview `json:"last,omitempty"`
-	Unread *int     `json:"unread,omitempty"` // after the message that the request names
+	Chat    string   `json:"chat"` // the name in the address
+	JID     string   `json:"jid"`
+	Name    string   `json:"name"`
+	URL     string   `json:"url"`
+	Trigger string   `json:"trigger,omitempty"` // the word that calls the assistant; absent: every message does
+	Last    *preview `json:"last,omitempty"`
+	Unread  *int     `json:"unread,omitempty"` // after the message that the request names
 }
 
 // preview is a chat's newest message, shortened.
@@ -44,7 +45,7 @@ func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
 	}
 	list := []entry{}
 	for _, room := range w.now().order {
-		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name}
+		e := entry{Chat: room.name, JID: string(room.JID), Name: cleanName(room.Name, room.name), URL: "/c/" + room.name, Trigger: room.Trigger}
 		if err := w.store.summarize(r.Context(), &e, reads[room.name]); err != nil {
 			w.internal(rw, r, err)
 			return

@@ -49,6 +49,7 @@ type pageChat struct {
 
 type pageData struct {
 	Chat          pageChat
+	Trigger       string // the word that calls the assistant in Chat; empty: every message does
 	Chats         []pageChat
 	AssistantName string
 	MaxUpload     int64
@@ -63,7 +64,7 @@ func (w *Web) pageData(r *http.Request, current string) pageData {
 	for _, room := range now.order {
 		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
 		if c.Current {
-			d.Chat = c
+			d.Chat, d.Trigger = c, room.Trigger
 		}
 		d.Chats = append(d.Chats, c)
 	}

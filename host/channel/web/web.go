@@ -60,6 +60,8 @@ var (
 type Chat struct {
 	JID  groups.JID // web:<name>, the name being what the page's address ends in
 	Name string     // for people; the JID's name where empty
+
+	Trigger string // the word that calls the assistant; empty: no word is needed, or none is shown
 }
 
 // Options configures a Web. Dir and Chats are needed; everything else has a

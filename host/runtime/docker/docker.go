@@ -31,12 +31,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // Home is the containers' home directory unless Runtime.Home names another.
@@ -156,13 +158,35 @@ func (r Runtime) removeLeft(ctx context.Context, options client.ContainerCreateO
 	return r.Engine.remove(ctx, found.Container.ID)
 }
 
-// explain adds a remedy to an engine's error.
+// imageMissing tells an engine's "No such image" from its other answers that
+// something was not found. Podman says "no such image" or "image not known".
+func imageMissing(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "no such image") || strings.Contains(text, "image not known")
+}
+
+// programMissing reports whether the image has no such program. The engines pass on
+// the words of the program that starts containers: "executable file not found in
+// $PATH", or "no such file or directory" after the name.
+func programMissing(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "executable file") && strings.Contains(text, "not found") ||
+		strings.Contains(text, "exec:") && strings.Contains(text, "no such file or directory")
+}
+
+// explain adds a remedy and the cause to an engine's error.
 func explain(err error) error {
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w", runtime.ErrAway, err)
 	}
 	if errdefs.IsNotFound(err) && !errors.Is(err, context.Canceled) {
+		if imageMissing(err) {
+			err = cause.With(cause.Image, err)
+		}
 		return fmt.Errorf("%w (build the image with: longshore image build --agent CLI; networks are listed by: docker network ls)", err)
+	}
+	if programMissing(err) {
+		return cause.With(cause.NotInstalled, err)
 	}
 	if networkMissing(err) {
 		return fmt.Errorf("%w (networks are listed by: podman network ls)", err)

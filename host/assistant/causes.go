@@ -1,0 +1,70 @@
+package assistant
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
+)
+
+// phrase says in the chat's words what keeps the assistant from answering, without a
+// period. Causes that have words of their own in failure.go are not here.
+func phrase(c cause.Cause) string {
+	switch c {
+	case cause.Busy:
+		return "The model is busy"
+	case cause.Failing:
+		return "The model's service reports an error"
+	case cause.Unreachable:
+		return "The model cannot be reached"
+	case cause.Silent:
+		return "The model is not answering"
+	case cause.Key:
+		return "The model's service does not accept the assistant's key"
+	case cause.Credit:
+		return "The model's credit is used up"
+	case cause.NotInstalled:
+		return "The assistant's program is not installed"
+	case cause.Image:
+		return "The assistant's image is missing"
+	}
+	return "The assistant could not answer"
+}
+
+// What a chat is told of a cause.
+func stillTrying(c cause.Cause) string { return phrase(c) + "; the assistant is still trying." }
+func triesAgain(c cause.Cause) string  { return phrase(c) + ". The assistant tries again." }
+func isGivenUp(c cause.Cause) string {
+	return phrase(c) + ", also after several attempts. Please ask again later."
+}
+func brokeOff(c cause.Cause) string {
+	return phrase(c) + ", so the assistant stopped in the middle of its answer. Please ask again for what is missing."
+}
+func tooLong(c cause.Cause) string {
+	return phrase(c) + ", so the assistant was ended. Please ask again later."
+}
+
+// waitsFor tells that a message waits until an operator has corrected something.
+func waitsFor(c cause.Cause, hold time.Duration) string {
+	return fmt.Sprintf("%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), span(hold))
+}
+
+// expired tells of messages that have waited too long or were too many.
+func expired(n int, hold time.Duration) string {
+	which := "One message was"
+	if n > 1 {
+		which = fmt.Sprintf("%d messages were", n)
+	}
+	return fmt.Sprintf("%s not answered: the assistant cannot answer at the moment, and messages are kept for %s and up to %d of them. Please send again what still matters.", which, span(hold), maxHeld)
+}
+
+// span is a duration for people.
+func span(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d seconds", int(d.Seconds()))
+}

@@ -1,0 +1,26 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// hint tells a new chat which word calls the assistant, after a first message that
+// did not.
+func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
+	if r.Kind != contextKind || g.Trigger == "" || !m.o.Hint(g) {
+		return
+	}
+	m.mu.Lock()
+	t := m.in(c, r.Thread)
+	m.mu.Unlock()
+	if t == nil {
+		return
+	}
+	words := fmt.Sprintf("The assistant answers messages that contain %s.", g.Trigger)
+	if err := m.say(ctx, t, words, key(g.Address().String(), "hint")); err != nil {
+		m.o.Log.Error("chat not told", "group", g.Folder, "error", err)
+	}
+}

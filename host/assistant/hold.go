@@ -1,0 +1,77 @@
+package assistant
+
+import (
+	"context"
+	"time"
+)
+
+// What a conversation keeps while its assistant waits for an operator: the newest
+// messages that call it, up to so many and so many bytes of text.
+const (
+	maxHeld      = 100
+	maxHeldBytes = 1 << 20
+)
+
+// maxProbe bounds the time between two looks whether a permanent cause is gone.
+const maxProbe = 10 * time.Minute
+
+// held says whether messages wait until an operator has corrected something.
+func (c *conversation) held() bool { return c.phase != running && c.cause.Permanent() && c.called() }
+
+// tooMany takes out what a conversation does not keep while it is held: the oldest
+// messages beyond the bounds, and those that came before since.
+func (c *conversation) tooMany(since time.Time) []*record {
+	calls, bytes := 0, 0
+	drop := map[*record]bool{}
+	for i := len(c.kept) - 1; i >= 0; i-- {
+		r := c.kept[i]
+		if !r.calls() {
+			continue
+		}
+		calls++
+		bytes += len(r.Text)
+		drop[r] = calls > maxHeld || bytes > maxHeldBytes && calls > 1 || r.Kept.Before(since)
+	}
+	return c.cut(func(r *record) bool { return drop[r] })
+}
+
+// sortHeld lets go of what held conversations keep no longer, and tells their chats.
+func (m *Manager) sortHeld(ctx context.Context) {
+	hold := m.limits().Hold
+	for c, gone := range m.takeTooMany(time.Now().Add(-hold)) {
+		words := expired(len(gone), hold)
+		if err := m.say(ctx, c, words, key(gone[len(gone)-1].Key, words)); err != nil {
+			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
+		}
+		if err := c.store.finish(gone); err != nil {
+			m.o.Log.Error("messages that waited too long not cleared away", "group", c.group.Folder, "error", err)
+		}
+		c.logger(m.o.Log).Warn("messages were not answered: they waited too long for an operator, or were too many", "messages", len(gone))
+	}
+}
+
+func (m *Manager) takeTooMany(since time.Time) map[*conversation][]*record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[*conversation][]*record{}
+	for _, c := range m.all {
+		if !c.held() {
+			continue
+		}
+		if gone := c.tooMany(since); len(gone) > 0 {
+			all[c] = gone
+		}
+	}
+	return all
+}
+
+// mended has conversations try again at once whose cause may be gone: of the
+// assistant of that name, or of all. The caller holds mu.
+func (m *Manager) mended(assistant string) {
+	for _, c := range m.all {
+		if c.held() && (assistant == "" || m.configured(c.chat).Assistant == assistant) {
+			c.notBefore = time.Time{}
+		}
+	}
+	signal(m.wake)
+}

@@ -1,0 +1,122 @@
+package assistant
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
+)
+
+// backAfter is how long a model that answers again may take for its answer before
+// the chat is told that it does.
+const backAfter = 10 * time.Second
+
+// Reports of trouble beyond these are left out: the next one says the same.
+const (
+	reportBurst = 10
+	reportEvery = 5 * time.Second
+)
+
+// trouble is what keeps the turn of a session from its answer, as far as the
+// assistant reports it. It is the session's own.
+type trouble struct {
+	cause cause.Cause // empty: nothing
+	due   *time.Timer // until the chat is told of the trouble, or of its end
+	rate  *rate.Limiter
+}
+
+func newTrouble() *trouble {
+	t := &trouble{due: time.NewTimer(time.Hour), rate: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
+	t.due.Stop()
+	return t
+}
+
+// report takes a report of the assistant's. Operator, metrics and log know at once;
+// the chat is told if the trouble lasts.
+func (s *session) report(out runtime.Output) {
+	if s.doing != busy || !s.trouble.rate.Allow() {
+		return
+	}
+	now, was := cause.Parse(out.Cause), s.trouble.cause
+	s.trouble.cause = now
+	s.m.mu.Lock()
+	told := s.c.told
+	s.c.cause, s.c.lastErr = now, cut(out.Error, 500)
+	s.m.mu.Unlock()
+	switch {
+	case now == was:
+	case now != "":
+		s.log.Warn("assistant has trouble", "cause", string(now), "error", cut(out.Error, 500))
+	default:
+		s.log.Info("assistant has no trouble any more")
+	}
+	switch {
+	case now != "" && was == "" && !told:
+		waited := time.Duration(min(max(out.Seconds, 0), 3600)) * time.Second
+		s.trouble.due.Reset(max(s.m.limits().Patience-waited, 0))
+	case now == "" && was != "" && told:
+		s.trouble.due.Reset(backAfter)
+	case now == "":
+		s.trouble.due.Stop()
+	}
+}
+
+// tellTrouble tells the chat of the trouble, or that it is over.
+func (s *session) tellTrouble(ctx context.Context) {
+	s.m.mu.Lock()
+	told, now := s.c.told, s.trouble.cause
+	s.c.told = now != ""
+	s.m.mu.Unlock()
+	switch {
+	case now != "" && !told:
+		s.remark(ctx, stillTrying(now))
+	case now == "" && told:
+		s.remark(ctx, answersAgain)
+	}
+}
+
+// remark says something in the host's own words while the turn goes on. It does not
+// count as sent by the turn.
+func (s *session) remark(ctx context.Context, words string) {
+	id := key(s.turn.ID, words)
+	s.turn.Remarks = append(s.turn.Remarks, id)
+	s.saveTurn() // before it is said: a host that dies in between must know it
+	if err := s.m.say(ctx, s.c, words, id); err != nil {
+		s.log.Error("chat not told", "error", err)
+	}
+}
+
+// noTrouble takes note that the turn has an answer.
+func (s *session) noTrouble() {
+	s.trouble.cause = ""
+	s.trouble.due.Stop()
+}
+
+// launch starts the assistant. An engine that takes longer than the chat's patience
+// is reported.
+func (s *session) launch(ctx context.Context, in runtime.Runtime, spec runtime.Spec) (child runtime.Session, err error) {
+	started := make(chan struct{})
+	s.helpers.Go(func() {
+		defer close(started)
+		child, err = in.Start(ctx, spec)
+	})
+	patience := time.NewTimer(s.m.limits().Patience)
+	defer patience.Stop()
+	select {
+	case <-started:
+	case <-patience.C:
+		s.m.mu.Lock()
+		told := s.c.told
+		s.c.cause, s.c.told, s.c.lastErr = cause.Engine, true, "the start takes long"
+		s.m.mu.Unlock()
+		s.log.Warn("assistant has trouble", "cause", string(cause.Engine), "error", "the start takes long")
+		if !told {
+			s.remark(ctx, notThere)
+		}
+		<-started
+	}
+	return child, err
+}

@@ -1,0 +1,72 @@
+// Package cause names why an assistant does not answer. The drivers of the agent
+// CLIs and the runtimes find the cause; the host tells it to the chat, the operator,
+// the metrics and the log.
+//
+// A cause crosses the agent protocol as its text, so a text never changes its
+// meaning. The package does not decide what is done about a cause, and has no words
+// for members.
+package cause
+
+import (
+	"errors"
+	"slices"
+)
+
+// Cause is a kind of reason. The zero Cause is none.
+type Cause string
+
+// The causes.
+const (
+	Busy         Cause = "busy"             // the model's service asks for patience: status 429, 503 or 529
+	Failing      Cause = "service_failing"  // the model's service reports an error of its own: status 500
+	Unreachable  Cause = "unreachable"      // the model's service cannot be reached, or its answer was cut off
+	Silent       Cause = "silent"           // the model's service took the request and does not answer
+	Key          Cause = "key_not_accepted" // status 401 or 403, or the CLI is not logged in
+	Credit       Cause = "no_credit"        // status 402, or a quota is used up
+	NotInstalled Cause = "not_installed"    // there is no such program in the container or on the machine
+	Image        Cause = "image_missing"    // the container engine does not have the image
+	Engine       Cause = "engine_away"      // the container engine does not answer
+	Memory       Cause = "out_of_memory"    // the kernel killed the assistant for its memory
+	Slow         Cause = "timeout"          // the assistant was ended, because it took too long
+	Stopped      Cause = "stopped"          // the assistant ended without an answer: it crashed, or somebody killed it
+	Failed       Cause = "failed"           // everything else
+)
+
+// All lists the causes, in no order that matters.
+func All() []Cause {
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, NotInstalled, Image, Engine, Memory, Slow, Stopped, Failed}
+}
+
+// Permanent reports whether trying again is useless until somebody has corrected
+// something.
+func (c Cause) Permanent() bool { return slices.Contains([]Cause{Key, Credit, NotInstalled, Image}, c) }
+
+// Parse returns the cause that a foreign text names. An empty text names none; an
+// unknown one is Failed.
+func Parse(text string) Cause {
+	if c := Cause(text); c == "" || slices.Contains(All(), c) {
+		return c
+	}
+	return Failed
+}
+
+// Error is an error whose cause is known.
+type Error struct {
+	Cause Cause
+	Err   error
+}
+
+// With returns err with a cause, for Of. The text stays the same.
+func With(c Cause, err error) error { return &Error{c, err} }
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Of returns the cause of an error: the outermost one that With gave it. It is empty
+// for an error without a cause.
+func Of(err error) Cause {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known.Cause
+	}
+	return ""
+}
