@@ -131,6 +131,32 @@ type Finder interface {
 	Find(ctx context.Context, m Message) (*Receipt, error)
 }
 
+// MultiSender is implemented by a channel to which several messages cost little more
+// than one, since it commits them together. Only a channel whose Repeat is Forever
+// may be one: if the host dies, nobody knows how many of the messages were sent.
+type MultiSender interface {
+	// SendAll sends messages of one chat in their order, one at least, and returns the
+	// outcomes of those that it has tried: of the first at least, and of no message
+	// without those before it. Each outcome is what Send would have returned, so a
+	// message that fails for good holds up no other. But with any other error, and with
+	// a Pending receipt, SendAll ends: nothing overtakes that message. A panic counts
+	// as Ambiguous for all messages. The deadline of ctx is that of all together.
+	//
+	// The messages have neither State nor Since, and neither Save nor Progress.
+	SendAll(ctx context.Context, ms []Message) []Outcome
+}
+
+// Outcome is what Send returns.
+type Outcome struct {
+	Receipt Receipt
+	Err     error
+}
+
+// Last says that SendAll ends with this outcome.
+func (o Outcome) Last() bool {
+	return o.Receipt.Pending || o.Err != nil && ClassOf(o.Err) != Permanent
+}
+
 // Opener is implemented by a channel that takes what another program may have,
 // such as an address.
 type Opener interface {

@@ -16,7 +16,7 @@ import (
 )
 
 // attempt is one attempt at the first part of a lane. mu guards what follows
-// sent; the rest is set once, in choose, and then the attempt's own.
+// sent; the rest is set once, in choose or follow, and then the attempt's own.
 //
 // A part exists three times meanwhile. it.Parts[pos], which mu guards, is what
 // everybody else sees. attempt.part is a copy for the attempt alone, without mu, until
@@ -25,7 +25,7 @@ import (
 //
 //	it.Parts[pos].Sent, Shown     watch, Report: outcomes take Shown over
 //	it.Parts[pos].Doubt           begin, for its mark: a late outcome takes it over
-//	it.Parts[pos].State, Attempts begin, to be seen: outcomes do not take them over
+//	it.Parts[pos].State, Attempts begin, follow, to be seen: outcomes do not take them over
 //	it.Parts[pos].Next            whoever ends a wait early
 //	Saved                         save, in the record, then in both copies: an outcome
 //	                              only forgets it
@@ -37,6 +37,7 @@ type attempt struct {
 	part      Part      // a copy, which the attempt brings up to date
 	due       time.Time // when the delivery is given up
 	recovered bool      // the process before may have sent the part
+	alone     bool      // the group's rate allows no more
 
 	sent    atomic.Int64 // bytes
 	seen    int64        // sent, as it was at the last look
@@ -52,19 +53,24 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	if !o.choose(a) {
 		return
 	}
-	out := o.try(ctx, a)
+	outs := o.try(ctx, a)
+	out := outs[len(outs)-1]
 	if out.hold {
 		o.startHold(a.ln.line)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.conclude(out)
+	for _, out := range outs {
+		o.conclude(out)
+	}
 	// Read here what comes next, so that the lane gets into its group's
 	// backlog; an error shows at the lane's next attempt.
 	_ = o.load(a.ln)
 	o.leave(a)
 	if out.part.State.open() && !out.hold && !out.stop {
-		o.trim(a.ln)
+		if len(outs) == 1 || !outs[len(outs)-2].part.State.open() { // else memory knows more than the disk
+			o.trim(a.ln)
+		}
 		o.wait(a.ln, out.part.Next, true)
 	} else {
 		o.schedule(a.ln)
@@ -108,18 +114,19 @@ func (o *Outbox) leave(a *attempt) {
 	a.ln.state, a.ln.attempt = idle, nil
 }
 
-// try makes the attempt. A part in doubt is resolved before it is sent again.
-func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
+// try makes the attempt, and with it those at the parts that may go together with
+// its part. A part in doubt is resolved before it is sent again.
+func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	ch := a.ln.line.ch
 	if ch == nil {
-		return o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})
+		return []outcome{o.later(a, &channel.Error{Code: codeNoChannel, Message: "the channel is not configured"})}
 	}
 	if a.part.State == Pending {
-		return o.await(ctx, ch, a)
+		return []outcome{o.await(ctx, ch, a)}
 	}
 	if !a.part.Doubt.IsZero() {
 		if out, ended := o.resolve(ctx, ch, a); ended {
-			return out
+			return []outcome{out}
 		}
 	}
 	// What the process before sent without living to record it has no mark on a
@@ -127,12 +134,22 @@ func (o *Outbox) try(ctx context.Context, a *attempt) outcome {
 	marks := ch.Repeat().Keyed != channel.Forever
 	start := time.Now()
 	if !start.Before(a.due) && (marks || !a.recovered) {
-		return o.expired(a)
+		return []outcome{o.expired(a)}
 	}
 	if err := o.begin(a, start, marks && a.part.Doubt.IsZero()); err != nil {
-		return o.later(a, err)
+		return []outcome{o.later(a, err)}
+	}
+	if many, can := ch.(channel.MultiSender); can && !marks {
+		if all := o.follow(a, start); len(all) > 1 {
+			return o.sendAll(ctx, many, all, start)
+		}
 	}
 	receipt, err := o.send(ctx, ch, a)
+	return []outcome{o.answered(ctx, ch, a, start, receipt, err)}
+}
+
+// answered is what came of an attempt that began at start.
+func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, start time.Time, receipt channel.Receipt, err error) outcome {
 	switch {
 	case err == nil:
 		return o.acknowledged(a, receipt)
@@ -241,10 +258,19 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 	return nil
 }
 
-// send calls the channel, with a deadline that grows with the file.
+// send calls the channel.
 func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r channel.Receipt, err error) {
-	limit := o.opts.SendTimeout + time.Duration(a.part.Size()>>17)*time.Second
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	err = o.call(ctx, ch, a.part.Size(), func(ctx context.Context) (err error) {
+		r, err = ch.Send(ctx, o.message(a))
+		return late(ctx, err)
+	})
+	return r, err
+}
+
+// call has a channel send, with a deadline that grows with the files. A panic is
+// ambiguous.
+func (o *Outbox) call(ctx context.Context, ch channel.Channel, size int64, send func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.opts.SendTimeout+time.Duration(size>>17)*time.Second)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
@@ -252,12 +278,17 @@ func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r ch
 			err = ambiguous(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	r, err = ch.Send(ctx, o.message(a))
+	return send(ctx)
+}
+
+// late makes an error of a channel that came after its deadline ambiguous, unless
+// the channel says what it is.
+func late(ctx context.Context, err error) error {
 	var known *channel.Error
 	if err != nil && ctx.Err() != nil && !errors.As(err, &known) {
-		err = ambiguous(err)
+		return ambiguous(err)
 	}
-	return r, err
+	return err
 }
 
 // find asks the channel whether it sent the part: nil, nil if it did not.

@@ -159,7 +159,7 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 	}
 	ln.paid = false
 	ln.line.busy++
-	a := &attempt{ln: ln, moved: now}
+	a := &attempt{ln: ln, moved: now, alone: o.opts.Rate(ln.folder).PerMinute > 0}
 	ln.attempt, ln.state, ln.at = a, running, now.Add(look)
 	heap.Push(&o.waits, ln)
 	d.wg.Go(func() { o.serve(ctx, a) })

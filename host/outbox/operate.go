@@ -121,7 +121,8 @@ func (o *Outbox) block(it *item) (*lane, int, error) {
 	ln := o.lane(it.Address(), it.Folder)
 	from := 0
 	if live := o.live[it.id]; live != nil {
-		if ln.state == running && len(ln.heads) > 0 && ln.heads[0] == live {
+		sending := func(p Part) bool { return p.State == Sending }
+		if ln.state == running && len(ln.heads) > 0 && (ln.heads[0] == live || slices.ContainsFunc(live.Parts, sending)) {
 			return nil, 0, ErrSending
 		}
 		from, it = live.pos, live

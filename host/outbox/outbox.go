@@ -23,6 +23,7 @@
 //	lane.go     the chats that wait
 //	dispatch.go which chat is next
 //	attempt.go  one attempt at one part
+//	together.go attempts at several parts in one call
 //	outcome.go  what came of the attempt, and its record
 //	receipt.go  what is heard of a part afterwards
 //	changes.go  who is handed what changed

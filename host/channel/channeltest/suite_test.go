@@ -139,6 +139,7 @@ func TestMemoryOfEachKindKeepsEveryPromise(t *testing.T) {
 		"keyed for a day":                     {memory.Options{}, func(m *memory.Channel) channel.Channel { return memory.Blind{Channel: m, Keyed: 24 * time.Hour} }},
 		"albums and threads":                  {memory.Options{Limits: several}, nil},
 		"in steps":                            {memory.Options{Steps: true}, nil},
+		"several at once":                     {memory.Options{}, func(m *memory.Channel) channel.Channel { return memory.Together{Channel: m} }},
 		"late ids":                            {memory.Options{Late: true, Forgets: true}, finding},
 		"shown later, reported":               {memory.Options{Late: true}, nil},
 		"late albums of a platform with keys": {memory.Options{Late: true, Limits: several}, nil},
@@ -242,6 +243,16 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 			return forgetful{m}
 		}},
 		{name: "acknowledges before it sends", caught: "messages keep their order", wrap: shuffled()},
+		{name: "turns round what is sent together", caught: "messages sent together keep their order and show once", wrap: together(reversed)},
+		{name: "shows what is sent together again", opts: memory.Options{Forgets: true}, caught: "messages sent together keep their order and show once", wrap: together(all)},
+		{name: "knows ids for a day and takes several", caught: "messages sent together keep their order and show once", wrap: func(m *memory.Channel) channel.Channel {
+			return daily{memory.Together{Channel: m}}
+		}},
+		{name: "mixes up the outcomes", caught: "one that is refused holds up none of those sent together", wrap: together(mixed)},
+		{name: "ends where one is refused", caught: "one that is refused holds up none of those sent together", wrap: together(timid)},
+		{name: "goes on after a failure", caught: "nothing overtakes a message that fails among others", wrap: together(all)},
+		{name: "shows none of those that stand before a failure", caught: "nothing overtakes a message that fails among others", wrap: together(allOrNone)},
+		{name: "does not listen while several are sent", caught: "messages sent together under a cancelled context do not show", wrap: together(deaf)},
 		{name: "mixes up chats", caught: "chats are served at once", wrap: altered(func(m *channel.Message) {
 			m.Chat = map[groups.JID]groups.JID{"mem:work": "mem:family", "mem:family": "mem:work"}[m.Chat]
 		})},

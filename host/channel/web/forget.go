@@ -110,19 +110,27 @@ func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 	return next.String, nil
 }
 
+const placeOf = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
+	UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`
+
 // place is where a message stands or stood in its chat, and its time; 0 where
 // there never was one.
 func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
-	var ms int64
-	err = s.db.QueryRowContext(ctx, `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
-		UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`, chat, id).Scan(&seq, &ms)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, time.Time{}, nil
-	}
-	if err != nil {
+	rows, err := s.db.QueryContext(ctx, placeOf, chat, id)
+	if seq, at, err = scanPlace(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
 	}
-	return seq, time.UnixMilli(ms).UTC(), nil
+	return seq, at, nil
+}
+
+func scanPlace(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
+	_, err = all(rows, err, func(rows *sql.Rows) (_ struct{}, err error) {
+		var ms int64
+		err = rows.Scan(&seq, &ms)
+		at = time.UnixMilli(ms).UTC()
+		return struct{}{}, err
+	})
+	return seq, at, err
 }
 
 // anyGone says whether messages of a chat were deleted.

@@ -149,19 +149,22 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 			return there, err
 		}
 	}
-	ms, files, err := w.compose(ctx, c, p)
+	ms, files, err := w.composePost(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.appendLocked(ctx, c, ms, files); err != nil {
+	// From here on the caller's wish to stop no longer counts: half of it is done.
+	if fresh, err := w.store.insert(context.WithoutCancel(ctx), c.name, ms); err != nil {
 		return nil, err
+	} else if fresh {
+		w.show(c, ms, files)
 	}
 	return ms, nil
 }
 
-// compose makes the messages and their files. The ids of the further messages
+// composePost makes the messages and their files. The ids of the further messages
 // begin with the first one's.
-func (w *Web) compose(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, error) {
+func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make message id: %w", err)

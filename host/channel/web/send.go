@@ -20,58 +20,119 @@ const arrivalEvery = 100 * time.Millisecond
 // unknown chat, what exceeds the limits, and bytes that are not those that
 // were accepted.
 func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	r, err := w.roomOf(m.Chat)
-	if err != nil {
-		return channel.Receipt{}, err
-	}
-	if !w.opened.Load() {
-		return channel.Receipt{}, &channel.Error{Code: "not_connected", Message: "the chat page does not run yet"}
-	}
-	if err := channel.Check(w.Name(), m, w.opts.Limits); err != nil {
-		return channel.Receipt{}, err
-	}
-	msg := &Message{
-		ID: m.ID, From: w.now().AssistantName, Assistant: true,
-		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
-	}
-	var files []*staged
-	if len(m.Files) > 0 {
-		if there, err := w.receipt(ctx, r, m.ID); err != nil || there.ID != "" {
-			return there, err
-		}
-		// Ended only when the message is there, so that pages show one or the
-		// other all the time.
-		defer w.hub.endArriving(r.name, m.ID)
-		s, err := w.receiveBytes(ctx, r, m)
-		if err != nil {
-			return channel.Receipt{}, err
-		}
-		defer s.drop()
-		files = append(files, s)
-		msg.File, msg.bytes = w.describe(s, m.Files[0].Info), s.Bytes
-	}
-	fresh, err := w.appendAnswer(ctx, r, msg, files)
-	switch {
-	case err != nil:
-		return channel.Receipt{}, err
-	case fresh:
-		return channel.Receipt{ID: m.ID, Time: msg.Time}, nil
-	}
-	there, err := w.receipt(ctx, r, m.ID)
-	if err == nil && there.ID == "" {
-		err = errors.New("write history: the message is not there")
-	}
-	return there, err
+	out := w.SendAll(ctx, []channel.Message{m})[0]
+	return out.Receipt, out.Err
 }
 
-// receipt is empty where the message was never there. One that was deleted
-// since was sent all the same.
-func (w *Web) receipt(ctx context.Context, r *room, id string) (channel.Receipt, error) {
-	seq, at, err := w.store.place(ctx, r.name, id)
-	if err != nil || seq == 0 {
-		return channel.Receipt{}, err
+var _ channel.MultiSender = (*Web)(nil)
+
+// answer is a message of the assistant on its way into the history.
+type answer struct {
+	*Message
+	file  *staged // nil: none, or the message is there
+	there bool    // it is or was in the history
+	err   error
+}
+
+// SendAll is Send for several messages, in one commit.
+func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel.Outcome) {
+	r, err := w.roomOf(ms[0].Chat)
+	if err == nil && !w.opened.Load() {
+		err = &channel.Error{Code: "not_connected", Message: "the chat page does not run yet"}
 	}
-	return channel.Receipt{ID: id, Time: at}, nil
+	if err != nil {
+		return []channel.Outcome{{Err: err}}
+	}
+	var all []*answer
+	staged := int64(0)
+	for i := range ms {
+		a := w.compose(ctx, r, &ms[i], staged)
+		if all = append(all, a); a.file != nil {
+			staged += a.file.Size
+			// Ended only when the message is there, so that pages show one or the
+			// other all the time.
+			defer w.hub.endArriving(r.name, a.ID)
+			defer a.file.drop()
+		}
+		if (channel.Outcome{Err: a.err}).Last() {
+			break
+		}
+	}
+	err = w.append(ctx, r, all)
+	for _, a := range all {
+		if a.err == nil && !a.there && err != nil {
+			return append(outs, channel.Outcome{Err: err})
+		}
+		out := channel.Outcome{Err: a.err}
+		if a.err == nil {
+			out.Receipt = channel.Receipt{ID: a.ID, Time: a.Time}
+		}
+		outs = append(outs, out)
+	}
+	return outs
+}
+
+// compose makes the answer, and copies its file; staged is the bytes of those that are
+// on their way with it.
+func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged int64) *answer {
+	a := &answer{Message: &Message{
+		ID: m.ID, From: w.now().AssistantName, Assistant: true,
+		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
+	}}
+	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err != nil || len(m.Files) == 0 {
+		return a
+	}
+	var seq int64
+	if seq, a.Time, a.err = w.store.place(ctx, r.name, m.ID); a.err != nil || seq != 0 {
+		a.there = true // also if it was deleted since
+		return a
+	}
+	if a.file, a.err = w.receiveBytes(ctx, r, m, staged); a.err == nil {
+		a.File, a.bytes = w.describe(a.file, m.Files[0].Info), a.file.Bytes
+	}
+	return a
+}
+
+// append makes answers durable and shows those that are new.
+func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
+	var msgs []*Message
+	for _, a := range all {
+		if a.err == nil && !a.there {
+			msgs = append(msgs, a.Message)
+		}
+	}
+	if len(msgs) == 0 {
+		return nil
+	}
+	if err := r.enter(ctx); err != nil {
+		return err
+	}
+	defer r.leave()
+	if err := w.store.answer(context.WithoutCancel(ctx), r.name, msgs); err != nil {
+		return err
+	}
+	var fresh []*Message
+	var files []*staged
+	for _, a := range all {
+		if a.seq == 0 {
+			continue
+		}
+		if fresh = append(fresh, a.Message); a.file != nil {
+			files = append(files, a.file)
+		}
+	}
+	w.show(r, fresh, files)
+	return nil
+}
+
+// show shows messages that are durable, for whoever has entered the chat.
+func (w *Web) show(r *room, msgs []*Message, files []*staged) {
+	if len(msgs) == 0 {
+		return
+	}
+	w.blobs.settle(r.name, files)
+	w.hub.publish(r.name, msgs)
+	w.rolls(r.name)
 }
 
 func (w *Web) roomOf(jid groups.JID) (*room, error) {
@@ -86,9 +147,9 @@ func (w *Web) roomOf(jid groups.JID) (*room, error) {
 }
 
 // receiveBytes copies the file of m to the disk and tells the pages meanwhile.
-func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*staged, error) {
+func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahead int64) (*staged, error) {
 	file := &m.Files[0]
-	if err := w.outgoingSpace(r, file.Size); err != nil {
+	if err := w.outgoingSpace(r, ahead, file.Size); err != nil {
 		return nil, err
 	}
 	src, err := file.Open()
@@ -120,55 +181,12 @@ func (w *Web) receiveBytes(ctx context.Context, r *room, m channel.Message) (*st
 }
 
 // outgoingSpace keeps an assistant from filling the disk of all groups.
-func (w *Web) outgoingSpace(r *room, size int64) error {
-	if err := w.chatSpace(r, size); err != nil {
+func (w *Web) outgoingSpace(r *room, ahead, size int64) error {
+	if err := w.chatSpace(r, ahead, size); err != nil {
 		return err
 	}
 	if free, ok := w.blobs.free(); ok && free-size < w.now().KeepFree {
 		return &channel.Error{Class: channel.Passing, Code: "disk_full", Message: "the host's disk is almost full", Hint: "free some disk space on the host"}
 	}
 	return nil
-}
-
-// quote looks up what a message answers; an unknown one is no error.
-func (w *Web) quote(ctx context.Context, r *room, id string) (*Quote, error) {
-	if id == "" {
-		return nil, nil
-	}
-	m, err := w.store.byID(ctx, r.name, id)
-	if m == nil || err != nil {
-		return nil, err
-	}
-	return m.quote(), nil
-}
-
-// appendAnswer waits for its turn in the chat. What the message answers is
-// looked up only then: the question itself may just be going in.
-func (w *Web) appendAnswer(ctx context.Context, r *room, msg *Message, files []*staged) (fresh bool, err error) {
-	if err := r.enter(ctx); err != nil {
-		return false, err
-	}
-	defer r.leave()
-	if msg.Quote, err = w.quote(ctx, r, msg.ReplyTo); err != nil {
-		return false, err
-	}
-	return w.appendLocked(ctx, r, []*Message{msg}, files)
-}
-
-// appendLocked makes messages and their files durable and shows them, for
-// whoever has entered the chat. From here on the caller's wish to stop no
-// longer counts: half of it is done. It says whether they are new, see insert.
-func (w *Web) appendLocked(ctx context.Context, r *room, msgs []*Message, files []*staged) (fresh bool, err error) {
-	ctx = context.WithoutCancel(ctx)
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	for _, m := range msgs {
-		m.Time = now
-	}
-	if fresh, err = w.store.insert(ctx, r.name, msgs); err != nil || !fresh {
-		return false, err
-	}
-	w.blobs.settle(r.name, files)
-	w.hub.publish(r.name, msgs)
-	w.rolls(r.name)
-	return true, nil
 }

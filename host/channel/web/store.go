@@ -121,21 +121,20 @@ func (s *store) close() error {
 // errThere undoes an insert of what is or was there.
 var errThere = errors.New("the message is or was there")
 
-// insert adds messages to a chat, all or none, and makes the names of their files
-// durable. It says whether they are new:
-// false means that one of the ids is or was there and nothing was added.
+// insert adds a member's post to a chat, and makes the names of its files
+// durable. It says whether the post is new: false means that one of the ids is or was
+// there and nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
+	at := now()
 	err = s.commit.Do(ctx, func(t *stores.Tx) error {
 		for _, m := range msgs {
+			m.Time = at
 			if err := insertOne(t, chat, m); err != nil {
 				return err
 			}
 		}
-		if first := msgs[0]; !first.Assistant {
-			_, err := t.Exec(`INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, first.seq, chat, first.answers)
-			return err
-		}
-		return nil
+		_, err := t.Exec(`INSERT INTO waiting (seq, chat, own) VALUES (?,?,?)`, msgs[0].seq, chat, msgs[0].answers)
+		return err
 	}, nil)
 	if errors.Is(err, errThere) {
 		return false, nil
@@ -144,12 +143,56 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 		return false, writing(err)
 	}
 	for _, m := range msgs {
+		m.bytes = nil // the hub keeps the message
+	}
+	s.poke()
+	return true, nil
+}
+
+// answer adds messages of the assistant, as far as they are new: those have a seq
+// then. The others get the time that they had. What a message answers is looked up
+// here, since the question itself may just be going in; an unknown one is no error.
+func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error {
+	at := now()
+	err := s.commit.Do(ctx, func(t *stores.Tx) error {
+		for _, m := range msgs {
+			m.seq, m.Time = 0, at
+			if err := quoteIn(t, chat, m); err != nil {
+				return err
+			}
+			err := insertOne(t, chat, m)
+			if errors.Is(err, errThere) {
+				rows, failed := t.Query(placeOf, chat, m.ID)
+				_, m.Time, err = scanPlace(rows, failed)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+	for _, m := range msgs {
 		m.bytes = nil
 	}
-	if !msgs[0].Assistant {
-		s.poke()
+	if err != nil {
+		return writing(err)
 	}
-	return true, nil
+	return nil
+}
+
+// now is the time as the history keeps it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+func quoteIn(t *stores.Tx, chat string, m *Message) error {
+	if m.ReplyTo == "" {
+		return nil
+	}
+	rows, err := t.Query(messageByID, chat, m.ReplyTo)
+	answered, err := all(rows, err, scan)
+	if m.Quote = nil; len(answered) > 0 {
+		m.Quote = answered[0].quote()
+	}
+	return err
 }
 
 func insertOne(t *stores.Tx, chat string, m *Message) error {
@@ -181,9 +224,11 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 	return err
 }
 
+const messageByID = "SELECT " + columns + " WHERE m.chat = ? AND m.id = ?"
+
 // byID returns nil where the chat has no such message.
 func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
-	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.id = ?", chat, id)
+	ms, err := s.query(ctx, messageByID, chat, id)
 	if err != nil || len(ms) == 0 {
 		return nil, err
 	}

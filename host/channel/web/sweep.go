@@ -140,11 +140,12 @@ func (w *Web) behind(chat string) bool {
 }
 
 // chatSpace keeps an assistant from filling the disk of all groups with its
-// files: they are refused, or the oldest messages make room.
-func (w *Web) chatSpace(r *room, size int64) error {
+// files: they are refused, or the oldest messages make room. ahead is the bytes that
+// are on their way before this file's.
+func (w *Web) chatSpace(r *room, ahead, size int64) error {
 	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
 	switch {
-	case !w.now().Roll && w.blobs.usedBy(r.name)+size > w.now().Quota:
+	case !w.now().Roll && w.blobs.usedBy(r.name)+ahead+size > w.now().Quota:
 		full.Message = fmt.Sprintf("the files of this chat take up %s, which is all they may", media.Size(w.now().Quota))
 	case size > w.now().Quota:
 		full.Message = fmt.Sprintf("the file has %s; this chat keeps %s of files in all", media.Size(size), media.Size(w.now().Quota))
