@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test race fuzz fuzz-hour bench lint vuln ci
+.PHONY: build test race fuzz fuzz-hour kills bench lint vuln ci
 
 build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
@@ -20,6 +20,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 fuzz-hour: ## every fuzz target; an hour for all together
 	./.ci/fuzz 1h shared
+
+kills: ## KILLS hosts killed at random under a drain, and a power loss after each operation; prints the faults
+	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|APowerLoss' ./host/command
 
 bench: ## each figure with the floor it is held against, from the same run
 	./.ci/bench

@@ -39,7 +39,7 @@ func BenchmarkPageDrain(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", kind, many), func(b *testing.B) {
 				var took, processor, floor times
 				for b.Loop() {
-					s := newPageSite(b, many)
+					s := newPageSite(b, b.TempDir(), many)
 					s.fillWith(0, n, files)
 					floor = append(floor, s.pollDurably())
 					s.fillWith(0, n, files)
@@ -63,7 +63,7 @@ func BenchmarkPageDrain(b *testing.B) {
 func BenchmarkPageDrop(b *testing.B) {
 	for kind, files := range pageKinds {
 		b.Run(kind, func(b *testing.B) {
-			s, polled := newPageSite(b, 1), newPageSite(b, 1)
+			s, polled := newPageSite(b, b.TempDir(), 1), newPageSite(b, b.TempDir(), 1)
 			url := s.servePage()
 			events := s.events(url)
 			var shown, floor times
@@ -167,7 +167,14 @@ func (s *site) drainPage(n int) (took, processor time.Duration) {
 // servePage runs a host until the benchmark ends and returns the page's address.
 func (s *site) servePage() string {
 	s.Helper()
-	host := s.serveCommand()
+	_, url := s.serveOnPage()
+	return url
+}
+
+// serveOnPage returns once the page has its address. The host ends with the test.
+func (s *site) serveOnPage() (host *exec.Cmd, url string) {
+	s.Helper()
+	host = s.serveCommand()
 	out, err := host.StderrPipe()
 	if err == nil {
 		err = host.Start()
@@ -179,11 +186,11 @@ func (s *site) servePage() string {
 	for said := bufio.NewScanner(out); said.Scan(); {
 		if url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(said.Text()); url != "" {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return url
+			return host, url
 		}
 	}
 	s.Fatal("the host names no page")
-	return ""
+	return nil, ""
 }
 
 // events are the moments at which the page of the first group shows a message. They

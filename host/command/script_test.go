@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 		mainKillable(spec)
 		return
 	}
+	if spec := os.Getenv(tracerEnv); spec != "" {
+		os.Exit(mainTracer(spec))
+	}
 	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))
 	}

@@ -25,7 +25,7 @@ import (
 func BenchmarkStart(b *testing.B) {
 	for _, many := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {
-			s := newPageSite(b, many)
+			s := newPageSite(b, b.TempDir(), many)
 			s.firstSend() // makes the directories
 			var exec, read, processor, floor times
 			for b.Loop() {
@@ -47,9 +47,9 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // newPageSite is a site on the page, with its configuration in a file.
-func newPageSite(b *testing.B, n int) *site {
+func newPageSite(b testing.TB, dir string, n int) *site {
 	b.Helper()
-	s := newSite(b, b.TempDir(), n, noLimits)
+	s := newSite(b, dir, n, noLimits)
 	text := strings.Builder{}
 	fmt.Fprintf(&text, "limits: %s\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups:\n", noLimits)
 	for _, folder := range s.folders {
