@@ -357,13 +357,20 @@ func (b *pageSite) afterLoss(d *disk, chance *mrand.Rand) (faults []string) {
 		b.Fatal(err)
 	}
 	after := &pageSite{site: &site{TB: b.TB, dir: dir, cfg: cfg, folders: b.folders}, asked: b.asked, ids: b.ids}
-	return append(after.broken(d.told), after.settled()...)
+	if faults := after.broken(d.told); len(faults) > 0 {
+		return faults
+	}
+	return after.settled()
 }
 
 // broken says which results told what the stores do not have.
 func (b *pageSite) broken(told map[string]ipc.Result) (faults []string) {
 	b.Helper()
-	page, outbox := b.column("web/web.db", "SELECT id FROM messages"), b.column("outbox/outbox.db", "SELECT request FROM delivery")
+	page, err := b.column("web/web.db", "SELECT id FROM messages")
+	outbox, failed := b.column("outbox/outbox.db", "SELECT request FROM delivery")
+	if err = errors.Join(err, failed); err != nil {
+		return []string{err.Error()}
+	}
 	for _, r := range told {
 		if !outbox[r.ID] {
 			faults = append(faults, fmt.Sprintf("%s was told as %s, and the outbox does not have it", r.ID, r.Status))
@@ -375,28 +382,24 @@ func (b *pageSite) broken(told map[string]ipc.Result) (faults []string) {
 	return faults
 }
 
-func (b *pageSite) column(database, query string) map[string]bool {
-	b.Helper()
-	all := map[string]bool{}
+func (b *pageSite) column(database, query string) (map[string]bool, error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.dir, "state", database)+"?mode=rw")
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	defer db.Close()
 	rows, err := db.QueryContext(b.Context(), query)
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	defer rows.Close()
+	all := map[string]bool{}
 	for rows.Next() {
 		var one string
 		if err := rows.Scan(&one); err != nil {
-			b.Fatal(err)
+			return nil, err
 		}
 		all[one] = true
 	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return all
+	return all, rows.Err()
 }
