@@ -15,6 +15,7 @@
 //	inbound/<folder>/session            the agent's session id
 //	inbound/<folder>/threads            the session ids of threads, and which turn was whose
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
+//	inbound/<folder>/arrived            under which names members' files lie in the inbox
 //	inbound/<folder>/sender-key         the secret behind the ids by which the assistant knows members
 //	groups/<folder>/inbox/              files of members, written for the assistant
 //	ipc/<folder>/input/                 follow-ups, written for the assistant

@@ -27,11 +27,12 @@ const (
 // chat is what the conversations of a group share. A group has one of them for
 // each thread of its chat, and one for the chat itself.
 type chat struct {
-	group  groups.Group // as it was opened: folder and chat stay as long as it does
-	store  *store
-	ctx    context.Context      // done when the group has left the configuration
-	leave  func()               // ends ctx
-	gather func() groups.Gather // as it is configured now
+	group   groups.Group // as it was opened: folder and chat stay as long as it does
+	store   *store
+	ctx     context.Context      // done when the group has left the configuration
+	leave   func()               // ends ctx
+	gather  func() groups.Gather // as it is configured now
+	arrived *arrived             // set by open
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -89,6 +90,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}
+	c.arrived = openArrived(c.store.dir)
 	c.patient.patient = true
 	wants, err := c.store.wants()
 	c.patient.wants = slices.DeleteFunc(wants, func(w *want) bool { return elsewhere(w.Chat, g) })
@@ -201,7 +203,7 @@ func (c *conversation) giveBack(records []*record) {
 const maxCalls = 1000
 
 // surplus takes the oldest out of kept of what does not call the assistant,
-// beyond limit messages and as many notices.
+// beyond limit messages and as many notices, and of events beyond maxEvents.
 func (c *conversation) surplus(limit int) (out []*record) {
 	count := map[kind]int{}
 	for _, r := range c.kept {
@@ -209,6 +211,9 @@ func (c *conversation) surplus(limit int) (out []*record) {
 	}
 	return c.cut(func(r *record) bool {
 		count[r.Kind]--
+		if r.Kind == eventKind {
+			return count[r.Kind] >= maxEvents
+		}
 		return !r.calls() && count[r.Kind] >= limit
 	})
 }
@@ -227,7 +232,7 @@ func (c *conversation) cut(is func(*record) bool) (out []*record) {
 
 // urgent says whether something waits that a running assistant should get.
 func (c *conversation) urgent() bool {
-	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.Kind != contextKind && !r.Quiet })
+	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.calls() || r.Kind == noticeKind && !r.Quiet })
 }
 
 // succeeded takes note of a turn that ended well.

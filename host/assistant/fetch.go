@@ -25,6 +25,7 @@ var fetchPauses = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Mi
 // What a prompt says of a file that is not there.
 const (
 	notFetchedYet = "it is still being fetched; a notice will tell when it lies in the inbox, or that it cannot be had"
+	notKept       = "the file is no longer kept"
 	tooManyWait   = "too many files of this chat wait to be fetched; ask the member to send it again later"
 )
 
@@ -143,6 +144,7 @@ func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
 	switch {
 	case err == nil:
 		f.Path, f.Size, f.Missing = inboxFile(stored), size, ""
+		c.arrived.note(w.Ref, stored, m.o.Log)
 	case ctx.Err() != nil:
 		return // the next host goes on
 	case m.hopeless(w, err):
@@ -271,6 +273,9 @@ func (m *Manager) forget(c *chat, w *want) {
 // news is what a notice says of a file whose message was handed over before.
 func news(w *want, f file) string {
 	of := fmt.Sprintf("the file %q of message %s from %q", f.Name, w.ID, w.From)
+	if f.Quoted {
+		of = fmt.Sprintf("the file %q that message %s from %q answers", f.Name, w.ID, w.From)
+	}
 	if f.Missing != "" {
 		return of + " cannot be had: " + f.Missing
 	}

@@ -29,15 +29,24 @@ const (
 // inboxPath is where the assistant sees them.
 var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
-// takeFiles gives a record its files, and returns those that are to be fetched. A
-// file that will not be has the reason, so that the assistant can say so.
-func (m *Manager) takeFiles(c *chat, r *record, attachments []channel.Attachment) (wants []*want) {
+// takeFiles gives a record its files and those of the message that it answers, and
+// returns those that are to be fetched. A file that will not be has the reason, so
+// that the assistant can say so.
+func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*want) {
 	r.waits = map[int]bool{}
+	attachments := in.Files
+	if in.Quote != nil {
+		attachments = slices.Concat(in.Files, in.Quote.Files)
+	}
 	for i, a := range attachments {
-		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size}
-		switch {
+		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Quoted: i >= len(in.Files)}
+		switch known := c.arrived.name(a.Ref); {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)
+		case a.Ref == "":
+			f.Missing = notKept
+		case f.Quoted && known != "" && liesInInbox(m.o.Layout.Workspace(c.group.Folder), known):
+			f.Path = inboxFile(known)
 		case a.Size > m.o.MaxFile:
 			f.Missing = string(tooLarge(m.o.MaxFile))
 		case m.wanted(c)+len(wants) >= maxWants:

@@ -29,6 +29,9 @@ const (
 //	</message>
 //	</messages>
 //
+//	<event kind="reaction" sender="Bob" sender_id="…" time="…" message="…">👍</event>
+//
+// An event is what a member did to the message of that id, by that member's word.
 // A quote is yours="yes" where it is known to be the assistant's own, and
 // unverified="yes" where it is but what the answer's writer says it was. All
 // that is foreign is escaped, so that no message can pass for another's.
@@ -49,6 +52,10 @@ func prompt(records []*record, zone *time.Location) string {
 		fmt.Fprintf(&b, "<omitted count=\"%d\" />\n", omitted)
 	}
 	for _, r := range messages {
+		if r.Kind == eventKind {
+			writeEvent(&b, r, zone)
+			continue
+		}
 		writeMessage(&b, r, zone)
 	}
 	b.WriteString("</messages>")
@@ -60,7 +67,7 @@ func prompt(records []*record, zone *time.Location) string {
 func fit(records []*record) (messages []*record, omitted int) {
 	room := maxPrompt
 	keep := map[*record]bool{}
-	for _, want := range []kind{callKind, contextKind} {
+	for _, want := range []kind{callKind, contextKind, eventKind} {
 		for i := len(records) - 1; i >= 0; i-- {
 			r := records[i]
 			if r.Kind != want {
@@ -76,7 +83,7 @@ func fit(records []*record) (messages []*record, omitted int) {
 		switch {
 		case keep[r]:
 			messages = append(messages, r)
-		case r.Kind != noticeKind:
+		case r.Kind == callKind, r.Kind == contextKind:
 			omitted++
 		}
 	}
@@ -88,31 +95,41 @@ func weight(r *record) int { return min(len(r.Text), maxText) + 300*(1+len(r.Fil
 func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 	b.WriteString("<message")
 	optional(b, "id", r.ID)
-	fmt.Fprintf(b, ` sender="%s"`, attribute(r.From))
-	optional(b, "sender_id", r.Sender)
-	fmt.Fprintf(b, ` time="%s"`, stamp(r.Time, zone))
+	writeSender(b, r, zone)
 	if r.Quote != nil {
 		optional(b, "reply_to", r.Quote.ID)
 	}
+	if r.Forwarded {
+		optional(b, "forwarded", "yes")
+	}
 	b.WriteString(">")
 	if r.Quote != nil {
-		writeQuote(b, r.Quote)
+		writeQuote(b, r.Quote, r.Files)
 	}
 	b.WriteString(escape(cut(r.Text, maxText)))
-	for _, f := range r.Files {
-		b.WriteString("\n<attachment")
-		for _, a := range [][2]string{{"path", f.Path}, {"name", f.Name}, {"kind", f.Kind}, {"mime", f.MIME}, {"size", bytesOf(f.Size)}, {"not_stored", f.Missing}} {
-			optional(b, a[0], a[1])
-		}
-		b.WriteString(" />")
-	}
-	if len(r.Files) > 0 {
+	if writeFiles(b, r.Files, false) {
 		b.WriteString("\n")
 	}
 	b.WriteString("</message>\n")
 }
 
-func writeQuote(b *strings.Builder, q *channel.Quote) {
+func writeEvent(b *strings.Builder, r *record, zone *time.Location) {
+	fmt.Fprintf(b, `<event kind="%s"`, attribute(string(r.Event.What)))
+	writeSender(b, r, zone)
+	optional(b, "message", r.Event.Target)
+	if r.Text == "" && r.Event.What != channel.KindDeletion {
+		optional(b, "taken_back", "yes")
+	}
+	fmt.Fprintf(b, ">%s</event>\n", escape(r.Text))
+}
+
+func writeSender(b *strings.Builder, r *record, zone *time.Location) {
+	fmt.Fprintf(b, ` sender="%s"`, attribute(r.From))
+	optional(b, "sender_id", r.Sender)
+	fmt.Fprintf(b, ` time="%s"`, stamp(r.Time, zone))
+}
+
+func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
 	fmt.Fprintf(b, `<quoted_message from="%s"`, attribute(q.From))
 	switch {
 	case q.Unverified:
@@ -122,7 +139,26 @@ func writeQuote(b *strings.Builder, q *channel.Quote) {
 	default:
 		optional(b, "from_id", q.Sender)
 	}
-	fmt.Fprintf(b, `>%s</quoted_message>`, escape(cut(q.Text, maxQuote)))
+	fmt.Fprintf(b, `>%s`, escape(cut(q.Text, maxQuote)))
+	writeFiles(b, files, true)
+	b.WriteString("</quoted_message>")
+}
+
+// writeFiles writes the files of a message, or those of the message that it
+// answers, and says whether there are any.
+func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
+	for _, f := range files {
+		if f.Quoted != quoted {
+			continue
+		}
+		any = true
+		b.WriteString("\n<attachment")
+		for _, a := range [][2]string{{"path", f.Path}, {"name", f.Name}, {"kind", f.Kind}, {"mime", f.MIME}, {"size", bytesOf(f.Size)}, {"not_stored", f.Missing}} {
+			optional(b, a[0], a[1])
+		}
+		b.WriteString(" />")
+	}
+	return any
 }
 
 // optional writes an attribute, unless it is empty.

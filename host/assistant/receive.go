@@ -8,21 +8,18 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// heard says whether an assistant hears of what comes in. What members do to
-// messages, such as edits and reactions, is ignored.
-func heard(k channel.Kind) bool { return k == channel.KindMessage || k == channel.KindLocation }
-
-// Receive keeps a message that a member wrote in the chat of the group with that
+// Receive keeps what a member wrote or did in the chat of the group with that
 // folder, and sees to it that the group's assistant gets it. Its files are fetched
 // afterwards. It returns when the message is on disk; an error means that it is
 // not and the channel brings it again. What is not heard, a message for a group
 // that has no assistant, and one that came before, are ignored.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
 	g, ok := m.o.Groups().ByFolder(folder)
-	if !ok || g.Assistant == "" || !heard(in.Kind) {
+	if !ok || g.Assistant == "" || !heard(g, in.Kind) {
 		return nil
 	}
 	c, err := m.enter(folder)
@@ -33,36 +30,20 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if in.Chat != c.group.Chat { // which the group has had until a moment ago
 		return nil
 	}
-	id := in.ID
-	if id == "" { // nothing to know it again by
-		id = uuid.NewString()
+	if in.ID == "" { // nothing to know it again by
+		in.ID = uuid.NewString()
 	}
-	r := &record{
-		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID,
-		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
-	}
-	if m.threads(g) == 0 {
-		r.Thread = ""
-	}
-	r.Key = key(g.Channel, string(in.Chat), r.Sender, id)
-	if in.Quote != nil {
-		quote := *in.Quote
-		quote.Sender = c.store.senderID(quote.Sender)
-		r.Quote = &quote
-	}
-	if in.Direct || calls(g.Trigger, in.Text) {
-		r.Kind = callKind
-	}
-	if r.Time.IsZero() {
-		r.Time = time.Now()
-	}
+	r := m.recordOf(c, g, in)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
-	former := key(string(in.Chat), id) // what the program before kept
+	former := key(string(in.Chat), in.ID) // what the program before kept
 	if c.store.knows(r.Key) || c.store.knows(former) {
 		return nil
 	}
-	wants := m.takeFiles(c, r, in.Files)
+	if r.Kind == eventKind {
+		return m.keep(c, r)
+	}
+	wants := m.takeFiles(c, r, in)
 	for _, w := range wants {
 		if err := c.store.saveWant(w); err != nil {
 			return err
@@ -77,6 +58,33 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	}
 	m.expect(c, wants)
 	return nil
+}
+
+// recordOf makes a record of what a member wrote or did.
+func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record {
+	r := &record{
+		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID, Forwarded: in.Forwarded,
+		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
+	}
+	r.Key = key(g.Channel, string(in.Chat), r.Sender, in.ID)
+	if m.threads(g) == 0 {
+		r.Thread = ""
+	}
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	if in.Quote != nil {
+		quote := *in.Quote
+		quote.Sender, quote.Files = c.store.senderID(quote.Sender), nil // which are among the record's
+		r.Quote = &quote
+	}
+	switch {
+	case isEvent(in.Kind):
+		r.Kind, r.Text, r.Event = eventKind, eventText(in), &event{What: in.Kind, Target: in.Target, Starts: g.Events == groups.EventTurn}
+	case in.Direct || calls(g.Trigger, in.Text):
+		r.Kind = callKind
+	}
+	return r
 }
 
 // Notify keeps a word of the host to a group's assistant, such as that a
@@ -106,8 +114,9 @@ func (m *Manager) keep(c *chat, r *record) error {
 		t = newConversation(c, r.Thread)
 		m.all = append(m.all, t)
 	}
+	former := t.replaced(r)
 	t.giveBack([]*record{r}) // in the order of the names, whoever was faster
-	surplus := slices.Concat(t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
+	surplus := slices.Concat(former, t.surplus(m.o.Context), m.oldestCalls(c), m.oldestThread(c))
 	if t.phase == running {
 		signal(t.nudge)
 	}

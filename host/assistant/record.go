@@ -15,24 +15,27 @@ const (
 	callKind    kind = "call"    // a message that calls the assistant
 	contextKind kind = "context" // a message for it to know when it is called
 	noticeKind  kind = "notice"  // the host's own word
+	eventKind   kind = "event"   // what a member did to a message
 )
 
 // record is a member's message, or a notice of the host, until a turn that
 // held it has ended.
 type record struct {
-	Key    string         `json:"key"`
-	Kind   kind           `json:"kind"`
-	Kept   time.Time      `json:"kept"`
-	Chat   string         `json:"chat,omitempty"` // in which it was written; empty: by a program before, or a notice
-	Thread string         `json:"thread,omitempty"`
-	ID     string         `json:"id,omitempty"` // the platform's
-	From   string         `json:"from,omitempty"`
-	Sender string         `json:"sender,omitempty"` // by senderID; in Quote too
-	Text   string         `json:"text"`
-	Time   time.Time      `json:"time"`
-	Quote  *channel.Quote `json:"quote,omitempty"`
-	Files  []file         `json:"files,omitempty"`
-	Quiet  bool           `json:"quiet,omitempty"` // a notice that goes with the next prompt or follow-up, and is no reason for one
+	Key       string         `json:"key"`
+	Kind      kind           `json:"kind"`
+	Kept      time.Time      `json:"kept"`
+	Chat      string         `json:"chat,omitempty"` // in which it was written; empty: by a program before, or a notice
+	Thread    string         `json:"thread,omitempty"`
+	ID        string         `json:"id,omitempty"` // the platform's
+	From      string         `json:"from,omitempty"`
+	Sender    string         `json:"sender,omitempty"` // by senderID; in Quote too
+	Text      string         `json:"text"`
+	Time      time.Time      `json:"time"`
+	Quote     *channel.Quote `json:"quote,omitempty"`
+	Files     []file         `json:"files,omitempty"`
+	Forwarded bool           `json:"forwarded,omitempty"`
+	Event     *event         `json:"event,omitempty"` // of eventKind alone; Text is what it brings
+	Quiet     bool           `json:"quiet,omitempty"` // a notice that goes with the next prompt or follow-up, and is no reason for one
 
 	name  string       // of its file in the store
 	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
@@ -43,7 +46,7 @@ func elsewhere(chat string, g groups.Group) bool {
 	return chat != "" && chat != g.Address().String()
 }
 
-func (r *record) calls() bool { return r.Kind == callKind }
+func (r *record) calls() bool { return r.Kind == callKind || r.Kind == eventKind && r.Event.Starts }
 
 // file is a member's file: in the inbox, or not and why.
 type file struct {
@@ -53,6 +56,7 @@ type file struct {
 	Size    int64  `json:"size,omitempty"`
 	Path    string `json:"path,omitempty"`    // where the assistant sees it
 	Missing string `json:"missing,omitempty"` // why it is not there
+	Quoted  bool   `json:"quoted,omitempty"`  // it belongs to the message that is answered
 }
 
 // turn is what was handed to an assistant and has not been ended by an output.

@@ -162,7 +162,7 @@ func (m *Manager) oldestCalls(c *chat) (out []*record) {
 	var calls []*record
 	for _, t := range m.all {
 		if t.chat == c {
-			calls = slices.AppendSeq(calls, calling(t.kept))
+			calls = slices.AppendSeq(calls, calling(t.kept)) // events too, which are few in each thread
 		}
 	}
 	slices.SortFunc(calls, func(a, b *record) int { return strings.Compare(a.name, b.name) })

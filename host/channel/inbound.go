@@ -56,10 +56,11 @@ type Inbound struct {
 	// it may be another member's.
 	Target string
 
-	Text   string
-	Files  []Attachment
-	Quote  *Quote // what it answers; may be nil
-	Direct bool   // speaks to the assistant without its trigger word: a mention, a reply to it
+	Text      string
+	Files     []Attachment
+	Quote     *Quote // what it answers; may be nil
+	Forwarded bool   // its writer says that somebody else wrote it
+	Direct    bool   // speaks to the assistant without its trigger word: a mention, a reply to it
 
 	Emoji        string   // as CleanName leaves it; empty: the reaction is taken back
 	Choices      []string // all that the sender chooses from now on; none: the vote is taken back
@@ -122,4 +123,8 @@ type Quote struct {
 	Text       string
 	Own        bool // the assistant's, by the channel's own record
 	Unverified bool // by the word of who quotes alone; never with Sender or Own
+
+	// Files of that message, which the host fetches like those of the answer. One
+	// without a Ref is no longer to be had.
+	Files []Attachment `json:"-"`
 }

@@ -84,13 +84,39 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	}
 	if q := first.Quote; q != nil {
 		in.Quote = &channel.Quote{ID: first.ReplyTo, From: q.From, Text: q.Text, Own: in.Direct}
+		if in.Quote.Files, err = s.quotedFiles(ctx, chat, first.ReplyTo); err != nil {
+			return in, err
+		}
 	}
 	for _, m := range ms {
-		if f := m.File; f != nil {
-			in.Files = append(in.Files, channel.Attachment{Ref: f.ID, Info: media.Info{Name: f.Name, MIME: f.MIME, Kind: f.Kind, Size: f.Size, Loop: f.Loop}})
+		if m.File != nil {
+			in.Files = append(in.Files, m.File.attachment())
 		}
 	}
 	return in, nil
+}
+
+func (f *File) attachment() channel.Attachment {
+	return channel.Attachment{Ref: f.ID, Info: media.Info{Name: f.Name, MIME: f.MIME, Kind: f.Kind, Size: f.Size, Loop: f.Loop}}
+}
+
+// quotedFiles is the file of a message that is answered. If the chat no longer keeps
+// it, it has no Ref.
+func (s *store) quotedFiles(ctx context.Context, chat, id string) ([]channel.Attachment, error) {
+	answered, err := s.byID(ctx, chat, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case answered != nil && answered.File != nil:
+		return []channel.Attachment{answered.File.attachment()}, nil
+	case answered != nil:
+		return nil, nil
+	}
+	gone, err := list(ctx, s, one[string], "SELECT file FROM gone WHERE chat = ? AND id = ? AND file <> ''", chat, id)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	return []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}, nil
 }
 
 // markTaken makes Delivered of the messages' status if the host has taken them up.

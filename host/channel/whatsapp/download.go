@@ -107,6 +107,9 @@ type download struct {
 
 func (s *session) download(ctx context.Context, m *inboundMessage, f remoteFile, down *download) error {
 	err := s.get(ctx, f, down)
+	if expired(err) && m.ID == "" { // one of ours
+		return channel.Unfetchable("the file is no longer kept")
+	}
 	if expired(err) {
 		if f.path, err = s.askAgain(ctx, m, f.key); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"go.mau.fi/whatsmeow"
 
@@ -11,8 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// Fetch downloads a member's file. It needs the journal's record of the message,
-// which is kept for 7 days and for the latest 1000 messages.
+// sentRef begins the ref of a file of ours, with its message's id behind it.
+const sentRef = "sent "
+
+// Fetch downloads a member's file, or one of ours. The journal knows a message for
+// 7 days and 1000 messages.
 func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	s, ctx, leave, ok := w.enter(ctx)
 	if !ok {
@@ -22,7 +26,7 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if err := s.waitConnected(ctx); err != nil {
 		return nil, notAsked(err)
 	}
-	m, err := read(s.ledger.ByRef(ctx, f.Chat, f.Ref))
+	m, err := s.byRef(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +47,20 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 		return nil, notAsked(err)
 	}
 	return file, err
+}
+
+// byRef looks up the message that has a file; nil if it is not known. Of one of
+// ours, no phone can be asked for the file again.
+func (s *session) byRef(ctx context.Context, f channel.FileRef) (*inboundMessage, error) {
+	id, ours := strings.CutPrefix(f.Ref, sentRef)
+	if !ours {
+		return read(s.ledger.ByRef(ctx, f.Chat, f.Ref))
+	}
+	m, err := s.ledger.sent(ctx, id)
+	if err != nil || m == nil || m.Chat != f.Chat {
+		return nil, err
+	}
+	return &inboundMessage{message: m.message, info: inboundInfo{Time: m.Created}}, nil
 }
 
 // notAsked is the temporary error of an attempt that reached no media server.

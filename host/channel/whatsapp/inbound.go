@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -46,16 +47,23 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	if in.Target != "" {
 		return in
 	}
-	in.Direct = direct
+	in.Direct, in.Forwarded = direct, info.GetIsForwarded()
 	if info.GetStanzaID() != "" {
 		var ours bool
 		in.Quote, ours = s.quote(ctx, m.Chat, info)
 		in.Direct = in.Direct || ours
 	}
-	if _, info := downloadable(m.message, m.info.Time); info.Kind != "" {
-		in.Files = []channel.Attachment{{Info: info, Ref: m.Ref()}}
-	}
+	in.Files = fileOf(m.message, m.info.Time, m.Ref())
 	return in
+}
+
+// fileOf is the file in a message, by the ref that Fetch knows; none if it has none.
+func fileOf(m *waE2E.Message, at time.Time, ref string) []channel.Attachment {
+	_, info := downloadable(m, at)
+	if info.Kind == "" {
+		return nil
+	}
+	return []channel.Attachment{{Info: info, Ref: ref}}
 }
 
 // persons converts addresses of members.
@@ -108,6 +116,7 @@ func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.Contex
 		if !ours && who.jid.User != "" {
 			q.From = s.people.nameOf(ctx, who, "")
 		}
+		q.Files = fileOf(info.GetQuotedMessage(), time.Now(), "") // which may be made up
 	}
 	return q, ours || q.Own
 }
@@ -122,7 +131,7 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 			return err
 		}
 		q.Own, q.Text = true, first(textOf(m.message), maxInboundText)
-		q.From = s.people.nameOf(ctx, who, "")
+		q.From, q.Files = s.people.nameOf(ctx, who, ""), fileOf(m.message, m.Created, sentRef+q.ID)
 		return nil
 	}
 	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))
@@ -130,7 +139,7 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 		return err
 	}
 	writer := m.writer()
-	q.Text = first(textOf(m.message), maxInboundText)
+	q.Text, q.Files = first(textOf(m.message), maxInboundText), fileOf(m.message, m.info.Time, m.Ref())
 	q.From, q.Sender = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer)
 	return nil
 }

@@ -1,0 +1,129 @@
+package assistant
+
+import (
+	"bufio"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// arrivedFile lists the members' files of a group that were fetched.
+const arrivedFile = "arrived"
+
+// maxArrived is how many files are remembered: the journals know as many messages.
+// The list is cut to that when it has twice as many lines.
+const maxArrived = 1000
+
+// arrived remembers under which names of the inbox files lie, so that a file whose
+// message is answered is not fetched again. It is a help alone: a file that is not
+// in it is fetched.
+type arrived struct {
+	file string
+
+	mu    sync.Mutex
+	lines []arrival // oldest first
+	names map[string]string
+}
+
+// arrival is one line of the list.
+type arrival struct {
+	Ref  string `json:"ref"`  // the channel's
+	Name string `json:"name"` // in the inbox
+}
+
+func openArrived(dir string) *arrived {
+	a := &arrived{file: filepath.Join(dir, arrivedFile), names: map[string]string{}}
+	f, err := os.Open(a.file)
+	if err != nil {
+		return a
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var one arrival
+		if json.Unmarshal(lines.Bytes(), &one) == nil { // not of a line that a crash has torn
+			a.add(one)
+		}
+	}
+	return a
+}
+
+func (a *arrived) add(one arrival) {
+	a.lines = append(a.lines, one)
+	a.names[one.Ref] = one.Name
+	if len(a.lines) <= 2*maxArrived {
+		return
+	}
+	a.lines = slices.Clone(a.lines[len(a.lines)-maxArrived:])
+	clear(a.names)
+	for _, kept := range a.lines {
+		a.names[kept.Ref] = kept.Name
+	}
+}
+
+// name is the file's name in the inbox, or empty.
+func (a *arrived) name(ref string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.names[ref]
+}
+
+// note remembers a file that was fetched.
+func (a *arrived) note(ref, name string, log *slog.Logger) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := len(a.lines)
+	a.add(arrival{ref, name})
+	if err := a.save(len(a.lines) < before); err != nil {
+		log.Warn("a member's file is fetched again if its message is answered", "error", err)
+	}
+}
+
+// save adds the last line to the file, or writes all. The line begins with its end,
+// for the one before it may be torn.
+func (a *arrived) save(all bool) error {
+	lines := a.lines[len(a.lines)-1:]
+	if all {
+		lines = a.lines
+	}
+	var text []byte
+	for _, one := range lines {
+		line, err := json.Marshal(one)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, '\n'), line...)
+	}
+	if all {
+		return safefs.WriteFile(a.file, text, 0o600)
+	}
+	f, err := os.OpenFile(a.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// liesInInbox says whether a file of that name lies in a workspace's inbox.
+func liesInInbox(workspace, name string) bool {
+	home, err := openDir(workspace)
+	if err != nil {
+		return false
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if err != nil {
+		return false
+	}
+	defer inbox.Close()
+	info, err := inbox.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}
