@@ -43,10 +43,16 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "private, max-age=31536000, immutable") // a file's bytes never change
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	disposition, kind := "attachment", "application/octet-stream"
-	if f.Inline {
+	switch {
+	case r.URL.RawQuery == viewQuery && baseType(f.MIME) == pdfType:
+		viewable(h)
+		disposition, kind = "inline", pdfType
+	case f.Inline:
 		disposition, kind = "inline", baseType(f.MIME)
-	} else if t := baseType(f.MIME); t != "" && !activeType(t) {
-		kind = t
+	default:
+		if t := baseType(f.MIME); t != "" && !activeType(t) {
+			kind = t
+		}
 	}
 	h.Set("Content-Type", kind)
 	if v := mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}); v != "" {

@@ -14,7 +14,7 @@ import (
 
 // pageCSP lets a page load what this server serves and nothing else. Trusted
 // Types make the browser refuse any attempt to turn a string into markup.
-const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; " +
+const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; frame-src 'self'; manifest-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // guard decides which requests reach the handlers. It stops other sites and,

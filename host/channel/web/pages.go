@@ -24,6 +24,9 @@ var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
+	".png": "image/png",
+
+	".webmanifest": "application/manifest+json",
 }
 
 // serveAsset serves the page's scripts and styles.
@@ -52,6 +55,7 @@ type pageData struct {
 	Trigger       string // the word that calls the assistant in Chat; empty: every message does
 	Chats         []pageChat
 	AssistantName string
+	Trigger       string // for what the assistant waits; "" if for nothing
 	MaxUpload     int64
 	MaxFiles      int
 	MaxText       int

@@ -1,6 +1,6 @@
 // What the page says to the host and hears from it.
 
-const base = "/api/chats/" + encodeURIComponent(document.body.dataset.chat);
+const base = "/api/chats/" + encodeURIComponent(document.body.dataset.chat ?? "");
 
 // The cookie of a session goes to every port of this host name; the key that
 // proves it is this page is kept for this port alone.
@@ -30,6 +30,12 @@ export async function history({ before, after, limit = 50 }) {
   if (before) q.set("before", before);
   if (after) q.set("after", after);
   return (await check(await fetch(`${base}/messages?${q}`, { headers: proof() }))).json();
+}
+
+// list asks for the chats, and for what each has after the message that was read last.
+export async function list(read) {
+  const q = Object.entries(read).slice(0, 500).map(([chat, id]) => `read=${encodeURIComponent(chat)}:${encodeURIComponent(id)}`);
+  return (await check(await fetch("/api/chats?" + q.join("&"), { headers: proof() }))).json();
 }
 
 export const seen = async (ids) => check(await fetch(base + "/seen", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ ids }) }));
@@ -83,15 +89,16 @@ async function follow(after, signal, { open, ...hear }) {
 
 // listen keeps a stream of events open: it catches up from the last message
 // after every break, and rests while the page has been hidden for a minute,
-// because a browser allows only a few connections to one server.
-export function listen({ last, message, activity, state }) {
+// because a browser allows only a few connections to one server; a page that stays()
+// does not rest.
+export function listen({ last, message, activity, chats, state, stays }) {
   let stream = null, wait = 1000, timer = 0, hidden = 0;
   const open = async () => {
     stream?.abort();
     clearTimeout(timer);
     const mine = stream = new AbortController();
     try {
-      await follow(last(), mine.signal, { open: () => { wait = 1000; state("live"); }, message, activity });
+      await follow(last(), mine.signal, { open: () => { wait = 1000; state("live"); }, message, activity, chats });
     } catch (e) {
       if (e.status === 404) location.reload(); // the history is another one now
     }
@@ -100,7 +107,7 @@ export function listen({ last, message, activity, state }) {
     timer = setTimeout(open, wait);
     wait = Math.min(wait * 1.5, 5000);
   };
-  const rest = () => { clearTimeout(timer); stream?.abort(); stream = null; };
+  const rest = () => { if (stays()) return; clearTimeout(timer); stream?.abort(); stream = null; };
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
     if (document.visibilityState === "visible") { if (!stream) open(); return; }

@@ -19,11 +19,15 @@ const names = { "application/octet-stream": "Binary file", "application/pdf": "P
   "text/csv": "Table", "application/zip": "Zip archive" };
 export const typeName = (file) => names[file.mime.split(";")[0]] ?? file.mime.split(";")[0];
 
+const about = (file) => [badge(file.name),
+  el("span", {}, el("bdi", { className: "name", title: file.name }, file.name), el("small", {}, `${size(file.size)} · ${typeName(file)}`))];
+
 export function card(file) {
-  return el("a", { className: "card", href: file.url, download: file.name, "aria-label": `Download ${file.name}, ${typeName(file)}, ${size(file.size)}` },
-    badge(file.name),
-    el("span", {}, el("bdi", { className: "name" }, file.name), el("small", {}, `${size(file.size)} · ${typeName(file)}`)),
-    icon("save"));
+  const save = { href: file.url, download: file.name, "aria-label": `Download ${file.name}, ${typeName(file)}, ${size(file.size)}` };
+  if (file.mime.split(";")[0] !== "application/pdf" || !navigator.pdfViewerEnabled) return el("a", { className: "card", ...save }, ...about(file), icon("save"));
+  const view = el("button", { type: "button", className: "look", "aria-label": `View ${file.name}, ${typeName(file)}, ${size(file.size)}` }, ...about(file));
+  view.addEventListener("click", () => enlarge(file, el("iframe", { src: file.url + "?view", title: file.name })));
+  return el("div", { className: "card" }, view, el("a", { className: "icon", title: "Download", ...save }, icon("save")));
 }
 
 // waiting is a card for a file that is still on its way.
@@ -52,7 +56,7 @@ function picture(file) {
   const img = el("img", { alt: file.alt || file.name, loading: "lazy", decoding: "async", src: file.url });
   if (file.width && file.height) { img.width = file.width; img.height = file.height; }
   const button = el("button", { type: "button", className: "shot" + (file.width ? "" : " bare"), "aria-label": `Open picture ${file.alt || file.name}` }, img);
-  button.addEventListener("click", () => enlarge(file));
+  button.addEventListener("click", () => enlarge(file, el("img", { id: "lightimage", src: file.url, alt: file.alt || file.name })));
   img.addEventListener("error", () => button.replaceWith(card(file)), { once: true });
   return button;
 }
@@ -69,9 +73,9 @@ function caption(file) {
     el("a", { href: file.url, download: file.name, "aria-label": "Download " + file.name }, "Save"));
 }
 
-function enlarge(file) {
-  $("lightimage").src = file.url;
-  $("lightimage").alt = file.alt || file.name;
+// enlarge shows a file over the whole page, by what the browser itself has for it.
+function enlarge(file, node) {
+  $("lightview").replaceChildren(node);
   $("lightname").textContent = `${file.name} · ${size(file.size)}`;
   $("lightsave").href = file.url;
   $("lightsave").download = file.name;
@@ -79,5 +83,6 @@ function enlarge(file) {
 }
 
 $("lightbox").addEventListener("click", (e) => {
-  if (e.target === $("lightbox") || e.target === $("lightimage")) $("lightbox").close();
+  if (e.target === $("lightbox") || e.target === $("lightview") || e.target.id === "lightimage") $("lightbox").close();
 });
+$("lightbox").addEventListener("close", () => $("lightview").replaceChildren());

@@ -1,22 +1,28 @@
 // The list of messages: order, days, groups, scrolling, earlier ones, receipts.
-import { $, el, icon, time, moment, dayKey, dayName, hue } from "./dom.js";
+import { $, el, icon, time, moment, dayKey, dayName } from "./dom.js";
+import { colour } from "./colours.js";
+import { tick, raise as raiseMarks } from "./marks.js";
+import { suggestions } from "./suggest.js";
 import { format } from "./text.js";
 import { shown } from "./file.js";
 import * as api from "./api.js";
 
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
-let isOwn, onReply;      // given by init
+const nodes = new Map(); // id -> its node
+let isOwn, onReply, write; // given by init
+let answered = false;      // the assistant has written after whatever comes before
 let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
 
 export const settings = document.body.dataset;
 export let last = "0"; // the newest message's id; "0" while there is none
 
 export async function init(options) {
-  ({ isOwn, onReply } = options);
+  ({ isOwn, onReply, write } = options);
   const page = await api.history({});
   ({ more, gone } = page);
   page.messages.forEach((m) => insert(m, null));
+  page.messages.findLast((m) => m.assistant && raise(m.id, "read"));
   oldest = page.messages[0]?.id ?? null;
   if (page.messages.length) last = page.messages.at(-1).id;
   frame();
@@ -29,10 +35,19 @@ export function add(m) {
   if (known.has(m.id)) return;
   oldest ??= m.id;
   insert(m, null);
+  if (m.assistant) raise(m.id, "read");
   frame();
   if (stuck || own(m)) return bottom();
   missed++;
   pill();
+}
+
+// raise says what became of the member's messages up to the one with an id.
+export function raise(id, status) {
+  let item = nodes.get(id);
+  for (let n = item && nextMessage(item); n?.dataset.id.startsWith(id + "-"); n = nextMessage(n)) item = n; // the files of the same post
+  if (item) raiseMarks(item, status);
+  return !!item;
 }
 
 const own = (m) => !m.assistant && m.author !== undefined && isOwn(m.author);
@@ -40,9 +55,11 @@ const own = (m) => !m.assistant && m.author !== undefined && isOwn(m.author);
 function insert(m, before) {
   known.set(m.id, m);
   const item = build(m);
+  nodes.set(m.id, item);
   list.insertBefore(item, before);
   boundary(item);
   if (item.nextElementSibling) boundary(nextMessage(item));
+  answered ||= m.assistant;
   if (m.assistant && m.status !== "read") eyes.observe(item);
 }
 
@@ -66,7 +83,7 @@ function boundary(item) {
 function build(m) {
   const mine = own(m);
   const bubble = el("div", { className: "bubble" });
-  if (!mine) bubble.append(el("span", { className: "who ink" + hue(m.from) }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
+  if (!mine) bubble.append(el("span", { className: "who ink" + colour(m), title: m.from }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
   if (m.quote) bubble.append(quoted(m));
   if (m.file) {
     const f = shown(m.file);
@@ -75,7 +92,7 @@ function build(m) {
     if (f.caption) bubble.append(f.caption);
   }
   if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, ...format(m.tree ?? [m.text])));
-  bubble.append(el("div", { className: "meta" }, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time))));
+  bubble.append(el("div", { className: "meta" }, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
   const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
   reply.addEventListener("click", () => onReply(m));
   const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, reply);
@@ -93,7 +110,7 @@ function quoted(m) {
 
 async function reveal(id) {
   for (let i = 0; i < 10 && !known.has(id) && more; i++) await older();
-  const item = list.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  const item = nodes.get(id);
   if (!item) return;
   item.scrollIntoView({ block: "center", behavior: "smooth" });
   item.classList.add("flash");
@@ -106,22 +123,26 @@ function frame() {
   start.hidden = more;
   document.body.classList.toggle("empty-chat", known.size === 0);
   start.replaceChildren(...(known.size ? [gone ? "Earlier messages are no longer kept." : "This is where the chat begins."] :
-    [el("b", {}, gone ? "Nothing is kept here now" : "Nothing here yet"), `Write to ${settings.assistant} below, or drop a file anywhere on this page.`]));
+    [el("b", {}, gone ? "Nothing is kept here now" : "Nothing here yet"), settings.trigger ? `${settings.assistant} answers if a message contains ${settings.trigger}, or replies to it. You can drop a file anywhere on this page.` : `Write to ${settings.assistant} below, or drop a file anywhere on this page.`,
+      suggestions(settings.trigger, write)]));
 }
 
 async function older() {
   if (loading || !more || !oldest) return;
   loading = true;
   try {
-    const page = await api.history({ before: oldest });
+    const page = await api.history({ before: oldest, limit: 100 });
     const height = log.scrollHeight, top = log.scrollTop;
-    const first = list.querySelector(".msg");
+    log.style.overflowAnchor = "none"; // this once, the place is kept by hand: at the top, no browser keeps it
+    const first = list.querySelector(".msg"), later = answered;
     page.messages.forEach((m) => known.has(m.id) || insert(m, first?.previousElementSibling?.classList.contains("day") ? first.previousElementSibling : first));
+    page.messages.findLast((m) => (later || m.assistant) && raise(m.id, "read"));
     if (page.messages.length) oldest = page.messages[0].id;
     boundary(first);
     ({ more, gone } = page);
     frame();
     log.scrollTop = top + log.scrollHeight - height;
+    requestAnimationFrame(() => { log.style.overflowAnchor = ""; });
   } catch { /* the next scroll tries again */ } finally { loading = false; }
 }
 new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && older(), { root: log, rootMargin: "500px 0px 0px" }).observe($("older"));
@@ -170,7 +191,7 @@ export function tell() {
   timer = setTimeout(async () => {
     const ids = [...read].filter((id) => !sent.has(id)).slice(0, 200);
     if (!ids.length) return;
-    ids.forEach((id) => { sent.add(id); read.delete(id); eyes.unobserve(list.querySelector(`[data-id="${CSS.escape(id)}"]`)); });
+    ids.forEach((id) => { sent.add(id); read.delete(id); eyes.unobserve(nodes.get(id)); });
     try { await api.seen(ids); } catch { ids.forEach((id) => { sent.delete(id); read.add(id); }); }
   }, 400);
 }

@@ -1,12 +1,15 @@
 // The chat page.
-import { $, el, random, hue } from "./dom.js";
+import { $, el, random } from "./dom.js";
+import { colour } from "./colours.js";
+import * as chats from "./chats.js";
+import * as notify from "./notify.js";
 import { waiting } from "./file.js";
 import * as api from "./api.js";
 import * as log from "./log.js";
 import * as composer from "./composer.js";
 import * as outbox from "./outbox.js";
 
-const { name, assistant } = document.body.dataset;
+const { chat, name, assistant } = document.body.dataset;
 
 // Who writes in this browser. Where nothing can be kept, it lasts for the page.
 function remember(key, make) {
@@ -18,7 +21,7 @@ function remember(key, make) {
   } catch { return make(); }
 }
 const me = { author: remember("longshore.author", random), name: remember("longshore.name", () => "Member") };
-$("whoname").textContent = me.name;
+$("whoname").textContent = $("whoname").title = me.name;
 
 $("who").addEventListener("click", () => {
   $("whoinput").value = me.name === "Member" ? "" : me.name;
@@ -30,7 +33,7 @@ $("whoinput").addEventListener("keydown", (e) => { if (e.key === "Enter") { e.pr
 $("whodialog").addEventListener("close", () => {
   if ($("whodialog").returnValue !== "save") return;
   me.name = $("whoinput").value.trim().slice(0, 64) || "Member";
-  $("whoname").textContent = me.name;
+  $("whoname").textContent = $("whoname").title = me.name;
   try { localStorage.setItem("longshore.name", me.name); } catch { /* lasts for the page */ }
 });
 
@@ -46,19 +49,38 @@ function state() {
 
 let unread = 0;
 function title() { document.title = (unread ? `(${unread}) ` : "") + name + " · Longshore"; }
-document.addEventListener("visibilitychange", () => { if (!document.hidden) { unread = 0; title(); } });
+function seen() {
+  if (document.hidden) return;
+  unread = 0;
+  title();
+  chats.read(log.last);
+}
+document.addEventListener("visibilitychange", seen);
 
 function message(m) {
   outbox.arrived(m.key);
   log.add(m);
-  if (document.hidden && m.author !== me.author) { unread++; title(); }
+  chats.soon();
+  seen();
+  if (!document.hidden || m.author === me.author) return;
+  unread++;
+  title();
+  notify.show(chat, name, m.from, m.text || m.file?.name || "", location.pathname);
+}
+
+// elsewhere is told of another chat's news.
+function elsewhere(c) {
+  if (c.chat !== chat && c.last && c.last.author !== me.author) notify.show(c.chat, c.name, c.last.from, c.last.text, c.url);
 }
 
 // Files that are arriving, kept by id so that their bars move smoothly. One
 // that is over at once is not shown at all.
 const arriving = new Map();
-function activity({ typing, arriving: now }) {
+function activity({ typing, arriving: now, delivered, read }) {
+  log.raise(delivered, "delivered");
+  log.raise(read, "read");
   working = typing || now.length > 0;
+  stoppable();
   const visible = typing && !now.length;
   if ($("typing").hidden === visible) { $("typing").hidden = !visible; log.follow(); }
   for (const [id, a] of arriving) if (!now.some((f) => f.id === id)) { a.node.remove(); arriving.delete(id); }
@@ -66,26 +88,37 @@ function activity({ typing, arriving: now }) {
     const shown = arriving.get(f.id);
     if (shown) { shown.update(f.sent); continue; }
     const card = waiting(f.name, f.size, f.sent);
-    const node = el("div", { className: "msg first" }, el("div", { className: "bubble" }, el("span", { className: "who ink" + hue(assistant) }, assistant), card.node));
+    const node = el("div", { className: "msg first" }, el("div", { className: "bubble" }, el("span", { className: "who ink" + colour({ from: assistant, assistant: true }) }, assistant), card.node));
     $("arriving").append(node);
     arriving.set(f.id, { node, update: card.update });
   }
   state();
 }
 
+// Stopping is something that the member says, as everything is.
+function stoppable() {
+  if ($("stop").hidden === !working) return;
+  $("stop").disabled = false;
+  $("stop").hidden = !working;
+}
+$("stop").addEventListener("click", () => { $("stop").disabled = true; composer.say("/stop"); $("text").focus(); });
+
 async function begin() {
   try {
-    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply });
+    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
     setTimeout(begin, 3000);
     return;
   }
   composer.notice("");
-  api.listen({ last: () => log.last, message, activity, state: (s) => { live = s; state(); if (s === "live") outbox.connected(); } });
+  chats.init({ news: elsewhere });
+  seen();
+  api.listen({ stays: notify.active, chats: chats.soon, last: () => log.last, message, activity, state: (s) => { live = s; state(); if (s === "live") { outbox.connected(); chats.soon(); } } });
 }
 
 // A wide screen has its keyboard at hand; on a phone it would cover the chat.
 if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
+notify.init({ notice: composer.notice });
 composer.init({ me, onSend: log.bottom });
 begin();

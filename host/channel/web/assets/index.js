@@ -1,0 +1,3 @@
+// The page that lists the chats.
+import "./kept.js";
+import "./chats.js";
