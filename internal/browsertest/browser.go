@@ -226,6 +226,12 @@ func (p *Tab) Do(method string, params any) {
 	p.call(p.session, method, params, nil)
 }
 
+// Get runs a DevTools command and decodes its result.
+func (p *Tab) Get(method string, params, result any) {
+	p.t.Helper()
+	p.call(p.session, method, params, result)
+}
+
 // Eval runs a script and returns its value; it awaits promises.
 func (p *Tab) Eval(script string, out any) {
 	p.t.Helper()
@@ -299,8 +305,20 @@ func (p *Tab) Write(text string) {
 // Enter presses the key.
 func (p *Tab) Enter() {
 	p.t.Helper()
+	p.press(map[string]any{"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
+}
+
+// Key presses a key that writes nothing, by its name and number.
+func (p *Tab) Key(name string, number int) {
+	p.t.Helper()
+	p.press(map[string]any{"key": name, "code": name, "windowsVirtualKeyCode": number})
+}
+
+func (p *Tab) press(key map[string]any) {
+	p.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		p.Do("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
+		key["type"] = kind
+		p.Do("Input.dispatchKeyEvent", key)
 	}
 }
 

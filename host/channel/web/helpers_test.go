@@ -16,15 +16,11 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/media"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // inbox keeps what the channel hands to the host.
 type inbox struct {

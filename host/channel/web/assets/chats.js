@@ -1,6 +1,6 @@
 // The list of chats: each one's newest message and what was not read of it, the newest
 // chat first. What was read is this browser's own affair.
-import { $, el, dayKey, dayName, time } from "./dom.js";
+import { $, el, when } from "./dom.js";
 import { list } from "./api.js";
 
 const key = "longshore.read"; // chat -> the id of the last message that was shown
@@ -63,7 +63,7 @@ function fill(row, { chat, name, last, unread = 0 }) {
   const words = last ? `${last.from}: ${last.text}` : "No messages yet";
   row.querySelector("small").replaceChildren(el("bdi", {}, words));
   row.querySelector("a").title = `${name}\n${words}`;
-  row.querySelector(".when").textContent = last ? (dayKey(last.time) === dayKey(Date.now()) ? time(last.time) : dayName(last.time)) : "";
+  row.querySelector(".when").textContent = last ? when(last.time) : "";
   const badge = row.querySelector(".unread");
   badge.hidden = !unread;
   badge.replaceChildren(unread > 99 ? "99+" : String(unread), el("span", { className: "sr" }, " unread"));

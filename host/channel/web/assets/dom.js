@@ -50,6 +50,15 @@ export function dayName(iso) {
   return ago > 1 && ago < 7 ? near.format(day) : far.format(day);
 }
 
+const week = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
+
+// when is a time in few characters.
+export function when(iso) {
+  const ago = (new Date(new Date().toDateString()) - new Date(dayKey(iso))) / 86400000;
+  return ago < 1 ? time(iso) : (ago < 7 ? week : date).format(new Date(iso));
+}
+
 // hue gives a name one of the style sheet's eight colours.
 export function hue(name) {
   let n = 0;

@@ -1,0 +1,314 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/browsertest"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const chatOrder = `[...document.querySelectorAll(".chatlist li")].map((n) => n.dataset.chat).join()`
+
+func TestTheListOfChatsShowsWhatIsNew(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	s.say("an old one")
+	c := browsertest.Start(t)
+	p := s.page(c, "/c/family", desk)
+	p.Wait(chatOrder + ` === "family,work" && document.querySelector('[data-chat="family"] small').textContent === "Ann: an old one"`)
+	p.Wait(`document.querySelector('[data-chat="work"] small').textContent === "No messages yet"`)
+	for _, text := range []string{"**one**", "two of them"} {
+		s.send(channel.Message{Chat: "web:work", Text: text})
+	}
+	p.Wait(chatOrder + ` === "work,family" && document.querySelector('[data-chat="work"] .unread').textContent === "2 unread" && document.querySelector('[data-chat="work"] small').textContent === "Andy: two of them"`)
+	p.Shot("chats.png")
+	s.say("a new one")
+	p.Wait(chatOrder + ` === "family,work" && document.querySelector('[data-chat="family"] .unread').hidden`)
+	q := c.Open(s.at("/"), phone)
+	q.Wait(`document.querySelector('[data-chat="work"] .unread').textContent === "2 unread" && ` + chatOrder + ` === "family,work"`)
+	q.Shot("chats-phone.png")
+	p.Do("Page.navigate", map[string]any{"url": s.at("/c/work")})
+	p.Wait(`location.pathname === "/c/work" && document.querySelectorAll("#messages .msg").length === 2`)
+	q.Wait(`document.querySelector('[data-chat="work"] .unread').hidden`)
+}
+
+func TestAMemberSeesWhatBecameOfAMessage(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	take := make(chan struct{})
+	s.in.receive = func(ctx context.Context, _ channel.Inbound) error {
+		select {
+		case <-take:
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+	p := s.page(browsertest.Start(t), "/c/family", desk)
+	p.Write("hello")
+	submit(p)
+	tick := `document.querySelector("#messages .own .tick").className + document.querySelector("#messages .own .tick").title`
+	p.Wait(tick + ` === "tick receivedSent"`)
+	close(take)
+	p.Wait(tick + ` === "tick deliveredDelivered"`)
+	p.Do("Page.reload", nil)
+	p.Wait(`document.getElementById("state").textContent === "with Andy" && ` + tick + ` === "tick deliveredDelivered"`)
+	s.Typing(t.Context(), "web:family", "", true)
+	p.Wait(tick + ` === "tick readRead"`)
+	s.send(channel.Message{Text: "Hello!"})
+	p.Do("Page.reload", nil)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 2 && ` + tick + ` === "tick readRead"`)
+}
+
+func TestAnEmptyChatSaysHowToBegin(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	p := s.page(browsertest.Start(t), "/c/family", phone)
+	p.Wait(`document.querySelectorAll(".ideas button").length === 3`)
+	fits(t, p)
+	p.Shot("begin.png")
+	p.Eval(`document.querySelector(".ideas button").click()`, nil)
+	p.Wait(`document.getElementById("text").value === document.querySelector(".ideas button").textContent && !document.getElementById("send").disabled`)
+	submit(p)
+	p.Wait(`document.querySelectorAll("#messages .own").length === 1 && !document.querySelector(".ideas")`)
+}
+
+func TestEachPersonHasAColourAndALongNameATooltip(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	names := []string{"Ann", "Bob", "Cleo", "Dora", "Emil", "Fritz", strings.Repeat("Maximiliane ", 5)}
+	for _, name := range names {
+		b, _ := json.Marshal(map[string]string{"text": "I am " + name, "from": name})
+		s.posted(s.do("POST", chatAPI, bytes.NewReader(b), "Content-Type", "application/json"))
+	}
+	s.send(channel.Message{Text: "Welcome."})
+	p := s.page(browsertest.Start(t), "/c/family", phone)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 8`)
+	var got struct {
+		Colours int
+		Title   string
+	}
+	p.Eval(`({ colours: new Set([...document.querySelectorAll("#messages .who")].map((n) => n.className)).size, title: document.querySelectorAll("#messages .who")[6].title })`, &got)
+	if got.Colours != 8 || got.Title != strings.TrimSpace(names[6]) {
+		t.Errorf("%d colours for 8, and the long name's tooltip is %q", got.Colours, got.Title)
+	}
+	fits(t, p)
+}
+
+func TestTheStopButtonAsksTheAssistantToStop(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	p := s.page(browsertest.Start(t), "/c/family", phone)
+	p.Wait(`document.getElementById("stop").hidden`)
+	s.Typing(t.Context(), "web:family", "", true)
+	p.Wait(`!document.getElementById("stop").hidden`)
+	fits(t, p)
+	p.Eval(`document.getElementById("stop").click()`, nil)
+	p.Wait(`document.getElementById("stop").disabled`)
+	s.in.wait(t, func() bool { return len(s.in.kept) == 1 && s.in.kept[0].Text == "/stop" })
+	s.Typing(t.Context(), "web:family", "", false)
+	p.Wait(`document.getElementById("stop").hidden`)
+}
+
+// The browser's own viewer shows a PDF, which has a script of its own; all else stays a
+// download.
+func TestAPDFIsShownByTheBrowsersViewer(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	p := s.page(browsertest.Start(t), "/c/family", desk)
+	pdf, err := os.ReadFile("testdata/page.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(channel.Message{Files: outgoing("report.pdf", "application/pdf", media.Document, pdf)})
+	s.send(channel.Message{Files: outgoing("page.html", "text/html", media.Document, []byte("<script>parent.pwned=1</script>"))})
+	for _, m := range s.history("") {
+		res, b := s.do("GET", m.File.URL+"?view", nil)
+		h := res.Header
+		inline := strings.HasPrefix(h.Get("Content-Disposition"), "inline")
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "sandbox; default-src 'none'") || strings.Contains(csp, "allow") || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", m.File.Name, h)
+		}
+		if pdf := m.File.Name == "report.pdf"; inline != pdf || pdf != (h.Get("Content-Type") == "application/pdf") || pdf != (h.Get("X-Frame-Options") == "SAMEORIGIN") || len(b) == 0 {
+			t.Errorf("%s: %v", m.File.Name, h)
+		}
+	}
+	p.Wait(`document.querySelectorAll("#messages .card").length === 2 && document.querySelectorAll("#messages .card .look").length === 1`)
+	dialog := p.On("Page.javascriptDialogOpening")
+	p.Eval(`document.querySelector("#messages .look").click()`, nil)
+	p.Wait(`document.getElementById("lightbox").open && document.querySelector("#lightview iframe").src.endsWith("/report.pdf?view")`)
+	p.Eval(`new Promise((done) => { const f = document.querySelector("#lightview iframe"); f.contentDocument?.URL === "about:blank" ? f.addEventListener("load", done) : done(); })`, nil)
+	// What the frame's document holds is the browser's; the file is behind it.
+	var words string
+	p.Eval(`(() => { try { return document.querySelector("#lightview iframe").contentDocument?.documentElement.textContent.trim() ?? ""; } catch { return ""; } })()`, &words)
+	if words != "" {
+		t.Errorf("the file reached the page: %q", words)
+	}
+	if len(dialog) > 0 {
+		t.Error("the file's script opened a dialog")
+	}
+	p.Shot("pdf.png")
+	p.Eval(`document.getElementById("lightbox").close()`, nil)
+	p.Wait(`!document.querySelector("#lightview iframe")`)
+}
+
+func TestThePageCanBeInstalled(t *testing.T) {
+	s, _ := behindToken(t) // a browser fetches the manifest without the session
+	p := browsertest.Start(t).Open(s.at("/c/family?token="+token), phone)
+	p.Wait(`document.getElementById("state")?.textContent === "with Andy"`)
+	var got struct {
+		Errors []struct{ Message string }
+		Data   string
+	}
+	p.Get("Page.getAppManifest", nil, &got)
+	if len(got.Errors) > 0 || !strings.Contains(got.Data, `"standalone"`) {
+		t.Errorf("the browser reads the manifest as %+v", got)
+	}
+	var not struct {
+		InstallabilityErrors []struct{ ErrorID string }
+	}
+	p.Get("Page.getInstallabilityErrors", nil, &not)
+	if len(not.InstallabilityErrors) > 0 {
+		t.Errorf("the page cannot be installed: %+v", not)
+	}
+}
+
+func TestANotificationComesWhileThePageIsOutOfSight(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	p := s.page(browsertest.Start(t), "/c/family", desk)
+	p.Eval(`window.shown = []; window.Notification = class extends EventTarget { static permission = "default"; static requestPermission() { return Promise.resolve(Notification.permission = "granted"); }
+		constructor(title, options) { super(); shown.push(title + "|" + options.body); } }`, nil)
+	s.send(channel.Message{Text: "before the click"})
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 1`)
+	p.Eval(`document.getElementById("notify").click()`, nil)
+	p.Wait(`document.getElementById("notify").getAttribute("aria-pressed") === "true"`)
+	s.send(channel.Message{Text: "while it is seen"})
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 2`)
+	p.Eval(`Object.defineProperty(document, "hidden", { value: true }); Object.defineProperty(document, "visibilityState", { value: "hidden" })`, nil)
+	s.send(channel.Message{Text: "in **this** chat"})
+	p.Wait(`shown.join() === "Family|Andy: in **this** chat" && document.title === "(1) Family · Longshore"`)
+	s.send(channel.Message{Chat: "web:work", Text: "in another"})
+	p.Wait(`shown.at(-1) === "Work & Co|Andy: in another"`)
+	p.Eval(`document.getElementById("notify").click()`, nil)
+	s.send(channel.Message{Text: "after it was turned off"})
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 4 && shown.length === 2`)
+}
+
+// TestFiveThousandMessagesDoNotLag measures what a member does in a long chat. The bounds
+// are for a busy machine; the log has the numbers.
+func TestFiveThousandMessagesDoNotLag(t *testing.T) {
+	o := options(t.TempDir())
+	s := start(t, o)
+	s.stop()
+	alter(t, o.Dir, `INSERT INTO messages (chat, id, key, author, sender, assistant, text, time, reply_to, status)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		SELECT 'family', printf('m%05d', i), '', '', iif(i % 3, 'Andy', 'Ann'), i % 3 <> 0, printf('message **%d** ', i) || substr(hex(zeroblob(200)), 1, i % 7 * 50), 1760000000000 + i * 60000, '', 'read' FROM n`, 5000)
+	s = start(t, o)
+	p := s.page(browsertest.Start(t), "/c/family", desk)
+	p.Eval(`window.frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`, nil)
+	p.Wait(`(() => { document.getElementById("log").scrollTop = 0; return document.querySelectorAll("#messages .msg").length === 5000; })()`)
+	var got struct{ Scroll, Type, Arrive float64 }
+	p.Eval(`(async () => { const log = document.getElementById("log"); let worst = 0;
+		for (let i = 0; i < 40; i++) { const t = performance.now(); log.scrollTop += 1200; await frame(); worst = Math.max(worst, performance.now() - t); }
+		return worst; })()`, &got.Scroll)
+	p.Eval(`(async () => { const text = document.getElementById("text"); let worst = 0;
+		for (let i = 0; i < 20; i++) { const t = performance.now(); text.value += "word "; text.dispatchEvent(new Event("input")); await frame(); worst = Math.max(worst, performance.now() - t); }
+		return worst; })()`, &got.Type)
+	p.Eval(`document.getElementById("newer").click()`, nil)
+	p.Wait(`document.getElementById("newer").hidden`)
+	p.Eval(`window.arrived = new Promise((done) => new MutationObserver(async () => { const t = performance.now(); await frame(); done(performance.now() - t); }).observe(document.getElementById("messages"), { childList: true })); 0`, nil)
+	s.send(channel.Message{Text: "news"})
+	p.Eval(`arrived`, &got.Arrive)
+	t.Logf("worst frame in ms: scrolling %.0f, typing %.0f, an arriving message %.0f", got.Scroll, got.Type, got.Arrive)
+	if got.Scroll > 1000 || got.Type > 1000 || got.Arrive > 1000 {
+		t.Errorf("the page lags: %+v ms", got)
+	}
+	p.Wait(`document.getElementById("log").scrollTop + document.getElementById("log").clientHeight > document.getElementById("log").scrollHeight - 5`)
+	p.Shot("long.png")
+}
+
+// TestTheKeyboardAloneAndAScreenReaderFindEverything walks the page by Tab and reads the
+// tree that a screen reader gets.
+func TestTheKeyboardAloneAndAScreenReaderFindEverything(t *testing.T) {
+	s, _ := behindToken(t)
+	p := browsertest.Start(t).Open(s.at("/c/family?token="+token), desk)
+	p.Wait(`document.getElementById("state")?.textContent === "with Andy"`)
+	s.send(channel.Message{Text: "A **report**", Files: outgoing("a.csv", "text/csv", media.Document, []byte("a,b\n"))})
+	s.Typing(t.Context(), "web:family", "", true)
+	p.Wait(`document.querySelectorAll("#messages .msg").length === 1 && !document.getElementById("stop").hidden`)
+	p.Eval(`document.querySelector(".brand").focus()`, nil)
+	var stops []string
+	for i := range 12 {
+		if i > 0 {
+			p.Key("Tab", 9)
+		}
+		var at string
+		p.Eval(`document.activeElement.id || document.activeElement.className || document.activeElement.getAttribute("href") || document.activeElement.tagName`, &at)
+		stops = append(stops, at)
+	}
+	want := []string{"brand", "/c/family", "/c/work", "notify", "who", "leave", "log", "card", "icon reply", "attach", "text", "stop"}
+	if diff := cmp.Diff(want, stops); diff != "" {
+		t.Error(diff)
+	}
+	var tree struct {
+		Nodes []struct {
+			Ignored bool
+			Role    struct{ Value string }
+			Name    struct{ Value string }
+		}
+	}
+	p.Get("Accessibility.getFullAXTree", nil, &tree)
+	seen := map[string]bool{}
+	for _, n := range tree.Nodes {
+		if n.Ignored {
+			continue
+		}
+		seen[n.Role.Value+" "+n.Name.Value] = true
+		if n.Name.Value == "" && (n.Role.Value == "button" || n.Role.Value == "link" || n.Role.Value == "textbox") {
+			t.Errorf("a %s has no name", n.Role.Value)
+		}
+	}
+	for _, want := range []string{"heading Family", "main Messages", "navigation Chats", "button Attach files", "button Stop Andy", "button Send", "button Sign out", "button Reply to Andy", "textbox Message", "link Download a.csv, Table, 4 bytes"} {
+		if !seen[want] {
+			t.Errorf("the tree lacks %q", want)
+		}
+	}
+}
+
+func TestTheListOfChatsIsAskedForStrictly(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	m := s.say("one")
+	s.say("two")
+	for query, want := range map[string]string{
+		"?read=family:" + m.ID: "1", "?read=family:0": "2", "?read=family:nothing": "none", "": "none", "?read=gone:1": "none",
+		"?read=family": "bad_read", "?read=..:1": "bad_read", "?read=family:%00": "bad_read", "?" + strings.Repeat("read=a:1&", 501): "bad_read",
+	} {
+		res, b := s.do("GET", "/api/chats"+query, nil)
+		var out struct {
+			Chats []struct {
+				Unread *int
+				Last   *struct{ From, Text string }
+			}
+			Error struct{ Code string }
+		}
+		if err := json.Unmarshal(b, &out); err != nil {
+			t.Fatal(err)
+		}
+		got := out.Error.Code
+		if res.StatusCode == http.StatusOK {
+			got = "none"
+			if n := out.Chats[0].Unread; n != nil {
+				got = fmt.Sprint(*n)
+			}
+			if out.Chats[0].Last.Text != "two" || out.Chats[1].Last != nil {
+				t.Errorf("%s: %s", query, b)
+			}
+		}
+		if got != want {
+			t.Errorf("%.40s: %s, want %s", query, got, want)
+		}
+	}
+}
