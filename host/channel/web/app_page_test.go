@@ -79,6 +79,18 @@ func TestAnEmptyChatSaysHowToBegin(t *testing.T) {
 	p.Wait(`document.querySelectorAll("#messages .own").length === 1 && !document.querySelector(".ideas")`)
 }
 
+func TestAChatWhoseAssistantWaitsForAWordSaysSo(t *testing.T) {
+	o := options(t.TempDir())
+	o.Chats[0].Trigger = "@Andy"
+	s := start(t, o)
+	p := s.page(browsertest.Start(t), "/c/family", phone)
+	p.Wait(`document.getElementById("text").placeholder.includes("@Andy") && document.getElementById("start").textContent.includes("if a message contains @Andy")`)
+	p.Eval(`document.querySelector(".ideas button").click()`, nil)
+	p.Wait(`document.getElementById("text").value.startsWith("@Andy ")`)
+	fits(t, p)
+	p.Shot("trigger.png")
+}
+
 func TestEachPersonHasAColourAndALongNameATooltip(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	names := []string{"Ann", "Bob", "Cleo", "Dora", "Emil", "Fritz", strings.Repeat("Maximiliane ", 5)}

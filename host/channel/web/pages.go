@@ -55,7 +55,6 @@ type pageData struct {
 	Trigger       string // the word that calls the assistant in Chat; empty: every message does
 	Chats         []pageChat
 	AssistantName string
-	Trigger       string // for what the assistant waits; "" if for nothing
 	MaxUpload     int64
 	MaxFiles      int
 	MaxText       int
