@@ -101,6 +101,14 @@ type Options struct {
 	// none is.
 	Hint func(g groups.Group) bool
 
+	// Sent is what the group's assistant sent to that thread of its chat with its
+	// tools since the time, oldest first. Nil: nothing is known.
+	Sent func(folder, thread string, since time.Time) ([]Sent, error)
+
+	// Role asks the platform what a member may do in a chat, by Inbound.Sender. Nil:
+	// no platform says.
+	Role func(ctx context.Context, chat groups.Address, sender string) (channel.Role, error)
+
 	// Threads is how many threads of a group's chat are remembered, each a
 	// conversation of its own. 0: the chat is one conversation. Nil: always 0.
 	Threads func(g groups.Group) int
@@ -143,6 +151,7 @@ type Plan struct {
 	Runtime runtime.Runtime   // nil: that of Options
 	Name    string            // what the assistant is called, in the agent protocol
 	Agent   string            // which agent agentrunner drives
+	Model   string            // what the configuration calls its model; empty: the agent's own choice
 	Command []string          // instead of the runtime's default; may be empty
 	Env     map[string]string // further environment
 	Secrets map[string]string // handed over in the input, never in the environment or a log
@@ -184,6 +193,12 @@ func (o Options) withDefaults() Options {
 		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
 			return nil, channel.Unfetchable("no channel has files of members")
 		}
+	}
+	if o.Sent == nil {
+		o.Sent = func(string, string, time.Time) ([]Sent, error) { return nil, nil }
+	}
+	if o.Role == nil {
+		o.Role = func(context.Context, groups.Address, string) (channel.Role, error) { return channel.RoleUnknown, nil }
 	}
 	if o.Typing == nil {
 		o.Typing = func(context.Context, groups.Address, string, bool) {}
@@ -249,11 +264,13 @@ func (m *Manager) Run(ctx context.Context) error {
 			m.settleInterrupted(ctx, c)
 			m.kick(c.chat)
 		}
+		m.finishOrders(ctx)
 		next := m.schedule(func(c *conversation) {
+			ctx, cancel := c.within(ctx)
+			c.run, c.halt = context.WithCancelCause(ctx)
 			sessions.Go(func() {
-				ctx, cancel := c.within(ctx)
 				defer cancel()
-				newSession(m, c).run(ctx)
+				newSession(m, c).run(c.run)
 				m.ended(c)
 			})
 		})
@@ -327,97 +344,13 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	return next
 }
 
-// occupied says whether another thread's assistant has to end before one of the
-// chat's can start.
-func (m *Manager) occupied(c *chat) bool {
-	return c.running >= max(1, m.configured(c).Parallel)
-}
-
-// freePlace is a place of a conversation's chat where no assistant runs: that of
-// its last one if it can be, since a container that was lost sight of ends when
-// another one takes its place.
-func (m *Manager) freePlace(c *conversation) int {
-	taken := func(n int) bool {
-		return slices.ContainsFunc(m.all, func(t *conversation) bool { return t.chat == c.chat && t.phase == running && t.place == n })
-	}
-	if !taken(c.place) && c.place < max(1, m.configured(c.chat).Parallel) {
-		return c.place
-	}
-	n := 0
-	for taken(n) {
-		n++
-	}
-	return n
-}
-
-// makeRoom asks assistants that are idle to end, as many as are waited for: those
-// of a chat in which another thread waits, and otherwise those that have been idle
-// longest.
-func (m *Manager) makeRoom() {
-	n, awaited := 0, map[*chat]bool{}
-	for _, c := range m.queue {
-		if m.occupied(c.chat) {
-			awaited[c.chat] = true
-		} else {
-			n++
-		}
-	}
-	var resting []*conversation
-	for _, c := range m.all {
-		switch {
-		case c.resting && awaited[c.chat]:
-			c.yielding = true
-			signal(c.nudge)
-		case c.yielding:
-			n--
-		case c.resting:
-			resting = append(resting, c)
-		}
-	}
-	slices.SortFunc(resting, func(a, b *conversation) int { return a.since.Compare(b.since) })
-	for _, c := range resting[:min(max(n, 0), len(resting))] {
-		c.yielding = true
-		signal(c.nudge)
-	}
-}
-
-// maxTold is how many threads of a chat know that they wait. The others are told as
-// these get their turn: who writes in a thousand threads fills no chat with that.
-const maxTold = 20
-
-// tellWaiting tells the threads why nobody answers for which another one's turn
-// has to end first.
-func (m *Manager) tellWaiting(ctx context.Context) {
-	said := map[*conversation]string{} // by the key of what they wrote
-	know := map[*chat]int{}
-	m.mu.Lock()
-	for _, c := range m.queue {
-		if c.waits {
-			know[c.chat]++
-		}
-	}
-	for _, c := range m.queue {
-		if m.occupied(c.chat) && !c.waits && time.Since(c.since) >= waitPatience && know[c.chat] < maxTold {
-			know[c.chat]++
-			c.waits = true
-			for r := range calling(c.kept) {
-				said[c] = r.Key
-			}
-		}
-	}
-	m.mu.Unlock()
-	for c, of := range said {
-		if err := m.say(ctx, c, waitsTurn, key(of, waitsTurn)); err != nil {
-			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
-		}
-	}
-}
-
 // ended takes note that a session is over.
 func (m *Manager) ended(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.resting, c.yielding, c.manner, c.stale = false, false, nil, false
+	c.resting, c.yielding, c.ending, c.manner, c.stale = false, false, false, nil, false
+	c.halt(nil)
+	c.run, c.halt = nil, nil
 	c.chat.running--
 	m.running--
 	m.dismiss(c)

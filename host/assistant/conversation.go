@@ -37,11 +37,13 @@ type chat struct {
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
 	updating  sync.Mutex // one file at a time that changes a record
+	answers   answerPace // of the host to members' words
 
 	// Guarded by Manager.mu.
-	running        int  // conversations whose assistant runs
-	users          int  // who works with it at this moment, beside its sessions and lanes
-	quick, patient lane // files to fetch
+	running        int       // conversations whose assistant runs
+	orders         []*record // of members, until the chat was told of them
+	users          int       // who works with it at this moment, beside its sessions and lanes
+	quick, patient lane      // files to fetch
 }
 
 // conversation is the messages of one thread, or of the chat itself, and the
@@ -62,6 +64,7 @@ type conversation struct {
 	since     time.Time // of the phase, or of resting
 	resting   bool      // the running session has nothing to do
 	yielding  bool      // the running session is asked to end, to make room
+	ending    bool      // the running session gets nothing more
 	attempt   int       // how often the messages at the head of kept were tried
 	failures  int       // turns in a row that broke
 	told      bool      // the chat knows of this row
@@ -73,6 +76,10 @@ type conversation struct {
 	manner    *manner     // how the running session was started
 	stale     bool        // it would be started in another manner now: when it rests, it is ended
 	waits     bool        // the thread knows that another one's turn comes first
+	anew      bool        // the running session is forgotten when it ends
+
+	run  context.Context         // of the running session
+	halt context.CancelCauseFunc // ends run; nil: none runs
 }
 
 // open reads what is on disk of a group and sorts out the turns that a host
@@ -88,6 +95,9 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		return nil, nil, err
 	}
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
+		return nil, nil, err
+	}
+	if kept, held, err = m.replay(c, kept, held); err != nil {
 		return nil, nil, err
 	}
 	c.arrived = openArrived(c.store.dir)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // What a chat is told, in the host's own words.
@@ -53,6 +52,9 @@ const sayTries = 3
 // settle sorts out what a session leaves that has ended: what was not read
 // goes to the next one, and a turn that had no output is broken.
 func (s *session) settle(ctx context.Context, err error) {
+	if s.halted(ctx) {
+		return
+	}
 	unread := s.turn.unread(s.inputs.drain())
 	if s.turn.empty() {
 		s.giveBack(unread)
@@ -83,17 +85,7 @@ func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) 
 	if m.o.SentSince(c.group.Folder, c.thread, since, remarks...) {
 		return true
 	}
-	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
-	if err != nil {
-		return false // no request can come out of it either
-	}
-	defer queue.Close()
-	for _, name := range list(queue) {
-		if info, err := queue.Lstat(name); err == nil && !info.ModTime().Before(since) {
-			return true
-		}
-	}
-	return false
+	return m.requestsSince(c.chat, since) > 0
 }
 
 // causeOf is the kind of what ended the turn of a session.

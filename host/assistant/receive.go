@@ -33,6 +33,9 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if in.ID == "" { // nothing to know it again by
 		in.ID = uuid.NewString()
 	}
+	if pass, err := m.admit(ctx, c, g, &in); err != nil || !pass {
+		return err
+	}
 	r := m.recordOf(c, g, in)
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
@@ -75,7 +78,8 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 	}
 	if in.Quote != nil {
 		quote := *in.Quote
-		quote.Sender, quote.Files = c.store.senderID(quote.Sender), nil // which are among the record's
+		quote.Sender, quote.Also = c.store.senderID(quote.Sender), "" // which no model reads
+		quote.Files = nil                                             // which are among the record's
 		r.Quote = &quote
 	}
 	switch {

@@ -37,6 +37,9 @@ type record struct {
 	Event     *event         `json:"event,omitempty"` // of eventKind alone; Text is what it brings
 	Quiet     bool           `json:"quiet,omitempty"` // a notice that goes with the next prompt or follow-up, and is no reason for one
 
+	Order *order `json:"order,omitempty"` // of a member's order to the host
+
+	gone  []*record    // what an order has taken out, until it is finished
 	name  string       // of its file in the store
 	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }

@@ -71,7 +71,11 @@ func newSession(m *Manager, c *conversation) *session {
 
 func (s *session) run(ctx context.Context) {
 	s.m.mu.Lock()
-	records, attempt, told := s.c.takeFree(), s.c.attempt, s.c.waits
+	var records []*record
+	if !s.c.stopping() {
+		records = s.c.takeFree()
+	}
+	attempt, told := s.c.attempt, s.c.waits
 	s.c.waits = false
 	s.m.mu.Unlock()
 	defer func() { s.c.store.ended(s.turn.ID) }()
@@ -86,7 +90,10 @@ func (s *session) run(ctx context.Context) {
 		s.turn.Started = s.c.lost
 	}
 
-	err := s.start(ctx, prompt(records, s.m.o.Location))
+	err := context.Cause(ctx)
+	if err == nil {
+		err = s.start(ctx, prompt(records, s.m.o.Location))
+	}
 	if err == nil {
 		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
@@ -149,6 +156,9 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // ends early when the host does
 	}
+	if ordered(ctx) { // what it says after it was stopped, nobody reads
+		return
+	}
 	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session(s.c.thread) {
 		if err := s.c.store.saveSession(s.c.thread, id); err != nil {
 			s.log.Error("session id not kept", "error", err)
@@ -174,6 +184,9 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 func (s *session) reply(ctx context.Context, text string) error {
 	if err := s.awaitRoom(ctx); err != nil {
 		return err
+	}
+	if ordered(ctx) {
+		return errOrdered
 	}
 	s.replies++
 	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
@@ -275,7 +288,10 @@ func (s *session) attend() {
 	yield := (s.c.yielding || s.c.stale) && s.doing == resting
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
-	if !yield && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
+	if !yield && !s.c.stopping() && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
+		if s.c.resting {
+			s.c.since = time.Now()
+		}
 		records, s.c.resting = s.c.takeFree(), false
 	}
 	s.m.mu.Unlock()
@@ -362,6 +378,6 @@ func (s *session) stop() {
 func (s *session) leave(to activity) {
 	s.doing = to
 	s.m.mu.Lock()
-	s.c.resting = false
+	s.c.resting, s.c.ending = false, true
 	s.m.mu.Unlock()
 }

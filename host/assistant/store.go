@@ -44,6 +44,7 @@ type store struct {
 	senderKey []byte // of senderID; does not change
 
 	register register // guarded by mu
+	refusals []string // in the file of refusals; nil: not read; guarded by mu
 }
 
 // openStore makes or reads the directory. Records that cannot be read are put
@@ -245,10 +246,7 @@ func (s *store) loadSeen() error {
 func (s *store) saveTurn(thread string, t *turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := turnFile
-	if thread != "" {
-		name = threadTurn + key(thread)
-	}
+	name := turnName(thread)
 	if t != nil {
 		return s.save(name, t)
 	}

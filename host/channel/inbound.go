@@ -48,7 +48,8 @@ type Inbound struct {
 	Thread string // the platform's id of the thread in the chat; empty: none
 	From   string // the member's name, as CleanName leaves it; not an identity
 	Sender string // who the platform itself says wrote it, the same in all chats; may be a phone number, so not for a model. Empty where nobody vouches
-	Role   Role   // of the sender, as far as the channel knows it without asking
+	Also   string // another id by which the platform vouches for the sender, such as a number beside a hidden id; may be empty
+	Role   Role   // of the sender, as far as the channel knows it without asking. Admin if the chat is the sender's own, or has no roles and belongs to all who are in it
 	Time   time.Time
 
 	// Target is the platform's id of the message that is edited, deleted, reacted
@@ -61,6 +62,10 @@ type Inbound struct {
 	Quote     *Quote // what it answers; may be nil
 	Forwarded bool   // its writer says that somebody else wrote it
 	Direct    bool   // speaks to the assistant without its trigger word: a mention, a reply to it
+
+	// Command is the host's word that the member gave in the platform's own way:
+	// stop, new, status or help. Empty: none, or it stands in Text.
+	Command string
 
 	Emoji        string   // as CleanName leaves it; empty: the reaction is taken back
 	Choices      []string // all that the sender chooses from now on; none: the vote is taken back
@@ -92,6 +97,13 @@ type Attachment struct {
 	Ref string // names the file to its channel
 }
 
+// Roles is implemented by a channel that can ask its platform what a member may do.
+type Roles interface {
+	// RoleOf asks for the role of the member with that Inbound.Sender in a chat now;
+	// RoleUnknown: the platform has none for them. An error passes.
+	RoleOf(ctx context.Context, chat groups.JID, sender string) (Role, error)
+}
+
 // Fetcher is implemented by every channel that has files of members.
 type Fetcher interface {
 	// Fetch brings a file's bytes to this host and opens them; reading them
@@ -120,6 +132,7 @@ type Quote struct {
 	ID         string
 	From       string
 	Sender     string // as Inbound.Sender; may be empty
+	Also       string // as Inbound.Also
 	Text       string
 	Own        bool // the assistant's, by the channel's own record
 	Unverified bool // by the word of who quotes alone; never with Sender or Own

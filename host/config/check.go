@@ -163,7 +163,25 @@ func (c *checker) groups() {
 			names := slices.Sorted(maps.Keys(c.cfg.Assistants))
 			c.bad(key+".assistant", fmt.Sprintf("there is no assistant %q", g.Assistant), near.Hint(g.Assistant, names, "add it below assistants:, or leave the key out"))
 		}
+		c.members(key+".members", g.Members)
 		c.fill(g)
+	}
+}
+
+// members rejects what is neither a word nor an id: a misspelt word would shut
+// everybody out.
+func (c *checker) members(key string, m groups.Members) {
+	for right, who := range map[groups.Right]groups.Who{groups.MaySpeak: m.Speak, groups.MayStop: m.Stop, groups.MayNew: m.New} {
+		words := groups.MemberWords(right)
+		if who != nil && len(who) == 0 {
+			c.bad(key+"."+string(right), "the list is empty", "write "+strings.Join(words, ", ")+", or ids of members")
+		}
+		for _, entry := range who {
+			if !slices.Contains(words, entry) && !groups.MemberForm(entry) {
+				c.bad(key+"."+string(right), fmt.Sprintf("%q is neither a word nor an id of a member", media.Cut(entry, 100)),
+					near.Hint(entry, words, "write "+strings.Join(words, ", ")+", or a list of ids, such as [4915100000000, U012AB3CD]"))
+			}
+		}
 	}
 }
 

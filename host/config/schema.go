@@ -89,6 +89,8 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 			kinds[kind].(node)["description"] = "Bytes of one " + kind + " file."
 		}
 		return node{"type": []string{"object", "null"}, "additionalProperties": false, "properties": kinds}
+	case t == reflect.TypeFor[groups.Who]():
+		return node{"type": []string{"string", "integer", "array", "null"}, "items": node{"type": []string{"string", "integer"}}}
 	case t == reflect.TypeFor[Size]():
 		return node{"type": []string{"string", "integer"}, "minimum": 0, "pattern": "^[0-9][0-9.,]* ?([kKmMgGtTpPeE]i?)?[bB]?$"}
 	case t == reflect.TypeFor[Duration]():

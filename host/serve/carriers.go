@@ -20,6 +20,15 @@ func (all carriers) fetch(ctx context.Context, name string, f channel.FileRef) (
 	return c.Fetch(ctx, f)
 }
 
+// role asks the platform what a member may do in a chat, if it can be asked.
+func (all carriers) role(ctx context.Context, chat groups.Address, sender string) (channel.Role, error) {
+	r, ok := channel.Named(all, chat.Channel).(channel.Roles)
+	if !ok {
+		return channel.RoleUnknown, nil
+	}
+	return r.RoleOf(ctx, chat.JID, sender)
+}
+
 // typing shows or hides in a chat that somebody is writing, if its platform can.
 func (all carriers) typing(ctx context.Context, chat groups.Address, thread string, on bool) {
 	if t, ok := channel.Named(all, chat.Channel).(channel.Typing); ok {

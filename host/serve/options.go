@@ -43,6 +43,8 @@ func (h *Host) assistantOptions() assistant.Options {
 		Say:       h.Bridge.Say,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
+		Sent:      h.sent,
+		Role:      carriers(h.Channels).role,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
@@ -74,6 +76,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	plan := assistant.Plan{
 		Name: now.config.Name, Agent: a.Agent, Runtime: now.runtimes.of(g),
 		Env:         map[string]string{"LONGSHORE_WAIT": now.config.Limits.Wait.String(), "LONGSHORE_PATIENCE": now.config.Limits.Patience.String()},
+		Model:       a.Env["LONGSHORE_MODEL"].Reveal(),
 		Secrets:     map[string]string{},
 		IdleTimeout: a.IdleTimeout.Std(), TurnTimeout: a.TurnTimeout.Std(),
 	}

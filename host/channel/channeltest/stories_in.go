@@ -87,7 +87,7 @@ func memberActs(t testing.TB, h Harness) {
 		if got.ID == "" || got.ID == target || got.Time.IsZero() || got.Chat != h.Chat || got.Kind != channel.KindMembership && (got.From == "" || got.Sender == "") {
 			t.Errorf("%s came in as %+v", want.Kind, got)
 		}
-		got.ID, got.Time, got.Chat, got.From, got.Sender, got.Role = "", want.Time, "", "", "", ""
+		got.ID, got.Time, got.Chat, got.From, got.Sender, got.Also, got.Role = "", want.Time, "", "", "", "", ""
 		for _, p := range [][]channel.Person{got.Joined, got.Left} {
 			for i := range p {
 				if p[i].Name == "" || p[i].Sender == "" {

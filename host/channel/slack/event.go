@@ -29,6 +29,7 @@ var (
 // event is what a member did, in a chat.
 type event struct {
 	kind    channel.Kind
+	command string // what stands behind /longshore; "help" if nothing does
 	chat    groups.JID
 	ts      string // of a message; empty of what is none
 	sender  string // the member's id; empty: Slack does not say
@@ -120,6 +121,8 @@ func decode(body []byte) (*event, error) {
 		to = reacted
 	case "member_joined_channel", "member_left_channel":
 		to = moved
+	case commandType:
+		to = commanded
 	default:
 		return nil, nil
 	}
@@ -153,7 +156,7 @@ func (e *event) check() error {
 	}
 	switch e.kind {
 	case channel.KindMessage:
-		if e.ts == "" || e.sender == "" && !e.bot || len(e.files) > maxInFiles {
+		if e.ts == "" && e.command == "" || e.sender == "" && !e.bot || len(e.files) > maxInFiles {
 			return errors.New("it lacks a ts or a sender, or has too many files")
 		}
 	case channel.KindMembership:

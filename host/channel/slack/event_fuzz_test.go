@@ -26,6 +26,7 @@ func FuzzEvent(f *testing.F) {
 	} {
 		f.Add([]byte(`{"event_id":"Ev1","event":` + event + `}`))
 	}
+	f.Add([]byte(`{"command":"/longshore","channel_id":"C1A","user_id":"U1A","text":"stop","trigger_id":"1.2.3"}`))
 	s, err := newOf(channel.Setup{Name: "slack", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
 	if err != nil {
 		f.Fatal(err)
@@ -33,6 +34,9 @@ func FuzzEvent(f *testing.F) {
 	s.self.Store(&self{user: "U0ME"})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		id, body, err := unwrap(payload)
+		if err != nil {
+			id, body, err = unwrapCommand(payload)
+		}
 		if err != nil {
 			return
 		}

@@ -97,6 +97,10 @@ func TestAMessageKnowsWhomItSpeaksToAndItsThread(t *testing.T) {
 		got := last(in.next(t))
 		want := channel.Inbound{ID: ts, Chat: tt.chat, Thread: tt.want, From: "Ada", Sender: w.ada, Time: got.Time, Direct: tt.direct,
 			Text: strings.ReplaceAll(tt.text, me, "@longshore")}
+		want.Role = channel.RoleMember
+		if tt.chat == w.inDM {
+			want.Role = channel.RoleAdmin
+		}
 		if tt.want == own {
 			want.Thread = ts
 		}

@@ -29,7 +29,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 	if err != nil {
 		return err
 	}
-	if ev.kind == channel.KindMessage {
+	if ev.kind == channel.KindMessage && ev.command == "" {
 		s.signs.heard(ev.chat, ev.ts, msg.Thread)
 	}
 	return in.Receive(ctx, msg)
@@ -40,6 +40,7 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 	in := channel.Inbound{
 		Kind: ev.kind, ID: m.ID, Chat: ev.chat, Thread: ev.thread, Sender: ev.sender, Time: ev.at, Target: ev.target,
 		Text: s.readable(ctx, ev.text), From: s.nameOf(ctx, ev.sender), Emoji: emoji(ev.emoji),
+		Role: s.roleIn(ctx, ev.chat, ev.sender), Command: cmp.Or(ev.command, s.mentioned(ev.text)),
 	}
 	if in.Time.IsZero() {
 		in.Time = m.Received

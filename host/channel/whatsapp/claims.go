@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -114,4 +115,27 @@ func (c *chats) present(ctx context.Context, group types.JID) map[types.JID]chan
 		c.mu.Unlock()
 	}
 	return facts.present
+}
+
+var _ channel.Roles = (*WhatsApp)(nil)
+
+// RoleOf implements channel.Roles.
+func (w *WhatsApp) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
+	s := w.live.Load()
+	group, err := types.ParseJID(string(chat))
+	who, bad := types.ParseJID(sender)
+	if s == nil || err != nil || bad != nil {
+		return channel.RoleUnknown, notConnected(errors.Join(err, bad))
+	}
+	ctx, leave, ok := s.gate.Enter(ctx)
+	if !ok {
+		return channel.RoleUnknown, notConnected(nil)
+	}
+	defer leave()
+	present := s.chats.present(ctx, group)
+	if present == nil {
+		return channel.RoleUnknown, passing("whatsapp_not_ready", "WhatsApp did not answer a question about the chat", nil)
+	}
+	known := s.people.both(ctx, member{jid: who})
+	return cmp.Or(present[known.jid], present[known.alt]), nil
 }

@@ -27,7 +27,10 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	who := m.writer()
 	in := channel.Inbound{
 		ID: m.ID, Chat: m.Chat, Time: m.info.Time, Role: s.chats.roleOf(ctx, m.info.Chat, who),
-		From: s.people.nameOf(ctx, who, m.info.PushName), Sender: s.people.senderOf(ctx, who),
+		From: s.people.nameOf(ctx, who, m.info.PushName), Sender: s.people.senderOf(ctx, who), Also: s.people.alsoOf(ctx, who),
+	}
+	if m.info.Chat.Server != types.GroupServer { // their own chat
+		in.Role = channel.RoleAdmin
 	}
 	in.Kind, in.Target = actOf(m.message)
 	in.Target = first(in.Target, maxQuotedID)
@@ -140,7 +143,7 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 	}
 	writer := m.writer()
 	q.Text, q.Files = first(textOf(m.message), maxInboundText), fileOf(m.message, m.info.Time, m.Ref())
-	q.From, q.Sender = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer)
+	q.From, q.Sender, q.Also = s.people.nameOf(ctx, writer, m.info.PushName), s.people.senderOf(ctx, writer), s.people.alsoOf(ctx, writer)
 	return nil
 }
 

@@ -75,6 +75,18 @@ func (p *people) senderOf(ctx context.Context, who member) string {
 	return who.jid.String()
 }
 
+// alsoOf returns the member's other id, beside senderOf; empty if it is not known.
+func (p *people) alsoOf(ctx context.Context, who member) string {
+	who = p.both(ctx, who)
+	if who.alt.User == "" || who.jid.User == "" {
+		return ""
+	}
+	if who.alt.Server == types.HiddenUserServer {
+		return who.jid.String()
+	}
+	return who.alt.String()
+}
+
 // nameOf returns a member's name: the account's address book first, since only the
 // account's owner writes it, then push, the name that the member's phone sends,
 // else the number.

@@ -80,6 +80,9 @@ func TestAQuoteIsWhatWasWritten(t *testing.T) {
 			if m.Quote == nil || m.Direct != tt.direct {
 				t.Fatalf("lid %t, %s: %+v came in", lid, tt.what, m)
 			}
+			if tt.want.Sender != "" {
+				tt.want.Also = bo.Phone.JID().String()
+			}
 			if diff := cmp.Diff(tt.want, *m.Quote); diff != "" {
 				t.Errorf("lid %t, %s (-want +got):\n%s", lid, tt.what, diff)
 			}

@@ -163,7 +163,7 @@ func (s *Server) user(id string) *user {
 
 func (s *Server) wireUser(u user) object {
 	return object{
-		"id": u.id, "team_id": s.Team, "name": u.name, "real_name": u.name, "deleted": false, "is_bot": u.bot,
+		"id": u.id, "team_id": s.Team, "name": u.name, "real_name": u.name, "deleted": false, "is_bot": u.bot, "is_admin": u.admin,
 		"profile": object{"real_name": u.name, "display_name": u.name},
 	}
 }

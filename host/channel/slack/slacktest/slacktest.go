@@ -77,6 +77,7 @@ type Server struct {
 	tickets   map[string]bool
 	conns     []*conn
 	waiting   []*envelope
+	whispers  []string
 	events    int // that were made, each with its event_id
 	delivered int // envelopes that were written
 	last      time.Time
@@ -86,6 +87,7 @@ type Server struct {
 type user struct {
 	id, name string
 	bot      bool
+	admin    bool // of the workspace
 }
 
 type channel struct {
@@ -97,7 +99,7 @@ type channel struct {
 
 // Scopes are those that the app has from the start.
 var Scopes = []string{
-	"app_mentions:read", "channels:history", "channels:read", "chat:write", "files:read", "files:write", "groups:history", "groups:read",
+	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write", "groups:history", "groups:read",
 	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:write", "users:read", "team:read", "assistant:write",
 }
 
@@ -147,6 +149,9 @@ func (s *Server) routes() http.Handler {
 
 // AddUser adds a member of the workspace, and returns the member's id.
 func (s *Server) AddUser(name string) string { return s.addUser(user{name: name}) }
+
+// AddAdmin adds an admin of the workspace, and returns the id.
+func (s *Server) AddAdmin(name string) string { return s.addUser(user{name: name, admin: true}) }
 
 // AddBot adds an app's bot, and returns its id as a member.
 func (s *Server) AddBot(name string) string { return s.addUser(user{name: name, bot: true}) }

@@ -21,6 +21,7 @@ type conn struct {
 
 // envelope is an event that is not acknowledged.
 type envelope struct {
+	kind    string
 	ids     []string // one for each attempt; any of them acknowledges it
 	payload object
 	tries   int
@@ -103,7 +104,7 @@ func (s *Server) send(e *envelope, reason string) {
 	s.delivered++
 	id := fmt.Sprintf("envelope-%06d", s.delivered)
 	e.ids, e.to, e.at = append(e.ids, id), s.conns[s.delivered%len(s.conns)], time.Now()
-	o := object{"type": "events_api", "envelope_id": id, "payload": e.payload, "accepts_response_payload": false, "retry_attempt": e.tries, "retry_reason": ""}
+	o := object{"type": e.kind, "envelope_id": id, "payload": e.payload, "accepts_response_payload": e.kind != "events_api", "retry_attempt": e.tries, "retry_reason": ""}
 	if e.tries > 0 {
 		if reason == "" {
 			reason = "timeout"
@@ -129,7 +130,31 @@ func (s *Server) tell(ch *channel, event object) {
 
 // emit sends an event until it is acknowledged.
 func (s *Server) emit(payload object) {
-	e := &envelope{payload: payload}
+	s.hand(&envelope{kind: "events_api", payload: payload})
+}
+
+// Command has a member write a command of the app's, such as /longshore stop. Its
+// answer is what Replies has.
+func (s *Server) Command(id, userID, command, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hand(&envelope{kind: "slash_commands", payload: object{
+		"token": "loopback", "team_id": s.Team, "team_domain": "loopback", "channel_id": id, "channel_name": "directmessage", "user_id": userID,
+		"user_name": "a.member", "command": command, "text": text, "api_app_id": s.AppID, "is_enterprise_install": "false",
+		"response_url": s.srv.URL + "/commands/none", "trigger_id": s.newID("13345224609.738474920."),
+	}})
+}
+
+// Replies are the texts with which commands were acknowledged, for their members
+// alone.
+func (s *Server) Replies() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.whispers)
+}
+
+// hand queues an envelope. The lock is held.
+func (s *Server) hand(e *envelope) {
 	s.waiting = append(s.waiting, e)
 	s.send(e, "")
 }
@@ -229,11 +254,17 @@ func (s *Server) listen(ctx context.Context, c *conn) {
 		}
 		var ack struct {
 			EnvelopeID string `json:"envelope_id"`
+			Payload    struct {
+				Text string `json:"text"`
+			} `json:"payload"`
 		}
 		if err := json.Unmarshal(data, &ack); err != nil || ack.EnvelopeID == "" {
 			return // Slack closes the connection, too
 		}
 		s.mu.Lock()
+		if ack.Payload.Text != "" {
+			s.whispers = append(s.whispers, ack.Payload.Text)
+		}
 		s.waiting = slices.DeleteFunc(s.waiting, func(e *envelope) bool { return slices.Contains(e.ids, ack.EnvelopeID) })
 		s.changed()
 		s.mu.Unlock()

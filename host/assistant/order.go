@@ -1,0 +1,275 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// The kinds of a record that is a member's order to the host.
+const (
+	stopKind kind = kind(stopWord)
+	newKind  kind = kind(newWord)
+)
+
+// errOrdered ends a session that a member stopped.
+var errOrdered = errors.New("a member stopped it")
+
+// order is what a record has beside, if it is a member's order. It is on disk before
+// it takes effect, and until the chat was told what it did: a host that is killed in
+// between has the next one carry it out.
+type order struct {
+	Whole  bool      `json:"whole,omitempty"`  // it is for all threads of the chat
+	More   bool      `json:"more,omitempty"`   // words stood behind it, which nobody reads
+	Turns  []stopped `json:"turns,omitempty"`  // those under way
+	Waited int       `json:"waited,omitempty"` // messages that waited and will not be answered
+}
+
+// stopped is a turn that an order ends.
+type stopped struct {
+	Thread  string    `json:"thread,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// concerns says whether an order is for a thread.
+func (r *record) concerns(thread string) bool {
+	return r.Order != nil && (r.Order.Whole || r.Thread == thread)
+}
+
+// ends says whether an order ends what another record asks for: a call that came
+// before it, and all that came before it if a new conversation begins.
+func (r *record) ends(other *record) bool {
+	return r.concerns(other.Thread) && other.Order == nil && other.name < r.name && (other.calls() || r.Kind == newKind)
+}
+
+// obey answers a member's word, or carries it out.
+func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in *channel.Inbound, w word, more bool) error {
+	sender := at.store.senderID(in.Sender)
+	id := key(g.Channel, string(in.Chat), sender, in.ID)
+	// A message that begins a thread is for the chat, as is one outside all threads.
+	whole := at.thread == "" || in.Thread == in.ID
+	switch w {
+	case stopWord, newWord:
+		r := &record{
+			Key: id, Kind: kind(w), Chat: g.Address().String(), Thread: at.thread, ID: in.ID, Sender: sender, Time: time.Now(),
+			Order: &order{Whole: whole, More: more},
+		}
+		return m.order(ctx, at, r, sender)
+	case statusWord:
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, m.statusText(g, at, whole), key(id, string(w)))
+		}
+	case helpWord:
+		text, err := m.helpText(ctx, g, in)
+		if err != nil {
+			return err
+		}
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, text, key(id, string(w)))
+		}
+	}
+	return nil
+}
+
+// order makes an order durable and has it carried out. One that ends nothing is
+// answered, and leaves nothing on disk.
+func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string) error {
+	c := at.chat
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	if c.store.knows(r.Key) {
+		return nil
+	}
+	m.survey(c, r)
+	if r.Kind == stopKind && len(r.Order.Turns) == 0 && r.Order.Waited == 0 {
+		if at.answers.allow(sender) {
+			m.answer(ctx, at, nothingRuns, key(r.Key, string(r.Kind)))
+		}
+		return nil
+	}
+	if err := c.store.add(r); err != nil {
+		return err
+	}
+	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Turns), "waiting", r.Order.Waited)
+	m.mu.Lock()
+	c.orders = append(c.orders, r)
+	m.carryOut(c, r)
+	m.mu.Unlock()
+	signal(m.wake)
+	return m.forgetSessions(c, r)
+}
+
+// survey notes what an order will end.
+func (m *Manager) survey(c *chat, r *record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.all {
+		if t.chat != c || !r.concerns(t.thread) {
+			continue
+		}
+		for range calling(t.kept) {
+			r.Order.Waited++
+		}
+		if t.phase == running && !t.resting {
+			started := t.since
+			held := c.store.turn(t.thread)
+			if held == nil && t.ending { // it has answered
+				continue
+			}
+			if held != nil {
+				started = held.Started
+			}
+			r.Order.Turns = append(r.Order.Turns, stopped{t.thread, started})
+		}
+	}
+}
+
+// carryOut takes out what an order ends and stops whose turn it is. The caller holds
+// mu.
+func (m *Manager) carryOut(c *chat, r *record) {
+	for _, t := range m.all {
+		if t.chat != c || !r.concerns(t.thread) {
+			continue
+		}
+		r.gone = append(r.gone, t.cut(r.ends)...)
+		t.succeeded()
+		if t.phase == running && (!t.resting || r.Kind == newKind) {
+			t.anew = t.anew || r.Kind == newKind
+			t.halt(errOrdered)
+		}
+	}
+}
+
+// halted sorts out what a session leaves that a member stopped: nothing of its turn
+// is tried again.
+func (s *session) halted(ctx context.Context) bool {
+	if !ordered(ctx) {
+		return false
+	}
+	s.inputs.drain()
+	s.c.lost = time.Time{}
+	if err := s.c.store.finish(s.turn.all()); err != nil {
+		s.log.Error("stopped turn not cleared away", "error", err)
+	}
+	s.saveTurn()
+	s.m.mu.Lock()
+	anew := s.c.anew
+	s.c.anew = false
+	s.c.succeeded()
+	s.m.mu.Unlock()
+	if anew {
+		s.m.forgetSession(s.c.chat, s.c.thread)
+	}
+	return true
+}
+
+// ordered says whether a session's context has ended because a member stopped it.
+func ordered(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errOrdered) }
+
+// stopping says whether a member has stopped the session that runs. The caller holds
+// mu.
+func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
+
+// forgetSessions makes the next turn begin a new conversation in the threads of an
+// order to do so. Sessions that run are forgotten at their end.
+func (m *Manager) forgetSessions(c *chat, r *record) error {
+	if r.Kind != newKind {
+		return nil
+	}
+	if !r.Order.Whole {
+		return c.store.forgetSession(r.Thread)
+	}
+	return errors.Join(c.store.forgetSession(""), c.store.forgetThreads())
+}
+
+func (m *Manager) forgetSession(c *chat, thread string) {
+	if err := c.store.forgetSession(thread); err != nil {
+		m.o.Log.Error("conversation not forgotten", "group", c.group.Folder, "error", err)
+	}
+}
+
+// finishOrders tells the chats of orders that are carried out, before another
+// session of theirs begins.
+func (m *Manager) finishOrders(ctx context.Context) {
+	m.mu.Lock()
+	var done []*record
+	chats := map[*record]*chat{}
+	for _, c := range m.byGroup {
+		c.orders = slices.DeleteFunc(c.orders, func(r *record) bool {
+			if slices.ContainsFunc(m.all, func(t *conversation) bool {
+				return t.chat == c && r.concerns(t.thread) && t.stopping()
+			}) {
+				return false
+			}
+			done, chats[r] = append(done, r), c
+			return true
+		})
+	}
+	m.mu.Unlock()
+	slices.SortFunc(done, func(a, b *record) int { return strings.Compare(a.name, b.name) })
+	for _, r := range done {
+		c := chats[r]
+		if err := c.store.finish(r.gone); err != nil {
+			m.o.Log.Error("stopped messages not cleared away", "group", c.group.Folder, "error", err)
+		}
+		if err := m.say(ctx, newConversation(c, r.Thread), m.orderText(c, r), key(r.Key, string(r.Kind))); err != nil {
+			m.o.Log.Error("chat not told of an order", "group", c.group.Folder, "error", err)
+			continue // a later host tells
+		}
+		if err := c.store.finish([]*record{r}); err != nil {
+			m.o.Log.Error("order not cleared away", "group", c.group.Folder, "error", err)
+		}
+	}
+}
+
+// replay carries out the orders that an earlier host has left, before anything of
+// what they end is taken up again.
+func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
+	var over []*record
+	for _, r := range kept {
+		if r.Order == nil {
+			continue
+		}
+		c.orders = append(c.orders, r)
+		for _, h := range held {
+			if r.concerns(h.Thread) && (h.empty() || h.oldest() < r.name) {
+				over = append(over, h.all()...)
+			}
+		}
+		for _, other := range kept {
+			if r.ends(other) {
+				over = append(over, other)
+			}
+		}
+		if err := m.forgetSessions(c, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(c.orders) == 0 {
+		return kept, held, nil
+	}
+	kept = slices.DeleteFunc(kept, func(r *record) bool { return r.Order != nil || slices.Contains(over, r) })
+	return kept, held, c.store.finish(over)
+}
+
+// requestsSince is how many requests of a group lie in the queue that were written
+// since then.
+func (m *Manager) requestsSince(c *chat, since time.Time) (n int) {
+	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
+	if err != nil {
+		return 0 // no request can come out of it either
+	}
+	defer queue.Close()
+	for _, name := range list(queue) {
+		if info, err := queue.Lstat(name); err == nil && !info.ModTime().Before(since) {
+			n++
+		}
+	}
+	return n
+}

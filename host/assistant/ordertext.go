@@ -1,0 +1,240 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const nothingRuns = "Nothing is running here."
+
+// Sent is one thing that a group's assistant has sent: a file or, without a name, a
+// text.
+type Sent struct {
+	Name string
+	Open bool // it is still on its way
+}
+
+// maxNamed is how many files an answer names.
+const maxNamed = 5
+
+// orderText says what an order has done.
+func (m *Manager) orderText(c *chat, r *record) string {
+	var b strings.Builder
+	if len(r.Order.Turns) > 0 {
+		b.WriteString("The assistant was stopped.")
+		m.writeSent(&b, c, r.Order.Turns)
+	}
+	switch n := r.Order.Waited; {
+	case n == 1:
+		b.WriteString(" One message that waited will not be answered.")
+	case n > 1:
+		fmt.Fprintf(&b, " %d messages that waited will not be answered.", n)
+	}
+	if r.Kind == newKind {
+		b.WriteString(" A new conversation begins: the assistant no longer remembers what was said before.")
+		if r.Order.More {
+			b.WriteString(" It has not read what you wrote behind /new; please write that again.")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// writeSent says what turns had sent before they were stopped.
+func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
+	var done, open []Sent
+	queued := 0
+	for _, t := range turns {
+		all, err := m.o.Sent(c.group.Folder, t.Thread, t.Started)
+		if err != nil {
+			m.o.Log.Error("look what a stopped turn has sent", "group", c.group.Folder, "error", err)
+			b.WriteString(" What it had sent before stays.")
+			return
+		}
+		for _, s := range all {
+			if s.Open {
+				open = append(open, s)
+			} else {
+				done = append(done, s)
+			}
+		}
+		queued = max(queued, m.requestsSince(c, t.Started)) // the queue is the group's
+	}
+	if len(done)+len(open)+queued == 0 {
+		b.WriteString(" It had sent nothing.")
+		return
+	}
+	if len(done) > 0 {
+		b.WriteString(" Sent already: " + things(done) + ".")
+	}
+	if len(open) > 0 {
+		b.WriteString(" Still on the way, and not called back: " + things(open) + ".")
+	}
+	if queued > 0 {
+		fmt.Fprintf(b, " %s that it had asked for just before may still arrive.", media.Count(queued, "message"))
+	}
+}
+
+// things names files, and counts texts.
+func things(all []Sent) string {
+	var names []string
+	files, texts := 0, 0
+	for _, s := range all {
+		switch {
+		case s.Name == "":
+			texts++
+		case files < maxNamed:
+			names = append(names, "`"+strings.ReplaceAll(media.Printable(s.Name), "`", "'")+"`")
+			files++
+		default:
+			files++
+		}
+	}
+	if more := files - len(names); more > 0 {
+		names = append(names, media.Count(more, "other file"))
+	}
+	if texts > 0 {
+		names = append(names, media.Count(texts, "text"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// statusText says who answers in a chat, and what that waits for.
+func (m *Manager) statusText(g groups.Group, at *conversation, whole bool) string {
+	lines := []string{m.whoAnswers(g)}
+	if g.Trigger != "" {
+		lines = append(lines, fmt.Sprintf("It answers messages with `%s` in them, and replies to its own.", strings.ReplaceAll(g.Trigger, "`", "'")))
+	} else {
+		lines = append(lines, "It answers every message.")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	said := false
+	for _, t := range m.all {
+		if t.chat != at.chat || !whole && t.thread != at.thread {
+			continue
+		}
+		if state := m.stateText(t); state != "" {
+			if t.thread != at.thread {
+				state = "In another thread: " + state
+			}
+			lines, said = append(lines, state), true
+		}
+		if len(lines) > maxNamed {
+			break
+		}
+	}
+	if !said {
+		lines = append(lines, "It waits for a message.")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// whoAnswers names a group's assistant, with the program and the model as far as the
+// host knows them.
+func (m *Manager) whoAnswers(g groups.Group) string {
+	plan, err := m.o.Plan(g)
+	if err != nil {
+		return "The assistant of this chat cannot be started; the operator finds the reason in the host's log."
+	}
+	who := plan.Name
+	if who == "" {
+		who = "An assistant"
+	}
+	with := plan.Agent
+	if plan.Model != "" {
+		with += ", model " + plan.Model
+	}
+	if with == "" {
+		return who + " answers here."
+	}
+	return fmt.Sprintf("%s answers here (%s).", who, media.Printable(with))
+}
+
+// stateText says what a conversation's assistant does, or nothing if it rests. The
+// caller holds mu.
+func (m *Manager) stateText(t *conversation) string {
+	waiting := 0
+	for range calling(t.kept) {
+		waiting++
+	}
+	also := ""
+	if waiting > 0 {
+		also = fmt.Sprintf(" %s.", media.Count(waiting, "further message")+" wait")
+		if waiting == 1 {
+			also = " One further message waits."
+		}
+	}
+	now := time.Now()
+	switch {
+	case t.phase == running && !t.resting && !t.ending:
+		return "It has been working for " + lasted(now.Sub(t.since)) + "." + troubleText(t.cause) + also
+	case t.phase == queued:
+		return fmt.Sprintf("It waits for its turn, with %s before it.", media.Count(m.before(t), "conversation"))
+	case t.failures > 0 && t.notBefore.After(now):
+		return "The last attempt failed; the next one begins in " + lasted(t.notBefore.Sub(now)) + "." + troubleText(t.cause) + also
+	case t.failures > 0:
+		return "The last attempt failed." + troubleText(t.cause) + also
+	case waiting > 0:
+		return "It is about to begin."
+	}
+	return ""
+}
+
+// troubleText says what keeps an assistant from its answer.
+func troubleText(c cause.Cause) string {
+	if c == "" {
+		return ""
+	}
+	return " " + phrase(c) + "."
+}
+
+// before is how many conversations wait before one. The caller holds mu.
+func (m *Manager) before(t *conversation) int {
+	for i, q := range m.queue {
+		if q == t {
+			return i
+		}
+	}
+	return 0
+}
+
+// lasted is a length of time for people.
+func lasted(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return media.Count(max(1, int(d.Round(time.Second)/time.Second)), "second")
+	case d < time.Hour:
+		return media.Count(int(d/time.Minute), "minute")
+	}
+	return media.Count(int(d/time.Hour), "hour")
+}
+
+// helpText names the words that this member may use.
+func (m *Manager) helpText(ctx context.Context, g groups.Group, in *channel.Inbound) (string, error) {
+	lines := []string{"What you can write here:"}
+	for _, w := range []struct {
+		word word
+		does string
+	}{
+		{stopWord, "ends what the assistant is doing, and says what it has sent"},
+		{newWord, "begins a new conversation"},
+		{statusWord, "says who answers here, and what that is doing"},
+		{helpWord, "shows this list"},
+	} {
+		ok, err := m.may(ctx, g, w.word.right(), in)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			lines = append(lines, fmt.Sprintf("- `/%s` %s", w.word, w.does))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}

@@ -1,0 +1,164 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// What a member is told who may not do something, once.
+var refusals = map[groups.Right]string{
+	groups.MaySpeak: "The assistant of this chat does not read your messages. The operator can allow it.",
+	groups.MayStop:  "You may not stop the assistant in this chat. The operator can allow it.",
+	groups.MayNew:   "Only admins of this chat may begin a new conversation. The operator can allow it to others.",
+}
+
+// admit is the first thing that is asked of what a member did. It says whether the
+// assistant may have it: not if the member may not speak, and not if it is a word
+// for the host, which admit obeys at once. An error means that the channel is to
+// bring it again.
+func (m *Manager) admit(ctx context.Context, c *chat, g groups.Group, in *channel.Inbound) (bool, error) {
+	w, more := wordOf(in, g.Trigger)
+	right := w.right()
+	ok, err := m.may(ctx, g, right, in)
+	if err != nil {
+		return false, err
+	}
+	at := newConversation(c, m.threadOf(g, in))
+	switch {
+	case !ok:
+		if speaks, err := m.may(ctx, g, groups.MaySpeak, in); err != nil || !speaks {
+			right = groups.MaySpeak // which is all that is said
+		}
+		if in.Kind == channel.KindMessage && (w != "" || in.Direct || calls(g.Trigger, in.Text)) {
+			m.refuse(ctx, at, in, right)
+		}
+		return false, nil
+	case w == "":
+		return true, m.hideQuote(ctx, g, in)
+	}
+	return false, m.obey(ctx, at, g, in, w, more)
+}
+
+// threadOf is the thread to which a message of a group belongs.
+func (m *Manager) threadOf(g groups.Group, in *channel.Inbound) string {
+	if m.threads(g) == 0 {
+		return ""
+	}
+	return in.Thread
+}
+
+// may says whether a member has a right. The platform is asked who is an admin only
+// if that decides and the channel did not say.
+func (m *Manager) may(ctx context.Context, g groups.Group, r groups.Right, in *channel.Inbound) (bool, error) {
+	who := g.Members.Of(r)
+	ok := who.Has(in.Role == channel.RoleAdmin, in.Sender, in.Also)
+	if ok || !who.Admins() || in.Role != channel.RoleUnknown || in.Sender == "" {
+		return ok, nil
+	}
+	role, err := m.o.Role(ctx, g.Address(), in.Sender)
+	if err != nil {
+		return false, fmt.Errorf("ask who is an admin: %w", err)
+	}
+	return role == channel.RoleAdmin, nil
+}
+
+// hideQuote takes the words of a member who may not speak out of another one's
+// quote of them.
+func (m *Manager) hideQuote(ctx context.Context, g groups.Group, in *channel.Inbound) error {
+	q := in.Quote
+	if q == nil || q.Own || q.Sender == "" {
+		return nil
+	}
+	ok, err := m.may(ctx, g, groups.MaySpeak, &channel.Inbound{Sender: q.Sender, Also: q.Also})
+	if err == nil && !ok {
+		in.Quote = &channel.Quote{ID: q.ID, Unverified: true}
+	}
+	return err
+}
+
+// refuse tells a member what they may not do, once for each right.
+func (m *Manager) refuse(ctx context.Context, at *conversation, in *channel.Inbound, r groups.Right) {
+	who := at.store.senderID(in.Sender)
+	m.o.Log.Info("a member may not do this", "group", at.group.Folder, "right", string(r), "member", who)
+	if !at.store.mayRefuse(string(r)+" "+who) || !at.answers.allow(who) {
+		return
+	}
+	if err := at.store.refused(string(r) + " " + who); err != nil {
+		m.o.Log.Error("a refusal not noted", "group", at.group.Folder, "error", err)
+		return
+	}
+	m.answer(ctx, at, refusals[r], key("refused", string(r), who))
+}
+
+// answer says the host's own words on a member's message. That they could not be
+// kept keeps nothing else from going on.
+func (m *Manager) answer(ctx context.Context, at *conversation, text, key string) {
+	if err := m.say(ctx, at, text, key); err != nil {
+		m.o.Log.Error("chat not told", "group", at.group.Folder, "error", err)
+	}
+}
+
+// refusedFile holds whom the chat was told what they may not do. It has no suffix,
+// so that no program before takes it for a message.
+const refusedFile = "refused"
+
+// maxRefused is how many refusals are remembered of a chat.
+const maxRefused = 500
+
+// mayRefuse says whether a refusal is not remembered.
+func (s *store) mayRefuse(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusals == nil {
+		_ = s.load(refusedFile, &s.refusals) // without it, a refusal is said once more
+	}
+	return !slices.Contains(s.refusals, what)
+}
+
+// refused remembers a refusal.
+func (s *store) refused(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals = last(append(s.refusals, what), maxRefused)
+	return s.save(refusedFile, s.refusals)
+}
+
+// How often the host answers the words of members: a chat, and one member of it.
+const (
+	answersBurst  = 8
+	answersEvery  = 10 * time.Second
+	memberBurst   = 3
+	memberEvery   = 20 * time.Second
+	maxAnswerings = 256 // members that are remembered
+)
+
+// answerPace bounds the host's answers in a chat. The zero value is ready.
+type answerPace struct {
+	mu      sync.Mutex
+	all     *rate.Limiter
+	members map[string]*rate.Limiter
+}
+
+// allow says whether one more answer to that member may be said now.
+func (p *answerPace) allow(member string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = rate.NewLimiter(rate.Every(answersEvery), answersBurst)
+	}
+	if p.members == nil || len(p.members) >= maxAnswerings {
+		p.members = map[string]*rate.Limiter{}
+	}
+	if p.members[member] == nil {
+		p.members[member] = rate.NewLimiter(rate.Every(memberEvery), memberBurst)
+	}
+	return p.members[member].Allow() && p.all.Allow()
+}

@@ -1,0 +1,136 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// The app's command. Slack keeps /status for itself, and delivers no command that is
+// written in a thread.
+const (
+	commandName     = "/longshore"
+	commandEnvelope = "slash_commands"    // of Socket Mode
+	commandType     = "longshore_command" // of the body that is kept; no event of Slack's
+	maxCommand      = 40                  // characters of a command that count
+)
+
+// unwrapCommand takes a command's payload apart, as unwrap does an event's. Slack
+// names a command by its trigger_id, which comes again with the same command.
+func unwrapCommand(payload []byte) (id string, body []byte, err error) {
+	if len(payload) > maxEvent {
+		return "", nil, fmt.Errorf("the command has %d bytes, at most %d are taken", len(payload), maxEvent)
+	}
+	var p struct {
+		Channel string `json:"channel_id"`
+		User    string `json:"user_id"`
+		Command string `json:"command"`
+		Text    string `json:"text"`
+		Trigger string `json:"trigger_id"`
+	}
+	if err := json.Unmarshal(payload, &p, lenient); err != nil {
+		return "", nil, err
+	}
+	if p.Command != commandName || p.Trigger == "" || len(p.Trigger) > 200 {
+		return "", nil, errors.New("it is another command, or has no trigger_id")
+	}
+	sum := sha256.Sum256([]byte(p.Trigger))
+	body, err = json.Marshal(map[string]string{
+		"type": commandType, "channel": p.Channel, "user": p.User, "text": media.Cut(strings.TrimSpace(p.Text), maxCommand),
+	})
+	return "cmd-" + hex.EncodeToString(sum[:12]), body, err
+}
+
+// commanded is a member's command.
+func commanded(m *message) *event {
+	return &event{sender: m.User, command: cmp.Or(m.Text, "help")}
+}
+
+// wordsOn is what a member reads at once whose command nobody will answer; empty of
+// everything else.
+func (s *Slack) wordsOn(e envelope) string {
+	if e.Type != commandEnvelope {
+		return ""
+	}
+	_, body, err := unwrapCommand(e.Payload)
+	if err != nil {
+		return ""
+	}
+	if ev, err := decode(body); err != nil || ev == nil || !s.counts(ev.chat) {
+		return "No assistant is in this chat."
+	}
+	return ""
+}
+
+// mentioned is the word of a message that is a mention of the bot and one word.
+func (s *Slack) mentioned(text string) string {
+	me := s.self.Load()
+	if me == nil {
+		return ""
+	}
+	mention, word, ok := strings.Cut(strings.TrimSpace(text), ">")
+	id, _, _ := strings.Cut(mention, "|")
+	if !ok || id != "<@"+me.user {
+		return ""
+	}
+	switch word = strings.TrimSpace(strings.TrimLeft(word, ":, ")); strings.Map(asciiLower, word) {
+	case "stop", "new", "status", "help":
+		return word
+	}
+	return ""
+}
+
+func asciiLower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+var _ channel.Roles = (*Slack)(nil)
+
+// RoleOf implements channel.Roles: admins are those of the workspace. An app without
+// users:read is not told who they are, and none is one.
+func (s *Slack) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
+	if role := s.roleIn(ctx, chat, sender); role != channel.RoleUnknown {
+		return role, nil
+	}
+	u, err := s.web.api.GetUserInfoContext(ctx, sender)
+	if err = asked(err); err != nil {
+		if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
+			return channel.RoleUnknown, nil
+		}
+		return channel.RoleUnknown, err
+	}
+	return s.roleOf(u), nil
+}
+
+// roleIn is a member's role as far as it is known. A direct message is the member's
+// own chat.
+func (s *Slack) roleIn(ctx context.Context, chat groups.JID, sender string) channel.Role {
+	if strings.HasPrefix(idOf(chat), "D") {
+		return channel.RoleAdmin
+	}
+	return s.member(ctx, sender).role
+}
+
+// roleOf is what Slack says of a member. An admin of another workspace, in a channel
+// that both share, is none here.
+func (s *Slack) roleOf(u *slackgo.User) channel.Role {
+	me := s.self.Load()
+	if (u.IsAdmin || u.IsOwner || u.IsPrimaryOwner) && me != nil && u.TeamID == me.team {
+		return channel.RoleAdmin
+	}
+	return channel.RoleMember
+}
