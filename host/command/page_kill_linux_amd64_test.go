@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	mrand "math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -187,43 +185,6 @@ func (b *pageSite) get(url string) []byte {
 	return body
 }
 
-// traced runs a host under the tracer until it is killed at the moment, or until
-// every request has its result. It says whether the host was killed.
-func (b *pageSite) traced(spec tracing) bool {
-	b.Helper()
-	spec.Config, spec.Dir = filepath.Join(b.dir, "longshore.yaml"), filepath.Join(b.dir, "state")
-	text, err := json.Marshal(spec)
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), tracerEnv+"="+string(text))
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for deadline, tick := time.Now().Add(patience), time.Tick(5*time.Millisecond); ; {
-		select {
-		case err := <-ended:
-			if err != nil {
-				b.Fatalf("%v\n%s", err, log.String())
-			}
-			return true
-		case <-tick:
-		}
-		if late := time.Now().After(deadline); late || b.done() {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			if err := <-ended; spec.Kill == nil && err != nil || late {
-				b.Fatalf("%v, too late: %v\n%s", err, late, log.String())
-			}
-			return spec.Kill != nil && cmd.ProcessState.Success()
-		}
-	}
-}
-
 // done says whether every group's last request has its result.
 func (b *pageSite) done() bool {
 	for _, folder := range b.folders {
@@ -279,7 +240,7 @@ func TestKilledAtEachWriteOfItsStoresNothingIsLostAndNothingShowsTwiceOnThePage(
 			if m.Nth == checkpoint {
 				b.askLong()
 			}
-			if !b.traced(tracing{Kill: &m}) {
+			if !b.traced(tracing{Kill: &m}, b.done) {
 				t.Error("the host never got there")
 			}
 			b.ask(1)

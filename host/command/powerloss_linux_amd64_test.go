@@ -235,7 +235,7 @@ func (f *diskFile) lose(chance *mrand.Rand) []byte {
 func (b *pageSite) recorded() (all []operation) {
 	b.Helper()
 	record := filepath.Join(b.TempDir(), "operations")
-	b.traced(tracing{Record: record})
+	b.traced(tracing{Record: record}, b.done)
 	f, err := os.Open(record)
 	if err != nil {
 		b.Fatal(err)

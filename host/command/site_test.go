@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -33,6 +34,10 @@ type site struct {
 	dir     string
 	cfg     *config.Config
 	folders []string
+
+	slack  *slacktest.Server // nil: the groups are on the page, or in mem
+	chats  []string          // of the groups on Slack
+	polled int               // messages there that a benchmark's floor has sent
 }
 
 // newSite makes the directories below dir, with limits as longshore.yaml has

@@ -83,9 +83,9 @@ func (s *straight) event() string {
 
 // request is one that was read.
 type straightRequest struct {
-	name string
-	id   int
-	text string
+	name    string
+	id      int
+	request ipc.Request
 }
 
 func (s *straight) read(name string) straightRequest {
@@ -94,7 +94,7 @@ func (s *straight) read(name string) straightRequest {
 	r, err := ipc.Decode(body)
 	s.must(err)
 	s.n++
-	return straightRequest{name, s.n, r.Text}
+	return straightRequest{name, s.n, r}
 }
 
 // record commits requests that were read, and outcome what became of them.
@@ -104,7 +104,7 @@ func (s *straight) record(all []straightRequest) {
 		for _, r := range all {
 			_, err := tx.Stmt(s.delivery).Exec(r.id, fmt.Sprintf("%032x", r.id), r.id, r.name, now, now)
 			s.must(err)
-			_, err = tx.Stmt(s.part).Exec(r.id, fmt.Sprintf("%032x", r.id), r.text)
+			_, err = tx.Stmt(s.part).Exec(r.id, fmt.Sprintf("%032x", r.id), r.request.Text)
 			s.must(err)
 		}
 	})
@@ -168,7 +168,13 @@ const straightBatch = 64
 func (s *straight) drain(messages string) time.Duration {
 	s.messages = messages
 	start := time.Now()
-	entries, err := os.ReadDir(messages)
+	s.batches(func([]straightRequest) {})
+	return time.Since(start)
+}
+
+// batches is drain with calls of a channel.
+func (s *straight) batches(call func([]straightRequest)) {
+	entries, err := os.ReadDir(s.messages)
 	s.must(err)
 	for len(entries) > 0 {
 		batch := entries[:min(straightBatch, len(entries))]
@@ -178,10 +184,10 @@ func (s *straight) drain(messages string) time.Duration {
 			all = append(all, s.read(e.Name()))
 		}
 		s.record(all)
+		call(all)
 		s.outcome(all)
 		for _, r := range all {
 			s.result(r)
 		}
 	}
-	return time.Since(start)
 }

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,8 @@ type tracing struct {
 	Dir    string
 	Kill   *moment // nil: never
 	Record string  // file for the operations; empty: none
+	Count  string  // file for how many there were of each kind; empty: none
+	Slack  string  // URL of the host's Slack; empty: none
 }
 
 // moment is a place in a host's life: the nth operation of a kind on a path.
@@ -68,6 +71,7 @@ type tracer struct {
 	files   map[uint64]int
 	last    int // file
 	ended   int // operations
+	counts  map[string]int
 	mem     *os.File
 	records *gob.Encoder
 }
@@ -84,7 +88,7 @@ type call struct {
 // moment, or if the host ended by itself without one.
 func mainTracer(spec string) int {
 	runtime.LockOSThread()
-	t := &tracer{calls: map[int]*call{}, known: map[int]bool{}, files: map[uint64]int{}}
+	t := &tracer{calls: map[int]*call{}, known: map[int]bool{}, files: map[uint64]int{}, counts: map[string]int{}}
 	err := json.Unmarshal([]byte(spec), &t.tracing)
 	if err == nil && t.Record != "" {
 		var f *os.File
@@ -96,6 +100,10 @@ func mainTracer(spec string) int {
 	var killed bool
 	if err == nil {
 		killed, err = t.run()
+	}
+	if err == nil && t.Count != "" {
+		text, _ := json.Marshal(t.counts)
+		err = os.WriteFile(t.Count, text, 0o600)
 	}
 	if err == nil && t.Kill != nil && !killed {
 		err = errors.New("the host never got there")
@@ -111,6 +119,9 @@ func mainTracer(spec string) int {
 func (t *tracer) run() (killed bool, err error) {
 	host := exec.Command(os.Args[0], "serve", "-c", t.Config)
 	host.Env = append(os.Environ(), serveEnv+"=1", tracerEnv+"=")
+	if t.Slack != "" {
+		host.Env = append(os.Environ(), slackEnv+"="+t.Slack, tracerEnv+"=")
+	}
 	host.Stderr = os.Stderr
 	host.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := host.Start(); err != nil {
@@ -288,6 +299,7 @@ func (t *tracer) below(o *operation) *operation {
 func (t *tracer) end(tid int, c *call, result int64) {
 	o := c.op
 	t.ended++
+	t.counts[o.Kind]++
 	switch o.Kind {
 	case "create":
 		o.File = t.fresh(tid, int(result))
@@ -378,4 +390,57 @@ func (t *tracer) text(at uint64) string {
 	n, _ := t.mem.ReadAt(b, int64(at))
 	s, _, _ := strings.Cut(string(b[:n]), "\x00")
 	return s
+}
+
+// traced runs a host under the tracer until it is killed at the moment, or until
+// all is done. It says whether the host was killed.
+func (s *site) traced(spec tracing, done func() bool) bool {
+	s.Helper()
+	spec.Config, spec.Dir = filepath.Join(s.dir, "longshore.yaml"), filepath.Join(s.dir, "state")
+	if s.slack != nil {
+		spec.Slack = s.slack.URL()
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		s.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), tracerEnv+"="+string(text))
+	var log strings.Builder
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline, tick := time.Now().Add(patience), time.Tick(5*time.Millisecond); ; {
+		select {
+		case err := <-ended:
+			if err != nil {
+				s.Fatalf("%v\n%s", err, log.String())
+			}
+			return true
+		case <-tick:
+		}
+		if late := time.Now().After(deadline); late || done() {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			if err := <-ended; spec.Kill == nil && err != nil || late {
+				s.Fatalf("%v, too late: %v\n%s", err, late, log.String())
+			}
+			return spec.Kill != nil && cmd.ProcessState.Success()
+		}
+	}
+}
+
+// operations counts what a host does to its disk until all is done, by kind.
+func (s *site) operations(done func() bool) map[string]int {
+	s.Helper()
+	counts := filepath.Join(s.dir, "counts")
+	s.traced(tracing{Count: counts}, done)
+	text, err := os.ReadFile(counts)
+	all := map[string]int{}
+	if err = errors.Join(err, json.Unmarshal(text, &all)); err != nil {
+		s.Fatal(err)
+	}
+	return all
 }

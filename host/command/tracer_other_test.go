@@ -6,3 +6,5 @@ package command
 const tracerEnv = "LONGSHORE_TEST_TRACER"
 
 func mainTracer(string) int { return 1 }
+
+func (s *site) operations(func() bool) map[string]int { return nil }
