@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/store"
 )
@@ -37,7 +39,7 @@ type attempt struct {
 	part      Part      // a copy, which the attempt brings up to date
 	due       time.Time // when the delivery is given up
 	recovered bool      // the process before may have sent the part
-	alone     bool      // the group's rate allows no more
+	rate      *rate.Limiter
 
 	sent    atomic.Int64 // bytes
 	seen    int64        // sent, as it was at the last look

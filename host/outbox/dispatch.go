@@ -159,7 +159,7 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 	}
 	ln.paid = false
 	ln.line.busy++
-	a := &attempt{ln: ln, moved: now, alone: o.opts.Rate(ln.folder).PerMinute > 0}
+	a := &attempt{ln: ln, moved: now, rate: d.limiter(ln.folder, now)}
 	ln.attempt, ln.state, ln.at = a, running, now.Add(look)
 	heap.Push(&o.waits, ln)
 	d.wg.Go(func() { o.serve(ctx, a) })
@@ -167,9 +167,17 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 
 // delay is how long a group's next attempt has to wait for its rate.
 func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
+	if l := d.limiter(folder, now); l != nil {
+		return l.ReserveN(now, 1).DelayFrom(now)
+	}
+	return 0
+}
+
+// limiter is of a group's attempts, by its rate as it is now; nil: unlimited.
+func (d *dispatcher) limiter(folder string, now time.Time) *rate.Limiter {
 	r := d.o.opts.Rate(folder)
 	if r.PerMinute <= 0 {
-		return 0
+		return nil
 	}
 	limit := rate.Limit(r.PerMinute / 60)
 	l := d.limiters[folder]
@@ -181,7 +189,7 @@ func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
 		l.SetLimitAt(now, limit)
 		l.SetBurstAt(now, max(r.Burst, 1))
 	}
-	return l.ReserveN(now, 1).DelayFrom(now)
+	return l
 }
 
 // watch looks at a send in flight: one whose bytes move is a change, and one

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,31 +164,27 @@ func TestWhatIsSentTogetherIsNotCancelledMeanwhile(t *testing.T) {
 	})
 }
 
-// TestWhatAGroupsRateBoundsGoesAlone, and so does what is large, or another group's.
-func TestWhatAGroupsRateBoundsGoesAlone(t *testing.T) {
+// TestOnlyWhatAGroupsRateAllowsGoesTogether, and nothing of two groups.
+func TestOnlyWhatAGroupsRateAllowsGoesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newMany(nil)
-		b, free := newBook(), atomic.Bool{}
+		c, b := newMany(nil), newBook()
 		o := b.open(t, outbox.Options{Channels: []channel.Channel{c}, Rate: func(string) outbox.Rate {
-			if free.Load() {
-				return outbox.Rate{}
-			}
-			return outbox.Rate{PerMinute: 60, Burst: 2}
+			return outbox.Rate{PerMinute: 60, Burst: 5}
 		}})
-		ds := words(6)
+		ds := words(12)
 		put(t, o, ds...)
-		stop := run(t, o)
+		start, stop := time.Now(), run(t, o)
 		b.settled(t, ds...)
-		if len(c.calls) > 0 {
-			t.Errorf("together: %v", c.calls)
+		if took := time.Since(start); len(c.calls) != 1 || c.calls[0] != 5 || took < 7*time.Second || took > 8*time.Second {
+			t.Errorf("together: %v; all after %v", c.calls, took)
 		}
-		free.Store(true)
+		time.Sleep(time.Minute)
 		more := []outbox.Delivery{in("a"), in("b"), in("c")}
 		more[0].Folder = "another"
 		put(t, o, more...)
 		b.settled(t, more...)
 		stop()
-		if diff := cmp.Diff([]int{2}, c.calls); diff != "" {
+		if diff := cmp.Diff([]int{5, 2}, c.calls); diff != "" {
 			t.Error(diff)
 		}
 	})
