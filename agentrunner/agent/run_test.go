@@ -19,6 +19,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -291,5 +292,54 @@ func TestCommandIsAJSONArray(t *testing.T) {
 		if _, err := agent.ParseCommand(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
+	}
+}
+
+// troubled is an assistant whose model is busy before it answers.
+type troubled struct{ echo }
+
+func (a *troubled) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
+	if t.Trouble != nil {
+		t.Trouble(agent.Trouble{Cause: cause.Busy, Detail: "status 429", For: 3 * time.Second})
+		t.Trouble(agent.Trouble{})
+	}
+	if a.err != nil {
+		return agent.Reply{}, a.err
+	}
+	return a.echo.Turn(ctx, t)
+}
+
+// NanoClaw v1's host knows two statuses only.
+func TestTroubleIsToldToAHostThatAsksForIt(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		a := &troubled{echo{turns: make(chan agent.Turn, 9)}}
+		c := converse(t, a, fakehost.New(t, nil), fmt.Sprintf(`{"prompt":"first","chatJid":"web:family","groupFolder":"family","trouble":%t}`, asks))
+		if asks {
+			want := map[string]any{"status": "waiting", "result": nil, "error": "status 429", "cause": "busy", "seconds": 3.0, "inputs": []any{}}
+			if diff := cmp.Diff(want, c.next(t)); diff != "" {
+				t.Errorf("output (-want +got):\n%s", diff)
+			}
+			if end := c.next(t); end["status"] != "waiting" || end["cause"] != nil {
+				t.Errorf("the end of the trouble is told as %v", end)
+			}
+		}
+		if answer := c.next(t); answer["result"] != "echo: first" {
+			t.Errorf("answer %v", answer)
+		}
+		c.close(t)
+		if err := c.wait(t); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheCauseOfAFailedTurnIsTold(t *testing.T) {
+	a := &troubled{echo{err: cause.With(cause.Key, errors.New("the model rejects the key"))}}
+	c := converse(t, a, fakehost.New(t, nil), start)
+	if got := c.next(t); got["cause"] != "key_not_accepted" || got["status"] != "error" {
+		t.Errorf("output %v", got)
+	}
+	if err := c.wait(t); err == nil {
+		t.Error("the run ends as if nothing had happened")
 	}
 }
