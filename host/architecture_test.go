@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"host/operator":         {"host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "internal/confine"},
-	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine"},
+	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                  {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
 
 	"host/channel/pace":        {"groups"},

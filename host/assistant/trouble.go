@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -24,6 +25,8 @@ const (
 // assistant reports it. It is the session's own.
 type trouble struct {
 	cause cause.Cause // empty: nothing
+	since time.Time   // zero: none yet. Trouble that comes back within the chat's patience is the same
+	ended time.Time   // the last time
 	due   *time.Timer // until the chat is told of the trouble, or of its end
 	rate  *rate.Limiter
 }
@@ -43,24 +46,28 @@ func (s *session) report(out runtime.Output) {
 	now, was := cause.Parse(out.Cause), s.trouble.cause
 	s.trouble.cause = now
 	s.m.mu.Lock()
-	told := s.c.told
 	s.c.cause, s.c.lastErr = now, cut(out.Error, 500)
 	s.m.mu.Unlock()
-	switch {
-	case now == was:
-	case now != "":
+	if now != "" && now != was {
 		s.log.Warn("assistant has trouble", "cause", string(now), "error", cut(out.Error, 500))
-	default:
-		s.log.Info("assistant has no trouble any more")
 	}
 	switch {
-	case now != "" && was == "" && !told:
-		waited := time.Duration(min(max(out.Seconds, 0), 3600)) * time.Second
-		s.trouble.due.Reset(max(s.m.limits().Patience-waited, 0))
-	case now == "" && was != "" && told:
-		s.trouble.due.Reset(backAfter)
+	case now == was:
 	case now == "":
-		s.trouble.due.Stop()
+		s.log.Info("assistant has no trouble any more")
+		s.trouble.ended = time.Now()
+		s.trouble.due.Reset(backAfter)
+	case was == "":
+		patience := s.m.limits().Patience
+		s.trouble.begin(time.Duration(min(max(out.Seconds, 0), 3600))*time.Second, patience)
+		s.trouble.due.Reset(max(time.Until(s.trouble.since.Add(patience)), 0))
+	}
+}
+
+// begin takes note of trouble that has lasted for a while.
+func (t *trouble) begin(waited, patience time.Duration) {
+	if t.since.IsZero() || time.Since(t.ended) > patience {
+		t.since = time.Now().Add(-waited)
 	}
 }
 
@@ -74,6 +81,7 @@ func (s *session) tellTrouble(ctx context.Context) {
 	case now != "" && !told:
 		s.remark(ctx, stillTrying(now))
 	case now == "" && told:
+		s.trouble.since = time.Time{}
 		s.remark(ctx, answersAgain)
 	}
 }
@@ -81,7 +89,7 @@ func (s *session) tellTrouble(ctx context.Context) {
 // remark says something in the host's own words while the turn goes on. It does not
 // count as sent by the turn.
 func (s *session) remark(ctx context.Context, words string) {
-	id := key(s.turn.ID, words)
+	id := key(s.turn.ID, words, fmt.Sprint(len(s.turn.Remarks)))
 	s.turn.Remarks = append(s.turn.Remarks, id)
 	s.saveTurn() // before it is said: a host that dies in between must know it
 	if err := s.m.say(ctx, s.c, words, id); err != nil {
@@ -91,7 +99,7 @@ func (s *session) remark(ctx context.Context, words string) {
 
 // noTrouble takes note that the turn has an answer.
 func (s *session) noTrouble() {
-	s.trouble.cause = ""
+	s.trouble.cause, s.trouble.since = "", time.Time{}
 	s.trouble.due.Stop()
 }
 

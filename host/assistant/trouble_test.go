@@ -65,8 +65,11 @@ func TestABusyModelIsToldAfterAMinuteAndSoIsItsEnd(t *testing.T) {
 		if s := w.m.Status()[0]; s.Cause != "" {
 			t.Errorf("the operator reads %+v", s)
 		}
+		time.Sleep(5 * time.Minute)
+		a.reports(cause.Busy, 60) // once more
+		w.hasHeard(busy, "The model answers again.", busy)
 		a.says("hi")
-		w.hasHeard(busy, "The model answers again.", "hi")
+		w.hasHeard(busy, "The model answers again.", busy, "hi")
 	})
 }
 
@@ -299,5 +302,23 @@ func TestAChatThatCallsItsAssistantNeedsNoHint(t *testing.T) {
 		w.runtime.next().says("hi")
 		w.write("family", "2", "thanks")
 		w.hasHeard("hi")
+	})
+}
+
+// A model whose answers break off showed a sign of life with each attempt, so that its
+// trouble never lasted for a minute.
+func TestTroubleWithSignsOfLifeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		w.write("family", "1", "hello")
+		a := w.runtime.next()
+		for range 4 {
+			a.reports(cause.Unreachable, 0)
+			time.Sleep(19 * time.Second)
+			a.reports("", 0)
+			time.Sleep(time.Second)
+		}
+		w.hasHeard("The model cannot be reached; the assistant is still trying.")
 	})
 }

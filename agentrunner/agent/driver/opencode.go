@@ -142,7 +142,7 @@ func (opencode) event(line []byte, a *answer) {
 	if e.Session != "" {
 		a.session = e.Session
 	}
-	if e.Type != "error" {
+	if e.Type == "text" || e.Type == "tool_use" || e.Type == "step_finish" { // a step also starts if the connection then breaks
 		a.steps++
 	}
 	switch e.Type {
