@@ -86,7 +86,7 @@ func hashOf(b []byte) string {
 
 // request is what the host finds in its spool: a text, then a file.
 func request(i int) (name string, chat groups.JID, content string) {
-	return fmt.Sprintf("%04d", i), groups.JID(fmt.Sprint("fake:", i%3)), strings.Repeat(fmt.Sprint("line ", i, "\n"), 200*(i%7))
+	return fmt.Sprintf("%04d", i), groups.JID(fmt.Sprint("fake:", i%3)), strings.Repeat(fmt.Sprint("line ", i, "\n"), 500*(i%7)) // small and large ones
 }
 
 // violations says what members have to complain about, once every request of

@@ -1,0 +1,119 @@
+package web_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	stores "github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// TestAKillLeavesBytesAndMessageTogether cuts the log off at every place of the way of
+// small files: one by a member, one by the assistant, and both deleted.
+func TestAKillLeavesBytesAndMessageTogether(t *testing.T) {
+	opts := options(t.TempDir())
+	opts.Quota, opts.Roll, opts.MaxUpload, opts.MaxFiles = 2500, true, 1000, 3
+	s := start(t, opts)
+	s.posted(s.upload(nil, attachment{"a.txt", make([]byte, 1000)}))
+	for range 3 {
+		s.send(channel.Message{Files: outgoing("b.txt", "text/plain", media.Document, make([]byte, 1000))})
+	}
+	for deadline := time.Now().Add(30 * time.Second); len(stored(t, opts.Dir)) != 2; {
+		if time.Now().After(deadline) {
+			t.Fatal("the oldest stay")
+		}
+	}
+	seen := map[string]bool{}
+	fstest.EachCut(t, filepath.Join(opts.Dir, "web.db"), func(path string) {
+		db, err := sql.Open("sqlite", "file:"+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var made bool
+		var rows, names string
+		if err := db.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'bytes'`).Scan(&made); err != nil || !made {
+			t.Fatal(made, err)
+		}
+		if err := db.QueryRow(`SELECT (SELECT coalesce(group_concat(printf('%016x', id), ' '), '') FROM (SELECT id FROM bytes ORDER BY id)),
+			(SELECT coalesce(group_concat(substr(id, 1, 16), ' '), '') FROM (SELECT id FROM files ORDER BY id))`).Scan(&rows, &names); err != nil {
+			t.Fatal(err)
+		}
+		if rows != names {
+			t.Errorf("the bytes of %q are there, and messages of %q", rows, names)
+		}
+		seen[rows] = true
+	})
+	if len(seen) < 5 {
+		t.Errorf("seen %v", seen)
+	}
+}
+
+// TestAHistoryOfVersion5KeepsItsSmallFiles opens what the program before wrote, when
+// small files were files.
+func TestAHistoryOfVersion5KeepsItsSmallFiles(t *testing.T) {
+	opts := options(t.TempDir())
+	s := start(t, opts)
+	s.send(channel.Message{Files: outgoing("a.txt", "text/plain", media.Document, []byte("the bytes"))})
+	s.stop()
+	id := strings.Repeat("ab", 16)
+	if err := os.WriteFile(filepath.Join(opts.Dir, "files", id), []byte("the bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, opts.Dir, `UPDATE files SET id = ?`, id)
+	alter(t, opts.Dir, `DROP TABLE bytes; PRAGMA user_version = 5`)
+	s = start(t, opts)
+	s.send(channel.Message{Files: outgoing("b.txt", "text/plain", media.Document, []byte("and new ones"))})
+	for i, want := range []string{"the bytes", "and new ones"} {
+		if res, got := s.do("GET", s.history("")[i].File.URL, nil); res.StatusCode != 200 || string(got) != want {
+			t.Errorf("%d %q, want %q", res.StatusCode, got, want)
+		}
+	}
+	if names := stored(t, opts.Dir); len(names) != 2 || names[0] != id {
+		t.Errorf("stored: %q", names)
+	}
+}
+
+// TestAFullDiskTakesNoHalfFile sends small files until the disk is full: each one that
+// was taken is whole, and the next one is taken once there is room.
+func TestAFullDiskTakesNoHalfFile(t *testing.T) {
+	mount := fstest.SmallDisk(t, "1m")
+	opts := options(filepath.Join(mount, "web"))
+	s := start(t, opts)
+	ballast := filepath.Join(mount, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 100<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	content := []byte(strings.Repeat("x", 8000))
+	taken := 0
+	send := func() error {
+		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: outgoing("a.txt", "text/plain", media.Document, content)})
+		if err == nil {
+			taken++
+		}
+		return err
+	}
+	var err error
+	for err == nil && taken < 1000 {
+		err = send()
+	}
+	if stores.Words(err) == nil || !strings.Contains(err.Error(), "disk is") {
+		t.Errorf("after %d files: %v", taken, err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(); err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
+	s.stop()
+	if n := len(stored(t, opts.Dir)); n != taken || taken == 1000 {
+		t.Errorf("%d of %d files are there", n, taken)
+	}
+}
