@@ -76,10 +76,22 @@ type Setup struct {
 	Tools     string      // how programs of the machine read files: confined, unconfined, off
 	Log       *slog.Logger
 
+	// Knock, if not nil, is told of each new message that a person wrote in a direct
+	// chat that is not among Chats, which the channel does not keep. It returns at
+	// once.
+	Knock func(Knock)
+
 	// Reserve is asked before so many bytes of temporary files are written;
 	// release gives them back. It may be nil.
 	Reserve func(bytes int64) (release func(), err error)
 	Room    func() error // why nothing more should be kept now; it may be nil
+}
+
+// Knock is a message in a direct chat that no group has.
+type Knock struct {
+	Chat groups.JID // as a group would name it
+	From string     // as Inbound.From
+	Time time.Time  // of the message
 }
 
 // Applier is implemented by a channel whose chats and settings may change while it

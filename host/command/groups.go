@@ -68,12 +68,17 @@ A running host takes it up at once, see: longshore reload --help`,
 		},
 	}
 	add.Flags().StringVar(&g.Channel, "channel", "", "the `channel` that carries it, if several could")
-	add.Flags().StringVar(&g.Name, "name", "", "what people call it")
-	add.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
-	add.Flags().StringVar(&g.Trigger, "trigger", "", "the `word` that calls the assistant; without one every message does")
-	add.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
 	add.Flags().BoolVar(&g.Main, "main", false, "let it send to every chat")
-	return family("groups", "look at groups and chats, and add one", list, add)
+	groupFlags(add, &g)
+	return family("groups", "look at groups and chats, and add one", list, add, newRequests(e), newApprove(e))
+}
+
+// groupFlags are what a new group is to be.
+func groupFlags(cmd *cobra.Command, g *groups.Group) {
+	cmd.Flags().StringVar(&g.Name, "name", "", "what people call it")
+	cmd.Flags().StringVar(&g.Folder, "folder", "", "its `directory` (default: made of the name)")
+	cmd.Flags().StringVar(&g.Trigger, "trigger", "", "the `word` that calls the assistant; without one every message does")
+	cmd.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
 }
 
 func (e *env) listGroups(cfg *config.Config) error {

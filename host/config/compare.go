@@ -32,6 +32,8 @@ func Compare(now, next *Config) Changes {
 			c.restart(key, "this cannot change while the host runs")
 		case key == "name":
 			c.say("assistants are called %s", next.Name)
+		case key == "direct":
+			c.say("direct: %s", next.Direct)
 		case key == "mounts":
 			c.say("mounts: what groups may mount")
 		}

@@ -44,6 +44,8 @@ type Config struct {
 
 	MediaTools string `yaml:"media_tools" restart:"true" enum:"confined,unconfined,off" help:"How ffmpeg, ffprobe, pdfinfo and pdftoppm read files, for thumbnails and durations. confined: without rights, or not at all. unconfined: with the host's own rights."`
 
+	Direct string `yaml:"direct" enum:"off,pairing" help:"What becomes of people who write to an account in a direct chat that no group has. off: nothing. pairing: they get a code that the operator can approve."`
+
 	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
 	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
@@ -139,6 +141,7 @@ func defaults() Config {
 		Style:      "longshore",
 		Project:    ".",
 		MediaTools: "confined",
+		Direct:     "off",
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{
 			Pending:     64,

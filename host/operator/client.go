@@ -99,6 +99,17 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return r, c.call(ctx, http.MethodPost, "/v1/reload", nil, &r)
 }
 
+// Requests asks the host for its pairing codes.
+func (c *Client) Requests(ctx context.Context) ([]PairingCode, error) {
+	var codes []PairingCode
+	return codes, c.call(ctx, http.MethodGet, "/v1/pairing", nil, &codes)
+}
+
+// Approve asks the host to end a pairing code.
+func (c *Client) Approve(ctx context.Context, code string) error {
+	return c.call(ctx, http.MethodPost, "/v1/pairing/"+url.PathEscape(code), nil, nil)
+}
+
 // Unpair asks the host to unlink a channel from its account.
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)

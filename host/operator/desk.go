@@ -37,6 +37,11 @@ type DeskOptions struct {
 	// Reload is Control's. Nil: this process does not run the host.
 	Reloading func(context.Context) (Reloaded, error)
 
+	// Codes and Approving are Control's Requests and Approve. Nil: this process does not
+	// run the host.
+	Codes     func() []PairingCode
+	Approving func(ctx context.Context, code string) error
+
 	// Offer accepts an operator's file into the outbox.
 	Offer func(context.Context, Send) (outbox.Delivery, error)
 }
@@ -217,6 +222,23 @@ func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
 		return Reloaded{}, ErrNoHost
 	}
 	return d.Reloading(ctx)
+}
+
+// Requests lists the pairing codes that count; without a running host it returns
+// ErrNoHost.
+func (d *Desk) Requests(context.Context) ([]PairingCode, error) {
+	if d.Codes == nil {
+		return nil, ErrNoHost
+	}
+	return d.Codes(), nil
+}
+
+// Approve ends a pairing code; without a running host it returns ErrNoHost.
+func (d *Desk) Approve(ctx context.Context, code string) error {
+	if d.Approving == nil {
+		return ErrNoHost
+	}
+	return d.Approving(ctx, code)
 }
 
 // Unpair unlinks the channel from its account.

@@ -50,8 +50,22 @@ type Control interface {
 	// Reload has the host read longshore.yaml again and apply it, whole or not
 	// at all. That the file was refused is no error.
 	Reload(ctx context.Context) (Reloaded, error)
+	// Requests returns the pairing codes that were given to direct chats without a
+	// group, and count.
+	Requests(ctx context.Context) ([]PairingCode, error)
+	// Approve ends the code of a chat that has a group now, and tells the chat.
+	Approve(ctx context.Context, code string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
+}
+
+// PairingCode is what a person was told who wrote in a direct chat that no group has.
+type PairingCode struct {
+	Code    string    `json:"code"`
+	Channel string    `json:"channel"`
+	Chat    string    `json:"chat"`
+	From    string    `json:"from"` // the person's own name: foreign text
+	Until   time.Time `json:"until"`
 }
 
 // Kind says where an item is stored.

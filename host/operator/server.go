@@ -29,6 +29,8 @@ const maxBody = 64 << 10
 //	POST   /v1/send
 //	GET    /v1/channels/{name}/chats
 //	DELETE /v1/channels/{name}/account
+//	GET    /v1/pairing
+//	POST   /v1/pairing/{code}
 //
 // and the paths of Health below /healthz and /metrics. Errors are a JSON object
 // with code, message and hint.
@@ -132,6 +134,13 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("DELETE /v1/channels/{name}/account", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.Unpair(r.Context(), r.PathValue("name")))
+	})
+	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
+		codes, err := s.Control.Requests(r.Context())
+		reply(w, codes, err)
+	})
+	mux.HandleFunc("POST /v1/pairing/{code}", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.Control.Approve(r.Context(), r.PathValue("code")))
 	})
 	mux.HandleFunc("POST /v1/send", s.send)
 	mux.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, r *http.Request) {

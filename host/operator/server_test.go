@@ -91,6 +91,16 @@ func (c *control) Reload(context.Context) (operator.Reloaded, error) {
 	return operator.Reloaded{}, operator.ErrNoHost
 }
 
+func (c *control) Requests(context.Context) ([]operator.PairingCode, error) {
+	c.asked = append(c.asked, "requests")
+	return []operator.PairingCode{{Code: "ABCD-EFGH", Chat: "mem:x"}}, c.err
+}
+
+func (c *control) Approve(_ context.Context, code string) error {
+	c.asked = append(c.asked, "approve "+code)
+	return c.err
+}
+
 func (c *control) Unpair(_ context.Context, name string) error {
 	c.asked = append(c.asked, "unpair "+name)
 	return c.err

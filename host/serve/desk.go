@@ -30,6 +30,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	if running {
 		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
 		o.Assistants = h.assistantsNow
+		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)
 }

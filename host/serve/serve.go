@@ -41,6 +41,7 @@ type Options struct {
 	Channels func(*config.Config, Options) ([]channel.Channel, error)
 
 	disk *scratch // the Host's
+	door *door    // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
@@ -55,6 +56,7 @@ type Host struct {
 	spool      *ipc.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
+	door       *door
 	started    time.Time
 }
 
@@ -69,6 +71,8 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	}
 	h := &Host{Layout: cfg.Layout(), started: time.Now()}
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
+	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
+	opts.door = h.door
 	h.opts = opts
 	defer func() {
 		if err != nil {
@@ -143,6 +147,7 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.assistants.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
 	g.Go(func() error { return h.sweep(ctx) })
+	g.Go(func() error { return h.door.run(ctx, h.Channels) })
 	desk := h.Desk(true)
 	health := desk.Health()
 	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: desk, Health: health, Log: h.opts.Log}

@@ -207,7 +207,13 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
 		return nil
 	}
-	if ev == nil || !s.counts(ev.chat) || ev.own(s.self.Load()) {
+	if ev == nil || ev.own(s.self.Load()) {
+		return nil
+	}
+	if !s.counts(ev.chat) {
+		if s.Knock != nil && private(ev) && ev.kind == channel.KindMessage && ev.command == "" {
+			s.Knock(channel.Knock{Chat: ev.chat, From: ev.sender, Time: ev.at})
+		}
 		return nil
 	}
 	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.command == ""}

@@ -174,10 +174,16 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 func (s *session) keep(e *events.Message) bool {
 	chat := s.chatOf(e.Info.MessageSource)
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
-	if e.Info.IsFromMe || e.Message == nil || history || chat == "" {
+	if e.Info.IsFromMe || e.Message == nil || history {
 		return true
 	}
 	kind, target := actOf(e.Message)
+	if chat == "" {
+		if kind == channel.KindMessage && textOf(e.Message) != "" && !e.IsEdit {
+			s.knock(e)
+		}
+		return true
+	}
 	_, file := downloadable(e.Message, e.Info.Timestamp)
 	said := file.Kind != "" || textOf(e.Message) != ""
 	switch kind {
@@ -201,6 +207,21 @@ func (s *session) keep(e *events.Message) bool {
 			PushName: e.Info.PushName, Time: e.Info.Timestamp,
 		},
 	})
+}
+
+// knock tells the host of a message in a direct chat that no group has. The number
+// names the chat if it is known: an operator knows people by it.
+func (s *session) knock(e *events.Message) {
+	if s.w.opts.Knock == nil || e.Info.IsGroup {
+		return
+	}
+	chat := e.Info.Chat.ToNonAD()
+	if alt := e.Info.SenderAlt.ToNonAD(); alt.Server == types.DefaultUserServer {
+		chat = alt
+	}
+	if jid := groups.JID(chat.String()); s.w.Owns(jid) {
+		s.w.opts.Knock(channel.Knock{Chat: jid, From: cleanName(e.Info.PushName), Time: e.Info.Timestamp})
+	}
 }
 
 // keepMembers records durably who has joined or left a group. WhatsApp gives such

@@ -114,7 +114,7 @@ func newOf(s channel.Setup, net Net) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	w, err := New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, DeviceName: set.Device, Chats: chatsOf(s), Limits: set.limits(), Log: s.Log,
-		HTTPClient: net.Client, Lookup: net.Lookup, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room,
+		HTTPClient: net.Client, Lookup: net.Lookup, Tools: confine.Mode(s.Tools), Reserve: s.Reserve, Room: s.Room, Knock: s.Knock,
 		Rates: set.rates(),
 	})
 	if err != nil {

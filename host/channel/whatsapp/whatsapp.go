@@ -89,6 +89,9 @@ type Options struct {
 	// returns an error, the message is not acknowledged: WhatsApp keeps it.
 	Room func() error
 
+	// Knock is as in channel.Setup; may be nil.
+	Knock func(channel.Knock)
+
 	// HTTPClient reaches WhatsApp; nil: a new one, with the environment's proxies.
 	// Media go through a client of package transfer instead, which dials as this
 	// one does and resolves names with Lookup; nil: the system's resolver.

@@ -1,0 +1,88 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// mute is a channel that only sends.
+type mute struct {
+	channel.Channel
+	sent []channel.Message
+	err  error
+}
+
+func (m *mute) Name() string { return "mute" }
+
+func (m *mute) Send(_ context.Context, msg channel.Message) (channel.Receipt, error) {
+	if m.err == nil {
+		m.sent = append(m.sent, msg)
+	}
+	return channel.Receipt{ID: msg.ID}, m.err
+}
+
+func TestAKnockGetsOneCodeAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := groups.Layout{State: t.TempDir()}
+		open, c := true, &mute{}
+		d := newDoor(l, func() bool { return open }, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go d.run(ctx, []channel.Channel{c})
+		knock := func(chat string, age time.Duration) {
+			d.of("mute")(channel.Knock{Chat: groups.JID(chat), From: "Ann", Time: time.Now().Add(-age)})
+			synctest.Wait()
+		}
+		for range 10 {
+			knock("mem:ann", 0)
+		}
+		if len(c.sent) != 1 || c.sent[0].Chat != "mem:ann" || len(d.list()) != 1 {
+			t.Fatalf("ten messages got %+v", c.sent)
+		}
+		code := regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}`).FindString(c.sent[0].Text)
+		if code == "" || code != d.list()[0].Code {
+			t.Fatalf("said: %q", c.sent[0].Text)
+		}
+		knock("mem:late", time.Hour) // written while the host was down
+		open = false
+		knock("mem:bob", 0)
+		open = true
+		c.err = fmt.Errorf("away")
+		knock("mem:bob", 0)
+		if len(c.sent) != 1 || len(d.list()) != 1 {
+			t.Errorf("sent: %+v, %+v", c.sent, d.list())
+		}
+		c.err = nil
+
+		again := newDoor(l, d.open, d.log) // the next host
+		if got := again.list(); len(got) != 1 || got[0].Code != code {
+			t.Errorf("after a restart: %+v", got)
+		}
+		time.Sleep(time.Hour + time.Second)
+		if _, err := again.take(code); err == nil {
+			t.Error("an old code counts")
+		}
+		knock("mem:ann", 0)
+		if len(c.sent) != 2 {
+			t.Error("no other code after an hour")
+		}
+		if _, err := d.take(strings.ToLower(strings.ReplaceAll(d.list()[0].Code, "-", ""))); err != nil || len(d.list()) != 0 {
+			t.Errorf("a code in small letters: %v", err)
+		}
+		for i := range 200 {
+			knock(fmt.Sprint("mem:m", i), 0)
+		}
+		if n := len(d.list()); n != maxCodes {
+			t.Errorf("%d codes count", n)
+		}
+	})
+}
