@@ -78,7 +78,9 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 		return err
 	}
 	plain := strings.NewReplacer("-", "", " ", "")
-	i := slices.IndexFunc(codes, func(p operator.PairingCode) bool { return strings.EqualFold(plain.Replace(p.Code), plain.Replace(code)) })
+	i := slices.IndexFunc(codes, func(p operator.PairingCode) bool {
+		return strings.EqualFold(plain.Replace(p.Code), plain.Replace(code))
+	})
 	if i < 0 {
 		return hinted(errors.New("no pairing code like that counts"), "codes count for an hour; see: longshore groups requests")
 	}
