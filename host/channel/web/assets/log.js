@@ -27,6 +27,7 @@ export async function init(options) {
   if (page.messages.length) last = page.messages.at(-1).id;
   frame();
   bottom();
+  atTop(); // a tall screen has room for more
 }
 
 // add takes a message that has just happened.
@@ -142,10 +143,10 @@ async function older() {
     ({ more, gone } = page);
     frame();
     log.scrollTop = top + log.scrollHeight - height;
-    requestAnimationFrame(() => { log.style.overflowAnchor = ""; });
+    requestAnimationFrame(() => { log.style.overflowAnchor = ""; atTop(); });
   } catch { /* the next scroll tries again */ } finally { loading = false; }
 }
-new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && older(), { root: log, rootMargin: "500px 0px 0px" }).observe($("older"));
+const atTop = () => { if (log.scrollTop < 500) older(); };
 
 // While the reader is at the end, the end stays in view whatever grows.
 export function bottom() {
@@ -160,6 +161,7 @@ let top = 0;
 log.addEventListener("scroll", () => {
   stuck = log.scrollHeight - log.scrollTop - log.clientHeight < 60 || stuck && log.scrollTop >= top;
   top = log.scrollTop;
+  atTop();
   if (stuck) missed = 0;
   pill();
 }, { passive: true });
