@@ -7,8 +7,10 @@
 //	say TEXT                 a message through send_message
 //	send FILE                a file of the workspace through send_file
 //	send me the report       harbour-week.pdf and harbour-week.png through send_files
+//	show markdown, show a picture, a PDF, a voice note, a schedule
 //
-// It understands only these sentences and remembers nothing.
+// A member's file comes back with a kind word. It understands only these sentences
+// and remembers nothing.
 package sample
 
 import (
@@ -45,33 +47,39 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 }
 
 func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
-	verb, rest := command(agent.LastMessage(t.Prompt))
+	asked := read(t.Prompt)
+	if asked.text == "" && len(asked.files) == 0 && strings.HasPrefix(t.Prompt, "<") {
+		return "", nil // notices alone, which ask for nothing
+	}
+	verb, rest := command(asked.text)
+	thing, gives := object(rest), verb == "send" || verb == "make" || verb == "show"
 	switch {
-	case verb == "help", verb == "":
-		return help, nil
 	case verb == "ping":
 		answer, err := a.call(ctx, t, "chat_info", nil)
 		return "Pong. " + answer.text, err
 	case verb == "say" && rest != "":
-		answer, err := a.call(ctx, t, "send_message", map[string]any{"text": rest})
-		if answer.sent {
-			return "", nil // the text is in the chat; there is nothing to add
-		}
-		return answer.text, err
-	case (verb == "send" || verb == "make") && isReport(rest), isReport(verb):
+		return a.say(ctx, t, rest)
+	case gives && thing == "report", object(verb) == "report":
 		return a.report(ctx, t)
+	case gives && a.shows(thing) != nil:
+		return a.shows(thing)(ctx, t)
 	case verb == "send" && rest != "":
 		answer, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
 		if answer.sent {
 			return "There you are: " + filepath.Base(rest), nil
 		}
 		return answer.text, err
+	case len(asked.files) > 0:
+		return a.giveBack(ctx, t, asked.files)
+	case verb == "help", verb == "":
+		return help, nil
 	}
 	return fmt.Sprintf("I am only the sample assistant and do not know what to do with %q. Write \"help\" to see what I can do.", short(verb+" "+rest)), nil
 }
 
-const help = `I am the sample assistant. Write one of these:
+const help = `I am the sample assistant. Send me a file, and I send it back. Or write one of these:
 - send me the report: I make a PDF and a chart and send both
+- show markdown, show a picture, show a PDF, show a voice note, show a schedule
 - send FILE: I send a file of my workspace, such as: send inbox/photo.jpg
 - say TEXT: I send TEXT as a message
 - ping: I check whether my tools work`
@@ -92,30 +100,24 @@ func command(message string) (verb, rest string) {
 	return verb, strings.TrimSpace(rest)
 }
 
-// isReport reports whether the object of a sentence is the report, and not a file
-// whose name contains the word.
-func isReport(s string) bool {
+// object is the thing that a sentence names, in one word and in lower case; empty if
+// it names none, such as a file whose name contains the word.
+func object(s string) string {
 	for _, word := range strings.Fields(strings.ToLower(s)) {
-		switch strings.Trim(word, ".,:;!?") {
-		case "report":
-			return true
-		case "me", "us", "the", "a", "your", "this", "week's", "weekly", "please":
+		switch word = strings.Trim(word, ",:;!?"); strings.TrimSuffix(word, ".") {
+		case "me", "us", "the", "a", "an", "your", "this", "week's", "weekly", "please", "some":
 		default:
-			return false
+			return strings.TrimSuffix(word, ".")
 		}
 	}
-	return false
+	return ""
 }
 
 func short(s string) string { return media.Cut(strings.TrimSpace(s), 60) }
 
 // report writes both files and sends them in one call.
 func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
-	now := time.Now
-	if a.Now != nil {
-		now = a.Now
-	}
-	r := newReport(now())
+	r := a.today()
 	chart, err := r.png()
 	if err != nil {
 		return "", err

@@ -133,7 +133,7 @@ func TestSentencesAreUnderstood(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"me the report": true, "me the report, please": true, "the weekly report!": true,
 		"report.pdf": false, "the chart": false, "inbox/report": false, "": false} {
-		if isReport(text) != want {
+		if (object(text) == "report") != want {
 			t.Errorf("%q is the report: %v", text, !want)
 		}
 	}
@@ -144,6 +144,12 @@ func TestWhatItDoesNotUnderstandGetsAFriendlyHint(t *testing.T) {
 		reply, err := Agent{}.Turn(t.Context(), agent.Turn{Prompt: prompt})
 		if err != nil || !strings.Contains(reply.Text, `Write "help"`) {
 			t.Errorf("%q: %q, %v", prompt, reply.Text, err)
+		}
+	}
+	for _, prompt := range []string{`<context timezone="UTC" />` + "\n<notice time=\"x\">a file arrived</notice>\n",
+		`<context timezone="UTC" /><messages>` + "\n<event kind=\"reaction\" sender=\"Bob\" message=\"1\">👍</event>\n</messages>"} {
+		if reply, err := (Agent{}).Turn(t.Context(), agent.Turn{Prompt: prompt}); err != nil || reply.Text != "" {
+			t.Errorf("%q was answered by %q, %v", prompt, reply.Text, err)
 		}
 	}
 	if reply, err := (Agent{}).Turn(t.Context(), agent.Turn{Prompt: "@Andy help"}); err != nil || reply.Text != help {
