@@ -166,7 +166,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 			return err
 		}
 		replaced = nil
-		if i := slices.IndexFunc(items, func(it *item) bool { return it.id != 0 }); i >= 0 {
+		if i := slices.IndexFunc(items, func(it *item) bool { return it.id != 0 && it.Request != "" }); i >= 0 {
 			replaced, err = replace(t, items[i].id)
 		}
 		return err
