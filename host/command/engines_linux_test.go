@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
 // TestEngineDiesInTheMiddleOfATurn kills the engine while one assistant has
@@ -38,6 +39,7 @@ echo over`
 	}
 	p.End(syscall.SIGKILL)
 	h.answeredWith(members[2], h.say(members[2], "go"), "cannot be started at the moment")
+	h.waitsFor(opened, "g2", cause.Engine)
 	for i := range members {
 		if err := os.WriteFile(filepath.Join(opened.Layout.Workspace(fmt.Sprintf("g%d", i)), "go"), nil, 0o644); err != nil {
 			t.Fatal(err)
