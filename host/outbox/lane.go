@@ -11,7 +11,7 @@ import (
 const (
 	// pipeline is how many outcomes of one chat may be waiting to be recorded
 	// while its next parts go out.
-	pipeline = 64
+	pipeline = 128
 
 	// mostUnrecorded is how many parts of one chat the process before may have sent
 	// without living to record it: its pipeline, if that was as long.
@@ -23,7 +23,7 @@ const (
 
 	// readAhead bounds the deliveries of one chat that are in memory, and
 	// inMemory those of all.
-	readAhead = 32
+	readAhead = 64
 	inMemory  = 4096
 )
 

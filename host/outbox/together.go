@@ -10,7 +10,7 @@ import (
 
 // What one call of a channel.MultiSender is given at most.
 const (
-	partsTogether = 32
+	partsTogether = 64
 	bytesTogether = 1 << 20 // of texts and files
 )
 

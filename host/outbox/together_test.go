@@ -92,7 +92,7 @@ func TestWhatWaitsInAChatGoesTogether(t *testing.T) {
 		if diff := cmp.Diff(want, shown(c.Channel)); diff != "" || len(want) < 280 {
 			t.Error(diff)
 		}
-		if len(c.calls) > 80 || slices.Max(c.calls) > 32 {
+		if len(c.calls) > 80 || slices.Max(c.calls) > 64 {
 			t.Errorf("%d calls: %v", len(c.calls), c.calls)
 		}
 	})

@@ -39,34 +39,22 @@ func (j *Journal) KeepNew(ctx context.Context, m Inbound) (isNew bool, err error
 	if err := j.HasRoom(); err != nil {
 		return false, err
 	}
-	if isNew, err = j.insert(ctx, m); err != nil {
-		return false, fmt.Errorf("keep inbound message: %w", store.Words(err))
+	err = j.do(ctx, "keep inbound message", func(t *store.Tx) error {
+		n, err := t.Changed(`INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
+		if isNew = n == 1; isNew && m.Event {
+			_, err = t.Exec(`INSERT INTO event VALUES (last_insert_rowid())`)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
 	}
 	j.poke()
 	if j.count() {
 		j.prune(ctx)
 	}
 	return isNew, nil
-}
-
-func (j *Journal) insert(ctx context.Context, m Inbound) (isNew bool, err error) {
-	tx, err := j.db.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	res, err := tx.ExecContext(ctx, `INSERT INTO inbound (chat, id, sender, info, message, received) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`, string(m.Chat), m.ID, m.Sender, m.Info, m.Body, m.Received.UnixNano())
-	if err != nil {
-		return false, err
-	}
-	if m.Event {
-		if _, err = tx.ExecContext(ctx, `INSERT INTO event SELECT last_insert_rowid() WHERE changes() = 1`); err != nil {
-			return false, err
-		}
-	}
-	n, err := res.RowsAffected()
-	return n == 1, errors.Join(err, tx.Commit())
 }
 
 // count says whether so many messages came that it is time to prune.

@@ -90,8 +90,9 @@ type Options struct {
 // Journal is an open journal. Its methods may be called from several goroutines.
 type Journal struct {
 	Options
-	db   *store.DB
-	news chan struct{} // holds a value after Keep
+	db     *store.DB
+	commit *store.Committer // of all that is written: what comes together is durable together
+	news   chan struct{}    // holds a value after Keep
 
 	mu   sync.Mutex
 	kept int // messages of members since the last prune
@@ -104,19 +105,22 @@ func Open(ctx context.Context, spec store.Spec, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
+	db.SetMaxOpenConns(3)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	j := &Journal{Options: o, db: db, news: make(chan struct{}, 1)}
-	if err := j.forgetOld(ctx); err != nil {
+	if j.commit, err = db.Committer(ctx, nil); err != nil {
 		return nil, errors.Join(err, db.Close())
+	}
+	if err := j.forgetOld(ctx); err != nil {
+		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
 }
 
 // Close closes the database.
-func (j *Journal) Close() error { return j.db.Close() }
+func (j *Journal) Close() error { return errors.Join(j.commit.Close(), j.db.Close()) }
 
 // poke has Hand look for messages.
 func (j *Journal) poke() {
@@ -139,7 +143,14 @@ func (j *Journal) HasRoom() error {
 
 // Clear deletes all messages.
 func (j *Journal) Clear(ctx context.Context) error {
-	return j.exec(ctx, "forget messages", `DELETE FROM sent; DELETE FROM inbound; DELETE FROM event;`)
+	return j.do(ctx, "forget messages", func(t *store.Tx) error {
+		for _, q := range []string{`DELETE FROM sent`, `DELETE FROM inbound`, `DELETE FROM event`} {
+			if _, err := t.Exec(q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // noEvent is what holds of a member's message.
@@ -150,18 +161,24 @@ const noEvent = `seq NOT IN (SELECT seq FROM event)`
 // their time is over.
 func (j *Journal) forgetOld(ctx context.Context) error {
 	old, fresh := time.Now().Add(-keepFor).UnixNano(), time.Now().Add(-j.Fresh).UnixNano()
-	for _, q := range []string{
-		`DELETE FROM sent WHERE created < ?1`,
-		`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
-		`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
-		`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound WHERE ` + noEvent + ` ORDER BY seq DESC LIMIT 1 OFFSET ?2)
-			AND received <= ?4 AND ` + noEvent,
-		`DELETE FROM inbound WHERE seq IN (SELECT seq FROM event ORDER BY seq DESC LIMIT -1 OFFSET ?3)`,
-		`DELETE FROM event WHERE seq NOT IN (SELECT seq FROM inbound)`,
-	} {
-		if err := j.exec(ctx, "forget old messages", q, old, keepMessages, keepEvents, fresh); err != nil {
-			return err
+	err := j.do(ctx, "forget old messages", func(t *store.Tx) error {
+		for _, q := range []string{
+			`DELETE FROM sent WHERE created < ?1`,
+			`DELETE FROM sent WHERE acked != 0 AND created < (SELECT created FROM sent ORDER BY created DESC LIMIT 1 OFFSET ?2)`,
+			`DELETE FROM inbound WHERE done = 1 AND received < ?1`,
+			`DELETE FROM inbound WHERE done = 1 AND seq <= (SELECT seq FROM inbound WHERE ` + noEvent + ` ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+				AND received <= ?4 AND ` + noEvent,
+			`DELETE FROM inbound WHERE seq IN (SELECT seq FROM event ORDER BY seq DESC LIMIT -1 OFFSET ?3)`,
+			`DELETE FROM event WHERE seq NOT IN (SELECT seq FROM inbound)`,
+		} {
+			if _, err := t.Exec(q, old, keepMessages, keepEvents, fresh); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,9 +193,18 @@ func (j *Journal) prune(ctx context.Context) {
 	}
 }
 
-func (j *Journal) exec(ctx context.Context, what, query string, args ...any) error {
-	if _, err := j.db.ExecContext(ctx, query, args...); err != nil {
+// do makes changes durable, together with those of others that wait.
+func (j *Journal) do(ctx context.Context, what string, change func(t *store.Tx) error) error {
+	if err := j.commit.Do(ctx, change, nil); err != nil {
 		return fmt.Errorf("%s: %w", what, store.Words(err))
 	}
 	return nil
+}
+
+// exec is do for a constant statement.
+func (j *Journal) exec(ctx context.Context, what, query string, args ...any) error {
+	return j.do(ctx, what, func(t *store.Tx) error {
+		_, err := t.Exec(query, args...)
+		return err
+	})
 }

@@ -21,13 +21,18 @@ func newJournal(t *testing.T) *Journal {
 	return reopened(t, t.TempDir())
 }
 
-func reopened(t *testing.T, dir string) *Journal {
+func reopened(t *testing.T, dir string, pragmas ...string) *Journal {
 	t.Helper()
-	j, err := Open(t.Context(), Spec("slack-work", "slack", dir, store.Home{}), Options{})
+	spec := Spec("slack-work", "slack", dir, store.Home{})
+	spec.Pragmas = append(spec.Pragmas, pragmas...)
+	j, err := Open(t.Context(), spec, Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, j.Close()) })
 	return j
 }
+
+// faster has nothing synced: what a flood leaves is the same.
+const faster = "synchronous(OFF)"
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -235,8 +240,7 @@ func TestAFullDiskLeavesMessagesWithThePlatform(t *testing.T) {
 
 // TestAFloodOfMessagesIsPruned: an hour is long enough for many.
 func TestAFloodOfMessagesIsPruned(t *testing.T) {
-	j, ctx := newJournal(t), t.Context()
-	must(t, j.exec(ctx, "go faster", `PRAGMA synchronous = OFF`))
+	j, ctx := reopened(t, t.TempDir(), faster), t.Context()
 	for i := range keepMessages + 2*pruneAfter {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
 		m, err := j.Next(ctx, "a")
@@ -252,9 +256,8 @@ func TestAFloodOfMessagesIsPruned(t *testing.T) {
 
 // A webhook that was taken could have been sent once more after a thousand others.
 func TestWhatIsFreshIsKnownAfterAFlood(t *testing.T) {
-	j, ctx := newJournal(t), t.Context()
+	j, ctx := reopened(t, t.TempDir(), faster), t.Context()
 	j.Fresh = time.Minute
-	must(t, j.exec(ctx, "go faster", `PRAGMA synchronous = OFF`))
 	for i := range keepMessages + 2*pruneAfter {
 		must(t, j.Keep(ctx, from("a", "anna", fmt.Sprint(i), "flood")))
 	}
