@@ -19,7 +19,7 @@ export function init(options) {
   const draft = kept.draft();
   text.value = draft.text;
   if (draft.reply) setReply(draft.reply);
-  outbox.init({ changed: pending.changed, failed });
+  outbox.init({ changed: pending.changed, failed, shown: options.shown });
   written();
 }
 

@@ -10,7 +10,7 @@ import * as api from "./api.js";
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
 const nodes = new Map(); // id -> its node
-let isOwn, onReply, write; // given by init
+let isOwn, onReply, onShow, write; // given by init
 let answered = false;      // the assistant has written after whatever comes before
 let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
 
@@ -18,7 +18,7 @@ export const settings = document.body.dataset;
 export let last = "0"; // the newest message's id; "0" while there is none
 
 export async function init(options) {
-  ({ isOwn, onReply, write } = options);
+  ({ isOwn, onReply, onShow, write } = options);
   const page = await api.history({});
   ({ more, gone } = page);
   page.messages.forEach((m) => insert(m, null));
@@ -43,6 +43,8 @@ export function add(m) {
   pill();
 }
 
+export const has = (id) => known.has(id);
+
 // raise says what became of the member's messages up to the one with an id.
 export function raise(id, status) {
   let item = nodes.get(id);
@@ -57,6 +59,7 @@ function insert(m, before) {
   known.set(m.id, m);
   const item = build(m);
   nodes.set(m.id, item);
+  onShow(m);
   list.insertBefore(item, before);
   boundary(item);
   if (item.nextElementSibling) boundary(nextMessage(item));

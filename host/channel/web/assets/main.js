@@ -58,7 +58,6 @@ function seen() {
 document.addEventListener("visibilitychange", seen);
 
 function message(m) {
-  outbox.arrived(m.key);
   log.add(m);
   chats.soon();
   seen();
@@ -105,7 +104,7 @@ $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.
 
 async function begin() {
   try {
-    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write });
+    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
     setTimeout(begin, 3000);
@@ -120,5 +119,5 @@ async function begin() {
 // A wide screen has its keyboard at hand; on a phone it would cover the chat.
 if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
 notify.init({ notice: composer.notice });
-composer.init({ me, onSend: log.bottom });
+composer.init({ me, onSend: log.bottom, shown: log.has });
 begin();

@@ -7,12 +7,13 @@ import * as kept from "./kept.js";
 
 const items = new Map(); // key -> item
 const lanes = { texts: { wake() {} }, files: { wake() {} } };
-let changed, failed; // given by init
+let changed, failed, shown; // given by init
 
 // init gives an item's news: changed(item) whenever its state is another, failed(item)
-// if the host does not take it as it is. It takes up what was not sent before a reload.
+// if the host does not take it as it is. shown(id) says that the chat shows a message
+// already. It takes up what was not sent before a reload.
 export function init(options) {
-  ({ changed, failed } = options);
+  ({ changed, failed, shown } = options);
   for (const { fields, names } of kept.waiting()) {
     const item = add(fields, [], names);
     if (names.length) stop(item, new Error(`the page was loaded anew before it had sent ${names.join(", ")}; attach ${names.length > 1 ? "them" : "it"} again`));
@@ -88,9 +89,11 @@ async function attempt(item) {
   item.cancel = cancel;
   set(item, "sending");
   try {
-    await done;
+    const { messages } = await done;
     kept.forget(item.fields.key);
-    if (item.state !== "gone") set(item, "sent");
+    if (item.state === "gone") return;
+    if (shown(messages[0].id)) discard(item); // posted before a reload: no news of it comes any more
+    else set(item, "sent");
   } catch (error) {
     if (item.state === "gone") return;
     if (error.code === "cancelled" || error.code === "message_gone") return discard(item);
