@@ -17,6 +17,15 @@ import (
 const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; frame-src 'self'; manifest-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+// csp is pageCSP and, with Web Push, what the page needs to start its worker: the one
+// policy of Trusted Types by which it names that script.
+func csp(p Push) string {
+	if p.Contact == "" {
+		return pageCSP
+	}
+	return strings.Replace(pageCSP, "trusted-types 'none'", "worker-src 'self'; trusted-types longshore-worker", 1)
+}
+
 // guard decides which requests reach the handlers. It stops other sites and,
 // if there is a token, everybody who does not know it.
 type guard struct {
@@ -24,6 +33,7 @@ type guard struct {
 	token    string
 	cookie   string // the cookie's name; ports share their cookies, so it holds the port
 	sessions *sessions
+	csp      string
 }
 
 func newGuard(o Options, addr net.Addr) (*guard, error) {
@@ -36,13 +46,13 @@ func newGuard(o Options, addr net.Addr) (*guard, error) {
 		named = append(named, o.Listen)
 	}
 	hint := "open it by the address that the host printed; its operator can add one further name: channels.web.url in longshore.yaml"
-	return &guard{Guard: httpd.NewGuard(addr, hint, named...), token: o.Token, cookie: "longshore_" + port}, nil
+	return &guard{Guard: httpd.NewGuard(addr, hint, named...), token: o.Token, cookie: "longshore_" + port, csp: csp(o.Push)}, nil
 }
 
 func (g *guard) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		httpd.Harden(rw.Header())
-		rw.Header().Set("Content-Security-Policy", pageCSP)
+		rw.Header().Set("Content-Security-Policy", g.csp)
 		if r.ContentLength != 0 {
 			httpd.QuickBody(rw)
 		}

@@ -90,6 +90,17 @@ func (h *hub) subscribe(chat string, by *session) (wake <-chan struct{}, cancel 
 	}, true
 }
 
+// open returns the ids of the sessions that have a page open, and whether any page is.
+func (h *hub) open() (sessions map[string]bool, any bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sessions = map[string]bool{}
+	for s := range h.tabs {
+		sessions[string(s.id[:])] = true
+	}
+	return sessions, h.pages > 0
+}
+
 // poke wakes the chat's pages; one that is already awake is left alone.
 func (a *activity) poke() {
 	for ch := range a.wake {

@@ -297,7 +297,7 @@ func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
 	s.say("old")
 	before := s.history("")
 	s.stop()
-	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
+	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
 	s = start(t, opts)
 	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
 		t.Error(diff)

@@ -34,6 +34,8 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("POST /login", w.login)
 	mux.HandleFunc("POST /logout", w.logout)
 	mux.HandleFunc("GET /api/chats", w.listChats)
+	mux.HandleFunc("POST /api/push", w.subscribe)
+	mux.HandleFunc("DELETE /api/push", w.subscribe)
 	mux.HandleFunc("GET /api/chats/{chat}/messages", w.listMessages)
 	mux.HandleFunc("POST /api/chats/{chat}/messages", w.post)
 	mux.HandleFunc("POST /api/chats/{chat}/seen", w.seen)

@@ -29,6 +29,9 @@ var assetTypes = map[string]string{
 	".webmanifest": "application/manifest+json",
 }
 
+// worker is the asset that runs while no page is open.
+const worker = "worker.js"
+
 // serveAsset serves the page's scripts and styles.
 func serveAsset(rw http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
@@ -37,6 +40,9 @@ func serveAsset(rw http.ResponseWriter, r *http.Request) {
 	if err != nil || mime == "" {
 		http.NotFound(rw, r)
 		return
+	}
+	if name == worker {
+		rw.Header().Set("Service-Worker-Allowed", "/")
 	}
 	rw.Header().Set("Content-Type", mime)
 	rw.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(body)))
@@ -58,12 +64,16 @@ type pageData struct {
 	MaxUpload     int64
 	MaxFiles      int
 	MaxText       int
-	SignedIn      bool // there is a session to end
+	SignedIn      bool   // there is a session to end
+	PushKey       string // for the browser's push service; empty: Web Push is off
 }
 
 func (w *Web) pageData(r *http.Request, current string) pageData {
 	now := w.now()
 	d := pageData{SignedIn: sessionOf(r.Context()) != nil, AssistantName: now.AssistantName, MaxUpload: now.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
+	if w.push != nil {
+		d.PushKey = w.push.public
+	}
 	for _, room := range now.order {
 		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
 		if c.Current {

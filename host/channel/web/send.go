@@ -122,6 +122,7 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 		}
 	}
 	w.show(r, fresh, files)
+	w.push.notify(r, fresh)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
@@ -11,15 +13,24 @@ import (
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 )
 
+var (
+	contactForm = regexp.MustCompile(`^(mailto:[^\s@]+@[^\s@]+|https://[^\s/]+.*)$`)
+	serviceForm = regexp.MustCompile(`^\.?([A-Za-z0-9-]+\.)*[A-Za-z0-9-]+$`)
+)
+
 // Settings are the channel's part of longshore.yaml.
 type Settings struct {
-	Listen    string           `yaml:"listen" restart:"true" help:"host:port. Beyond loopback only with a token."`
-	URL       string           `yaml:"url" restart:"true" form:"url" help:"What members' browsers call it, behind a proxy."`
-	Token     setting.Secret   `yaml:"token" restart:"true" help:"What a browser must present, from the environment."`
-	TokenFile string           `yaml:"token_file" restart:"true" help:"The file that holds the token."`
-	Upload    setting.Size     `yaml:"upload" above:"0" help:"The largest file that a member may send."`
-	Keep      setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
-	History   setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
+	Listen       string         `yaml:"listen" restart:"true" help:"host:port. Beyond loopback only with a token."`
+	URL          string         `yaml:"url" restart:"true" form:"url" help:"What members' browsers call it, behind a proxy."`
+	Token        setting.Secret `yaml:"token" restart:"true" help:"What a browser must present, from the environment."`
+	TokenFile    string         `yaml:"token_file" restart:"true" help:"The file that holds the token."`
+	Upload       setting.Size   `yaml:"upload" above:"0" help:"The largest file that a member may send."`
+	PushContact  string         `yaml:"push_contact" restart:"true" help:"Turns on notifications while no page is open (Web Push): how a push service reaches the operator, mailto:… or https://…."`
+	PushText     bool           `yaml:"push_text" restart:"true" help:"Notifications hold the beginning of the message. Otherwise only the chat's name."`
+	PushServices []string       `yaml:"push_services" restart:"true" help:"Hosts of browsers' push services, in place of those of Chrome, Firefox, Edge and Safari: a name, a name that begins with a dot for all below it, or scheme://host:port."`
+
+	Keep    setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
+	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
 // defaultSettings are those in which every key is absent.
@@ -45,8 +56,28 @@ func (s *Settings) Check(c channel.Checker) {
 		c.Bad("url", "other machines reach the page by this name, and there is no token", "set token: ${NAME} or token_file:")
 	}
 	s.tokenLength(c)
+	s.checkPush(c)
 	if s.History > 0 && s.History < s.Upload {
 		c.Bad("history", fmt.Sprintf("one file of a member may be larger than that: upload is %s", s.Upload), "raise it, or lower upload")
+	}
+}
+
+// push is what the settings say of Web Push.
+func (s *Settings) push() Push {
+	return Push{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
+}
+
+func (s *Settings) checkPush(c channel.Checker) {
+	if s.PushContact != "" && !contactForm.MatchString(s.PushContact) {
+		c.Bad("push_contact", fmt.Sprintf("%q is neither mailto: with an address nor https:// with one", s.PushContact), "write mailto:you@example.org")
+	}
+	for _, name := range s.PushServices {
+		if !strings.Contains(name, "://") && !serviceForm.MatchString(name) {
+			c.Bad("push_services", fmt.Sprintf("%q is not a host", name), "write a name such as push.example.org, or scheme://host:port")
+		}
+	}
+	if _, err := s.push().client(); err != nil {
+		c.Bad("push_services", err.Error(), "write a name such as push.example.org, or scheme://host:port")
 	}
 }
 

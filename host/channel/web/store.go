@@ -17,7 +17,8 @@ import (
 )
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
-// 3, waitingSchema version 4, altSchema version 5, blob.Schema version 6. A later version adds its steps in Store.
+// 3, waitingSchema version 4, altSchema version 5, blob.Schema and pushSchema
+// version 6. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,8 +62,8 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema,
-		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema + pushSchema,
+		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema + pushSchema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file

@@ -75,6 +75,7 @@ type Options struct {
 	Token    string       // whoever opens the page must know it; needed off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
+	Push     Push         // notifications while no page is open
 	Terms                 // at the start; Apply changes them
 	Limits   media.Limits // what Send takes; defaultLimits when zero
 	MaxFiles int          // files in one post of a member; 10 when 0
@@ -91,6 +92,7 @@ type Web struct {
 	hub      *hub
 	guard    *guard
 	listener net.Listener
+	push     *pusher // nil: off
 	uploads  *httpd.Places
 	full     chan struct{} // holds a value when a chat's files are too much
 
@@ -187,8 +189,10 @@ func (w *Web) open() (err error) {
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
 		return err
 	}
-	w.blobs, err = openBlobs(w.opts.Dir, w.store, w.log)
-	return err
+	if w.blobs, err = openBlobs(w.opts.Dir, w.store, w.log); err != nil {
+		return err
+	}
+	return w.openPush()
 }
 
 // chatOf is a JID's chat, by form alone.
@@ -253,6 +257,9 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	defer endWork()
 	var work sync.WaitGroup
 	work.Go(func() { w.sweep(working) })
+	if w.push != nil {
+		work.Go(func() { w.push.run(working) })
+	}
 	work.Go(func() { journal.Hand(working, w.store, w.log, w.giveTo(in)) })
 	w.serving.Store(true)
 	w.log.Info("serving the chat page", "channel", w.Name(), "url", w.URL())

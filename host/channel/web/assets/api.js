@@ -40,6 +40,9 @@ export async function list(read) {
 
 export const seen = async (ids) => check(await fetch(base + "/seen", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ ids }) }));
 
+const tellPush = (method) => async (own) => check(await fetch("/api/push", { method, headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(own) }));
+export const subscribe = tellPush("POST"), unsubscribe = tellPush("DELETE");
+
 // post sends fields and files; onProgress hears the bytes of the files sent
 // so far. It needs XMLHttpRequest: fetch has no upload progress.
 export function post(fields, files, onProgress) {

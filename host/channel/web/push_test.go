@@ -1,0 +1,311 @@
+package web_test
+
+import (
+	"bytes"
+	"crypto/ecdh"
+	"crypto/rand"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/internal/browsertest"
+	"github.com/longshore-bridge/longshore/internal/npmtest"
+)
+
+//go:embed testdata/webpush
+var webpush embed.FS
+
+func text(s string) []byte {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// TestANotificationIsEncryptedAsRFC8291Does takes the example of its appendix A.
+func TestANotificationIsEncryptedAsRFC8291Does(t *testing.T) {
+	key, err := ecdh.P256().NewPrivateKey(text("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser, err := ecdh.P256().NewPublicKey(text("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := web.Seal(key, text("DGv6ra1nlYgDCS1FRnbzlw"), browser, text("BTBZMqHH6r4Tts7J_aSIgg"), []byte("When I grow up, I want to be a watermelon"))
+	want := "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
+	if err != nil || base64.RawURLEncoding.EncodeToString(got) != want {
+		t.Errorf("%s, error %v", base64.RawURLEncoding.EncodeToString(got), err)
+	}
+}
+
+// pushed is a request to the push service.
+type pushed struct {
+	path, token, key string
+	header           http.Header
+	body             []byte
+}
+
+// pushService is a push service of a browser's maker, on loopback.
+type pushService struct {
+	*httptest.Server
+	got    chan pushed
+	answer chan http.HandlerFunc // one for the next request; 201 if none
+}
+
+func newPushService(t testing.TB) *pushService {
+	s := &pushService{got: make(chan pushed, 100), answer: make(chan http.HandlerFunc, 10)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		p := pushed{path: r.URL.Path, header: r.Header}
+		p.body, _ = io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		p.token, p.key, _ = strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "vapid t="), ", k=")
+		s.got <- p
+		select {
+		case answer := <-s.answer:
+			answer(rw, r)
+		default:
+			rw.WriteHeader(http.StatusCreated)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// next waits for a request.
+func (s *pushService) next(t testing.TB) pushed {
+	t.Helper()
+	select {
+	case p := <-s.got:
+		return p
+	case <-time.After(time.Minute):
+		t.Fatal("the push service was not asked")
+		return pushed{}
+	}
+}
+
+// browser is a browser's subscription, with the private half of its keys.
+type browser struct {
+	key      *ecdh.PrivateKey
+	auth     []byte
+	endpoint string
+}
+
+func newBrowser(endpoint string) *browser {
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	b := &browser{key: key, auth: make([]byte, 16), endpoint: endpoint}
+	_, _ = rand.Read(b.auth)
+	return b
+}
+
+func (b *browser) json() string {
+	return fmt.Sprintf(`{"endpoint":%q,"expirationTime":null,"keys":{"p256dh":%q,"auth":%q}}`, b.endpoint,
+		base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(b.auth))
+}
+
+func pushing(t testing.TB, s *pushService) web.Options {
+	o := options(t.TempDir())
+	o.Push = web.Push{Contact: "mailto:ops@example.org", Services: []string{s.URL}}
+	return o
+}
+
+// want subscribes a browser, or the other way round, and wants that answer.
+func (s *site) wantPush(status int, method, body string, header ...string) {
+	s.t.Helper()
+	if res, b := s.do(method, "/api/push", strings.NewReader(body), header...); res.StatusCode != status {
+		s.t.Errorf("%s answered %d: %s", method, res.StatusCode, b)
+	}
+}
+
+// TestAMemberIsNotifiedWhileNoPageIsOpen opens the notification with programs that nobody
+// here wrote.
+func TestAMemberIsNotifiedWhileNoPageIsOpen(t *testing.T) {
+	modules := npmtest.Modules(t, webpush, "testdata/webpush")
+	for _, withText := range []bool{false, true} {
+		service := newPushService(t)
+		o := pushing(t, service)
+		o.Push.Text = withText
+		s := start(t, o)
+		b := newBrowser(service.URL + "/send/anna")
+		s.wantPush(204, "POST", b.json())
+		s.send(channel.Message{Text: "The report is **ready**"})
+		p := service.next(t)
+		in, _ := json.Marshal(map[string]string{
+			"private": base64.RawURLEncoding.EncodeToString(b.key.Bytes()), "auth": base64.RawURLEncoding.EncodeToString(b.auth),
+			"body": base64.RawURLEncoding.EncodeToString(p.body), "token": p.token, "key": p.key, "audience": service.URL,
+		})
+		program, err := filepath.Abs("testdata/webpush/open.mjs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "node", program, modules)
+		cmd.Stdin = bytes.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		var got struct {
+			Text   string
+			Claims struct{ Sub string }
+		}
+		if err != nil || json.Unmarshal(out, &got) != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		want := `{"chat":"family","title":"Family"}`
+		if withText {
+			want = `{"chat":"family","title":"Family","text":"Andy: The report is **ready**"}`
+		}
+		if strings.TrimRight(got.Text, "\x00") != want || got.Claims.Sub != "mailto:ops@example.org" {
+			t.Errorf("%q for %q", got.Text, got.Claims.Sub)
+		}
+		if h := p.header; p.path != "/send/anna" || h.Get("TTL") != "86400" || h.Get("Content-Encoding") != "aes128gcm" || len(h.Get("Topic")) != 32 || len(p.body) > 4096 {
+			t.Errorf("%s %v, %d bytes", p.path, h, len(p.body))
+		}
+		s.stop()
+	}
+}
+
+// TestABrowserThatIsGoneIsForgotten: 404 and 410 end a subscription, other answers do not.
+func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
+	service := newPushService(t)
+	s := start(t, pushing(t, service))
+	s.wantPush(204, "POST", newBrowser(service.URL+"/gone").json())
+	service.answer <- func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) }
+	s.send(channel.Message{Text: "one"})
+	if p := service.next(t); p.path != "/gone" {
+		t.Error(p.path)
+	}
+	for n := -1; n != 0; {
+		n = web.Subscriptions(s.Web)
+	}
+	s.wantPush(204, "POST", newBrowser(service.URL+"/there").json())
+	service.answer <- func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "1")
+		rw.WriteHeader(http.StatusTooManyRequests)
+	}
+	s.send(channel.Message{Text: "two"})
+	first, start := service.next(t), time.Now()
+	if p := service.next(t); p.path != "/there" || first.path != "/there" || time.Since(start) < 900*time.Millisecond {
+		t.Errorf("%s, then %s after %s", first.path, p.path, time.Since(start))
+	}
+	if n := web.Subscriptions(s.Web); n != 1 {
+		t.Errorf("%d browsers are left", n)
+	}
+}
+
+// TestNobodyIsNotifiedWhoIsThere: a session with a page open, one that has ended, and a
+// browser that turned it off.
+func TestNobodyIsNotifiedWhoIsThere(t *testing.T) {
+	service := newPushService(t)
+	o := pushing(t, service)
+	o.Token = token
+	s := start(t, o)
+	var heads [][]string
+	for _, name := range []string{"here", "left", "off", "away"} {
+		cookie, key := s.signIn()
+		heads = append(heads, []string{"Cookie", cookie.String(), "X-Longshore-Key", key})
+		s.wantPush(204, "POST", newBrowser(service.URL+"/"+name).json(), heads[len(heads)-1]...)
+	}
+	s.listen("", heads[0]...)
+	if res, _ := s.do("POST", "/logout", nil, heads[1]...); res.StatusCode != http.StatusSeeOther {
+		t.Error(res.Status)
+	}
+	s.wantPush(204, "DELETE", newBrowser(service.URL+"/away").json(), heads[2]...) // another session's
+	s.wantPush(204, "DELETE", newBrowser(service.URL+"/off").json(), heads[2]...)
+	s.wantPush(401, "POST", newBrowser(service.URL+"/nobody").json())
+	s.send(channel.Message{Text: "for who is away"})
+	if p := service.next(t); p.path != "/away" {
+		t.Error(p.path)
+	}
+	s.stop()
+	if n := len(service.got); n != 0 {
+		t.Errorf("%d more were notified: %s", n, (<-service.got).path)
+	}
+}
+
+// TestAMemberCannotChooseWhereTheHostPosts: endpoints lie at the services alone.
+func TestAMemberCannotChooseWhereTheHostPosts(t *testing.T) {
+	o := options(t.TempDir())
+	o.Push.Contact = "mailto:ops@example.org"
+	s := start(t, o)
+	for endpoint, want := range map[string]int{
+		"https://fcm.googleapis.com/fcm/send/x": 204, "https://wns2-par02p.notify.windows.com/w/?token=x": 204,
+		"https://updates.push.services.mozilla.com/wpush/v2/x": 204, "https://web.push.apple.com/x": 204, "https://fcm.googleapis.com:443/x": 204,
+		"http://fcm.googleapis.com/x": 403, "https://fcm.googleapis.com:8443/x": 403, "https://fcm.googleapis.com.evil.example/x": 403,
+		"https://evil.example/fcm.googleapis.com": 403, "https://u@fcm.googleapis.com/x": 403, "https://notify.windows.com.evil.example/": 403, "https://notify.windows.com/": 403,
+		"https://evilnotify.windows.com/": 403, "http://127.0.0.1:1/": 403, "https://[::1]/": 403, "file:///etc/passwd": 403, "": 403, "https://web.push.apple.com/" + strings.Repeat("x", 1024): 400,
+	} {
+		s.wantPush(want, "POST", newBrowser(endpoint).json())
+	}
+	good := newBrowser("https://web.push.apple.com/x").json()
+	for _, body := range []string{"", "{", "[]", "null", good + "x", strings.Replace(good, `"auth":"`, `"auth":"AA`, 1), strings.Replace(good, `"p256dh":"B`, `"p256dh":"A`, 1),
+		strings.Replace(good, `{"e`, `{"more":1,"e`, 1), `{"endpoint":"` + strings.Repeat("x", 5000) + `"}`} {
+		s.wantPush(400, "POST", body)
+	}
+	off := start(t, options(t.TempDir()))
+	off.wantPush(404, "POST", good)
+}
+
+// TestSubscriptionsAreBounded: the oldest of a session makes room.
+func TestSubscriptionsAreBounded(t *testing.T) {
+	service := newPushService(t)
+	o := pushing(t, service)
+	o.Token = token
+	s := start(t, o)
+	cookie, key := s.signIn()
+	for i := range 8 {
+		s.wantPush(204, "POST", newBrowser(fmt.Sprint(service.URL, "/", i)).json(), "Cookie", cookie.String(), "X-Longshore-Key", key)
+	}
+	if n := web.Subscriptions(s.Web); n != 5 {
+		t.Errorf("the session has %d", n)
+	}
+}
+
+func FuzzASubscription(f *testing.F) {
+	f.Add([]byte(newBrowser("https://web.push.apple.com/x").json()))
+	f.Add([]byte(`{"endpoint":"https://x/","keys":{}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		endpoint, known, err := web.ParseSubscription(body)
+		if err == nil && (len(endpoint) > 1024 || known && !strings.HasPrefix(endpoint, "https://") && !strings.HasPrefix(endpoint, "HTTPS://")) {
+			t.Errorf("%q is taken", endpoint)
+		}
+	})
+}
+
+// TestThePageSubscribesItsBrowserAndItsWorkerNotifies has Chromium run the page and its
+// worker. The subscription is made up: a real one needs the browser maker's service.
+func TestThePageSubscribesItsBrowserAndItsWorkerNotifies(t *testing.T) {
+	service := newPushService(t)
+	s := start(t, pushing(t, service))
+	chrome := browsertest.Start(t)
+	p := s.page(chrome, "/c/family", desk)
+	p.Eval(`Notification.requestPermission = () => Promise.resolve("granted");
+		PushManager.prototype.getSubscription = () => Promise.resolve(null);
+		PushManager.prototype.subscribe = function (options) { window.asked = options; return Promise.resolve({ toJSON: () => (`+newBrowser(service.URL+"/tab").json()+`) }); };`, nil)
+	p.Eval(`document.getElementById("notify").click()`, nil)
+	p.Wait(`document.getElementById("notify").getAttribute("aria-pressed") === "true"`)
+	var options struct {
+		Visible bool
+		Key     int
+	}
+	p.Eval(`({ Visible: asked.userVisibleOnly, Key: asked.applicationServerKey.length })`, &options)
+	if n := web.Subscriptions(s.Web); n != 1 || !options.Visible || options.Key != 65 {
+		t.Errorf("%d browsers, asked with %+v", n, options)
+	}
+	var active string
+	p.Eval(`navigator.serviceWorker.ready.then((r) => r.active.scriptURL + " " + r.scope)`, &active)
+	if want := s.at("/assets/worker.js") + " " + s.at("/"); active != want {
+		t.Errorf("the worker is %s, want %s", active, want)
+	}
+}

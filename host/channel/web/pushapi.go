@@ -1,0 +1,105 @@
+package web
+
+import (
+	"bytes"
+	"crypto/ecdh"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+)
+
+// The bounds of a subscription. Endpoints have 150 to 600 characters.
+const (
+	maxPushBody = 4 << 10
+	maxEndpoint = 1024
+	pushAuth    = 16 // bytes, RFC 8291 section 3.2
+)
+
+// parseSubscription reads what PushSubscription.toJSON writes (W3C Push API). The
+// endpoint is a claim of the member's: whether it may be asked is services' to say.
+func parseSubscription(body []byte) (one subscription, err error) {
+	var in struct {
+		Endpoint       string          `json:"endpoint"`
+		ExpirationTime json.RawMessage `json:"expirationTime"`
+		Keys           struct {
+			P256dh string `json:"p256dh"`
+			Auth   string `json:"auth"`
+		} `json:"keys"`
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return one, errors.New("it is not JSON of the form {endpoint, keys: {p256dh, auth}}")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return one, errors.New("there is something behind the object")
+	}
+	if len(in.Endpoint) > maxEndpoint {
+		return one, errors.New("the endpoint is too long")
+	}
+	one.Endpoint = in.Endpoint
+	decode := func(s string) []byte {
+		out, failed := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
+		err = errors.Join(err, failed)
+		return out
+	}
+	one.P256dh, one.Auth = decode(in.Keys.P256dh), decode(in.Keys.Auth)
+	if err != nil || len(one.Auth) != pushAuth {
+		return one, errors.New("its keys are not base64url, or have the wrong length")
+	}
+	if _, err := ecdh.P256().NewPublicKey(one.P256dh); err != nil {
+		return one, errors.New("p256dh is not a point of P-256")
+	}
+	return one, nil
+}
+
+// subscribe adds the browser that asks, or drops it.
+func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
+	if w.push == nil {
+		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml"))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxPushBody))
+	var one subscription
+	if err == nil {
+		one, err = parseSubscription(body)
+	}
+	if err != nil {
+		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_subscription", "the body is no push subscription: "+httpd.Quote(err.Error()), "send what the browser's PushSubscription.toJSON() gives"))
+		return
+	}
+	if s := sessionOf(r.Context()); s != nil {
+		one.session = s.id[:]
+	}
+	if r.Method == http.MethodDelete {
+		err = w.store.dropPush(r.Context(), one.Endpoint, one.session)
+	} else if w.push.service(one.Endpoint) == nil {
+		httpd.Fail(rw, httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "the operator can add its host to push_services in longshore.yaml"))
+		return
+	} else {
+		err = w.store.addPush(r.Context(), one)
+	}
+	switch {
+	case errors.Is(err, errPushFull):
+		httpd.Fail(rw, httpd.Refuse(http.StatusInsufficientStorage, "push_full", err.Error(), "turn notifications off in a browser that does not need them"))
+	case err != nil:
+		w.internal(rw, r, err)
+	default:
+		rw.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// endpointURL is an endpoint as a service may have it, or nil.
+func endpointURL(endpoint string) *url.URL {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return nil
+	}
+	return u
+}

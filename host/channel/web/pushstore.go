@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	stores "github.com/longshore-bridge/longshore/host/store"
+)
+
+// pushSchema is the second half of version 6: the browsers that want to be notified
+// while no page is open, and the key by which push services know this page.
+const pushSchema = `
+CREATE TABLE push_key (key BLOB NOT NULL); -- PKCS 8; at most one
+CREATE TABLE push (
+	endpoint TEXT PRIMARY KEY,
+	session  BLOB REFERENCES sessions (id) ON DELETE CASCADE, -- NULL: the page needs no token
+	p256dh   BLOB NOT NULL,
+	auth     BLOB NOT NULL,
+	made     INTEGER NOT NULL -- Unix milliseconds
+);
+CREATE INDEX push_session ON push (session);`
+
+const (
+	maxPush        = 1000 // browsers of all sessions
+	maxSessionPush = 5    // browsers of one session; the oldest make room
+)
+
+// errPushFull refuses a browser beyond maxPush.
+var errPushFull = errors.New("too many browsers want to be notified")
+
+// subscription is a browser that wants to be notified, in its own words.
+type subscription struct {
+	Endpoint     string
+	session      []byte // nil: the page needs no token
+	P256dh, Auth []byte
+}
+
+// pushKey returns the page's key, made at the first call.
+func (s *store) pushKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
+	key, err := newPushKey()
+	if err != nil {
+		return nil, fmt.Errorf("make the page's push key: %w", err)
+	}
+	fresh, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("make the page's push key: %w", err)
+	}
+	if err := s.exec(ctx, "INSERT INTO push_key (key) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM push_key)", fresh); err != nil {
+		return nil, err
+	}
+	kept, err := list(ctx, s, one[[]byte], "SELECT key FROM push_key")
+	if err != nil || len(kept) == 0 {
+		return nil, errors.Join(err, errors.New("the page's push key is gone"))
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(kept[0])
+	if key, ok := parsed.(*ecdsa.PrivateKey); ok {
+		return key, nil
+	}
+	return nil, fmt.Errorf("read the page's push key: %w", err)
+}
+
+// addPush adds a browser, or changes its session and keys.
+func (s *store) addPush(ctx context.Context, one subscription) error {
+	err := s.commit.Do(ctx, func(t *stores.Tx) error {
+		if _, err := t.Exec("DELETE FROM push WHERE endpoint = ?", one.Endpoint); err != nil {
+			return err
+		}
+		if one.session != nil {
+			if _, err := t.Exec(`DELETE FROM push WHERE session = ?1 AND endpoint NOT IN
+				(SELECT endpoint FROM push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, one.session, maxSessionPush-1); err != nil {
+				return err
+			}
+		}
+		res, err := t.Exec("INSERT INTO push (endpoint, session, p256dh, auth, made) SELECT ?,?,?,?,? WHERE (SELECT count(*) FROM push) < ?",
+			one.Endpoint, one.session, one.P256dh, one.Auth, time.Now().UnixMilli(), maxPush)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, errPushFull)
+		}
+		return nil
+	}, nil)
+	if err != nil && !errors.Is(err, errPushFull) {
+		return writing(err)
+	}
+	return err
+}
+
+// dropPush forgets a browser of the session.
+func (s *store) dropPush(ctx context.Context, endpoint string, session []byte) error {
+	return s.exec(ctx, "DELETE FROM push WHERE endpoint = ? AND session IS ?", endpoint, session)
+}
+
+// dropOpenPush forgets the browsers that came while the page needed no token.
+func (s *store) dropOpenPush(ctx context.Context) error {
+	return s.exec(ctx, "DELETE FROM push WHERE session IS NULL")
+}
+
+func (s *store) allPush(ctx context.Context) ([]subscription, error) {
+	return list(ctx, s, func(rows *sql.Rows) (one subscription, err error) {
+		err = rows.Scan(&one.Endpoint, &one.session, &one.P256dh, &one.Auth)
+		return one, err
+	}, "SELECT endpoint, session, p256dh, auth FROM push ORDER BY made")
+}
