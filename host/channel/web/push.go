@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ const (
 	pushMost    = 10 * time.Minute // that a service is waited for
 	pushTime    = 30 * time.Second // for one request
 	pushTries   = 3
+	pushFails   = 20   // notifications in a row, after which a browser is forgotten
 	pushAtOnce  = 4    // requests to one service
 	pushWaiting = 1000 // notifications for one service; beyond it the oldest is dropped
 	pushLife    = 24 * time.Hour
@@ -59,9 +61,10 @@ type pusher struct {
 	log      *slog.Logger
 	services []*pushService
 
-	mu   sync.Mutex
-	news map[string]*pushed // by chat: the newest
-	wake chan struct{}      // holds a value when there is news
+	mu    sync.Mutex
+	news  map[string]*pushed // by chat: the newest
+	fails map[string]int     // in a row, by endpoint
+	wake  chan struct{}      // holds a value when there is news
 }
 
 // pushed is a notification, as the page's service worker reads it.
@@ -71,15 +74,13 @@ type pushed struct {
 	Text  string `json:"text,omitempty"`
 }
 
-// pushService is one of Push.Services: what waits for it, and how long it wishes to
-// be left alone.
+// pushService is one of Push.Services, and what waits for it.
 type pushService struct {
 	host   string // a name, or a suffix with its dot
 	origin string // instead of host: scheme://host:port
 
 	mu      sync.Mutex
 	waiting []*pushJob
-	until   time.Time
 	wake    chan struct{}
 }
 
@@ -88,17 +89,18 @@ type pushJob struct {
 	to    subscription
 	what  *pushed
 	tries int
+	due   time.Time
 }
 
 func newPusher(ctx context.Context, set Push, s *store, h *hub, log *slog.Logger) (*pusher, error) {
-	p := &pusher{set: set, store: s, hub: h, log: log, news: map[string]*pushed{}, wake: make(chan struct{}, 1)}
+	p := &pusher{set: set, store: s, hub: h, log: log, news: map[string]*pushed{}, fails: map[string]int{}, wake: make(chan struct{}, 1)}
 	if set.Services == nil {
 		p.set.Services = pushServices()
 	}
 	for _, name := range p.set.Services {
 		one := &pushService{host: strings.ToLower(name), wake: make(chan struct{}, 1)}
 		if strings.Contains(name, "://") {
-			one.host, one.origin = "", strings.TrimRight(name, "/")
+			one.host, one.origin = "", authority(name)
 		}
 		p.services = append(p.services, one)
 	}
@@ -141,6 +143,15 @@ func (w *Web) openPush() (err error) {
 	return err
 }
 
+// authority is the scheme, host and port of an address.
+func authority(address string) string {
+	u, err := url.Parse(strings.ToLower(address))
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Hostname() + ":" + cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
 // service returns the service of an endpoint, or nil if it is none of the list's.
 func (p *pusher) service(endpoint string) *pushService {
 	u := endpointURL(endpoint)
@@ -151,7 +162,7 @@ func (p *pusher) service(endpoint string) *pushService {
 	for _, s := range p.services {
 		switch {
 		case s.origin != "":
-			if u.Scheme+"://"+u.Host == s.origin {
+			if authority(endpoint) == s.origin {
 				return s
 			}
 		case u.Scheme != "https" || u.Port() != "" && u.Port() != "443":
@@ -171,7 +182,7 @@ func (p *pusher) notify(r *room, ms []*Message) {
 	m := ms[len(ms)-1]
 	n := &pushed{Chat: r.name, Title: cleanName(r.Name, r.name)}
 	if p.set.Text {
-		text := m.Text
+		text := m.quote().Text // without marks
 		if m.File != nil {
 			text = cmp.Or(text, m.File.Name)
 		}
@@ -230,12 +241,30 @@ func (p *pusher) away(all []subscription) (out []subscription) {
 func (s *pushService) add(j *pushJob) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, old := range s.waiting {
-		if old.to.Endpoint == j.to.Endpoint && old.what.Chat == j.what.Chat {
-			s.waiting[i] = j
-			return
-		}
+	if i := s.find(j); i >= 0 {
+		s.waiting[i] = j
+		return
 	}
+	s.append(j)
+}
+
+// retry has a job tried again after wait, unless there is newer news for its browser.
+func (s *pushService) retry(j *pushJob, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.find(j) < 0 {
+		j.tries, j.due = j.tries+1, time.Now().Add(wait)
+		s.append(j)
+	}
+}
+
+// find returns the place of the job for the same browser and chat, or -1. The caller
+// holds mu, as that of append does.
+func (s *pushService) find(j *pushJob) int {
+	return slices.IndexFunc(s.waiting, func(o *pushJob) bool { return o.to.Endpoint == j.to.Endpoint && o.what.Chat == j.what.Chat })
+}
+
+func (s *pushService) append(j *pushJob) {
 	if len(s.waiting) >= pushWaiting {
 		s.waiting = s.waiting[1:]
 	}
@@ -243,31 +272,22 @@ func (s *pushService) add(j *pushJob) {
 	poke(s.wake)
 }
 
-// next returns the job that is due, or how long to wait for one; 0: until add.
+// next returns the first job that is due, or how long to wait for one; 0: until there
+// is another.
 func (s *pushService) next(now time.Time) (j *pushJob, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
-		return nil, 0
+	for i, j := range s.waiting {
+		left := j.due.Sub(now)
+		if left <= 0 {
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			return j, 0
+		}
+		if wait == 0 || left < wait {
+			wait = left
+		}
 	}
-	if wait := s.until.Sub(now); wait > 0 {
-		return nil, wait
-	}
-	j = s.waiting[0]
-	s.waiting = s.waiting[1:]
-	return j, 0
-}
-
-// retry has a job tried again after wait, and the service left alone until then.
-func (s *pushService) retry(j *pushJob, wait time.Duration) {
-	s.mu.Lock()
-	if until := time.Now().Add(wait); until.After(s.until) {
-		s.until = until
-	}
-	s.mu.Unlock()
-	if j.tries++; j.tries < pushTries {
-		s.add(j)
-	}
+	return nil, wait
 }
 
 // serve sends what waits for one service.
@@ -302,24 +322,53 @@ func (p *pusher) serve(ctx context.Context, s *pushService) {
 	}
 }
 
-// deliver sends a notification and acts on the service's answer.
+// deliver sends a notification and acts on the service's answer. A browser that is
+// gone, that cannot be reached, or for which too many fail in a row is forgotten.
 func (p *pusher) deliver(ctx context.Context, s *pushService, j *pushJob) {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
+	if still, err := p.store.hasPush(ctx, j.to); err != nil || !still {
+		return // signed out since
+	}
 	status, after, err := p.post(ctx, j)
+	passing := err != nil || status == http.StatusTooManyRequests || status/100 == 5
 	switch {
 	case err == nil && status/100 == 2:
-	case status == http.StatusNotFound, status == http.StatusGone: // RFC 8030 section 7.3
-		if err := p.store.dropPush(ctx, j.to.Endpoint, j.to.session); err != nil {
-			p.log.Warn("forget a browser's subscription", "error", err)
-		}
-	case errors.Is(err, transfer.ErrRefused):
-		p.log.Warn("a push service was not asked", "error", err)
-	case err != nil, status == http.StatusTooManyRequests, status/100 == 5:
+		p.failed(j.to.Endpoint, false)
+		return
+	case status == http.StatusNotFound, status == http.StatusGone, errors.Is(err, transfer.ErrRefused): // RFC 8030 section 7.3
+	case passing && j.tries+1 < pushTries:
 		s.retry(j, min(cmp.Or(after, pushWait<<j.tries), pushMost))
+		return
 	default:
-		p.log.Warn("a push service rejects a notification", "service", cmp.Or(s.origin, s.host), "status", status)
+		p.log.Warn("a browser was not notified", "service", cmp.Or(s.origin, s.host), "status", status, "error", withoutAddress(err))
+		if !p.failed(j.to.Endpoint, true) {
+			return
+		}
 	}
+	if err := p.store.dropPush(ctx, j.to.Endpoint, j.to.session); err != nil && ctx.Err() == nil {
+		p.log.Warn("forget a browser's subscription", "error", err)
+	}
+}
+
+// failed counts what fails in a row for a browser, and says whether it is too much.
+func (p *pusher) failed(endpoint string, again bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fails[endpoint]++; again && p.fails[endpoint] < pushFails {
+		return false
+	}
+	delete(p.fails, endpoint)
+	return again
+}
+
+// withoutAddress is a client's error without the endpoint, which is a secret.
+func withoutAddress(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 // post returns the answer's status, and the time after which to try again.
@@ -340,7 +389,7 @@ func (p *pusher) post(ctx context.Context, j *pushJob) (status int, after time.D
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %w", transfer.ErrRefused, err)
 	}
-	topic := sha256.Sum256([]byte(j.what.Chat))
+	topic := sha256.Sum256(append(slices.Clone(j.to.Auth), j.what.Chat...)) // tells the service nothing of the chat's name
 	for name, value := range map[string]string{
 		"Authorization": token, "Content-Type": "application/octet-stream", "Content-Encoding": "aes128gcm", "Urgency": "normal",
 		"TTL": fmt.Sprint(int(pushLife.Seconds())), "Topic": base64.RawURLEncoding.EncodeToString(topic[:24]), // the newest of a chat replaces the others

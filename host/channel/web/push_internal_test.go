@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"crypto/ecdh"
+	"testing"
+	"time"
 )
 
 // Seal encrypts without padding, with a given key and salt.
@@ -27,4 +29,19 @@ func ParseSubscription(body []byte) (endpoint string, known bool, err error) {
 		p.services = append(p.services, &pushService{host: name})
 	}
 	return one.Endpoint, p.service(one.Endpoint) != nil, err
+}
+
+// TestARetryDoesNotReplaceNewerNews of the same browser and chat.
+func TestARetryDoesNotReplaceNewerNews(t *testing.T) {
+	s := &pushService{wake: make(chan struct{}, 1)}
+	old := &pushJob{to: subscription{Endpoint: "x"}, what: &pushed{Chat: "family", Text: "old"}}
+	s.add(&pushJob{to: old.to, what: &pushed{Chat: "family", Text: "new"}})
+	s.retry(old, time.Hour)
+	if j, _ := s.next(time.Now()); j == nil || j.what.Text != "new" || len(s.waiting) != 0 {
+		t.Errorf("%+v", j)
+	}
+	s.retry(old, time.Hour)
+	if j, wait := s.next(time.Now()); j != nil || wait < 59*time.Minute {
+		t.Errorf("%+v, in %s", j, wait)
+	}
 }

@@ -164,7 +164,7 @@ func TestAMemberIsNotifiedWhileNoPageIsOpen(t *testing.T) {
 		}
 		want := `{"chat":"family","title":"Family"}`
 		if withText {
-			want = `{"chat":"family","title":"Family","text":"Andy: The report is **ready**"}`
+			want = `{"chat":"family","title":"Family","text":"Andy: The report is ready"}`
 		}
 		if strings.TrimRight(got.Text, "\x00") != want || got.Claims.Sub != "mailto:ops@example.org" {
 			t.Errorf("%q for %q", got.Text, got.Claims.Sub)
@@ -232,6 +232,42 @@ func TestNobodyIsNotifiedWhoIsThere(t *testing.T) {
 	if n := len(service.got); n != 0 {
 		t.Errorf("%d more were notified: %s", n, (<-service.got).path)
 	}
+}
+
+// TestWhoSignsOutIsNotNotifiedOfWhatWaited: a notification that is to be tried again
+// ends with the session.
+func TestWhoSignsOutIsNotNotifiedOfWhatWaited(t *testing.T) {
+	service := newPushService(t)
+	o := pushing(t, service)
+	o.Token = token
+	s := start(t, o)
+	later := func(seconds string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Retry-After", seconds)
+			rw.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	leaves, key := s.signIn()
+	head := []string{"Cookie", leaves.String(), "X-Longshore-Key", key}
+	s.wantPush(204, "POST", newBrowser(service.URL+"/leaves").json(), head...)
+	service.answer <- later("1")
+	s.send(channel.Message{Text: "one"})
+	if p := service.next(t); p.path != "/leaves" {
+		t.Error(p.path)
+	}
+	if res, _ := s.do("POST", "/logout", nil, head...); res.StatusCode != http.StatusSeeOther {
+		t.Error(res.Status)
+	}
+	stays, key := s.signIn()
+	s.wantPush(204, "POST", newBrowser(service.URL+"/stays").json(), "Cookie", stays.String(), "X-Longshore-Key", key)
+	service.answer <- later("3") // by then the other's time has come, too
+	s.send(channel.Message{Text: "two"})
+	for range 2 {
+		if p := service.next(t); p.path != "/stays" {
+			t.Error(p.path)
+		}
+	}
+	s.wantPush(401, "POST", newBrowser(service.URL+"/leaves").json(), head...)
 }
 
 // TestAMemberCannotChooseWhereTheHostPosts: endpoints lie at the services alone.

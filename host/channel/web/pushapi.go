@@ -86,6 +86,8 @@ func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
 		err = w.store.addPush(r.Context(), one)
 	}
 	switch {
+	case errors.Is(err, errSessionOver):
+		w.guard.refuse(rw, r)
 	case errors.Is(err, errPushFull):
 		httpd.Fail(rw, httpd.Refuse(http.StatusInsufficientStorage, "push_full", err.Error(), "turn notifications off in a browser that does not need them"))
 	case err != nil:

@@ -30,8 +30,10 @@ const (
 	maxSessionPush = 5    // browsers of one session; the oldest make room
 )
 
-// errPushFull refuses a browser beyond maxPush.
-var errPushFull = errors.New("too many browsers want to be notified")
+var (
+	errPushFull    = errors.New("too many browsers want to be notified") // beyond maxPush
+	errSessionOver = errors.New("the session has ended")
+)
 
 // subscription is a browser that wants to be notified, in its own words.
 type subscription struct {
@@ -65,19 +67,27 @@ func (s *store) pushKey(ctx context.Context) (*ecdsa.PrivateKey, error) {
 }
 
 // addPush adds a browser, or changes its session and keys.
-func (s *store) addPush(ctx context.Context, one subscription) error {
+func (s *store) addPush(ctx context.Context, b subscription) error {
 	err := s.commit.Do(ctx, func(t *stores.Tx) error {
-		if _, err := t.Exec("DELETE FROM push WHERE endpoint = ?", one.Endpoint); err != nil {
+		if _, err := t.Exec("DELETE FROM push WHERE endpoint = ?", b.Endpoint); err != nil {
 			return err
 		}
-		if one.session != nil {
+		if b.session != nil {
 			if _, err := t.Exec(`DELETE FROM push WHERE session = ?1 AND endpoint NOT IN
-				(SELECT endpoint FROM push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, one.session, maxSessionPush-1); err != nil {
+				(SELECT endpoint FROM push WHERE session = ?1 ORDER BY made DESC LIMIT ?2)`, b.session, maxSessionPush-1); err != nil {
 				return err
 			}
 		}
+		// A session that ended while its request came would fail the foreign key, and
+		// with it all that is committed together.
+		if b.session != nil {
+			rows, err := t.Query("SELECT used FROM sessions WHERE id = ?", b.session)
+			if there, err := all(rows, err, one[int64]); err != nil || len(there) == 0 {
+				return errors.Join(err, errSessionOver)
+			}
+		}
 		res, err := t.Exec("INSERT INTO push (endpoint, session, p256dh, auth, made) SELECT ?,?,?,?,? WHERE (SELECT count(*) FROM push) < ?",
-			one.Endpoint, one.session, one.P256dh, one.Auth, time.Now().UnixMilli(), maxPush)
+			b.Endpoint, b.session, b.P256dh, b.Auth, time.Now().UnixMilli(), maxPush)
 		if err != nil {
 			return err
 		}
@@ -86,10 +96,10 @@ func (s *store) addPush(ctx context.Context, one subscription) error {
 		}
 		return nil
 	}, nil)
-	if err != nil && !errors.Is(err, errPushFull) {
-		return writing(err)
+	if err == nil || errors.Is(err, errPushFull) || errors.Is(err, errSessionOver) {
+		return err
 	}
-	return err
+	return writing(err)
 }
 
 // dropPush forgets a browser of the session.
@@ -106,5 +116,15 @@ func (s *store) allPush(ctx context.Context) ([]subscription, error) {
 	return list(ctx, s, func(rows *sql.Rows) (one subscription, err error) {
 		err = rows.Scan(&one.Endpoint, &one.session, &one.P256dh, &one.Auth)
 		return one, err
-	}, "SELECT endpoint, session, p256dh, auth FROM push ORDER BY made")
+	}, "SELECT endpoint, session, p256dh, auth"+livePush+"ORDER BY p.made", time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli())
 }
+
+// hasPush says whether a browser still wants to be notified.
+func (s *store) hasPush(ctx context.Context, b subscription) (bool, error) {
+	found, err := list(ctx, s, one[string], "SELECT endpoint"+livePush+"AND endpoint = ?3 AND session IS ?4",
+		time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli(), b.Endpoint, b.session)
+	return len(found) > 0, err
+}
+
+// livePush are the browsers whose session has not ended by itself.
+const livePush = " FROM push p LEFT JOIN sessions s ON s.id = p.session WHERE (p.session IS NULL OR s.used >= ?1 AND s.made >= ?2) "

@@ -93,8 +93,8 @@ async function follow(after, signal, { open, ...hear }) {
 // listen keeps a stream of events open: it catches up from the last message
 // after every break, and rests while the page has been hidden for a minute,
 // because a browser allows only a few connections to one server; a page that stays()
-// does not rest.
-export function listen({ last, message, activity, chats, state, stays }) {
+// does not rest. One that leaves() rests at once: it is notified otherwise.
+export function listen({ last, message, activity, chats, state, stays, leaves }) {
   let stream = null, wait = 1000, timer = 0, hidden = 0;
   const open = async () => {
     stream?.abort();
@@ -114,8 +114,8 @@ export function listen({ last, message, activity, chats, state, stays }) {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hidden);
     if (document.visibilityState === "visible") { if (!stream) open(); return; }
-    hidden = setTimeout(rest, 60000);
+    hidden = setTimeout(rest, leaves() ? 0 : 60000);
   });
-  addEventListener("online", open);
+  addEventListener("online", () => { if (document.visibilityState === "visible" || stays()) open(); });
   open();
 }

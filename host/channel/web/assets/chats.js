@@ -6,7 +6,7 @@ import { list } from "./api.js";
 const key = "longshore.read"; // chat -> the id of the last message that was shown
 const nav = document.querySelector(".chatlist");
 const here = document.body.dataset.chat;
-let heard = () => {}, timer = 0, counts = new Map();
+let heard = () => {}, stays = () => false, timer = 0, counts = new Map();
 
 function marks() {
   try { return JSON.parse(localStorage.getItem(key)) ?? {}; } catch { return {}; }
@@ -15,9 +15,10 @@ function mark(next) {
   try { localStorage.setItem(key, JSON.stringify(next)); } catch { /* then everything counts as read */ }
 }
 
-// init calls news(chat) for each chat that got messages which were not read.
-export function init({ news } = {}) {
-  if (news) heard = news;
+// init calls news(chat), also while the page is hidden and stays(), for each chat that got messages which were not read.
+export function init(options = {}) {
+  heard = options.news ?? heard;
+  stays = options.stays ?? stays;
   refresh();
 }
 
@@ -29,8 +30,8 @@ export function read(id) {
   soon();
 }
 
-// soon brings the list up to date, at most twice a second.
-export function soon() { timer ||= setTimeout(() => { timer = 0; refresh(); }, 500); }
+// soon brings the list up to date, at most twice a second, and once it is seen.
+export function soon() { if (!document.hidden || stays()) timer ||= setTimeout(() => { timer = 0; refresh(); }, 500); }
 
 async function refresh() {
   let chats;
@@ -72,6 +73,6 @@ function fill(row, { chat, name, last, unread = 0 }) {
 // Without a chat of its own, the page has no stream to hear of news: it looks.
 if (!here && $("chats")) {
   init();
-  setInterval(() => document.visibilityState === "visible" && soon(), 4000);
-  document.addEventListener("visibilitychange", soon);
+  setInterval(soon, 4000);
 }
+document.addEventListener("visibilitychange", soon);

@@ -46,6 +46,7 @@ export function write(words) {
 let timer = 0;
 function keep() {
   clearTimeout(timer);
+  timer = 0;
   kept.keepDraft(text.value, reply);
 }
 text.addEventListener("input", () => {
@@ -53,7 +54,7 @@ text.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(keep, 250);
 });
-addEventListener("pagehide", keep);
+addEventListener("pagehide", () => { if (timer) keep(); }); // not what another tab has changed since
 
 text.addEventListener("keydown", (e) => {
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing && !touch) {
@@ -92,7 +93,8 @@ $("composer").addEventListener("submit", (e) => {
 
 // say sends words in the member's name.
 export function say(words, files = [], answers = null) {
-  outbox.send({ text: words, from: me.name, author: me.author, ...(answers ? { replyTo: answers.id } : {}) }, files);
+  const item = outbox.send({ text: words, from: me.name, author: me.author, ...(answers ? { replyTo: answers.id } : {}) }, files);
+  item.answers = answers;
   onSend();
 }
 
@@ -106,6 +108,7 @@ function failed(item) {
 
 function restore(item) {
   if (item.files.length) tray.restore(item.files, item.error.file);
+  if (item.answers) setReply(item.answers);
   write(item.fields.text);
   notice(`Not sent: ${item.error.message}.`);
 }

@@ -15,10 +15,13 @@ function read() {
   } catch { return { draft: {}, waiting: [] }; }
 }
 
-let left = false; // logged out: nothing is kept any more
+// Logged out, here or in another tab: nothing is kept any more.
+const session = () => { try { return localStorage.getItem("longshore.key"); } catch { return null; } };
+const mine = session();
+let left = false;
 
 function write(kept) {
-  if (left) return;
+  if (left || session() !== mine) return;
   try {
     if (!kept.draft.text && !kept.draft.reply && !kept.waiting.length) localStorage.removeItem(here);
     else localStorage.setItem(here, JSON.stringify(kept));

@@ -42,10 +42,16 @@ button.addEventListener("click", async () => {
 // active says that this page stays connected while it is hidden.
 export const active = () => on && chosen && works();
 
+// pushed says that the host notifies this browser while the page is hidden.
+export const pushed = () => on && push.possible && !active();
+
 // show notifies of a message in a chat.
 export function show(chat, name, from, text, url) {
   if (!active() || !document.hidden) return;
-  const note = new Notification(name, { body: `${from}: ${text}`.slice(0, 200), tag: chat, icon: "/assets/icon-192.png" });
+  let note;
+  try {
+    note = new Notification(name, { body: `${from}: ${text}`.slice(0, 200), tag: chat, renotify: true, icon: "/assets/icon-192.png" });
+  } catch { return; } // some phones have it for workers alone
   note.addEventListener("click", () => {
     note.close();
     window.focus();
