@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
@@ -78,7 +80,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
 			}
-			must(t, os.WriteFile(filepath.Join(s.cfg.Layout().Workspace("g0"), "a.txt"), []byte("a"), 0o644))
+			must(t, os.WriteFile(filepath.Join(s.cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))
 			s.place("g0", "a.json", `{"type":"file","filePath":"/workspace/group/a.txt"}`)
 			if r := s.queued("g0", "a", tt.code); r.Message == "" || strings.Contains(r.Message, s.dir) {
 				t.Errorf("the result says %q", r.Message)
