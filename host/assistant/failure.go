@@ -166,11 +166,11 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 // and how long the next attempt waits.
 func (c *conversation) failed(o Options, why cause.Cause, again bool) (tell bool, wait time.Duration) {
 	c.failures++
-	wait = backoff(o.Backoff, c.failures)
+	wait = backoff(o.Backoff, c.failures, maxBackoff)
 	switch {
 	case again && why.Permanent():
 		c.probes++
-		wait = min(backoff(o.Probe, c.probes), maxProbe)
+		wait = backoff(o.Probe, c.probes, maxProbe)
 		tell = c.probes == 1 || c.cause != why // "still trying" said nothing of an operator
 	case why == cause.Engine:
 		wait = min(wait, awayBackoff)
@@ -292,11 +292,11 @@ func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (e
 	return fmt.Errorf("say: %w", err)
 }
 
-func backoff(first time.Duration, failures int) time.Duration {
+func backoff(first time.Duration, failures int, most time.Duration) time.Duration {
 	wait := first
 	for range failures - 1 {
-		if wait *= 2; wait >= maxBackoff {
-			return maxBackoff
+		if wait *= 2; wait >= most {
+			return most
 		}
 	}
 	return wait

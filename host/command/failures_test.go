@@ -145,7 +145,7 @@ func (x *failureTable) config() string {
 
 // run has a few rows at a time happen.
 func (x *failureTable) run() {
-	places := make(chan struct{}, 3)
+	places := make(chan struct{}, 4)
 	var all sync.WaitGroup
 	for i := range x.rows {
 		all.Go(func() {

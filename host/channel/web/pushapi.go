@@ -80,7 +80,7 @@ func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodDelete {
 		err = w.store.dropPush(r.Context(), one.Endpoint, one.session)
 	} else if w.push.service(one.Endpoint) == nil {
-		httpd.Fail(rw, httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "the operator can add its host to push_services in longshore.yaml"))
+		httpd.Fail(rw, httpd.Refuse(http.StatusForbidden, "push_service", "this browser's push service is not one of the operator's list", "push_services in longshore.yaml replaces the list: the operator names its host there beside the others"))
 		return
 	} else {
 		err = w.store.addPush(r.Context(), one)
