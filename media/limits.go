@@ -42,9 +42,18 @@ type Limits struct {
 
 	Threads bool // a message may go to a thread of the chat
 
+	Poll PollLimit // a question with choices; zero: the platform has none
+
 	// LargeAsDocument says that a picture or video that is too large for its
 	// kind goes as a document, if it is not too large for that.
 	LargeAsDocument bool
+}
+
+// PollLimit is what a channel takes of a question with choices.
+type PollLimit struct {
+	Choices  int // most choices of one question; 0: no questions are taken
+	Choice   int // units of text in one choice
+	Question int // units of text in the question
 }
 
 // Markup is the form in which a platform takes formatted text. Assistants write

@@ -56,6 +56,7 @@ type Message struct {
 	Text    string // the text, or what stands with Files
 	Files   []File // none for a text; at most Limits.Files
 	ReplyTo string // the platform's id of the message that is answered; may be empty
+	Poll    *Poll  // Text is a question with these choices; nil: it is none. Never with Files
 
 	// State is what an earlier attempt at this message saved last; nil at the
 	// first. A platform that takes several steps for a message goes on with it

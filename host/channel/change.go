@@ -1,0 +1,59 @@
+package channel
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+)
+
+// Change is something done to a message that a chat has already. A change says
+// how the message is to be from then on, so the host makes it again if it does not
+// know whether it was made: making it twice shows what making it once shows.
+// Its errors are those of Send. Permanent is also the error if the platform no
+// longer has the message, or no longer allows the change.
+type Change struct {
+	ID     string // made before the first attempt, the same on every retry; 32 lower-case hex digits
+	Chat   groups.JID
+	Thread string    // in which Target stands; empty: the chat itself
+	Target string    // the platform's id of the message: a Receipt.ID of this channel or, for a reaction, an Inbound.ID
+	Author string    // Inbound.Sender of who wrote Target; empty: the account itself
+	Sent   time.Time // when Target was sent, as its Receipt says
+	Files  bool      // Target has files: an edit replaces their caption
+
+	Text  string // of an edit, in the form of Limits.Markup, at most Limits.Text units; of EndPoll: how it ended
+	Emoji string // of a reaction: one emoji; empty takes the account's reaction back
+}
+
+// Editor is implemented by a channel whose account can change the text of what it sent.
+type Editor interface {
+	Edit(ctx context.Context, c Change) error
+	// EditWithin is how long after it was sent a message may be edited; Forever: always.
+	EditWithin() time.Duration
+}
+
+// Reactor is implemented by a channel whose account can react to a message with an emoji.
+type Reactor interface {
+	React(ctx context.Context, c Change) error
+}
+
+// Unsender is implemented by a channel whose account can delete for everybody what it sent.
+type Unsender interface {
+	Unsend(ctx context.Context, c Change) error
+	// UnsendWithin is how long after it was sent a message may be deleted; Forever: always.
+	UnsendWithin() time.Duration
+}
+
+// Poll is a question with choices. The question is Message.Text. What members
+// choose comes in as KindVote with the Receipt's ID as Target, with choices as they
+// stand here. Only a channel with Limits.Poll gets one.
+type Poll struct {
+	Choices []string // two at least; plain text, one line each, all different
+	Several bool     // a member may choose more than one
+}
+
+// PollEnder is implemented by a channel that can show that a question is closed.
+type PollEnder interface {
+	// EndPoll takes no more votes on Target and shows how it ended.
+	EndPoll(ctx context.Context, c Change) error
+}
