@@ -113,11 +113,18 @@ func (c *Client) Status(id string) (Result, error) {
 	var r Result
 	err := c.readJSON(&r, ResultsDir, id+suffix)
 	switch {
-	case err == nil:
+	case err == nil && (r.Status.Final() || r.Channel != ""):
 		r.ID = id
 		return r, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return Result{}, fmt.Errorf("read result: %w", err)
+	}
+	if batched, _, err := c.Batches(""); err == nil && batched[id].ID != "" {
+		return batched[id], nil
+	}
+	if err == nil { // what it waits for
+		r.ID = id
+		return r, nil
 	}
 	if _, err := os.Stat(c.path(ResultsDir)); errors.Is(err, fs.ErrNotExist) {
 		return Result{

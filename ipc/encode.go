@@ -16,6 +16,7 @@ type wireRequest struct {
 	ReplyTo string     `json:"replyTo,omitempty"`
 	Thread  string     `json:"thread,omitempty"`
 	Turn    string     `json:"turn,omitempty"`
+	Results string     `json:"results,omitempty"`
 	Files   []wireFile `json:"files,omitempty"`
 	wireFile
 	Time string `json:"timestamp,omitempty"`
@@ -43,6 +44,9 @@ func encode(r Request, file Type) ([]byte, error) {
 	w := wireRequest{
 		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
 		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Time: r.Time,
+	}
+	if r.Batch {
+		w.Results = batchResults
 	}
 	if len(r.Files) == 1 {
 		w.Type, w.wireFile = file, wireFile(r.Files[0])

@@ -13,6 +13,7 @@ type written struct {
 	ReplyTo     text    `json:"replyTo"`
 	Thread      text    `json:"thread"`
 	Turn        text    `json:"turn"`
+	Results     text    `json:"results"`
 	Comment     text    `json:"comment"`
 	FileComment text    `json:"fileComment"`
 	Time        scalar  `json:"timestamp"`
@@ -26,6 +27,9 @@ type written struct {
 	Creator scalar `json:"createdBy"`
 	Answer  scalar `json:"responseFile"`
 }
+
+// batchResults is the one value of "results".
+const batchResults = "batch"
 
 // fileKeys are the keys of one file, in every spelling.
 type fileKeys struct {
@@ -77,6 +81,10 @@ func (w *written) request() (Request, *Refusal) {
 	r := Request{
 		Chat: w.Chat.value, Folder: w.Folder.value, Sender: w.Sender.value,
 		ReplyTo: w.ReplyTo.value, Thread: w.Thread.value, Turn: w.Turn.value, Time: string(w.Time),
+		Batch: w.Results.value == batchResults,
+	}
+	if w.Results.given && !r.Batch {
+		return r, refuse(CodeWrongValue, `key "results" is `+quote(w.Results.value), `write "results": "batch", or leave the key out`)
 	}
 	var s spellings
 	own := w.ref(&s, text{}, w.Caption, w.Comment, w.FileComment)

@@ -8,6 +8,7 @@
 //	ipc/<folder>/messages/<id>.json   requests, written by the container
 //	ipc/<folder>/files/<id>/<name>    bytes that the container staged for a request
 //	ipc/<folder>/results/<id>.json    results, read-only in the container
+//	ipc/<folder>/results/<time>.batch results of requests that asked for them so, a line each
 //	ipc/<folder>/files/<id>.json      requests too, as some NanoClaw forks write them
 //	ipc/<folder>/input/<name>.json    follow-up messages for the assistant; _close asks it to end
 //	ipc/<folder>/context/context.json what the tools may tell the agent, read-only
@@ -67,6 +68,7 @@ type Request struct {
 	Turn    string // the id that the host gave the assistant's turn; empty: none
 	Sender  string // v1's optional persona name
 	Files   []FileRef
+	Batch   bool   // final results go to batch files
 	Time    string // timestamp as the container wrote it; for information only
 }
 

@@ -30,6 +30,7 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 	d := outbox.Delivery{
 		Key: key, Folder: it.Folder, Request: it.ID,
 		Thread: it.Request.Thread, Channel: dst.channel.Name(), Chat: dst.chat, Asked: it.ModTime, Created: time.Now(),
+		Batch: it.Request.Batch,
 	}
 	d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder)}, it.Request, dst, ahead)
 	return d, err

@@ -202,8 +202,10 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 		if err != nil {
 			return // ErrEnded: all results are written
 		}
+		var batch []ipc.Result
+		stands := b.batched(changes)
 		for _, d := range changes.All {
-			if d.Past && b.written(d.Delivery) {
+			if d.Past && b.written(d.Delivery, stands) {
 				continue
 			}
 			// A call back to where requests come from, so that the spool need
@@ -211,32 +213,55 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 			if !d.Open() {
 				b.Spool.Wake(d.Folder)
 			}
-			if d.Request != "" {
-				b.write(d.Delivery, assistants)
+			switch r := Result(d.Delivery); {
+			case d.Request == "" || d.Batch && d.Open():
+			case d.Batch:
+				b.tellLate(d.Delivery, r, stands[r.ID], assistants)
+				batch = append(batch, r)
+			default:
+				b.write(d.Delivery, r, assistants)
 			}
+		}
+		if err := b.Spool.WriteBatch(changes.Folder, batch); err != nil && !errors.Is(err, ipc.ErrNotServed) {
+			b.Log.Error("write results", "group", changes.Folder, "requests", len(batch), "error", err)
 		}
 		changes.Done()
 	}
 }
 
+// batched is what stands in a group's batch files, if it matters: some of the
+// deliveries are of the past, or have failed.
+func (b *Bridge) batched(changes *outbox.Changes) map[string]ipc.Status {
+	for _, d := range changes.All {
+		if d.Batch && !d.Open() && (d.Past || unsent(Result(d.Delivery).Status)) {
+			return b.Spool.Batched(changes.Folder)
+		}
+	}
+	return nil
+}
+
 // written says whether the result of a delivery of the past stands already.
-func (b *Bridge) written(d outbox.Delivery) bool {
+func (b *Bridge) written(d outbox.Delivery, batched map[string]ipc.Status) bool {
 	if d.Open() {
 		return false
 	}
-	r, ok := b.Spool.Result(d.Folder, d.Request)
-	return ok && r.Status == Result(d).Status
+	return b.standing(d, batched) == Result(d).Status
 }
 
-// write brings the result of a request up to date. An assistant whose tool has
-// stopped waiting is told of a failure, before anybody sees the result.
-func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
-	r := Result(d)
-	if time.Since(d.Asked) > b.Wait() && b.failedNow(d.Folder, r) {
-		if err := assistants.Notify(d.Folder, b.asker(d, assistants), lateWords(r)); err != nil {
-			b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
-		}
-		b.tellMembers(d, r)
+// standing is the status in the delivery's result, or empty.
+func (b *Bridge) standing(d outbox.Delivery, batched map[string]ipc.Status) ipc.Status {
+	if d.Batch {
+		return batched[d.Request]
+	}
+	r, _ := b.Spool.Result(d.Folder, d.Request)
+	return r.Status
+}
+
+// write brings the result of a request up to date, after tellLate: an assistant is
+// told before anybody sees the result.
+func (b *Bridge) write(d outbox.Delivery, r ipc.Result, assistants Assistants) {
+	if unsent(r.Status) {
+		b.tellLate(d, r, b.standing(d, nil), assistants)
 	}
 	// Deliveries of a group that was removed are still sent; nobody reads their results.
 	if err := b.Spool.WriteResult(d.Folder, r); err != nil && !errors.Is(err, ipc.ErrNotServed) {
@@ -244,15 +269,20 @@ func (b *Bridge) write(d outbox.Delivery, assistants Assistants) {
 	}
 }
 
-// failedNow says whether r is a failure that no result has told of yet. A later
-// receipt of another part writes the same failure again.
-func (b *Bridge) failedNow(folder string, r ipc.Result) bool {
-	if r.Status != ipc.Failed && r.Status != ipc.Uncertain {
-		return false
+// tellLate tells an assistant, whose tool has stopped waiting, of a failure that the
+// standing result does not tell of. A later receipt of another part writes the same
+// failure again.
+func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, standing ipc.Status, assistants Assistants) {
+	if !unsent(r.Status) || r.Status == standing || time.Since(d.Asked) <= b.Wait() {
+		return
 	}
-	before, ok := b.Spool.Result(folder, r.ID)
-	return !ok || before.Status != r.Status
+	if err := assistants.Notify(d.Folder, b.asker(d, assistants), lateWords(r)); err != nil {
+		b.Log.Info("late failure not reported to an assistant", "group", d.Folder, "request", r.ID, "error", err)
+	}
+	b.tellMembers(d, r)
 }
+
+func unsent(s ipc.Status) bool { return s == ipc.Failed || s == ipc.Uncertain }
 
 // tellMembers reports a late failure to the group's own chat, if the group wishes so.
 func (b *Bridge) tellMembers(d outbox.Delivery, r ipc.Result) {

@@ -72,12 +72,16 @@ func drain(b *testing.B, s *site, n int, unlinks int) (d drained) {
 // unlinks one file after the other. Ratios above 1 are faster than that.
 func BenchmarkDrain10k(b *testing.B) {
 	const n = 10_000
-	for _, many := range []int{1, 100} {
-		b.Run(fmt.Sprint(many), func(b *testing.B) {
+	for _, row := range []struct {
+		name, keys string
+		groups     int
+	}{{"1", "", 1}, {"100", "", 100}, {"1/batch", `,"results":"batch"`, 1}, {"100/batch", `,"results":"batch"`, 100}} {
+		b.Run(row.name, func(b *testing.B) {
 			var dispatched, cleaned, told, processor, floor, direct times
 			for b.Loop() {
 				for range 3 {
-					s := newSite(b, b.TempDir(), many, noLimits)
+					s := newSite(b, b.TempDir(), row.groups, noLimits)
+					s.keys = row.keys
 					s.fill(n)
 					s.synced()
 					floor = append(floor, drainRaw(b, s))

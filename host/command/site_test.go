@@ -34,6 +34,7 @@ type site struct {
 	dir     string
 	cfg     *config.Config
 	folders []string
+	keys    string // further keys of its requests, as `,"results":"batch"`
 
 	slack  *slacktest.Server // nil: the groups are on the page, or in mem
 	chats  []string          // of the groups on Slack
@@ -132,7 +133,7 @@ func (s *site) client(folder string) *ipc.Client {
 func (s *site) put(folder string, i int) (id string) {
 	s.Helper()
 	id = fmt.Sprintf("%08d", i)
-	s.place(folder, id+".json", fmt.Sprintf(`{"type":"message","text":%q}`, id))
+	s.place(folder, id+".json", fmt.Sprintf(`{"type":"message","text":%q%s}`, id, s.keys))
 	return id
 }
 

@@ -99,6 +99,7 @@ type Delivery struct {
 	Thread  string    // of the chat, as the platform calls it; empty: the chat itself
 	Asked   time.Time // when the request was written, however long it then waited in the queue; Created if zero
 	Created time.Time // when it was accepted, or is tried anew by an operator; filled by Put if zero
+	Batch   bool      // its request wants its result in a batch
 	Parts   []Part    // sent in order
 }
 

@@ -15,7 +15,8 @@ CREATE TABLE delivery (
 	open    INTEGER NOT NULL, -- parts that are queued, sending or pending
 	bad     INTEGER NOT NULL DEFAULT 0, -- parts that failed or are uncertain
 	thread  TEXT    NOT NULL DEFAULT '', -- of the chat; empty: the chat itself
-	asked   INTEGER NOT NULL DEFAULT 0 -- when the request was written
+	asked   INTEGER NOT NULL DEFAULT 0, -- when the request was written
+	batch   INTEGER NOT NULL DEFAULT 0 -- 1: the request wants its result in a batch
 );
 CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
 CREATE INDEX delivery_settled ON delivery (changed) WHERE open = 0;

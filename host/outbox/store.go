@@ -26,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema},
+		Schema: schema + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -47,6 +47,10 @@ UPDATE delivery SET asked = created;
 ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
 ALTER TABLE part ADD COLUMN saved BLOB;
 UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
+
+// fromVersion4 makes version 5 of version 4, in which each result had a file of its own.
+const fromVersion4 = `
+ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
@@ -72,7 +76,7 @@ func (it *item) skip() {
 	}
 }
 
-const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held,
+const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
 	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved
 	FROM delivery d JOIN part p ON p.delivery = d.id `
@@ -94,7 +98,7 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var p Part
 		var asked, created, doubt, next, received int64
 		var file, names string
-		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held,
+		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
 			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved); err != nil {
 			return err
@@ -209,9 +213,9 @@ func fromNano(n int64) time.Time {
 
 // insert writes a delivery and returns its id, or 0 when its key is known.
 func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
-	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), len(it.Parts))
+	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), len(it.Parts), it.Batch)
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}

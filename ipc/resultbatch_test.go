@@ -1,0 +1,81 @@
+package ipc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A batch is read back only up to the size of a request, like any file of the queue.
+func TestABatchIsCutIntoFilesThatCanBeReadBack(t *testing.T) {
+	dir := prepareFast(t, "work")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"work"}})
+	defer s.Close()
+	var all []Result
+	for i := range 64 {
+		all = append(all, Result{ID: fmt.Sprint("r", i), Status: Sent, Message: strings.Repeat("x", 3000)})
+	}
+	if err := s.WriteBatch("work", all); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Batched("work"); len(got) != 64 || got["r63"] != Sent {
+		t.Errorf("%d results are read back", len(got))
+	}
+	if err := s.WriteBatch("work", []Result{{ID: "r0", Status: Read}}); err != nil {
+		t.Fatal(err)
+	}
+	c := NewClient(filepath.Join(dir, "work"))
+	if r, err := c.Status("r0"); err != nil || r.Status != Read {
+		t.Errorf("the later line does not count: %+v, %v", r, err)
+	}
+	if err := s.WriteBatch("work", []Result{{ID: "../x"}}); err == nil {
+		t.Error("an invalid id was written")
+	}
+}
+
+// Where the container can write to results/, what it plants there must not hold the
+// host up or be read as the host's word on another group.
+func TestWhatIsPlantedAsABatchHoldsNobodyUp(t *testing.T) {
+	dir := prepareFast(t, "work")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"work"}})
+	defer s.Close()
+	results := filepath.Join(dir, "work", ResultsDir)
+	if err := syscall.Mkfifo(filepath.Join(results, "0.batch"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(results, "1.batch")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(results, "2.batch"), []byte("{}\nnull\n{\"id\":\"\"}\n\x00\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteBatch("work", []Result{{ID: "r", Status: Sent}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Batched("work"); len(got) != 1 || got["r"] != Sent {
+		t.Errorf("read back: %v", got)
+	}
+}
+
+// What waits for room has a file of its own, and the batch is newer.
+func TestABatchedResultCountsMoreThanWhatItWaitedFor(t *testing.T) {
+	dir := prepareFast(t, "work")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"work"}})
+	defer s.Close()
+	c := NewClient(filepath.Join(dir, "work"))
+	if err := s.WriteResult("work", Result{ID: "r", Status: Queued, Code: "over_quota"}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Status("r"); err != nil || r.Code != "over_quota" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := s.WriteBatch("work", []Result{{ID: "r", Status: Sent}}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Wait(t.Context(), "r", nil); err != nil || r.Status != Sent {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
