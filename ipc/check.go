@@ -32,7 +32,10 @@ func (r *Request) check() *Refusal {
 	case TypeFile:
 		return r.checkFiles()
 	}
-	return refuse(CodeUnknownType, "type "+quote(string(r.Type))+" is not known", `use "message" or "file"`)
+	if keys, ok := keysOf[r.Type]; ok {
+		return r.checkAction(keys)
+	}
+	return refuse(CodeUnknownType, "type "+quote(string(r.Type))+" is not known", knownTypes)
 }
 
 func (r *Request) checkFiles() *Refusal {

@@ -25,12 +25,13 @@ const (
 
 // Limits of a request's fields, in bytes unless stated otherwise.
 const (
-	MaxFiles = 32       // files in one request
-	MaxPath  = 4096     // of a file's path
-	MaxText  = 60 << 10 // of a text or a caption
-	MaxAlt   = 1000     // of what a picture shows, in words; Slack takes as many characters
-	maxName  = 1024     // of the name shown in the chat
-	maxField = 512      // of every other field
+	MaxFiles  = 32       // files in one request
+	MaxPath   = 4096     // of a file's path
+	MaxText   = 60 << 10 // of a text or a caption
+	MaxAlt    = 1000     // of what a picture shows, in words; Slack takes as many characters
+	MaxPrompt = 8 << 10  // of a task's prompt
+	maxName   = 1024     // of the name shown in the chat
+	maxField  = 512      // of every other field
 )
 
 func refuse(code, message, hint string) *Refusal {

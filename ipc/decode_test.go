@@ -96,7 +96,24 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a message with a file's path", msg(`,"filePath":"/a"`), CodeConflict},
 		{"no type", `{"text":"hi"}`, CodeMissing},
 		{"omniclaw 1002: another type", `{"type":"send_document","filePath":"/a"}`, CodeUnknownType},
-		{"a task in the wrong place", `{"type":"register_group"}`, CodeUnknownType},
+		{"a group without a chat", `{"type":"register_group"}`, CodeMissing},
+		{"a type of another time", `{"type":"refresh_groups"}`, CodeUnknownType},
+		{"a reaction to nothing", `{"type":"react","emoji":"x"}`, CodeMissing},
+		{"a reaction with a text", `{"type":"react","target":"1","text":"x"}`, CodeConflict},
+		{"an edit with a file", `{"type":"edit","target":"1","text":"x","filePath":"/a"}`, CodeConflict},
+		{"a message with a target", `{"type":"message","text":"x","target":"1"}`, CodeConflict},
+		{"a file with choices", `{"type":"file","filePath":"/a","choices":["a","b"]}`, CodeConflict},
+		{"one choice", `{"type":"ask","text":"x","choices":["a"]}`, CodeWrongValue},
+		{"the same choice twice", `{"type":"ask","text":"x","choices":["a"," A "]}`, CodeWrongValue},
+		{"a choice of two lines", `{"type":"ask","text":"x","choices":["a","b\nc"]}`, CodeWrongValue},
+		{"choices that are none", `{"type":"ask","text":"x","choices":"a, b"}`, CodeWrongValue},
+		{"a long choice", `{"type":"ask","text":"x","choices":["a","` + strings.Repeat("b", 101) + `"]}`, CodeTooLong},
+		{"a question for a week", `{"type":"ask","text":"x","choices":["a","b"],"seconds":604800}`, CodeWrongValue},
+		{"half a second", `{"type":"ask","text":"x","choices":["a","b"],"seconds":0.5}`, CodeWrongValue},
+		{"several in words", `{"type":"ask","text":"x","choices":["a","b"],"several":"yes"}`, CodeWrongValue},
+		{"a schedule of another kind", `{"type":"schedule_task","prompt":"x","schedule_type":"daily","schedule_value":"9"}`, CodeWrongValue},
+		{"a task without its prompt", `{"type":"schedule_task","schedule_type":"cron","schedule_value":"9"}`, CodeMissing},
+		{"results of another kind", `{"type":"message","text":"x","results":"one"}`, CodeWrongValue},
 		{"no text", `{"type":"message","text":" \n"}`, CodeMissing},
 		{"no file", `{"type":"file","files":[]}`, CodeMissing},
 		{"a file without a path", `{"type":"file","files":[{"name":"x"}]}`, CodeMissing},
@@ -176,6 +193,9 @@ func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"message","text":"hi","chatJid":"1@g.us"}`))
 	f.Add([]byte(`{"type":"file","files":["/a",{"path":"/b","name":"c","as":"gif"}],"caption":"x"}`))
+	f.Add([]byte(`{"type":"ask","text":"which?","choices":["a","b"],"several":true,"seconds":600}`))
+	f.Add([]byte(`{"type":"schedule_task","prompt":"x","schedule_type":"interval","schedule_value":60000,"context_mode":"isolated"}`))
+	f.Add([]byte(`{"type":"react","target":"1","emoji":"👍","results":"batch"}`))
 	f.Add([]byte(`{"type":"message","text":"\ud83d\ude00 \u2028","files":[],"id":1e9}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Decode(b)

@@ -20,6 +20,28 @@ type wireRequest struct {
 	Files   []wireFile `json:"files,omitempty"`
 	wireFile
 	Time string `json:"timestamp,omitempty"`
+	wireAction
+}
+
+type wireAction struct {
+	Target        string   `json:"target,omitempty"`
+	Emoji         string   `json:"emoji,omitempty"`
+	Choices       []string `json:"choices,omitempty"`
+	Several       bool     `json:"several,omitempty"`
+	Seconds       int      `json:"seconds,omitempty"`
+	TaskID        string   `json:"taskId,omitempty"`
+	Prompt        string   `json:"prompt,omitempty"`
+	ScheduleType  string   `json:"schedule_type,omitempty"`
+	ScheduleValue string   `json:"schedule_value,omitempty"`
+	ContextMode   string   `json:"context_mode,omitempty"`
+	TargetJID     string   `json:"targetJid,omitempty"`
+	TaskName      string   `json:"name,omitempty"`
+	JID           string   `json:"jid,omitempty"`
+	NewFolder     string   `json:"folder,omitempty"`
+	Trigger       string   `json:"trigger,omitempty"`
+	Limit         int      `json:"limit,omitempty"`
+	Before        string   `json:"before,omitempty"`
+	Number        int      `json:"number,omitempty"`
 }
 
 type wireFile struct {
@@ -44,11 +66,15 @@ func encode(r Request, file Type) ([]byte, error) {
 	w := wireRequest{
 		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
 		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Time: r.Time,
+		wireAction: wireAction{
+			r.Target, r.Emoji, r.Choices, r.Several, r.Seconds, r.TaskID, r.Prompt, r.ScheduleType, r.ScheduleValue,
+			r.ContextMode, r.TargetJID, r.Name, r.JID, r.NewFolder, r.Trigger, r.Limit, r.Before, r.Number,
+		},
 	}
 	if r.Batch {
 		w.Results = batchResults
 	}
-	if len(r.Files) == 1 {
+	if r.Type == TypeFile && len(r.Files) == 1 {
 		w.Type, w.wireFile = file, wireFile(r.Files[0])
 	} else {
 		for _, f := range r.Files {

@@ -19,6 +19,7 @@ type written struct {
 	Time        scalar  `json:"timestamp"`
 	Files       entries `json:"files"`
 	fileKeys
+	actionKeys
 
 	// Forks write these keys. They are ignored: the container's statements about
 	// itself do not count, and answers are written to results/.
@@ -96,6 +97,13 @@ func (w *written) request() (Request, *Refusal) {
 	if s.twice != nil {
 		return r, s.twice
 	}
+	if keys, ok := keysOf[Type(w.Type.value)]; ok {
+		r.Type = Type(w.Type.value)
+		return w.action(r, keys, len(listed) > 0 || own != (FileRef{}))
+	}
+	if extra := w.given(nil); extra != "" && w.Type.value != "" {
+		return r, notOf(w.Type.value, extra)
+	}
 	switch typ := w.Type.value; {
 	case typ == "message" && len(listed) == 0:
 		r.Type, r.Text = TypeMessage, w.Text.value
@@ -106,7 +114,7 @@ func (w *written) request() (Request, *Refusal) {
 	case typ == "":
 		return r, refuse(CodeMissing, `key "type" is missing`, `write "type": "message" or "type": "file"`)
 	case typ != "message" && typ != "file" && typ != "send_file" && typ != "send_files":
-		return r, refuse(CodeUnknownType, "type "+quote(typ)+" is not known", `use "message" or "file"`)
+		return r, refuse(CodeUnknownType, "type "+quote(typ)+" is not known", knownTypes)
 	}
 	var refusal *Refusal
 	r.Type = TypeFile

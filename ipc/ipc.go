@@ -28,6 +28,7 @@
 package ipc
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -54,7 +55,33 @@ type Type string
 const (
 	TypeMessage Type = "message" // sends text to the chat
 	TypeFile    Type = "file"    // sends files to the chat, in order
+
+	TypeReact  Type = "react"  // reacts to the message Target with Emoji
+	TypeEdit   Type = "edit"   // replaces the text of the message Target, of the group's own, by Text
+	TypeUnsend Type = "unsend" // deletes the message Target, of the group's own, for everybody
+	TypeAsk    Type = "ask"    // asks the question Text with Choices
+
+	// The host answers these itself, in Result.Data; the chat sees nothing of them.
+	TypeScheduleTask  Type = "schedule_task"
+	TypeListTasks     Type = "list_tasks"
+	TypeUpdateTask    Type = "update_task"
+	TypePauseTask     Type = "pause_task"
+	TypeResumeTask    Type = "resume_task"
+	TypeCancelTask    Type = "cancel_task"
+	TypeRegisterGroup Type = "register_group"
+	TypeListMessages  Type = "list_messages"
+	TypeFetchFile     Type = "fetch_file"
 )
+
+// IsCall says whether the host answers a request of this type itself.
+func (t Type) IsCall() bool {
+	switch t {
+	case TypeScheduleTask, TypeListTasks, TypeUpdateTask, TypePauseTask, TypeResumeTask, TypeCancelTask,
+		TypeRegisterGroup, TypeListMessages, TypeFetchFile:
+		return true
+	}
+	return false
+}
 
 // Request is an assistant's order to send something. Every field is an unverified
 // claim of the container.
@@ -62,7 +89,7 @@ type Request struct {
 	Type    Type
 	Chat    string // chatJid, or "channel/chatJid"; empty: the group's own chat
 	Folder  string // groupFolder; if given, it must be the source group's own
-	Text    string // only of a message; the text of a file request is the first file's caption
+	Text    string // of a message, an edit or a question; the text of a file request is the first file's caption
 	ReplyTo string // the platform's id of the message to answer
 	Thread  string // the platform's id of the thread; empty: that of Turn
 	Turn    string // the id that the host gave the assistant's turn; empty: none
@@ -70,6 +97,28 @@ type Request struct {
 	Files   []FileRef
 	Batch   bool   // final results go to batch files
 	Time    string // timestamp as the container wrote it; for information only
+
+	Target  string   // of a change or fetch_file: the platform's id of a message, or the id of the request that sent it
+	Emoji   string   // of react; empty takes the reaction back
+	Choices []string // of ask
+	Several bool     // of ask: a member may choose more than one
+	Seconds int      // of ask: how long members may answer; 0: the host's default
+
+	TaskID        string // of all about one task
+	Prompt        string // of schedule_task and update_task, with those that follow
+	ScheduleType  string // cron, interval or once
+	ScheduleValue string
+	ContextMode   string // group or isolated; empty: group
+	TargetJID     string // the chat in which the task runs; empty: the group's own
+	Name          string // of the task; of register_group: of the group
+
+	JID       string // of register_group, with those that follow
+	NewFolder string
+	Trigger   string
+
+	Limit  int    // of list_messages: how many; 0: the host's default
+	Before string // of list_messages: the id of the oldest message of an earlier answer
+	Number int    // of fetch_file: which file of the message, from 1; 0: the first
 }
 
 // FileRef names one file of a request.
@@ -85,7 +134,7 @@ type FileRef struct {
 // Status is the state of a request or of one of its parts.
 type Status string
 
-// The states of a result. Refused, Failed and Uncertain do not change any more. Sent
+// The states of a result. Refused, Done, Failed and Uncertain do not change any more. Sent
 // may become Delivered or Read. A request that its client withdrew has no result.
 const (
 	Queued    Status = "queued"    // accepted and recorded, or waiting for room in the outbox
@@ -94,6 +143,7 @@ const (
 	Read      Status = "read"      // a member has seen it
 	Failed    Status = "failed"    // it was accepted but could not be sent
 	Refused   Status = "refused"   // it was not accepted
+	Done      Status = "done"      // the host did it, or answered it; nothing went to the chat
 	Uncertain Status = "uncertain" // the platform did not answer, so a member may or may not have received it
 )
 
@@ -111,7 +161,14 @@ type Result struct {
 	Parts     []Outcome `json:"parts,omitempty"`     // one for each file or text, in order
 	Progress  *Progress `json:"progress,omitempty"`  // while bytes are being sent
 	Time      time.Time `json:"time"`
+
+	// Data is the answer to a call, and what came of a question: an object of at most
+	// MaxData bytes, whose "words" say the same for people.
+	Data json.RawMessage `json:"data,omitempty"`
 }
+
+// MaxData is the most bytes of Result.Data.
+const MaxData = 48 << 10
 
 // Outcome is the result of one part of a request.
 type Outcome struct {
@@ -171,6 +228,7 @@ type Context struct {
 	Text            int                 `json:"textLimit"`                 // characters of one message; longer text is split
 	Types           map[string][]string `json:"types,omitempty"`           // MIME types that the platform shows as a kind; others go as a document. A kind that is missing: all
 	LargeAsDocument bool                `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
+	Can             []string            `json:"can,omitempty"`             // what else this chat and the group's rights allow: react, edit, unsend, ask, schedule, register, history, files
 	Mounts          []ContextMount      `json:"mounts"`
 	Host            string              `json:"hostVersion"`
 	Time            time.Time           `json:"time"`

@@ -37,6 +37,7 @@ type Options struct {
 	Outbox   *outbox.Outbox
 	Spool    *ipc.Spool
 	Wait     func() time.Duration // how long a tool waits for its result
+	Answers  Answerer             // of calls; nil: all are refused
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

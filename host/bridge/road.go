@@ -81,6 +81,13 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 			batch.Remove(it)
 			continue
 		}
+		if it.Request.Type.IsCall() {
+			if err := b.answer(ctx, batch, it, keys[i], assistants); err != nil {
+				b.postpone(batch, batch.Items[i:], err)
+				break
+			}
+			continue
+		}
 		delivery, err := b.accept(ctx, it, keys[i], accepted.load)
 		if err == nil {
 			b.place(&delivery, it, assistants)

@@ -17,7 +17,6 @@ type Change struct {
 	Chat   groups.JID
 	Thread string    // in which Target stands; empty: the chat itself
 	Target string    // the platform's id of the message: a Receipt.ID of this channel or, for a reaction, an Inbound.ID
-	Author string    // Inbound.Sender of who wrote Target; empty: the account itself
 	Sent   time.Time // when Target was sent, as its Receipt says
 	Files  bool      // Target has files: an edit replaces their caption
 

@@ -1,0 +1,78 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Call is a request that the host answers itself: the chat sees nothing of it.
+type Call struct {
+	Key     string // the same if the request is seen again after a crash
+	Folder  string // of the group it comes from
+	Chat    groups.Address
+	Thread  string // of the turn that asks; empty: the chat itself
+	Request ipc.Request
+}
+
+// Answerer answers calls.
+type Answerer interface {
+	// Answer does what the call asks for and returns an object for ipc.Result.Data. It
+	// may be called again with the same Key, also by a later host, and then does
+	// nothing twice. An error is a refusal, which AsRefusal finds, or passes.
+	Answer(ctx context.Context, c Call) (data any, err error)
+}
+
+// answer answers a call, and takes it out of the queue once the result stands. An
+// error passes.
+func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key string, assistants Assistants) error {
+	data, err := b.call(ctx, it, key, assistants)
+	if err != nil {
+		refusal := finalRefusal(err)
+		if refusal == nil {
+			return err
+		}
+		b.Log.Debug("call refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
+		batch.Refuse(it, refusal)
+		return nil
+	}
+	if err := b.Spool.WriteResult(batch.Folder, ipc.Result{ID: it.ID, Status: ipc.Done, Data: data, Time: time.Now()}); err != nil {
+		return err
+	}
+	batch.Remove(it)
+	return nil
+}
+
+func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants Assistants) (json.RawMessage, error) {
+	dst, err := b.authorize(it.Folder, it.Request)
+	if err != nil {
+		return nil, err
+	}
+	if b.Answers == nil {
+		return nil, notSupported("this host does not answer requests of this type")
+	}
+	c := Call{
+		Key: key, Folder: it.Folder, Thread: it.Request.Thread, Request: it.Request,
+		Chat: groups.Address{Channel: dst.channel.Name(), JID: dst.chat},
+	}
+	if c.Thread == "" {
+		c.Thread, _ = assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)
+	}
+	answer, err := b.Answers.Answer(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(answer)
+	if err == nil && len(data) > ipc.MaxData {
+		err = &ipc.Refusal{Code: "answer_too_large", Message: fmt.Sprintf("the answer has %d bytes; at most %d are given", len(data), ipc.MaxData), Hint: "ask for less"}
+	}
+	return data, err
+}
+
+func notSupported(message string) *ipc.Refusal {
+	return &ipc.Refusal{Code: "not_supported", Message: message, Hint: "do without it; chat_info says what this chat can do"}
+}
