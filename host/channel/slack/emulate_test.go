@@ -59,6 +59,29 @@ func TestAgainstEmulateOfNPM(t *testing.T) {
 	if len(texts) != 2 || texts[0] != said.Text {
 		t.Errorf("the bot said %q", texts)
 	}
+	change := channel.Change{ID: newID(), Chat: w.desk, Thread: thread, Target: r.ID, Files: true, Emoji: "👍🏽"}
+	if err := w.ch.(channel.Reactor).React(t.Context(), change); err != nil || !e.Reacted(e.Open, r.ID, "+1::skin-tone-4") {
+		t.Errorf("the reaction is not there: %v", err)
+	}
+	change.Emoji = ""
+	if err := w.ch.(channel.Reactor).React(t.Context(), change); err != nil || e.Reacted(e.Open, r.ID, "+1::skin-tone-4") {
+		t.Errorf("the reaction is there: %v", err)
+	}
+	change.Text = "edited"
+	if err := w.ch.(channel.Editor).Edit(t.Context(), change); err != nil {
+		t.Error(err)
+	}
+	if all := e.FromBot(e.Open); all[1].Text != "edited" || len(all[1].Files) != 2 {
+		t.Errorf("edited is %+v", all[1])
+	}
+	for range 2 {
+		if err := w.ch.(channel.Unsender).Unsend(t.Context(), change); err != nil {
+			t.Error(err)
+		}
+	}
+	if all := e.FromBot(e.Open); len(all) != 1 {
+		t.Errorf("left are %+v", all)
+	}
 	e.Upload(e.Private, "", "look", "a.bin", []byte("her file"))
 	m := in.wait(t, 2)[1]
 	if m.Chat != w.private || len(m.Files) != 1 {

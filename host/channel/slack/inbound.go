@@ -39,7 +39,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
 	in := channel.Inbound{
 		Kind: ev.kind, ID: m.ID, Chat: ev.chat, Thread: ev.thread, Sender: ev.sender, Time: ev.at, Target: ev.target,
-		Text: s.readable(ctx, ev.text), From: s.nameOf(ctx, ev.sender), Emoji: emoji(ev.emoji),
+		Text: s.readable(ctx, ev.text), From: s.nameOf(ctx, ev.sender), Emoji: s.emojis.char(ev.emoji),
 		Role: s.roleIn(ctx, ev.chat, ev.sender), Command: cmp.Or(ev.command, s.mentioned(ev.text)),
 	}
 	if in.Time.IsZero() {

@@ -37,8 +37,8 @@ type Scope struct {
 // Scopes are those of the Manifest.
 func Scopes() []Scope {
 	return []Scope{
-		{"chat:write", "posts the assistant's texts, and shows that it works", true},
-		{"files:write", "posts the assistant's files", true},
+		{"chat:write", "posts, edits and deletes the assistant's messages, and shows that it works", true},
+		{"files:write", "posts and deletes the assistant's files", true},
 		{"files:read", "fetches members' files, and asks whether a posted file is in the chat", true},
 		{"channels:history", "hears messages in public channels, and looks there whether a text arrived", false},
 		{"groups:history", "the same in private channels", false},
@@ -51,8 +51,8 @@ func Scopes() []Scope {
 		{"im:read", "lists direct messages", false},
 		{"mpim:read", "the same of several", false},
 		{"users:read", "shows members by name", false},
-		{"reactions:read", "hears reactions", false},
-		{"reactions:write", "shows that the assistant works, outside threads", false},
+		{"reactions:read", "hears reactions, and takes the assistant's own back", false},
+		{"reactions:write", "lets the assistant react, and shows that it works, outside threads", false},
 	}
 }
 

@@ -34,12 +34,15 @@ import (
 )
 
 var (
-	_ channel.Applier = (*Slack)(nil)
-	_ channel.Fetcher = (*Slack)(nil)
-	_ channel.Finder  = (*Slack)(nil)
-	_ channel.Lister  = (*Slack)(nil)
-	_ channel.Status  = (*Slack)(nil)
-	_ channel.Typing  = (*Slack)(nil)
+	_ channel.Applier  = (*Slack)(nil)
+	_ channel.Editor   = (*Slack)(nil)
+	_ channel.Fetcher  = (*Slack)(nil)
+	_ channel.Finder   = (*Slack)(nil)
+	_ channel.Lister   = (*Slack)(nil)
+	_ channel.Reactor  = (*Slack)(nil)
+	_ channel.Status   = (*Slack)(nil)
+	_ channel.Typing   = (*Slack)(nil)
+	_ channel.Unsender = (*Slack)(nil)
 )
 
 // Slack is the channel. New of its Platform makes one.
@@ -52,6 +55,7 @@ type Slack struct {
 	people   people
 	threads  threads
 	signs    signs
+	emojis   emojis
 	chats    atomic.Pointer[[]channel.NamedChat]
 	self     atomic.Pointer[self] // once Slack has said who the bot is
 	trouble  atomic.Pointer[trouble]
@@ -73,7 +77,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
 	s.Log = s.Log.With("channel", s.Name)
-	c := &Slack{Setup: s, settings: set, web: w, link: link.New("Slack", s.Log), pacer: pace.New(set.rates())}
+	c := &Slack{Setup: s, settings: set, web: w, link: link.New("Slack", s.Log), pacer: pace.New(set.rates()), emojis: newEmojis()}
 	c.Apply(s)
 	return c, nil
 }

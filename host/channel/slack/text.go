@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strings"
-
-	"github.com/longshore-bridge/longshore/host/channel"
 )
 
 // maxNames is how many names one text may ask Slack for.
@@ -69,32 +67,4 @@ func (s *Slack) chatName(id string) string {
 		}
 	}
 	return id
-}
-
-// common are the reactions that members give, by Slack's names; the others come as
-// their names between colons.
-var common = map[string]string{
-	"+1": "👍", "thumbsup": "👍", "-1": "👎", "thumbsdown": "👎", "eyes": "👀", "heart": "❤️", "white_check_mark": "✅", "heavy_check_mark": "✔️",
-	"x": "❌", "tada": "🎉", "pray": "🙏", "clap": "👏", "raised_hands": "🙌", "ok_hand": "👌", "wave": "👋", "muscle": "💪", "fire": "🔥", "rocket": "🚀",
-	"100": "💯", "joy": "😂", "laughing": "😆", "smile": "😄", "slightly_smiling_face": "🙂", "thinking_face": "🤔", "cry": "😢", "sob": "😭", "rage": "😡",
-	"warning": "⚠️", "question": "❓", "exclamation": "❗", "bulb": "💡", "star": "⭐", "hourglass": "⌛", "ship": "🚢",
-}
-
-// tones are the skin tones, from 2 on.
-var tones = []string{"🏻", "🏼", "🏽", "🏾", "🏿"}
-
-// emoji is a reaction as a character.
-func emoji(name string) string {
-	if name == "" {
-		return ""
-	}
-	base, tone, toned := strings.Cut(name, "::skin-tone-")
-	e, ok := common[base]
-	if !ok {
-		return channel.CleanName(":" + base + ":")
-	}
-	if toned && len(tone) == 1 && tone[0] >= '2' && tone[0] <= '6' {
-		e = strings.TrimSuffix(e, "\ufe0f") + tones[tone[0]-'2']
-	}
-	return e
 }

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type signs struct {
 
 	mu   sync.Mutex
 	at   map[string]sign // by place
+	own  map[string]bool // messages with the reaction because the assistant itself reacted so
 	none bool            // Slack takes no status from this app
 	said bool            // that signs fail
 }
@@ -57,6 +59,30 @@ func (t *signs) of(place string) (of sign, none bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.at[place], t.none
+}
+
+// reacted notes whether the reaction of the sign is the assistant's own on a message
+// from now on, and says whether the sign shows it there.
+func (t *signs) reacted(chat groups.JID, ts string, own bool) (shown bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.own, place(chat, ts))
+	if own {
+		if t.own == nil || len(t.own) >= maxSigns {
+			t.own = map[string]bool{}
+		}
+		t.own[place(chat, ts)] = true
+	}
+	for in, of := range t.at {
+		shown = shown || of.shown == ts && !of.status && strings.HasPrefix(in, place(chat, ""))
+	}
+	return shown
+}
+
+func (t *signs) owned(chat groups.JID, ts string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own[place(chat, ts)]
 }
 
 // Typing implements channel.Typing.
@@ -133,6 +159,8 @@ func (s *Slack) hide(ctx context.Context, id string, of *sign) error {
 		return nil
 	case of.status:
 		return s.setStatus(ctx, id, at, "")
+	case s.signs.owned(chatOf(id), at):
+		return nil
 	}
 	err := asked(s.web.api.RemoveReactionContext(ctx, reaction, slackgo.NewRefToMessage(id, at)))
 	if says(err, "no_reaction", "message_not_found") {

@@ -92,14 +92,18 @@ func (b bearer) CloseIdleConnections() {
 }
 
 // post calls a method that shows something in a chat. Its error says whether it
-// may have done so.
+// may have done so. A method that only reads wants its args as url.Values.
 func (w *web) post(ctx context.Context, method string, args, answer any) error {
+	kind := "application/json; charset=utf-8"
 	body, err := json.Marshal(args)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
+	if form, ok := args.(url.Values); ok {
+		kind, body = "application/x-www-form-urlencoded", []byte(form.Encode())
+	}
 	header := http.Header{"Authorization": {"Bearer " + w.bot}}
-	got, err := transfer.Post(ctx, w.client, "Slack", w.base+method, header, transfer.Plain("application/json; charset=utf-8", body))
+	got, err := transfer.Post(ctx, w.client, "Slack", w.base+method, header, transfer.Plain(kind, body))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func (r refusal) Error() string { return string(r) }
 // method is one of the API. Any of its scopes is enough; do runs under the lock.
 type method struct {
 	scopes []string
-	reads  bool // takes no JSON, and may be a GET
+	reads  bool   // takes no JSON, and may be a GET
+	takes  string // the names of its arguments, if no others are taken
 	do     func(*Server, args) (object, error)
 	after  func(*Server, args, Fault) // runs after the answer, in a goroutine
 }
@@ -38,13 +39,15 @@ func methods() map[string]method {
 		"auth.test":                    {do: (*Server).authTest},
 		"apps.connections.open":        {do: (*Server).open},
 		"chat.postMessage":             {scopes: []string{"chat:write"}, do: (*Server).postMessage},
-		"chat.update":                  {scopes: []string{"chat:write"}, do: (*Server).update},
-		"chat.delete":                  {scopes: []string{"chat:write"}, do: (*Server).deleteMessage},
-		"reactions.add":                {scopes: []string{"reactions:write"}, do: (*Server).addReaction},
-		"reactions.remove":             {scopes: []string{"reactions:write"}, do: (*Server).removeReaction},
+		"chat.update":                  {scopes: []string{"chat:write"}, takes: "channel ts text parse link_names file_ids blocks metadata", do: (*Server).update},
+		"chat.delete":                  {scopes: []string{"chat:write"}, takes: "channel ts", do: (*Server).deleteMessage},
+		"reactions.add":                {scopes: []string{"reactions:write"}, takes: "channel timestamp name", do: (*Server).addReaction},
+		"reactions.remove":             {scopes: []string{"reactions:write"}, takes: "channel timestamp name", do: (*Server).removeReaction},
+		"reactions.get":                {scopes: []string{"reactions:read"}, reads: true, takes: "channel timestamp full", do: (*Server).reactions},
 		"assistant.threads.setStatus":  {scopes: []string{"chat:write", "assistant:write"}, do: (*Server).setStatus},
 		"files.getUploadURLExternal":   {scopes: []string{"files:write"}, reads: true, do: (*Server).getUploadURL},
 		"files.completeUploadExternal": {scopes: []string{"files:write"}, do: (*Server).complete, after: (*Server).share},
+		"files.delete":                 {scopes: []string{"files:write"}, takes: "file", do: (*Server).deleteFile},
 		"files.info":                   {scopes: []string{"files:read"}, reads: true, do: (*Server).fileInfo},
 		"conversations.list":           {scopes: reads, reads: true, do: (*Server).list},
 		"conversations.info":           {scopes: reads, reads: true, do: (*Server).info},
@@ -134,8 +137,20 @@ func (s *Server) may(name string, m method, a args) error {
 		return refusal("invalid_post_type")
 	case len(m.scopes) > 0 && !slices.ContainsFunc(m.scopes, func(scope string) bool { return slices.Contains(s.scopes, scope) }):
 		return refusal("missing_scope")
+	case m.takes != "" && !a.only(strings.Fields(m.takes)):
+		return refusal("invalid_arg_name")
 	}
 	return nil
+}
+
+// only says whether all arguments are among those.
+func (a args) only(names []string) bool {
+	for name := range a.values {
+		if name != "token" && !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Server) grantedTo(a args) string {

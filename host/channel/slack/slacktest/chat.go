@@ -80,6 +80,14 @@ func (s *Server) update(a args) (object, error) {
 	if m.BotID != s.BotID {
 		return nil, refusal("cant_update_message")
 	}
+	if text := a.str("parse"); text != "" && text != "none" && text != "full" {
+		return nil, refusal("invalid_arguments")
+	}
+	files, err := s.named(a.str("file_ids"))
+	if err != nil {
+		return nil, err
+	}
+	m.Files = files // one that is not named goes: whether Slack does so is documented nowhere
 	s.edit(ch, m, a.str("text"))
 	return object{"channel": ch.id, "ts": m.TS, "text": m.Text, "message": m.read(ch, true)}, nil
 }
@@ -98,11 +106,25 @@ func (s *Server) deleteMessage(a args) (object, error) {
 
 // reaction is the message that a call of reactions.* means.
 func (s *Server) reaction(a args) (*channel, *Message, error) {
-	if a.str("name") == "" {
+	if !reactionName.MatchString(a.str("name")) {
 		return nil, nil, refusal("invalid_name")
 	}
 	a.values["ts"] = a.str("timestamp")
 	return s.own(a)
+}
+
+var reactionName = regexp.MustCompile(`^[a-z0-9_+'-]+(::skin-tone-[2-6])?$`)
+
+func (s *Server) reactions(a args) (object, error) {
+	ch, err := s.readable(a.str("channel"))
+	if err != nil {
+		return nil, err
+	}
+	m := ch.message(a.str("timestamp"))
+	if m == nil {
+		return nil, refusal("message_not_found")
+	}
+	return object{"type": "message", "channel": ch.id, "message": m.read(ch, false)}, nil
 }
 
 func (s *Server) addReaction(a args) (object, error) {

@@ -120,6 +120,16 @@ func (e *Emulated) Messages(channel string) []Message {
 	return all
 }
 
+// Reacted says whether the bot reacted so to a message.
+func (e *Emulated) Reacted(channel, ts, name string) bool {
+	m := e.call("reactions.get", object{"channel": channel, "timestamp": ts, "full": true})["message"].(object)
+	all, _ := m["reactions"].([]any)
+	return slices.ContainsFunc(all, func(r any) bool {
+		users, _ := r.(object)["users"].([]any)
+		return r.(object)["name"] == name && slices.Contains(users, any(e.BotUser))
+	})
+}
+
 // FromBot are those that the bot posted.
 func (e *Emulated) FromBot(channel string) []Message {
 	return slices.DeleteFunc(e.Messages(channel), func(m Message) bool { return m.User != e.BotUser })
@@ -265,20 +275,34 @@ func asSlackAnswers(status int, answer []byte) (int, []byte) {
 	if status == http.StatusNotFound {
 		return http.StatusOK, []byte(`{"ok":false,"error":"unknown_method"}`)
 	}
-	var o struct {
-		File json.RawMessage
-	}
-	var all, file object
-	if json.Unmarshal(answer, &o) != nil || o.File == nil || json.Unmarshal(answer, &all) != nil || json.Unmarshal(o.File, &file) != nil {
+	if !bytes.Contains(answer, []byte(`"initial_comment"`)) {
 		return status, answer
 	}
-	delete(file, "initial_comment")
-	all["file"] = file
+	var all any
+	if json.Unmarshal(answer, &all) != nil {
+		return status, answer
+	}
+	withoutComments(all)
 	mended, err := json.Marshal(all)
 	if err != nil {
 		return http.StatusInternalServerError, nil
 	}
 	return status, mended
+}
+
+// withoutComments removes the initial_comment of every file.
+func withoutComments(in any) {
+	switch in := in.(type) {
+	case object:
+		delete(in, "initial_comment")
+		for _, v := range in {
+			withoutComments(v)
+		}
+	case []any:
+		for _, v := range in {
+			withoutComments(v)
+		}
+	}
 }
 
 // event makes an event that emulate posts one of Socket Mode, with what emulate

@@ -21,7 +21,7 @@ type File struct {
 	Size                           int64
 	SHA256                         string // in hexadecimal
 
-	path, origin string
+	path, origin, user string
 }
 
 // Bytes are the bytes of a file.
@@ -37,7 +37,6 @@ func (f File) Bytes(t testing.TB) []byte {
 // file is a file on its way: announced, uploaded, completed, shared.
 type file struct {
 	File
-	user   string
 	state  state
 	shares map[string]map[string][]object // public or private, by channel
 }
@@ -49,6 +48,7 @@ const (
 	uploaded
 	completed
 	shared
+	deleted
 )
 
 const (
@@ -63,7 +63,7 @@ func (s *Server) newFile(name string, size int64) *file {
 	if kind == "" {
 		kind = "application/octet-stream"
 	}
-	f := &file{File: File{ID: id, Name: name, Title: name, MIME: kind, Size: size, path: filepath.Join(s.dir, id), origin: s.srv.URL}, user: s.BotUser, shares: map[string]map[string][]object{}}
+	f := &file{File: File{ID: id, Name: name, Title: name, MIME: kind, Size: size, path: filepath.Join(s.dir, id), origin: s.srv.URL, user: s.BotUser}, shares: map[string]map[string][]object{}}
 	s.files[id] = f
 	return f
 }
@@ -159,7 +159,7 @@ func (f *file) addShare(ch *channel, m *Message) {
 
 func (s *Server) fileInfo(a args) (object, error) {
 	f, ok := s.files[a.str("file")]
-	if !ok || f.state < completed {
+	if !ok || f.state < completed || f.state == deleted {
 		return nil, refusal("file_not_found")
 	}
 	o := f.read()
@@ -169,10 +169,50 @@ func (s *Server) fileInfo(a args) (object, error) {
 	return object{"file": o, "comments": []object{}, "paging": object{"count": 100, "total": 0, "page": 1, "pages": 0}}, nil
 }
 
+// named are the files of chat.update's file_ids.
+func (s *Server) named(ids string) (files []File, err error) {
+	var all []string
+	if ids != "" && json.Unmarshal([]byte(ids), &all) != nil {
+		return nil, refusal("invalid_arguments")
+	}
+	for _, id := range all {
+		f, ok := s.files[id]
+		if !ok || f.state != shared {
+			return nil, refusal("file_not_found")
+		}
+		files = append(files, f.File)
+	}
+	return files, nil
+}
+
+// deleteFile deletes a file of the bot, and with it a message that has nothing else.
+func (s *Server) deleteFile(a args) (object, error) {
+	f, ok := s.files[a.str("file")]
+	switch {
+	case !ok:
+		return nil, refusal("file_not_found")
+	case f.state == deleted:
+		return nil, refusal("file_deleted")
+	case f.user != s.BotUser:
+		return nil, refusal("cant_delete_file")
+	}
+	f.state = deleted
+	for _, ch := range s.channels {
+		for _, m := range slices.Clone(ch.messages) {
+			before := len(m.Files)
+			m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(of File) bool { return of.ID == f.ID })
+			if before > 0 && len(m.Files) == 0 && m.Text == "" {
+				s.remove(ch, m)
+			}
+		}
+	}
+	return object{}, nil
+}
+
 // read is a file as files.info shows it. The lock is held.
 func (f *file) read() object {
 	o := f.wire()
-	o["user"], o["shares"] = f.user, f.shares
+	o["shares"] = f.shares
 	for list, kind := range map[string]string{"channels": "public", "groups": "private"} {
 		o[list] = append([]string{}, slices.Sorted(maps.Keys(f.shares[kind]))...)
 	}
@@ -183,7 +223,15 @@ func (f *file) read() object {
 func (f File) wire() object {
 	link := f.origin + "/files-pri/" + f.ID + "/" + url.PathEscape(f.Name)
 	return object{
-		"id": f.ID, "name": f.Name, "title": f.Title, "alt_txt": f.AltText, "mimetype": f.MIME, "size": f.Size, "mode": "hosted",
+		"id": f.ID, "user": f.user, "name": f.Name, "title": f.Title, "alt_txt": f.AltText, "mimetype": f.MIME, "size": f.Size, "mode": "hosted",
 		"filetype": strings.TrimPrefix(filepath.Ext(f.Name), "."), "url_private": link, "url_private_download": link + "?download=1",
 	}
+}
+
+// HasFile says whether the workspace has a file.
+func (s *Server) HasFile(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.files[id]
+	return ok && f.state != deleted
 }

@@ -80,6 +80,40 @@ func TestSlacksOwnWebClientUnderstandsAnswersAndRefusals(t *testing.T) {
 	}
 }
 
+func TestSlacksOwnWebClientChangesMessages(t *testing.T) {
+	s := New(t)
+	ch := s.AddChannel(Public, "team")
+	c := newNodeClient(t, s)
+	call := func(method string, args object, want string) object {
+		t.Helper()
+		answer, refused := c.call(t, method, args)
+		if refused != want {
+			t.Errorf("%s says %q, want %q", method, refused, want)
+		}
+		return answer
+	}
+	call("files.uploadV2", object{"channel_id": ch, "file_uploads": []object{{"file": []byte("first"), "filename": "a.txt"}}, "initial_comment": "a"}, "")
+	m := s.WaitFor(t, ch, 1)[0]
+	at, item := object{"channel": ch, "ts": m.TS}, object{"channel": ch, "timestamp": m.TS, "name": "wave::skin-tone-3"}
+	call("chat.update", object{"channel": ch, "ts": m.TS, "text": "b", "parse": "none", "file_ids": []string{m.Files[0].ID}, "blocks": []any{}}, "")
+	if m = s.FromBot(ch)[0]; m.Text != "b" || len(m.Files) != 1 {
+		t.Errorf("edited is %+v", m)
+	}
+	call("chat.update", object{"channel": ch, "ts": m.TS, "text": "b", "unfurl_links": true}, "invalid_arg_name")
+	call("reactions.add", item, "")
+	call("reactions.add", item, "already_reacted")
+	got := call("reactions.get", object{"channel": ch, "timestamp": m.TS, "full": true}, "")
+	if all, _ := got["message"].(map[string]any)["reactions"].([]any); len(all) != 1 || all[0].(map[string]any)["name"] != item["name"] {
+		t.Errorf("the reactions are %v", got)
+	}
+	call("reactions.remove", item, "")
+	call("reactions.remove", item, "no_reaction")
+	call("files.delete", object{"file": m.Files[0].ID}, "")
+	call("files.delete", object{"file": m.Files[0].ID}, "file_deleted")
+	call("chat.delete", at, "")
+	call("chat.delete", at, "message_not_found")
+}
+
 func TestSlacksOwnSocketClientLosesNoEvent(t *testing.T) {
 	s := New(t)
 	ch := s.AddChannel(Direct, s.AddUser("anna"))

@@ -100,7 +100,7 @@ type channel struct {
 // Scopes are those that the app has from the start.
 var Scopes = []string{
 	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write", "groups:history", "groups:read",
-	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:write", "users:read", "team:read", "assistant:write",
+	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read", "team:read", "assistant:write",
 }
 
 // New starts a workspace, which ends with the test.

@@ -1,0 +1,211 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
+func (s *Slack) EditWithin() time.Duration { return channel.Forever }
+
+// UnsendWithin is without an end.
+func (s *Slack) UnsendWithin() time.Duration { return channel.Forever }
+
+// noMessage is the error if Slack has no message to change.
+func noMessage() error { return refused("message_not_found", "") }
+
+// changed is the error of a change. A scope that only changes need does not hold up
+// the chat's messages.
+func (s *Slack) changed(err error) error {
+	var e *channel.Error
+	if says(err, "missing_scope") && errors.As(err, &e) {
+		mine := *e
+		mine.Class, mine.Hint = channel.Permanent, "the operator adds the scope, and installs the app again: longshore pair slack"
+		return &mine
+	}
+	if err != nil {
+		return s.note(channel.Message{}, err)
+	}
+	return nil
+}
+
+// update is what chat.update takes. It parses a text otherwise than chat.postMessage
+// unless it is told to parse nothing.
+type update struct {
+	Channel string   `json:"channel"`
+	TS      string   `json:"ts"`
+	Text    string   `json:"text"`
+	Parse   string   `json:"parse"`
+	Files   []string `json:"file_ids,omitempty"`
+	Blocks  []any    `json:"blocks"` // none removes those that are there
+}
+
+// Edit implements channel.Editor. Of a message with files it changes the text, if
+// Slack lets it, and is refused as not_supported otherwise.
+func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
+	ctx, _, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.changed(s.edit(ctx, c))
+}
+
+func (s *Slack) edit(ctx context.Context, c channel.Change) error {
+	u := update{Channel: idOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []any{}}
+	if c.Files { // Slack documents nowhere that a message keeps files which are not named
+		m, err := s.message(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, f := range m.Files {
+			u.Files = append(u.Files, f.ID)
+		}
+	}
+	var none struct{}
+	err := s.web.post(ctx, "chat.update", u, &none)
+	if c.Files && says(err, "cant_update_message") {
+		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "Slack does not let the text of this message with files be edited",
+			Hint: "unsend the message and send it again, or send another message", Err: err}
+	}
+	return err
+}
+
+// message asks Slack for the message that c changes.
+func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message, error) {
+	if !timestamp.MatchString(c.Target) {
+		return nil, noMessage()
+	}
+	for _, in := range []string{c.Target, c.Thread} {
+		if in == "" {
+			continue
+		}
+		all, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+			ChannelID: idOf(c.Chat), Timestamp: in, Oldest: c.Target, Latest: c.Target, Inclusive: true, Limit: 2})
+		if err = asked(err); err != nil && !says(err, threadGone...) {
+			return nil, err
+		}
+		if i := slices.IndexFunc(all, func(m slackgo.Message) bool { return m.Timestamp == c.Target }); i >= 0 {
+			return &all[i], nil
+		}
+	}
+	return nil, noMessage()
+}
+
+// Unsend implements channel.Unsender. The app's files of the message go first, since
+// only the message names them; a message that is gone already is no error.
+func (s *Slack) Unsend(ctx context.Context, c channel.Change) error {
+	ctx, _, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.changed(s.unsend(ctx, c))
+}
+
+func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
+	var left error // a file that Slack does not delete
+	if c.Files {
+		m, err := s.message(ctx, c)
+		if says(err, "message_not_found") {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if left = s.deleteFiles(ctx, m.Files); left != nil && channel.ClassOf(left) != channel.Permanent {
+			return left
+		}
+	}
+	var none struct{}
+	err := s.web.post(ctx, "chat.delete", map[string]string{"channel": idOf(c.Chat), "ts": c.Target}, &none)
+	if err != nil && !says(err, "message_not_found") {
+		return err
+	}
+	if left != nil {
+		return &channel.Error{Class: channel.Permanent, Code: "not_allowed", Message: "the message is deleted, and Slack keeps its file",
+			Hint: "a member or an admin of the workspace can delete the file", Err: left}
+	}
+	return nil
+}
+
+// deleteFiles deletes the app's own files. A refusal does not keep it from the
+// others, and is returned at the end.
+func (s *Slack) deleteFiles(ctx context.Context, files []slackgo.File) (left error) {
+	me := s.self.Load()
+	for _, f := range files {
+		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {
+			continue
+		}
+		err := asked(s.web.api.DeleteFileContext(ctx, f.ID))
+		switch {
+		case err == nil || says(err, "file_not_found", "file_deleted"):
+		case channel.ClassOf(err) == channel.Permanent:
+			left = err
+		default:
+			return err
+		}
+	}
+	return left
+}
+
+// React implements channel.Reactor. The app may have several reactions to a message
+// on Slack: React leaves the one, or none. An app that may not read reactions cannot
+// take one back, and only adds.
+func (s *Slack) React(ctx context.Context, c channel.Change) error {
+	name := ""
+	if c.Emoji != "" {
+		var ok bool
+		if name, ok = s.emojis.name(c.Emoji); !ok {
+			return refused("invalid_name", "")
+		}
+	}
+	ctx, _, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.changed(s.react(ctx, c, name))
+}
+
+func (s *Slack) react(ctx context.Context, c channel.Change, name string) error {
+	if !timestamp.MatchString(c.Target) {
+		return noMessage()
+	}
+	ref := slackgo.NewRefToMessage(idOf(c.Chat), c.Target)
+	sign := s.signs.reacted(c.Chat, c.Target, name == reaction)
+	if name != "" {
+		if err := asked(s.web.api.AddReactionContext(ctx, name, ref)); err != nil && !says(err, "already_reacted") {
+			return err
+		}
+	}
+	var there struct {
+		Message struct {
+			Reactions []slackgo.ItemReaction
+		}
+	}
+	err := s.web.post(ctx, "reactions.get", url.Values{"channel": {ref.Channel}, "timestamp": {ref.Timestamp}, "full": {"true"}}, &there)
+	if says(err, "missing_scope") && name != "" || says(err, "message_not_found") && name == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	me := s.self.Load()
+	for _, r := range there.Message.Reactions {
+		if r.Name == name || r.Name == reaction && sign || me == nil || !slices.Contains(r.Users, me.user) {
+			continue
+		}
+		if err := asked(s.web.api.RemoveReactionContext(ctx, r.Name, ref)); err != nil && !says(err, "no_reaction", "message_not_found") {
+			return err
+		}
+	}
+	return nil
+}
