@@ -61,7 +61,7 @@ func TestAnotherClientListsAndCallsTheTools(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if diff := cmp.Diff([]string{"chat_info", "delivery_status", "send_attachment", "send_file", "send_files", "send_message"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"send_file", "chat_info", "delivery_status", "send_attachment", "send_files", "send_message"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	h.File("group/a.pdf", "%PDF-1.4")

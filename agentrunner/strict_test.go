@@ -30,8 +30,12 @@ func TestStrictClientTakesEverySchemaAndEveryAnswer(t *testing.T) {
 		case "failed":
 			return []ipc.Result{{Status: ipc.Queued, Progress: &ipc.Progress{Sent: 1, Total: 2}}, {Status: ipc.Failed, Code: "x", Message: "no"}}
 		}
+		if r.Type.IsCall() {
+			return fakehost.Done(r)
+		}
 		return []ipc.Result{result}
 	})
+	h.Tell(fakehost.AbleContext())
 	h.File("group/a.txt", "a")
 	type call struct {
 		Name string         `json:"name"`
@@ -46,6 +50,16 @@ func TestStrictClientTakesEverySchemaAndEveryAnswer(t *testing.T) {
 		{"send_message", map[string]any{"text": "hello"}}, {"send_message", map[string]any{"text": "refused"}},
 		{"send_message", map[string]any{"text": "failed"}}, {"send_message", map[string]any{"text": 7}},
 		{"delivery_status", map[string]any{"id": "none-such"}}, {"delivery_status", map[string]any{"id": "../x"}},
+		{"react", map[string]any{"message_id": "m-1", "emoji": "👍"}}, {"react", map[string]any{"emoji": "👍"}},
+		{"edit_message", map[string]any{"message_id": "m-1", "text": "new"}}, {"unsend", map[string]any{"message_id": "m-1"}},
+		{"ask", map[string]any{"question": "Which?", "choices": []string{"a", "b"}, "wait_seconds": 1}}, {"ask", map[string]any{"question": "Which?", "choices": []string{"a"}}},
+		{"schedule_task", map[string]any{"prompt": "p", "schedule_type": "cron", "schedule_value": "0 9 * * *"}},
+		{"schedule_task", map[string]any{"prompt": "p", "schedule_type": "daily", "schedule_value": "9"}},
+		{"list_tasks", map[string]any{}}, {"update_task", map[string]any{"task_id": "t-1", "prompt": "q"}}, {"pause_task", map[string]any{"task_id": "t-1"}},
+		{"resume_task", map[string]any{"task_id": "t-1"}}, {"cancel_task", map[string]any{"task_id": "t-1"}}, {"cancel_task", map[string]any{"task_id": 7}},
+		{"register_group", map[string]any{"jid": "web:new", "name": "New", "folder": "new", "trigger": "@Andy"}},
+		{"list_messages", map[string]any{"limit": 5}}, {"fetch_file", map[string]any{"message_id": "m-1", "number": 2}},
+		{"send_as_pdf", map[string]any{}}, {"send_as_pdf", map[string]any{"file_path": "a.doc"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +88,7 @@ func TestStrictClientTakesEverySchemaAndEveryAnswer(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if lines[0] != "version v9.8.7" || len(lines) != 18 {
+	if lines[0] != "version v9.8.7" || len(lines) != 37 {
 		t.Errorf("%d lines, the first is %q", len(lines), lines[0])
 	}
 	for _, line := range lines {

@@ -53,6 +53,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		return c.send(args)
 	case "message":
 		return c.message(args)
+	case "react", "edit", "unsend", "ask", "pdf", "tasks":
+		return c.act(name, args)
 	case "status":
 		return c.status(args)
 	case "health":
@@ -170,7 +172,7 @@ func (c *call) report(r sender.Report, asJSON bool) int {
 		fmt.Fprintln(c.stdout, r.Summary)
 	}
 	switch r.Status {
-	case string(ipc.Sent), string(ipc.Delivered), string(ipc.Read):
+	case string(ipc.Sent), string(ipc.Delivered), string(ipc.Read), string(ipc.Done):
 		return exitOK
 	case string(ipc.Refused):
 		return exitRefused

@@ -26,6 +26,7 @@ type Info struct {
 	Receipts    bool               `json:"receipts" jsonschema:"Whether the host reports what became of a request."`
 	Main        bool               `json:"main" jsonschema:"Whether this group may send to other chats."`
 	Chats       []ipc.ChatInfo     `json:"chats,omitempty" jsonschema:"Chats this group may send to."`
+	Can         []string           `json:"can,omitempty" jsonschema:"What this chat and the group's rights allow besides sending: react, edit, unsend, ask, schedule, register, history, files."`
 	Limits      map[string]int64   `json:"limits,omitempty" jsonschema:"Largest file of each kind, in bytes."`
 	Captions    map[string]int     `json:"captions,omitempty" jsonschema:"Longest caption of each kind, in characters; 0: it goes as a message of its own."`
 	TextLimit   int                `json:"text_limit,omitempty" jsonschema:"Characters in one message; longer text is split."`
@@ -44,7 +45,7 @@ func (s *Sender) Info(version string) Info {
 	host := s.host()
 	c := host.context
 	info := Info{Chat: c.Chat, Thread: s.config.Thread, Group: c.Group, Channel: c.Channel, Connected: c.Connected, Main: c.Main || s.config.Main,
-		Receipts: s.receipts(), Chats: c.Chats, Limits: c.Limits, Captions: c.Captions, TextLimit: c.Text,
+		Receipts: s.receipts(), Chats: c.Chats, Can: c.Can, Limits: c.Limits, Captions: c.Captions, TextLimit: c.Text,
 		HostVersion: c.Host, ToolVersion: version}
 	if host.known {
 		info.Mounts = c.Mounts
@@ -120,6 +121,9 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 			fmt.Fprintf(&b, " %s %s", kind, media.Size(i.Limits[kind]))
 		}
 		b.WriteString(".")
+	}
+	if len(i.Can) > 0 {
+		b.WriteString(" Possible here besides: " + strings.Join(i.Can, ", ") + ".")
 	}
 	var paths []string
 	for _, m := range i.Mounts {

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 // informed.
 type Report struct {
 	ID        string        `json:"id" jsonschema:"The request's id; delivery_status takes it."`
-	Status    string        `json:"status" jsonschema:"queued, sent, delivered, read, failed, refused, uncertain or withdrawn."`
+	Status    string        `json:"status" jsonschema:"queued, sent, delivered, read, done, failed, refused, uncertain or withdrawn."`
 	Summary   string        `json:"summary" jsonschema:"What happened and what to do next, in words."`
 	Chat      string        `json:"chat,omitempty" jsonschema:"The chat it went to."`
 	Channel   string        `json:"channel,omitempty"`
@@ -25,6 +26,10 @@ type Report struct {
 	Hint      string        `json:"hint,omitempty" jsonschema:"What to do about it."`
 	Files     []Part        `json:"parts,omitempty" jsonschema:"What became of each file or text, in order."`
 	Progress  *ipc.Progress `json:"progress,omitempty" jsonschema:"Bytes on their way."`
+
+	// Data is what the host answered to a question or a call: an object. Its "words"
+	// are also in Summary.
+	Data map[string]any `json:"data,omitempty"`
 }
 
 // Part is the outcome of one file or text: the host's ipc.Outcome, with field names
@@ -61,6 +66,8 @@ func (r Report) with(result ipc.Result) Report {
 		r.Chat = result.Chat
 	}
 	r.Channel, r.MessageID, r.Progress = result.Channel, result.MessageID, result.Progress
+	r.Data = nil
+	_ = json.Unmarshal(result.Data, &r.Data) // an answer of a newer host may be no object, and none is as good
 	r.Code, r.Message, r.Hint = result.Code, media.Printable(result.Message), media.Printable(result.Hint)
 	if len(result.Parts) > 0 {
 		known := r.Files
@@ -99,8 +106,37 @@ func (r Report) inWords(o occasion, waited time.Duration, ask string) Report {
 			r.Files[i].Status = ipc.Status(r.Status)
 		}
 	}
-	r.Summary = media.Printable(r.words(o, waited, ask) + r.notes())
+	r.Summary = printable(r.words(o, waited, ask) + r.notes())
 	return r
+}
+
+// printable is media.Printable that keeps lines.
+func printable(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = media.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// said is the host's answer in words.
+func (r Report) said() string {
+	words, _ := r.Data["words"].(string)
+	return words
+}
+
+// later says how to see the answers that come after this report; empty if none can.
+func (r Report) later(ask string) string {
+	if r.Data["open"] != true {
+		return ""
+	}
+	return " Answers may still come; id: " + r.ID + "; " + cmp.Or(ask, "call delivery_status with it") + " to see them. Do not ask again."
+}
+
+// unanswered reports whether a question is open and nobody has answered it yet.
+func (r Report) unanswered() bool {
+	answers, _ := r.Data["answers"].([]any)
+	return len(answers) == 0 && r.Data["open"] != false
 }
 
 func (r Report) words(o occasion, waited time.Duration, ask string) string {
@@ -109,8 +145,16 @@ func (r Report) words(o occasion, waited time.Duration, ask string) string {
 	if r.MessageID != "" {
 		id = " Message id " + r.MessageID + "."
 	}
+	if words := r.said(); words != "" && ipc.Status(r.Status).Final() && !r.Failed() {
+		return words + r.later(ask)
+	}
 	switch ipc.Status(r.Status) {
+	case ipc.Done:
+		return "Done."
 	case ipc.Sent:
+		if did := r.did(); did != "" {
+			return did + id
+		}
 		return "Sent " + what + " to the chat." + id
 	case ipc.Delivered:
 		return "Delivered " + what + ": it is on a member's device." + id

@@ -10,6 +10,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Options struct {
 	Thread   string                            // another thread than the turn's own
 	ReplyTo  string                            // the platform's id of the message to answer
 	NoWait   bool                              // return as soon as the request is queued
+	Wait     time.Duration                     // how long the call waits for its result; 0: Config.Wait
 	Copy     bool                              // stage every file, so that the caller may delete the original after the call
 	Progress func(p ipc.Progress, text string) // called while bytes are being sent; may be nil
 }
@@ -165,7 +167,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 		return known.inWords(withoutWaiting, 0, s.config.Ask), nil
 	}
 	started := time.Now()
-	wait, cancel := context.WithTimeout(ctx, s.config.Wait)
+	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Wait, s.config.Wait))
 	defer cancel()
 	result, err := s.client.Wait(wait, id, func(r ipc.Result) {
 		if o.Progress != nil && r.Progress != nil {

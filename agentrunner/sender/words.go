@@ -30,7 +30,35 @@ func (r Report) what() string {
 	return fmt.Sprintf("%d parts: %s", len(r.Files), strings.Join(names, ", "))
 }
 
+// did says what a change or a question has done; empty for a message.
+func (r Report) did() string {
+	if len(r.Files) != 1 {
+		return ""
+	}
+	switch r.Files[0].Kind {
+	case "react":
+		return "Done: the reaction is set."
+	case "edit":
+		return "Changed: the message has its new text."
+	case "unsend":
+		return "Deleted: the message is gone for everybody."
+	case "ask":
+		return "Asked; id: " + r.ID + "."
+	}
+	return ""
+}
+
 func partName(f Part) string {
+	switch f.Kind {
+	case "react":
+		return "the reaction"
+	case "edit":
+		return "the new text"
+	case "unsend":
+		return "the deletion"
+	case "ask":
+		return "the question"
+	}
 	if f.Name == "" {
 		return "the text"
 	}

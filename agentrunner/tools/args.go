@@ -65,10 +65,17 @@ func bind(tool string, expected shape, arguments, into any) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("%s needs %s", tool, strings.Join(missing, " and "))
 	}
-	if list, ok := fields["files"]; ok {
+	list, several := fields["files"]
+	if several {
 		fields["files"] = fileList(list)
+	}
+	choices, asks := fields["choices"]
+	if asks {
+		fields["choices"] = textList(choices)
+	}
+	if several || asks {
 		if raw, err = json.Marshal(fields); err != nil {
-			return fmt.Errorf("%s: files: %w", tool, err)
+			return fmt.Errorf("%s: %w", tool, err)
 		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -107,14 +114,19 @@ func fileList(raw json.RawMessage) json.RawMessage {
 	return all
 }
 
+// textList accepts a JSON text that contains a list, as models also write it.
+func textList(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "[") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return raw
+}
+
 // unknown names the parameter that was probably meant.
 func unknown(tool, key string, expected shape) error {
 	names := slices.Sorted(maps.Keys(expected.Properties))
-	meant := map[string]string{"path": "file_path", "file": "file_path", "filepath": "file_path", "filePath": "file_path",
-		"filename": "file_name", "fileName": "file_name", "name": "file_name", "mimeType": "mime_type", "mimetype": "mime_type",
-		"message": "text", "content": "text", "comment": "caption", "paths": "files", "file_paths": "files",
-		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "thread_ts": "thread", "thread_id": "thread", "request_id": "id"}[key]
-	if slices.Contains(names, meant) {
+	if meant := meant(key, names); meant != "" {
 		return fmt.Errorf("%s has no parameter %q; did you mean %q?", tool, key, meant)
 	}
 	if key == "chat" || key == "chat_id" || key == "chatJid" {
@@ -126,10 +138,28 @@ func unknown(tool, key string, expected shape) error {
 	return fmt.Errorf("%s has no parameter %q; it has %s", tool, key, strings.Join(names, ", "))
 }
 
+// meant returns the one of a tool's parameters that models also call key.
+func meant(key string, names []string) string {
+	all := map[string]string{"path": "file_path", "file": "file_path", "filepath": "file_path", "filePath": "file_path",
+		"filename": "file_name", "fileName": "file_name", "name": "file_name", "mimeType": "mime_type", "mimetype": "mime_type",
+		"message": "text", "content": "text", "comment": "caption", "paths": "files", "file_paths": "files",
+		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "thread_ts": "thread", "thread_id": "thread",
+		"request_id": "id", "id": "message_id task_id", "messageId": "message_id", "target": "message_id", "taskId": "task_id",
+		"reaction": "emoji", "options": "choices", "answers": "choices", "multiple": "several", "timeout": "wait_seconds",
+		"cron": "schedule_value", "schedule": "schedule_value", "targetJid": "target_group_jid", "markdown": "text", "html": "text"}
+	for name := range strings.FieldsSeq(all[key]) {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 func typeError(tool string, err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		want := map[string]string{"string": "a string", "slice": "a list", "struct": "an object"}[wrong.Type.Kind().String()]
+		want := map[string]string{"string": "a string", "slice": "a list", "struct": "an object",
+			"int": "a whole number", "bool": "true or false"}[wrong.Type.Kind().String()]
 		return fmt.Errorf("%s: %s must be %s, not %s", tool, wrong.Field, want, article(wrong.Value))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {

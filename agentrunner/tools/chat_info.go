@@ -18,7 +18,7 @@ const chatInfo = "chat_info"
 type ChatInfoArgs struct{}
 
 func (k kit) chatInfo() server.ServerTool {
-	t := k.tool(chatInfo, "See whether files can be sent, where to and how large", chatInfoText, true)
+	t := k.tool(chatInfo, "See whether files can be sent, where to and how large", chatInfoText, reads)
 	return handle(k, t, func(context.Context, ChatInfoArgs, progressFunc) (*mcp.CallToolResult, error) {
 		info := k.sender.Info(k.version)
 		return mcp.NewToolResultStructured(info, info.Summary), nil

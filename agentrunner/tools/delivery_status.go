@@ -17,7 +17,7 @@ type DeliveryStatusArgs struct {
 }
 
 func (k kit) deliveryStatus() server.ServerTool {
-	t := k.tool("delivery_status", "See what became of a file or message", deliveryStatusText, true)
+	t := k.tool("delivery_status", "See what became of a file or message", deliveryStatusText, reads)
 	return handle(k, t, func(_ context.Context, a DeliveryStatusArgs, _ progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.Status(a.ID)
 		if err != nil {

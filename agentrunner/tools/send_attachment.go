@@ -19,21 +19,18 @@ type SendAttachmentArgs struct {
 	Name    string `json:"file_name" jsonschema_description:"Name to show in the chat, with its extension."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
-	Alt     string `json:"alt,omitempty" jsonschema_description:"What the picture or video shows, in a sentence, for members who cannot see it."`
-	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
+	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
+	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
+	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
 }
 
 func (k kit) sendAttachment() server.ServerTool {
-	t := k.tool("send_attachment", "Send content as a file to the chat", sendAttachmentText, false)
+	t := k.tool("send_attachment", "Send content as a file to the chat", sendAttachmentText, sends)
 	return handle(k, t, func(ctx context.Context, a SendAttachmentArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.SendContent(ctx, a.Content,
 			sender.File{Name: a.Name, MIME: a.MIME, Caption: a.Caption, Alt: a.Alt},
 			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
-		if err != nil {
-			return nil, err
-		}
-		return answered(report), nil
+		return reported(report, err)
 	})
 }

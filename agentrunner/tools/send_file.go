@@ -19,15 +19,15 @@ type SendFileArgs struct {
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat, with its extension. Default: the file's own."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from the name and the content, which win over a wrong one."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with the file."`
-	Alt     string `json:"alt,omitempty" jsonschema_description:"What the picture or video shows, in a sentence, for members who cannot see it."`
+	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
 	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown. auto: by its type; document: as a file, unchanged; voice: Ogg Opus audio (16 kHz, mono) as a voice note; gif: a video that loops silently; sticker: a WebP picture."`
-	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
-	Thread  string `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
-	Chat    string `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
+	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
+	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
 }
 
 func (k kit) sendFile() server.ServerTool {
-	t := k.tool("send_file", "Send a file to the chat", sendFileText, false)
+	t := k.tool("send_file", "Send a file to the chat", sendFileText, sends)
 	return handle(k, t, func(ctx context.Context, a SendFileArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		if err := chooseStyle(a.As); err != nil {
 			return nil, err
@@ -35,9 +35,6 @@ func (k kit) sendFile() server.ServerTool {
 		report, err := k.sender.SendFiles(ctx,
 			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, Alt: a.Alt, As: a.As}},
 			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
-		if err != nil {
-			return nil, err
-		}
-		return answered(report), nil
+		return reported(report, err)
 	})
 }

@@ -16,9 +16,9 @@ var sendFilesText string
 // SendFilesArgs are the parameters of send_files.
 type SendFilesArgs struct {
 	Files   []OneFile `json:"files" jsonschema_description:"The files, in the order in which they are to appear; 1 to 32."`
-	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message in the chat that this answers."`
-	Thread  string    `json:"thread,omitempty" jsonschema_description:"Id of another thread of the chat. Default: the one in which you were asked."`
-	Chat    string    `json:"chat,omitempty" jsonschema_description:"Chat to send to, as chat_info lists them. Default: this group's own."`
+	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
+	Thread  string    `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
+	Chat    string    `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
 }
 
 // OneFile is one of several files.
@@ -27,12 +27,12 @@ type OneFile struct {
 	Name    string `json:"file_name,omitempty" jsonschema_description:"Name to show in the chat. Default: the file's own."`
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with this file."`
-	Alt     string `json:"alt,omitempty" jsonschema_description:"What the picture or video shows, in a sentence, for members who cannot see it."`
+	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
 	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown; see send_file."`
 }
 
 func (k kit) sendFiles() server.ServerTool {
-	t := k.tool("send_files", "Send several files to the chat", sendFilesText, false)
+	t := k.tool("send_files", "Send several files to the chat", sendFilesText, sends)
 	return handle(k, t, func(ctx context.Context, a SendFilesArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		files := make([]sender.File, 0, len(a.Files))
 		for _, f := range a.Files {
@@ -42,9 +42,6 @@ func (k kit) sendFiles() server.ServerTool {
 			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, Alt: f.Alt, As: f.As})
 		}
 		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
-		if err != nil {
-			return nil, err
-		}
-		return answered(report), nil
+		return reported(report, err)
 	})
 }

@@ -7,6 +7,8 @@
 package tools
 
 import (
+	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -27,7 +29,12 @@ var instructions string
 // Server returns the MCP server with the tools of s. Clients and chat_info show
 // version.
 func Server(s *sender.Sender, version string) *server.MCPServer {
+	hooks := &server.Hooks{}
+	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+		result.Tools = listed(s.Can(), result.Tools)
+	})
 	m := server.NewMCPServer(Name, version,
+		server.WithHooks(hooks),
 		server.WithToolCapabilities(false),
 		server.WithRecovery(),
 		server.WithInstructions(instructions),
@@ -36,8 +43,56 @@ func Server(s *sender.Sender, version string) *server.MCPServer {
 	// schemas.json is embedded and tested. If it were broken, the tools would have
 	// no parameters.
 	_ = json.Unmarshal(schemaFile, &k.schemas)
-	m.AddTools(k.sendFile(), k.sendFiles(), k.sendAttachment(), k.sendMessage(), k.deliveryStatus(), k.chatInfo())
+	m.AddTools(k.sendFile(), k.sendFiles(), k.sendAttachment(), k.sendMessage(), k.deliveryStatus(), k.chatInfo(),
+		k.sendAsPDF(), k.react(), k.editMessage(), k.unsend(), k.ask(), k.listMessages(), k.fetchFile(),
+		k.scheduleTask(), k.listTasks(), k.updateTask(), k.pauseTask(), k.resumeTask(), k.cancelTask(), k.registerGroup())
 	return m
+}
+
+// listed leaves out the tools that this chat or the group's rights do not have. They
+// can be called nevertheless, and then say why they are not there. send_file comes
+// first, for clients that show a model only some of the tools.
+func listed(can []string, all []mcp.Tool) []mcp.Tool {
+	shown := make([]mcp.Tool, 0, len(all))
+	for _, t := range all {
+		switch {
+		case !offered(t.Name, can):
+		case t.Name == "send_file":
+			shown = slices.Insert(shown, 0, t)
+		default:
+			shown = append(shown, t)
+		}
+	}
+	return shown
+}
+
+// offered reports whether a host that publishes can has a tool. A host of an older
+// version publishes none and has the first six.
+func offered(name string, can []string) bool {
+	switch name {
+	case "send_file", "send_files", "send_attachment", "send_message", "delivery_status", chatInfo:
+		return true
+	case "send_as_pdf":
+		return can != nil
+	}
+	return slices.Contains(can, actionOf(name))
+}
+
+// actionOf returns the word of ipc.Context.Can that a tool needs.
+func actionOf(tool string) string {
+	switch tool {
+	case "edit_message":
+		return "edit"
+	case "list_messages":
+		return "history"
+	case "fetch_file":
+		return "files"
+	case "register_group":
+		return "register"
+	case "schedule_task", "list_tasks", "update_task", "pause_task", "resume_task", "cancel_task":
+		return "schedule"
+	}
+	return tool // react, unsend, ask
 }
 
 // kit is shared by all tools.
@@ -45,37 +100,68 @@ type kit struct {
 	sender  *sender.Sender
 	server  *server.MCPServer
 	version string
-	schemas map[string]schemas
+	schemas schemas
 }
 
-// schemas are those of one tool. They are stored in schemas.json. A test generates
+// schemas are those of all tools. They are stored in schemas.json. A test generates
 // that file from the Go types and keeps both equal; generating the schemas at each
-// start took longer than the rest of the start.
+// start took longer than the rest of the start. The schemas of answers are short,
+// since a chat's whole list of tools must be.
 type schemas struct {
-	Input  json.RawMessage `json:"input"`
-	Output json.RawMessage `json:"output"`
+	Inputs map[string]json.RawMessage `json:"inputs"`
+	Report json.RawMessage            `json:"report"`
+	Info   json.RawMessage            `json:"info"`
 }
 
 //go:embed schemas.json
 var schemaFile []byte
 
-// tool describes one tool. reads means that the tool changes nothing.
-func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
-	schema := k.schemas[name]
+// effect is what a tool does, as clients are told before they call it.
+type effect int
+
+const (
+	reads    effect = iota // changes nothing
+	sends                  // adds something; a second call adds it again
+	changes                // a second call changes nothing more
+	destroys               // what was there is gone
+)
+
+// tool describes one tool.
+func (k kit) tool(name, title, text string, does effect) mcp.Tool {
+	schema := k.schemas.Inputs[name]
 	if !k.sender.Main() {
-		schema.Input = without(schema.Input, "chat")
+		schema = without(schema, "chat")
+		schema = without(schema, "target_group_jid")
 	}
 	if !k.sender.Threads() {
-		schema.Input = without(schema.Input, "thread")
+		schema = without(schema, "thread")
 	}
-	t := mcp.NewToolWithRawSchema(name, text, schema.Input)
-	t.RawOutputSchema = schema.Output
-	writes := !reads
-	never := false
-	t.Annotations = mcp.ToolAnnotation{Title: title, ReadOnlyHint: &reads, DestructiveHint: &never, IdempotentHint: &reads, OpenWorldHint: &writes}
+	t := mcp.NewToolWithRawSchema(name, text, schema)
+	if t.RawOutputSchema = k.schemas.Report; name == chatInfo {
+		t.RawOutputSchema = k.schemas.Info
+	}
+	t.Annotations = hints(title, does)
 	// Claude Code hides tools behind a search unless a server asks it not to.
 	t.Meta = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true})
 	return t
+}
+
+// hints are what clients are told of a tool before they call it. What MCP assumes
+// anyway is left out: not read-only, destructive, not idempotent, open world.
+func hints(title string, does effect) mcp.ToolAnnotation {
+	yes, no := true, false
+	h := mcp.ToolAnnotation{Title: title}
+	switch does {
+	case reads:
+		h.ReadOnlyHint, h.OpenWorldHint = &yes, &no
+	case sends:
+		h.DestructiveHint = &no
+	case changes:
+		h.DestructiveHint, h.IdempotentHint = &no, &yes
+	case destroys:
+		h.DestructiveHint, h.IdempotentHint = &yes, &yes
+	}
+	return h
 }
 
 // without removes one property from an object's schema. Only the main group may name
@@ -83,7 +169,7 @@ func (k kit) tool(name, title, text string, reads bool) mcp.Tool {
 func without(schema json.RawMessage, property string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var properties map[string]json.RawMessage
-	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
+	if !bytes.Contains(schema, []byte(`"`+property+`"`)) || json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
 		return schema
 	}
 	delete(properties, property)
@@ -112,6 +198,14 @@ func shapeOf(t mcp.Tool) shape {
 	_ = json.Unmarshal(t.RawInputSchema, &s)
 	slices.Sort(s.Required)
 	return s
+}
+
+// reported is answered for a call that may have failed before that.
+func reported(r sender.Report, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	return answered(r), nil
 }
 
 // answered returns the result of a call that reached the queue. Text and structure

@@ -2,11 +2,13 @@
 // assistants that do not call a tool. Each directive is a line of its own:
 //
 //	MEDIA:/workspace/group/chart.png
+//	[HERDCTL_FILE_SEND] /workspace/group/chart.png
+//	![The visits of each month](chart.png)
 //	[[audio_as_voice]]
 //
-// MEDIA: sends a file, and the line is removed from the text. [[audio_as_voice]]
-// sends the audio files of the same answer as voice messages. Lines in a code fence
-// and web addresses stay text. If a file cannot be sent, its line is replaced by its
+// The first three send a file, and the line is removed from the text; the third says
+// what the picture shows. [[audio_as_voice]] sends the audio files of the same answer
+// as voice messages. Lines in a code fence and web addresses stay text. If a file cannot be sent, its line is replaced by its
 // name and the reason.
 //
 // The files go through the queue like those of a tool call, so the host checks them
@@ -18,12 +20,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Agent sends the files that the answers of another agent name.
@@ -60,7 +66,7 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 // send removes the directives from one answer and executes them.
 func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent.Reply, error) {
 	pieces, voice := parse(reply.Text)
-	if len(pieces) == 1 && pieces[0].path == "" && !voice {
+	if len(pieces) == 1 && pieces[0].file.Path == "" && !voice {
 		return reply, nil
 	}
 	config, err := sender.FromEnv(t.Getenv)
@@ -74,8 +80,8 @@ func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent
 	var text []string
 	for _, p := range pieces {
 		words := p.text
-		if p.path != "" {
-			words = m.send(ctx, p.path)
+		if p.file.Path != "" {
+			words = m.send(ctx, p.file)
 		}
 		if words != "" {
 			text = append(text, words)
@@ -85,8 +91,11 @@ func (a Agent) send(ctx context.Context, t agent.Turn, reply agent.Reply) (agent
 	return reply, nil
 }
 
-// piece is some lines of an answer, or the path of a directive.
-type piece struct{ text, path string }
+// piece is some lines of an answer, or the file of a directive.
+type piece struct {
+	text string
+	file sender.File // with Path and Alt
+}
 
 // parse splits an answer into text and directives, in order.
 func parse(answer string) (pieces []piece, voice bool) {
@@ -111,9 +120,9 @@ func parse(answer string) (pieces []piece, voice bool) {
 				voice = true
 				continue
 			}
-			if path := pathOf(bare); path != "" {
+			if file := fileOf(bare); file.Path != "" {
 				flush()
-				pieces = append(pieces, piece{path: path})
+				pieces = append(pieces, piece{file: file})
 				continue
 			}
 		}
@@ -132,13 +141,20 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// pathOf returns the path of a directive line, without the quotes that models often
-// put around it. It is empty if the line is not a directive.
-func pathOf(line string) string {
-	path, ok := strings.CutPrefix(line, "MEDIA:")
-	if !ok {
-		return ""
+// fileOf returns the file of a directive line. Its path is empty if the line is not a
+// directive.
+func fileOf(line string) sender.File {
+	for _, mark := range []string{"MEDIA:", "[HERDCTL_FILE_SEND]"} {
+		if path, ok := strings.CutPrefix(line, mark); ok {
+			return sender.File{Path: pathOf(path)}
+		}
 	}
+	return pictureOf(line)
+}
+
+// pathOf returns a path without the quotes that models often put around it, empty if
+// it is a web address.
+func pathOf(path string) string {
 	path = strings.TrimSpace(path)
 	for _, quotes := range []string{"``", `""`, "''", "<>"} {
 		if len(path) > 2 && path[0] == quotes[0] && path[len(path)-1] == quotes[1] {
@@ -149,6 +165,32 @@ func pathOf(line string) string {
 		return ""
 	}
 	return path
+}
+
+// pictureOf reads a line that is one Markdown picture and nothing else:
+// ![alt](path), ![alt](<path>) or ![alt](path "title").
+func pictureOf(line string) sender.File {
+	rest, ok := strings.CutPrefix(line, "![")
+	alt, target, cut := strings.Cut(rest, "](")
+	target, closed := strings.CutSuffix(target, ")")
+	if !ok || !cut || !closed || strings.ContainsAny(alt, "[]") || strings.Contains(target, "](") {
+		return sender.File{}
+	}
+	target = strings.TrimSpace(target)
+	if quote := strings.LastIndexAny(target, "\"'"); quote > 0 && quote == len(target)-1 {
+		if start := strings.LastIndex(target[:quote], " "+target[quote:]); start > 0 {
+			target = target[:start]
+		}
+	}
+	path := pathOf(target)
+	scheme, _, remote := strings.Cut(path, ":")
+	if remote && !strings.ContainsAny(scheme, "/.") && !strings.EqualFold(scheme, "file") { // such as cid: or mailto:
+		return sender.File{}
+	}
+	if plain, err := url.PathUnescape(path); err == nil && utf8.ValidString(plain) && !strings.ContainsRune(plain, ':') && !strings.ContainsFunc(plain, unicode.IsControl) {
+		path = plain // Markdown writes a space as %20
+	}
+	return sender.File{Path: path, Alt: media.Cut(alt, ipc.MaxAlt/4)}
 }
 
 // messenger sends the files of one answer.
@@ -162,12 +204,12 @@ type messenger struct {
 
 // send sends one file and returns a text for the members if that fails; empty if the
 // file has been sent or is still being sent.
-func (m *messenger) send(ctx context.Context, path string) string {
-	name := filepath.Base(path)
+func (m *messenger) send(ctx context.Context, file sender.File) string {
+	name := filepath.Base(file.Path)
 	if m.sent++; m.sent > ipc.MaxFiles {
 		return fmt.Sprintf("(%s was not sent: more than %d files in one answer.)", name, ipc.MaxFiles)
 	}
-	report, err := m.try(ctx, path)
+	report, err := m.try(ctx, file)
 	var p *sender.Problem
 	switch {
 	case errors.As(err, &p):
@@ -184,16 +226,18 @@ func (m *messenger) send(ctx context.Context, path string) string {
 	return ""
 }
 
-func (m *messenger) try(ctx context.Context, path string) (sender.Report, error) {
+func (m *messenger) try(ctx context.Context, file sender.File) (sender.Report, error) {
 	o := sender.Options{NoWait: m.noWait}
-	if m.voice && isAudio(path) {
-		report, err := m.sender.SendFiles(ctx, []sender.File{{Path: path, As: "voice"}}, o)
+	if m.voice && isAudio(file.Path) {
+		voice := file
+		voice.As = "voice"
+		report, err := m.sender.SendFiles(ctx, []sender.File{voice}, o)
 		var p *sender.Problem
 		if !errors.As(err, &p) || p.Code != "style_impossible" {
 			return report, err
 		}
 	}
-	return m.sender.SendFiles(ctx, []sender.File{{Path: path}}, o)
+	return m.sender.SendFiles(ctx, []sender.File{file}, o)
 }
 
 func isAudio(path string) bool {

@@ -52,6 +52,32 @@ func TestFilesNamedInTheAnswerAreSentAndLeaveTheText(t *testing.T) {
 	}
 }
 
+func TestOtherFormsOfADirectiveAreUnderstood(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	h.File("group/a b.png", "\x89PNG\r\n\x1a\n")
+	h.File("group/chart.png", "\x89PNG\r\n\x1a\n")
+	type file struct{ path, alt string }
+	for line, want := range map[string]file{
+		"![Visits, by month](/workspace/group/chart.png)":                  {"/workspace/group/chart.png", "Visits, by month"},
+		"![](/workspace/group/a%20b.png)":                                  {"/workspace/group/a b.png", ""},
+		"![a](</workspace/group/a b.png>)":                                 {"/workspace/group/a b.png", "a"},
+		`![a](/workspace/group/chart.png "The chart")`:                     {"/workspace/group/chart.png", "a"},
+		"  ![a](file:///workspace/group/chart.png)  ":                      {"/workspace/group/chart.png", "a"},
+		"[HERDCTL_FILE_SEND] /workspace/group/chart.png":                   {"/workspace/group/chart.png", ""},
+		"[HERDCTL_FILE_SEND]`/workspace/group/a b.png`":                    {"/workspace/group/a b.png", ""},
+		"![" + strings.Repeat("ü", 2000) + "](/workspace/group/chart.png)": {"/workspace/group/chart.png", strings.Repeat("ü", 249) + "…"},
+	} {
+		if got := answer(t, h, "Here.\n"+line+"\nBye."); got != "Here.\nBye." {
+			t.Errorf("%s: text %q", line, got)
+			continue
+		}
+		f := h.Next().Files[0]
+		if got := (file{f.Path, f.Alt}); got != want {
+			t.Errorf("%s: got %+v", line, got)
+		}
+	}
+}
+
 // A model repeats what a member wrote.
 func TestDirectiveSendsNoFileFromOutsideTheGroupsDirectories(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
@@ -124,6 +150,17 @@ func TestWhatIsNoDirectiveStaysInTheText(t *testing.T) {
 		"MEDIA:",
 		"media:/a.pdf",
 		"say [[audio_as_voice]] now",
+		"![chart](https://example.org/a.png)",
+		"![chart](HTTP://example.org/a.png 'title')",
+		"![chart](data:image/png;base64,AAAA)",
+		"![chart](cid:a.png)",
+		"![chart]()",
+		"![chart](a.png) and more",
+		"![one](a.png) ![two](b.png)",
+		"[chart](/workspace/group/a.pdf)",
+		"```\n![chart](/workspace/group/a.png)\n[HERDCTL_FILE_SEND] /workspace/group/a.png\n```",
+		"[HERDCTL_FILE_SEND] https://example.org/a.png",
+		"see [HERDCTL_FILE_SEND] /workspace/group/a.png",
 		"",
 		"  two\n\nparagraphs ",
 	} {
@@ -166,19 +203,33 @@ func TestMoreFilesThanOneAnswerMayNameAreLeftOut(t *testing.T) {
 }
 
 func FuzzAnswersWithoutDirectivesAreLeftAlone(f *testing.F) {
-	for _, text := range []string{"a\r\nb", "```\nMEDIA:x\n", "~~~ ``` MEDIA:", "\nMEDIA:\n", "[[audio_as_voice]] "} {
+	for _, text := range []string{"a\r\nb", "```\nMEDIA:x\n", "~~~ ``` MEDIA:", "\nMEDIA:\n", "[[audio_as_voice]] ", "x ![a](b.png)", "[a](b)"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for line := range strings.Lines(text) {
 			bare := strings.TrimSpace(line)
-			if strings.HasPrefix(bare, "MEDIA:") || bare == "[[audio_as_voice]]" {
+			if strings.HasPrefix(bare, "MEDIA:") || strings.HasPrefix(bare, "[HERDCTL_FILE_SEND]") || strings.HasPrefix(bare, "![") || bare == "[[audio_as_voice]]" {
 				t.Skip("it may have some")
 			}
 		}
 		reply, err := directive.Agent{Next: says(text)}.Turn(t.Context(), agent.Turn{})
 		if err != nil || reply.Text != text {
 			t.Errorf("%q became %q: %v", text, reply.Text, err)
+		}
+	})
+}
+
+// Whatever a picture's line holds, it never makes the answer larger than its
+// refusal, nor sends a web address.
+func FuzzPictures(f *testing.F) {
+	for _, line := range []string{"![a](b.png)", "![](<a b>)", `![a](b "c")`, "![a](x:y)", "![](%2e%2e/a)", "![a](\"\")", "![](%ff)"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		path := directive.PathIn(line)
+		if lower := strings.ToLower(path); strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://") || strings.ContainsAny(path, "\n") {
+			t.Errorf("%q names %q", line, path)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/longshore-bridge/longshore/agentrunner/internal/group"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -86,9 +87,9 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.Dir, cmd.Env = c.dir, append(c.env, "PWD="+c.dir) // opencode uses PWD
 	cmd.Stdout, cmd.Stderr = writer, stderr
-	cmd.Cancel = func() error { return stopGroup(cmd) }
+	cmd.Cancel = func() error { return group.Stop(cmd) }
 	cmd.WaitDelay = stopDelay
-	ownGroup(cmd)
+	group.Own(cmd)
 	stdin, err := cmd.StdinPipe() // Wait closes it at the latest
 	if err == nil {
 		err = cmd.Start()
@@ -104,7 +105,7 @@ func (c child) run(ctx context.Context, line func([]byte)) error {
 	err = cmd.Wait()
 	ended()
 	// What is left of the group keeps the pipe open and would outlive the turn.
-	killGroup(cmd)
+	group.Kill(cmd)
 	_ = stdout.SetReadDeadline(time.Now().Add(restDelay))
 	streams.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {

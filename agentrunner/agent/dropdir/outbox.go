@@ -17,7 +17,8 @@
 // turns. Files go through the queue like those of a tool call, so the host checks
 // them in the same way. If a run is killed after it took a file, the next run moves
 // the file to failed/, since it may or may not have been sent. LONGSHORE_OUTBOX=0
-// turns the package off.
+// turns the package off. The programs of a turn find the directory, which exists
+// then, by LONGSHORE_DROP_DIR.
 package dropdir
 
 import (
@@ -36,6 +37,9 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/ipc"
 )
+
+// DirVariable names the drop directory in the environment of a turn's programs.
+const DirVariable = "LONGSHORE_DROP_DIR"
 
 const (
 	stable = 2 * time.Second        // time without a change after which a file is complete
@@ -76,6 +80,10 @@ func (a Agent) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
 	}
 	b.recover()
 	b.take(ctx, config)
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		b.log.Error("cannot make the drop directory", "error", err)
+	}
+	t.Env = append(slices.Clone(t.Env), DirVariable+"="+b.dir)
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -84,6 +84,21 @@ func Context() ipc.Context {
 	}
 }
 
+// AbleContext is what a host says of a chat that has everything.
+func AbleContext() ipc.Context {
+	c := Context()
+	c.Can = []string{"react", "edit", "unsend", "ask", "schedule", "register", "history", "files"}
+	return c
+}
+
+// Done answers every request with sent, and a call with done and an answer in words.
+func Done(r Request) []ipc.Result {
+	if !r.Type.IsCall() {
+		return Sent(r)
+	}
+	return []ipc.Result{{Status: ipc.Done, Data: json.RawMessage(`{"words": "All is well.\nTwice.", "tasks": [{"id": "t-1"}]}`)}}
+}
+
 // Tell writes what the container may know of the group.
 func (h *Host) Tell(c ipc.Context) { h.write(c, ipc.ContextDir, "context.json") }
 

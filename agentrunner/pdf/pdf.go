@@ -1,0 +1,156 @@
+// Package pdf makes a PDF of Markdown or HTML with programs that are installed where
+// it runs: a program that turns Markdown into HTML, and a browser that prints HTML.
+//
+// The document is an assistant's, and may hold what a website or a member wrote. So
+// the browser runs no script in it, loads nothing from the network, and of the disk
+// only pictures, fonts and styles. It gets a home of its own and a limited time.
+package pdf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// The limits of one document.
+const (
+	MaxSource = 8 << 20  // bytes of Markdown or HTML
+	MaxPDF    = 64 << 20 // bytes of the result
+	Timeout   = 35 * time.Second
+)
+
+// Document is what to print.
+type Document struct {
+	Text []byte // UTF-8
+	HTML bool   // Text is HTML, not Markdown
+	Dir  string // where relative paths of pictures start; absolute, empty: nowhere
+}
+
+// Missing is the error if no program is installed that could do a step.
+type Missing struct {
+	Step     string   // what cannot be done, such as "print HTML"
+	Programs []string // each of them could
+}
+
+func (m *Missing) Error() string {
+	return "no program is installed here to " + m.Step
+}
+
+// ErrTooLarge means that the source or the result is over its limit, and ErrTimeout
+// that printing took longer than Timeout.
+var (
+	ErrTooLarge = errors.New("the document is too large")
+	ErrTimeout  = errors.New("printing took too long")
+)
+
+// Make prints a document to a new file in dir and returns the file's path. It also
+// keeps temporary files in dir, which should be empty, absolute, and the caller's to
+// remove. Errors are *Missing, ErrTooLarge and ErrTimeout, which are permanent, or
+// hold the program's own words.
+func Make(ctx context.Context, d Document, dir string) (string, error) {
+	if len(d.Text) > MaxSource {
+		return "", ErrTooLarge
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrTimeout)
+	defer cancel()
+	browser, err := find("print HTML", browsers()...)
+	if err != nil {
+		return "", err
+	}
+	body := d.Text
+	if !d.HTML {
+		if body, err = toHTML(ctx, body, dir); err != nil {
+			return "", err
+		}
+	}
+	page := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(page, wrap(body, d), 0o600); err != nil {
+		return "", fmt.Errorf("write page: %w", err)
+	}
+	out := filepath.Join(dir, "out.pdf")
+	words, err := run(ctx, dir, nil, append([]string{browser}, browserFlags(dir, out, page)...)...)
+	if err != nil {
+		return "", err
+	}
+	return out, checkPDF(out, words)
+}
+
+// browsers are the names under which Chromium and its relatives are installed.
+func browsers() []string {
+	return []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome-headless-shell", "headless_shell", "chrome"}
+}
+
+// browserFlags print page to out. The proxy refuses everything, also what is on this
+// machine. Chromium's own sandbox cannot start in most containers; the page's policy
+// lets nothing run that it would have to confine.
+func browserFlags(dir, out, page string) []string {
+	return []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+		"--disable-background-networking", "--disable-sync", "--disable-component-update", "--disable-breakpad", "--mute-audio",
+		"--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
+		"--user-data-dir=" + filepath.Join(dir, "profile"), "--no-pdf-header-footer", "--print-to-pdf=" + out,
+		(&url.URL{Scheme: "file", Path: page}).String()}
+}
+
+func find(step string, programs ...string) (string, error) {
+	for _, name := range programs {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", &Missing{Step: step, Programs: programs}
+}
+
+// policy allows styles, and pictures and fonts from the disk, and nothing else.
+const policy = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; ` +
+	`img-src file: data:; style-src 'unsafe-inline' file: data:; font-src file: data:; base-uri 'none'; form-action 'none'">`
+
+// plain is the look of Markdown.
+const plain = `<style>body{font:11pt/1.5 sans-serif}pre,code{font-family:monospace;font-size:.9em}pre{background:#f4f4f4;padding:.6em;white-space:pre-wrap}` +
+	`table{border-collapse:collapse}th,td{border:1px solid #bbb;padding:.2em .6em}img{max-width:100%}blockquote{border-left:3px solid #bbb;margin-left:0;padding-left:1em}</style>`
+
+// refresh matches what would make the browser print another page than this one.
+var refresh = regexp.MustCompile(`(?i)http-equiv`)
+
+// wrap puts the policy before the document, whose own doctype and head the browser
+// then reads as part of this page.
+func wrap(body []byte, d Document) []byte {
+	var b bytes.Buffer
+	if d.Dir != "" {
+		base := url.URL{Scheme: "file", Path: strings.TrimRight(d.Dir, "/") + "/"}
+		fmt.Fprintf(&b, `<base href="%s">`, strings.NewReplacer(`"`, "%22", "<", "%3C", "&", "&amp;").Replace(base.String()))
+	}
+	page := append([]byte(strings.Replace(policy, `<meta charset="utf-8">`, `<meta charset="utf-8">`+b.String(), 1)), '\n')
+	if !d.HTML {
+		page = append(page, plain...)
+	}
+	return append(page, refresh.ReplaceAll(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), []byte("data-equiv"))...)
+}
+
+// checkPDF returns an error with the program's words if it made no PDF.
+func checkPDF(path string, words string) error {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("the browser made no PDF: %s", words)
+	}
+	if stat.Size() > MaxPDF {
+		return ErrTooLarge
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read PDF: %w", err)
+	}
+	defer f.Close()
+	head := make([]byte, 5)
+	if n, _ := f.Read(head); string(head[:n]) != "%PDF-" {
+		return fmt.Errorf("the browser made no PDF: %s", words)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+//go:embed schedule_task.md
+var scheduleTaskText string
+
+// ScheduleTaskArgs are the parameters of schedule_task, with NanoClaw v1's names.
+type ScheduleTaskArgs struct {
+	Prompt  string `json:"prompt" jsonschema_description:"What to do."`
+	Type    string `json:"schedule_type" jsonschema:"enum=cron,enum=interval,enum=once"`
+	Value   string `json:"schedule_value" jsonschema_description:"cron: five fields, such as 0 9 * * 1-5. interval: milliseconds between runs. once: local time, such as 2026-02-01T15:30:00."`
+	Context string `json:"context_mode,omitempty" jsonschema:"enum=group,enum=isolated" jsonschema_description:"group (default): with this chat's conversation; isolated: a new one each time."`
+	Name    string `json:"name,omitempty" jsonschema_description:"A short name for people."`
+	Target  string `json:"target_group_jid,omitempty" jsonschema_description:"Schedule it for this chat; the main group only."`
+}
+
+func (k kit) scheduleTask() server.ServerTool {
+	t := k.tool("schedule_task", "Schedule a prompt", scheduleTaskText, sends)
+	return handle(k, t, func(ctx context.Context, a ScheduleTaskArgs, _ progressFunc) (*mcp.CallToolResult, error) {
+		return reported(k.sender.Call(ctx, actionOf("schedule_task"), ipc.Request{Type: ipc.TypeScheduleTask, Prompt: a.Prompt, ScheduleType: a.Type,
+			ScheduleValue: a.Value, ContextMode: a.Context, Name: a.Name, TargetJID: a.Target}))
+	})
+}
