@@ -1,9 +1,10 @@
 // Package pdf makes a PDF of Markdown or HTML with programs that are installed where
-// it runs: a program that turns Markdown into HTML, and a browser that prints HTML.
+// it runs: one that turns Markdown into HTML, and a browser or weasyprint.
 //
 // The document is an assistant's, and may hold what a website or a member wrote. So
-// the browser runs no script in it, loads nothing from the network, and of the disk
-// only pictures, fonts and styles. It gets a home of its own and a limited time.
+// no script in it runs, and it loads nothing from the network, and of the disk only
+// pictures, fonts and styles. The programs get a home of their own and a limited
+// time.
 package pdf
 
 import (
@@ -61,27 +62,56 @@ func Make(ctx context.Context, d Document, dir string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrTimeout)
 	defer cancel()
-	browser, err := find("print HTML", browsers()...)
-	if err != nil {
-		return "", err
+	if !canPrint() {
+		return "", &Missing{Step: "print HTML", Programs: append(browsers(), "weasyprint")}
 	}
 	body := d.Text
 	if !d.HTML {
+		var err error
 		if body, err = toHTML(ctx, body, dir); err != nil {
 			return "", err
 		}
 	}
-	page := filepath.Join(dir, "page.html")
+	page, out := filepath.Join(dir, "page.html"), filepath.Join(dir, "out.pdf")
 	if err := os.WriteFile(page, wrap(body, d), 0o600); err != nil {
 		return "", fmt.Errorf("write page: %w", err)
 	}
-	out := filepath.Join(dir, "out.pdf")
-	words, err := run(ctx, dir, nil, append([]string{browser}, browserFlags(dir, out, page)...)...)
+	words, err := run(ctx, dir, nil, printer(dir, out, page)...)
 	if err != nil {
 		return "", err
 	}
 	return out, checkPDF(out, words)
 }
+
+func canPrint() bool { return installed(append(browsers(), "weasyprint")...) != "" }
+
+// printer returns the command that prints page to out.
+func printer(dir, out, page string) []string {
+	if browser := installed(browsers()...); browser != "" {
+		return append([]string{browser}, browserFlags(dir, out, page)...)
+	}
+	return []string{"python3", "-I", "-c", weasyprint, page, out} // -I: no modules from the working directory
+}
+
+// weasyprint prints by the package of that name, which knows no scripts. Its command
+// would also fetch from the network, and attach any file that a page names.
+const weasyprint = `
+import sys
+from weasyprint import HTML, default_url_fetcher
+
+def fetch(url, *args, **kwargs):
+    if not url.lower().startswith(("file:", "data:")):
+        raise ValueError("nothing is loaded from the network")
+    got = default_url_fetcher(url, *args, **kwargs)
+    if not (got.get("mime_type") or "").startswith(("image/", "font/", "text/css")):
+        if "file_obj" in got:
+            got["file_obj"].close()
+        raise ValueError("only pictures, fonts and styles are loaded")
+    return got
+
+with open(sys.argv[1], encoding="utf-8") as page:
+    HTML(string=page.read(), base_url=None, url_fetcher=fetch).write_pdf(sys.argv[2])
+`
 
 // browsers are the names under which Chromium and its relatives are installed.
 func browsers() []string {
@@ -99,13 +129,14 @@ func browserFlags(dir, out, page string) []string {
 		(&url.URL{Scheme: "file", Path: page}).String()}
 }
 
-func find(step string, programs ...string) (string, error) {
+// installed returns the path of the first of these programs that is there, or "".
+func installed(programs ...string) string {
 	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
+			return path
 		}
 	}
-	return "", &Missing{Step: step, Programs: programs}
+	return ""
 }
 
 // policy allows styles, and pictures and fonts from the disk, and nothing else.
@@ -138,7 +169,7 @@ func wrap(body []byte, d Document) []byte {
 func checkPDF(path string, words string) error {
 	stat, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("the browser made no PDF: %s", words)
+		return fmt.Errorf("the program made no PDF: %s", words)
 	}
 	if stat.Size() > MaxPDF {
 		return ErrTooLarge
@@ -150,7 +181,7 @@ func checkPDF(path string, words string) error {
 	defer f.Close()
 	head := make([]byte, 5)
 	if n, _ := f.Read(head); string(head[:n]) != "%PDF-" {
-		return fmt.Errorf("the browser made no PDF: %s", words)
+		return fmt.Errorf("the program made no PDF: %s", words)
 	}
 	return nil
 }

@@ -124,6 +124,56 @@ func TestPictureBesideTheDocumentIsPrinted(t *testing.T) {
 	}
 }
 
+// onlyWeasyprint makes it the only program that prints, or skips the test.
+func onlyWeasyprint(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts weasyprint")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"weasyprint", "python3"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Skipf("there is no %s", name)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+}
+
+func TestWeasyprintLoadsNothingButPicturesOfTheDisk(t *testing.T) {
+	onlyWeasyprint(t)
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer server.Close()
+	dir := t.TempDir()
+	for name, content := range map[string]string{"key": "secret words", "page.html": "<p>secret words", "notes.txt": "secret words",
+		"tall.svg": `<svg xmlns="http://www.w3.org/2000/svg" width="500" height="900"><rect width="500" height="900"/></svg>`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := printed(t, pdf.Document{HTML: true, Text: []byte("<p>one page")})
+	with := printed(t, pdf.Document{HTML: true, Text: []byte("<p>one page<img src=tall.svg>"), Dir: dir})
+	if !bytes.HasPrefix(plain, []byte("%PDF-")) || len(with) <= len(plain) {
+		t.Errorf("%d bytes, with a picture %d", len(plain), len(with))
+	}
+	for _, page := range []string{
+		"<link rel=attachment href='file://" + dir + "/key'>", "<a rel=attachment href=key>x</a>", "<link rel=attachment href=notes.txt>",
+		"<object data=page.html></object><embed src=page.html><iframe src=page.html></iframe>",
+		"<img src='" + server.URL + "/a.png'><link rel=stylesheet href='" + server.URL + "/b.css'><link rel=attachment href='" + server.URL + "/c'>",
+	} {
+		if b := printed(t, pdf.Document{HTML: true, Text: []byte(page), Dir: dir}); bytes.Contains(b, []byte("/EmbeddedFile")) || bytes.Contains(b, []byte("/Filespec")) {
+			t.Errorf("%s: a file is attached", page)
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the network was asked %d times", n)
+	}
+}
+
 func TestMissingProgramIsNamed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var missing *pdf.Missing

@@ -74,8 +74,9 @@ func (r Report) with(result ipc.Result) Report {
 		r.Files = make([]Part, len(result.Parts))
 		for i, part := range result.Parts {
 			part.Name, part.Message, part.Hint, part.Note = media.Printable(part.Name), media.Printable(part.Message), media.Printable(part.Hint), media.Printable(part.Note)
-			if part.Note == "" && len(known) == len(result.Parts) {
-				part.Note = known[i].Note // for example that a name was changed: the host saw only the new name
+			if len(known) == len(result.Parts) {
+				part.Kind = cmp.Or(known[i].act(), part.Kind)
+				part.Note = cmp.Or(part.Note, known[i].Note) // for example that a name was changed: the host saw only the new name
 			}
 			r.Files[i] = Part(part)
 		}

@@ -32,10 +32,10 @@ func (r Report) what() string {
 
 // did says what a change or a question has done; empty for a message.
 func (r Report) did() string {
-	if len(r.Files) != 1 {
+	if len(r.Files) == 0 {
 		return ""
 	}
-	switch r.Files[0].Kind {
+	switch r.Files[0].act() {
 	case "react":
 		return "Done: the reaction is set."
 	case "edit":
@@ -48,8 +48,17 @@ func (r Report) did() string {
 	return ""
 }
 
-func partName(f Part) string {
+// act is the part's kind if the part is no message.
+func (f Part) act() string {
 	switch f.Kind {
+	case "react", "edit", "unsend", "ask":
+		return f.Kind
+	}
+	return ""
+}
+
+func partName(f Part) string {
+	switch f.act() {
 	case "react":
 		return "the reaction"
 	case "edit":
