@@ -45,6 +45,7 @@ type Group struct {
 	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
 	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
 	Members   Members    `yaml:"members" help:"Who may speak to the assistant, and who may use /stop and /new."`
+	Actions   Actions    `yaml:"actions" help:"What the assistant may do beside sending: all, none, or a list of react, edit, unsend, ask, schedule, history, register."`
 	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil

@@ -45,6 +45,12 @@ func outcomesOf(p outbox.Part) []ipc.Outcome {
 		Kind: "text", Status: status(p.State), MessageID: p.Receipt.ID,
 		Code: p.Code, Message: p.Message, Hint: p.Hint, Note: p.Receipt.Note,
 	}
+	switch {
+	case p.Act != nil:
+		o.Kind, o.MessageID = string(p.Act.Verb), p.Act.Target
+	case p.Poll != nil:
+		o.Kind = "poll"
+	}
 	if len(p.Files) == 0 {
 		return []ipc.Outcome{o}
 	}

@@ -53,7 +53,7 @@ func (a *told) Notify(folder, thread, text string) error {
 // called.
 func (s *site) run(assistants bridge.Assistants) (stop func()) {
 	o := s.opts
-	o.Spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work"}, Poll: true})
+	o.Spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops"}, Poll: true})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { check(s.t, s.outbox.Run(ctx)) })

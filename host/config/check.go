@@ -164,6 +164,7 @@ func (c *checker) groups() {
 			c.bad(key+".assistant", fmt.Sprintf("there is no assistant %q", g.Assistant), near.Hint(g.Assistant, names, "add it below assistants:, or leave the key out"))
 		}
 		c.members(key+".members", g.Members)
+		c.actions(key+".actions", g.Actions)
 		c.fill(g)
 	}
 }
@@ -181,6 +182,17 @@ func (c *checker) members(key string, m groups.Members) {
 				c.bad(key+"."+string(right), fmt.Sprintf("%q is neither a word nor an id of a member", media.Cut(entry, 100)),
 					near.Hint(entry, words, "write "+strings.Join(words, ", ")+", or a list of ids, such as [4915100000000, U012AB3CD]"))
 			}
+		}
+	}
+}
+
+func (c *checker) actions(key string, all groups.Actions) {
+	if all != nil && len(all) == 0 {
+		c.bad(key, "the list is empty", "write all, none, or a list of words")
+	}
+	for _, a := range all {
+		if words := groups.ActionWords(); !slices.Contains(words, a) {
+			c.bad(key, fmt.Sprintf("%q is no action", media.Cut(a, 100)), near.Hint(a, words, "use "+strings.Join(words, ", ")))
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	}
 	// What the process before sent without living to record it has no mark on a
 	// channel that knows ids for ever: it gets its attempt whatever its age.
-	marks := ch.Repeat().Keyed != channel.Forever
+	marks := ch.Repeat().Keyed != channel.Forever && a.part.Act == nil // a change may be made twice
 	start := time.Now()
 	if !start.Before(a.due) && (marks || !a.recovered) {
 		return []outcome{o.expired(a)}
@@ -145,6 +145,9 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 		if all := o.follow(a, start); len(all) > 1 {
 			return o.sendAll(ctx, many, all, start)
 		}
+	}
+	if a.part.Act != nil {
+		return []outcome{o.answered(ctx, ch, a, start, channel.Receipt{}, o.act(ctx, ch, a))}
 	}
 	receipt, err := o.send(ctx, ch, a)
 	return []outcome{o.answered(ctx, ch, a, start, receipt, err)}
@@ -165,7 +168,7 @@ func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, s
 		out.hold = false // for the next host to find out
 		return out
 	}
-	if channel.ClassOf(err) == channel.Ambiguous && a.part.Doubt.IsZero() {
+	if channel.ClassOf(err) == channel.Ambiguous && a.part.Doubt.IsZero() && a.part.Act == nil {
 		a.part.Doubt = start
 	}
 	if lostTrack(ch, a.part) {
@@ -314,7 +317,7 @@ func (a *attempt) noThread() bool {
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
-		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
+		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Poll: p.Poll, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
 		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
 	}
 	if !a.noThread() {

@@ -25,6 +25,7 @@
 //	attempt.go  one attempt at one part
 //	together.go attempts at several parts in one call
 //	outcome.go  what came of the attempt, and its record
+//	act.go      parts that change a message
 //	receipt.go  what is heard of a part afterwards
 //	changes.go  who is handed what changed
 //	operate.go  what an operator does, or age
@@ -131,7 +132,9 @@ type Part struct {
 	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
 	Text      string // the text, or the files' caption
 	ReplyTo   string
-	Files     []File // none for a text; not changed after Put
+	Files     []File        // none for a text; not changed after Put
+	Act       *Act          // of a message that the chat has; nil: the part is a message. Without Files
+	Poll      *channel.Poll // Text is a question; nil: it is none. Without Files
 
 	State    State
 	Attempts int
@@ -191,12 +194,13 @@ func messageID(key string, position int) string {
 // The codes that the outbox itself gives. They are for agents and operators;
 // nothing here branches on them.
 const (
-	codeDeadline  = "deadline"
-	codeAmbiguous = "no_answer"
-	codeFailed    = "send_failed"
-	codeNoChannel = "no_channel"
-	codeLostBytes = "lost_bytes"
-	codeCancelled = "dropped"
+	codeDeadline     = "deadline"
+	codeAmbiguous    = "no_answer"
+	codeFailed       = "send_failed"
+	codeNoChannel    = "no_channel"
+	codeLostBytes    = "lost_bytes"
+	codeCancelled    = "dropped"
+	codeNotSupported = "not_supported"
 )
 
 // The errors that a caller branches on.

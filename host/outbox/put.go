@@ -265,6 +265,9 @@ func newItem(d *Delivery) (*item, error) {
 		p := &it.Parts[i]
 		p.State, p.Doubt = Queued, time.Time{}
 		p.MessageID = messageID(d.Key, i)
+		if !p.plain() && len(p.Files) > 0 {
+			return it, fmt.Errorf("delivery %s has files and is no plain message", d.Key)
+		}
 		p.Files = slices.Clone(p.Files)
 		for j := range p.Files {
 			f := &p.Files[j]

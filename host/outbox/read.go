@@ -40,7 +40,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
 		// A look changes nothing: the host's next start does.
 		if version < 5 {
-			query = strings.Replace(query, "d.batch", "0", 1)
+			query = strings.NewReplacer("d.batch", "0", "p.act", "''").Replace(query)
 		}
 		if version < 3 {
 			query = strings.NewReplacer("d.thread", "''", "d.asked", "d.created", "p.shown", "''", "p.saved", "NULL").Replace(query)

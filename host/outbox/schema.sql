@@ -44,6 +44,7 @@ CREATE TABLE part (
 	message      TEXT    NOT NULL DEFAULT '',
 	hint         TEXT    NOT NULL DEFAULT '',
 	shown        TEXT    NOT NULL DEFAULT '', -- the state that was reported of a pending part
+	act          TEXT    NOT NULL DEFAULT '', -- JSON of a change or a question; empty for a message
 	saved        BLOB, -- what the channel keeps for the next attempt
 	PRIMARY KEY (delivery, position)
 ) WITHOUT ROWID;

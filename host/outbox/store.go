@@ -48,9 +48,11 @@ ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
 ALTER TABLE part ADD COLUMN saved BLOB;
 UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
 
-// fromVersion4 makes version 5 of version 4, in which each result had a file of its own.
+// fromVersion4 makes version 5 of version 4, in which each result had a file of its own, and
+// each part was a message.
 const fromVersion4 = `
-ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;`
+ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE part ADD COLUMN act TEXT NOT NULL DEFAULT '';`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
@@ -78,7 +80,7 @@ func (it *item) skip() {
 
 const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
-	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved
+	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act
 	FROM delivery d JOIN part p ON p.delivery = d.id `
 
 const (
@@ -97,14 +99,17 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var it item
 		var p Part
 		var asked, created, doubt, next, received int64
-		var file, names string
+		var file, names, act string
 		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
-			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved); err != nil {
+			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act); err != nil {
 			return err
 		}
 		var err error
 		if p.Files, err = decodeFiles(file, names); err != nil {
+			return fmt.Errorf("delivery %s: %w", it.Key, err)
+		}
+		if err := p.setAct(act); err != nil {
 			return fmt.Errorf("delivery %s: %w", it.Key, err)
 		}
 		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
@@ -231,9 +236,13 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State)); err != nil {
+		act, err := p.actText()
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act); err != nil {
 			return 0, ofDatabase("record a delivery", err)
 		}
 	}

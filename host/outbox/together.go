@@ -16,13 +16,13 @@ const (
 
 // follow begins attempts at the parts that go together with a's, and returns a and
 // them: what the same group sends to the chat next, up to the first part that waits,
-// or of which more is known than that it is to be sent, and as many as the group's rate allows.
+// of which more is known than that it is to be sent, or that is no plain message, and as many as the group's rate allows.
 func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := []*attempt{a}
 	most := min(partsTogether, pipeline-a.ln.unrecorded)
-	if a.part.Saved != nil || a.ln.blocked > 0 {
+	if a.part.Saved != nil || a.ln.blocked > 0 || !a.part.plain() {
 		return all
 	}
 	size := a.part.Size() + int64(len(a.part.Text))
@@ -34,7 +34,7 @@ func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 				continue
 			}
 			size += p.Size() + int64(len(p.Text))
-			known := p.State != Queued || !p.Doubt.IsZero() || p.Saved != nil
+			known := p.State != Queued || !p.Doubt.IsZero() || p.Saved != nil || !p.plain()
 			if known || p.Next.After(now) || !now.Before(due) || it.Folder != a.it.Folder || len(all) >= most || size > bytesTogether {
 				return all
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -65,6 +66,10 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 	if ch := channel.Named(h.Channels, g.Channel); ch != nil {
 		c.Channel = ch.Name()
 		c.Connected = connected(ch)
+		c.Can = []string{} // with none, too: an older host has no list
+		for _, a := range bridge.Can(ch, g) {
+			c.Can = append(c.Can, string(a))
+		}
 		limits := ch.Limits().Tighten(g.Limits)
 		c.Text, c.LargeAsDocument = limits.Text, limits.LargeAsDocument
 		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {

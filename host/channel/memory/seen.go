@@ -21,6 +21,12 @@ type Seen struct {
 	Thread  string // empty: in the chat itself
 	File    *SeenFile
 	More    []SeenFile // the files after the first
+
+	Edits    int           // how often its text was replaced by another one
+	Reaction string        // the account's
+	Gone     bool          // it was deleted for everybody
+	Poll     *channel.Poll // nil: it is none
+	Closed   string        // how the poll ended; empty: it is open
 }
 
 // SeenFile is what a member has downloaded.
@@ -33,7 +39,8 @@ type SeenFile struct {
 
 // Equal says whether both are the same message with the same files.
 func (s Seen) Equal(t Seen) bool {
-	return s.ID == t.ID && s.Text == t.Text && s.ReplyTo == t.ReplyTo && s.Thread == t.Thread && slices.Equal(s.Files(), t.Files())
+	return s.ID == t.ID && s.Text == t.Text && s.ReplyTo == t.ReplyTo && s.Thread == t.Thread && slices.Equal(s.Files(), t.Files()) &&
+		s.Edits == t.Edits && s.Reaction == t.Reaction && s.Gone == t.Gone && s.Closed == t.Closed
 }
 
 // Files are all files of the message.

@@ -38,7 +38,7 @@ func (m *Channel) send(ctx context.Context, msg channel.Message, f Fault) (chann
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo, Thread: msg.Thread}
+	seen := Seen{Text: msg.Text, ReplyTo: msg.ReplyTo, Thread: msg.Thread, Poll: msg.Poll}
 	files, err := download(ctx, msg, f.Break)
 	if err != nil {
 		return channel.Receipt{}, err

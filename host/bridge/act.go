@@ -1,0 +1,121 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/markup"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// verbs are the requests that change a message of the chat.
+var verbs = map[ipc.Type]struct {
+	verb   outbox.Verb
+	action groups.Action
+}{
+	ipc.TypeReact:  {outbox.VerbReact, groups.ActReact},
+	ipc.TypeEdit:   {outbox.VerbEdit, groups.ActEdit},
+	ipc.TypeUnsend: {outbox.VerbUnsend, groups.ActUnsend},
+}
+
+// Can is what a channel and a group's rights allow beside sending.
+func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
+	for _, v := range verbs {
+		if outbox.Can(c, v.verb) && g.Actions.Has(v.action) {
+			all = append(all, v.action)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// acts makes the parts of a request that changes messages of the chat: one for each
+// message that it names. thread is that of the messages.
+func (b *Bridge) acts(ctx context.Context, folder string, r ipc.Request, dst destination) (parts []outbox.Part, thread string, err error) {
+	v := verbs[r.Type]
+	if !outbox.Can(dst.channel, v.verb) {
+		return nil, "", notSupported(fmt.Sprintf("%s cannot do that: %s", dst.channel.Name(), r.Type))
+	}
+	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(v.action) {
+		return nil, "", &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(v.action), Hint: "do without it"}
+	}
+	sent, err := b.Outbox.Reader().Sent(ctx, groups.Address{Channel: dst.channel.Name(), JID: dst.chat}, folder, r.Target)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(sent) == 0 && v.verb == outbox.VerbReact { // a member's message, or one that is long gone
+		return []outbox.Part{{Act: &outbox.Act{Verb: v.verb, Target: r.Target, Emoji: r.Emoji}}}, r.Thread, nil
+	}
+	if err := changeable(dst.channel, folder, r, sent); err != nil {
+		return nil, "", err
+	}
+	text := ""
+	if v.verb == outbox.VerbEdit {
+		if text, err = newText(r.Text, sent[0], dst.limits); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, s := range sent {
+		parts = append(parts, outbox.Part{Text: text, Act: &outbox.Act{
+			Verb: v.verb, Target: s.ID, Sent: s.Time, Files: len(s.Files) > 0, Emoji: r.Emoji,
+		}})
+	}
+	return parts, sent[0].Thread, nil
+}
+
+// changeable says why a request may not change the messages that it names.
+func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.SentPart) error {
+	if len(sent) == 0 {
+		return &ipc.Refusal{Code: "unknown_message", Message: "this chat has no message of yours with that id", Hint: "give the message id, or the id, that the send tool returned"}
+	}
+	within := channel.Forever
+	switch r.Type {
+	case ipc.TypeEdit:
+		within = c.(channel.Editor).EditWithin()
+		if len(sent) > 1 {
+			return &ipc.Refusal{Code: "several_messages", Message: fmt.Sprintf("that request sent %d messages", len(sent)), Hint: "give the id of one of them, from its parts in delivery_status"}
+		}
+	case ipc.TypeUnsend:
+		within = c.(channel.Unsender).UnsendWithin()
+	}
+	for _, s := range sent {
+		switch age := time.Since(s.Time); {
+		case s.Folder != folder && r.Type != ipc.TypeReact:
+			return &ipc.Refusal{Code: "not_your_message", Message: "another group's assistant sent that message", Hint: "change only what you have sent"}
+		case s.Open || s.ID == "":
+			return &ipc.Refusal{Code: "not_sent_yet", Message: "that message is still on its way", Hint: "wait until delivery_status says that it is sent, then call again"}
+		case within != channel.Forever && age > within:
+			return &ipc.Refusal{Code: "too_late", Message: fmt.Sprintf("%s allows that for %v after sending", c.Name(), within), Hint: "send a new message instead"}
+		case r.Type == ipc.TypeEdit && s.Poll:
+			return notSupported("a question cannot be edited")
+		}
+	}
+	return nil
+}
+
+// newText renders the text of an edit. It has to fit into the one message.
+func newText(text string, s outbox.SentPart, l media.Limits) (string, error) {
+	most := l.Text
+	for i, f := range s.Files {
+		if caption := l.Kinds[f.Kind].Caption; i == 0 || caption < most {
+			most = caption
+		}
+	}
+	if len(s.Files) > 0 && most == 0 {
+		return "", notSupported("a file of this kind has no caption here")
+	}
+	pieces := markup.Parts(text, l.Markup, most, l.Unit)
+	if len(pieces) == 0 {
+		return "", &ipc.Refusal{Code: ipc.CodeMissing, Message: "nothing of the new text can be shown", Hint: "give the whole new text"}
+	}
+	if len(pieces) > 1 {
+		return "", &ipc.Refusal{Code: "text_too_long", Message: fmt.Sprintf("the new text does not fit into the message, which takes %d %s", most, l.Unit), Hint: "shorten it, or send the rest as a new message"}
+	}
+	return pieces[0], nil
+}

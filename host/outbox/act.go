@@ -1,0 +1,163 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Verb is what an Act does.
+type Verb string
+
+// The verbs.
+const (
+	VerbEdit    Verb = "edit"    // Part.Text is the new text
+	VerbReact   Verb = "react"   // with Emoji
+	VerbUnsend  Verb = "unsend"  //
+	VerbEndPoll Verb = "endpoll" // Part.Text is how the question ended
+)
+
+// Act is what a part does to a message that the chat has already. It keeps its
+// place in the order of the chat and is tried again like a message. But it may be made
+// twice (see [channel.Change]), so it is never in doubt.
+type Act struct {
+	Verb   Verb      `json:"verb"`
+	Target string    `json:"target"` // the platform's id of the message
+	Sent   time.Time `json:"sent,omitzero"`
+	Files  bool      `json:"files,omitempty"` // the message has files
+	Emoji  string    `json:"emoji,omitempty"`
+}
+
+// stored is what stands in the part table of a part that is not a plain message.
+type stored struct {
+	Act  *Act          `json:"act,omitempty"`
+	Poll *channel.Poll `json:"poll,omitempty"`
+}
+
+func (p *Part) actText() (string, error) {
+	if p.plain() {
+		return "", nil
+	}
+	b, err := json.Marshal(stored{p.Act, p.Poll})
+	return string(b), err
+}
+
+func (p *Part) setAct(text string) error {
+	if text == "" {
+		return nil
+	}
+	var a stored
+	err := json.Unmarshal([]byte(text), &a)
+	p.Act, p.Poll = a.Act, a.Poll
+	return err
+}
+
+// plain says that a part is a message with a text or files.
+func (p *Part) plain() bool { return p.Act == nil && p.Poll == nil }
+
+// Can says whether a channel has a verb.
+func Can(c channel.Channel, v Verb) (can bool) {
+	switch v {
+	case VerbEdit:
+		_, can = c.(channel.Editor)
+	case VerbReact:
+		_, can = c.(channel.Reactor)
+	case VerbUnsend:
+		_, can = c.(channel.Unsender)
+	case VerbEndPoll:
+		_, can = c.(channel.PollEnder)
+	}
+	return can
+}
+
+// act calls the channel to make the change of a part.
+func (o *Outbox) act(ctx context.Context, ch channel.Channel, a *attempt) error {
+	return o.call(ctx, ch, 0, func(ctx context.Context) error {
+		return late(ctx, makeChange(ctx, ch, a.part.Act.Verb, o.changeOf(a)))
+	})
+}
+
+func (o *Outbox) changeOf(a *attempt) channel.Change {
+	c := channel.Change{
+		ID: a.part.MessageID, Chat: a.it.Chat, Text: a.part.Text,
+		Target: a.part.Act.Target, Sent: a.part.Act.Sent, Files: a.part.Act.Files, Emoji: a.part.Act.Emoji,
+	}
+	if !a.noThread() {
+		c.Thread = a.it.Thread
+	}
+	return c
+}
+
+func makeChange(ctx context.Context, ch channel.Channel, v Verb, c channel.Change) error {
+	switch v {
+	case VerbEdit:
+		if e, can := ch.(channel.Editor); can {
+			return e.Edit(ctx, c)
+		}
+	case VerbReact:
+		if r, can := ch.(channel.Reactor); can {
+			return r.React(ctx, c)
+		}
+	case VerbUnsend:
+		if u, can := ch.(channel.Unsender); can {
+			return u.Unsend(ctx, c)
+		}
+	case VerbEndPoll:
+		if e, can := ch.(channel.PollEnder); can {
+			return e.EndPoll(ctx, c)
+		}
+	}
+	return &channel.Error{Class: channel.Permanent, Code: codeNotSupported, Message: fmt.Sprintf("the channel cannot do this: %s", v)}
+}
+
+// SentPart is a message that a group has sent.
+type SentPart struct {
+	ID      string // the platform's
+	Folder  string
+	Thread  string
+	Request string // empty for the host's own words
+	Time    time.Time
+	Files   []File
+	Poll    bool
+	Open    bool // it is still on its way; ID and Time are empty
+}
+
+// Sent returns what a chat has of the outbox's under a name: the message that has this
+// id of the platform's, or those of the request of that id and folder, in order. None
+// is returned for what the outbox does not know any more.
+func (r *Reader) Sent(ctx context.Context, chat groups.Address, folder, name string) ([]SentPart, error) {
+	var all []SentPart
+	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, d.folder, d.thread, d.request, p.receipt_time, p.file, p.blob, p.act, p.state
+		FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.receipt = ?1 AND p.receipt <> '' AND d.channel = ?2 AND d.chat = ?3
+		UNION ALL SELECT p.receipt, d.folder, d.thread, d.request, p.receipt_time, p.file, p.blob, p.act, p.state
+		FROM delivery d INDEXED BY delivery_request JOIN part p ON p.delivery = d.id
+		WHERE d.request = ?1 AND d.request <> '' AND d.folder = ?4 AND d.channel = ?2 AND d.chat = ?3`,
+		name, chat.Channel, string(chat.JID), folder)
+	err = each(rows, err, func() error {
+		var s SentPart
+		var at int64
+		var files, blobs, act string
+		var state State
+		if err := rows.Scan(&s.ID, &s.Folder, &s.Thread, &s.Request, &at, &files, &blobs, &act, &state); err != nil {
+			return err
+		}
+		var p Part
+		if err := p.setAct(act); err != nil {
+			return err
+		}
+		if p.Act != nil || !state.open() && !state.sent() {
+			return nil
+		}
+		var err error
+		s.Files, err = decodeFiles(files, blobs)
+		s.Time, s.Poll, s.Open = fromNano(at), p.Poll != nil, state.open()
+		all = append(all, s)
+		return err
+	})
+	return all, ofDatabase("look for a message", err)
+}
