@@ -44,22 +44,30 @@ type update struct {
 	Text    string   `json:"text"`
 	Parse   string   `json:"parse"`
 	Files   []string `json:"file_ids,omitempty"`
-	Blocks  []any    `json:"blocks"` // none removes those that are there
+	Blocks  []block  `json:"blocks"` // none removes those that are there
+
+	Metadata *metadata `json:"metadata,omitempty"`
 }
 
 // Edit implements channel.Editor. Of a message with files it changes the text, if
 // Slack lets it, and is refused as not_supported otherwise.
 func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
-	ctx, _, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	switch question, err := open.pollOf(ctx, c.Chat, c.Target); {
+	case err != nil:
+		return err
+	case question != "":
+		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "a question cannot be edited", Hint: "unsend it and ask again"}
+	}
 	return s.changed(s.edit(ctx, c))
 }
 
 func (s *Slack) edit(ctx context.Context, c channel.Change) error {
-	u := update{Channel: idOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []any{}}
+	u := update{Channel: idOf(c.Chat), TS: c.Target, Text: c.Text, Parse: "none", Blocks: []block{}}
 	if c.Files { // Slack documents nowhere that a message keeps files which are not named
 		m, err := s.message(ctx, c)
 		if err != nil {

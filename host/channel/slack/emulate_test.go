@@ -82,6 +82,18 @@ func TestAgainstEmulateOfNPM(t *testing.T) {
 	if all := e.FromBot(e.Open); len(all) != 1 {
 		t.Errorf("left are %+v", all)
 	}
+	question := w.question(false, "Monday", "Tuesday")
+	c := w.sent(t, question)
+	if found, err := w.find(t, question, &kept{}); err != nil || found == nil || found.ID != c.Target {
+		t.Errorf("Find says %+v, %v", found, err)
+	}
+	c.Text = "Closed."
+	if err := w.ch.(channel.PollEnder).EndPoll(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+	if found, err := w.find(t, question, &kept{}); err != nil || found == nil || found.ID != c.Target {
+		t.Errorf("Find says %+v, %v of what was closed", found, err)
+	}
 	e.Upload(e.Private, "", "look", "a.bin", []byte("her file"))
 	m := in.wait(t, 2)[1]
 	if m.Chat != w.private || len(m.Files) != 1 {

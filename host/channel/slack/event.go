@@ -40,6 +40,8 @@ type event struct {
 	text    string // as Slack writes it, with its escapes
 	files   []file
 	emoji   string // Slack's name of it; empty: taken back
+	poll    string // of a vote: the question's id
+	choice  int    // the button's place
 	joined  bool   // of a membership
 	inviter string
 	at      time.Time
@@ -74,6 +76,9 @@ type message struct {
 	Deleted  string `json:"deleted_ts"`
 	Reaction string `json:"reaction"`
 	Inviter  string `json:"inviter"`
+	Poll     string `json:"poll"`
+	Choice   int    `json:"choice"`
+	Target   string `json:"target"`
 	Item     struct {
 		Type    string `json:"type"`
 		Channel string `json:"channel"`
@@ -123,6 +128,8 @@ func decode(body []byte) (*event, error) {
 		to = moved
 	case commandType:
 		to = commanded
+	case pressType:
+		to = pressed
 	default:
 		return nil, nil
 	}
@@ -160,6 +167,10 @@ func (e *event) check() error {
 			return errors.New("it lacks a ts or a sender, or has too many files")
 		}
 	case channel.KindMembership:
+	case channel.KindVote:
+		if e.target == "" || e.sender == "" || !pollID.MatchString(e.poll) || e.choice < 0 || e.choice >= maxChoices {
+			return errors.New("it is a vote on nothing, or of nobody")
+		}
 	default:
 		if e.target == "" {
 			return errors.New("it is about no message")
@@ -215,6 +226,17 @@ func reacted(m *message) *event {
 
 func moved(m *message) *event {
 	return &event{kind: channel.KindMembership, sender: m.User, joined: m.Type == "member_joined_channel", inviter: m.Inviter}
+}
+
+// envelope is the kind of envelope that brings such an event.
+func (e *event) envelope() string {
+	switch {
+	case e.command != "":
+		return commandEnvelope
+	case e.kind == channel.KindVote:
+		return pressEnvelope
+	}
+	return eventEnvelope
 }
 
 // own says whether the channel itself did it, or another app.

@@ -27,6 +27,8 @@ func FuzzEvent(f *testing.F) {
 		f.Add([]byte(`{"event_id":"Ev1","event":` + event + `}`))
 	}
 	f.Add([]byte(`{"command":"/longshore","channel_id":"C1A","user_id":"U1A","text":"stop","trigger_id":"1.2.3"}`))
+	f.Add([]byte(`{"type":"block_actions","user":{"id":"U1A"},"container":{"type":"message","message_ts":"1.000001","channel_id":"C1A"},"actions":[{"type":"button","action_id":"` +
+		pressID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
 	s, err := newOf(channel.Setup{Name: "slack", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
 	if err != nil {
 		f.Fatal(err)
@@ -36,6 +38,9 @@ func FuzzEvent(f *testing.F) {
 		id, body, err := unwrap(payload)
 		if err != nil {
 			id, body, err = unwrapCommand(payload)
+		}
+		if err != nil {
+			id, body, err = unwrapPress(payload)
 		}
 		if err != nil {
 			return

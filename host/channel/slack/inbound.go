@@ -32,6 +32,13 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 	if ev.kind == channel.KindMessage && ev.command == "" {
 		s.signs.heard(ev.chat, ev.ts, msg.Thread)
 	}
+	if ev.kind == channel.KindVote {
+		counted := false
+		if msg.Choices, counted, err = s.vote(ctx, s.open.Load(), ev, m.ID, msg.From); err != nil || !counted {
+			return err
+		}
+		defer s.polls.changed(ev.poll, shownPoll{ev.chat, ev.target})
+	}
 	return in.Receive(ctx, msg)
 }
 

@@ -79,7 +79,8 @@ const (
 )
 
 func (s *Settings) limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true}
+	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Markup: media.MarkupSlack, Files: maxFiles, Threads: true,
+		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
 	for _, kind := range media.Kinds() {
 		limit := media.Limit{Bytes: maxFile, Caption: maxText, Album: "files"}
 		if n, ok := s.Files[string(kind)]; ok {

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,13 +31,27 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	if wait := s.pacer.Turn(m.Chat); wait > 0 {
 		return channel.Receipt{}, slow(wait)
 	}
-	r, thread, err := s.deliver(ctx, m)
-	if err == nil {
-		if err := s.threads.spoke(ctx, open, m.Chat, thread); err != nil {
-			s.Log.Warn("note that the assistant spoke in a thread", "error", err)
+	if m.Poll != nil {
+		if err := open.keepPoll(ctx, m); err != nil {
+			return channel.Receipt{}, err
 		}
 	}
+	r, thread, err := s.deliver(ctx, m)
+	if err == nil {
+		s.posted(ctx, open, m, r, thread)
+	}
 	return r, s.note(m, err)
+}
+
+// posted notes what the channel has to know later of a message that the chat has.
+func (s *Slack) posted(ctx context.Context, open *opened, m channel.Message, r channel.Receipt, thread string) {
+	err := s.threads.spoke(ctx, open, m.Chat, thread)
+	if m.Poll != nil {
+		err = errors.Join(err, open.placePoll(ctx, m.Chat, r.ID, m.ID))
+	}
+	if err != nil {
+		s.Log.Warn("note that the assistant spoke", "error", err)
+	}
 }
 
 // deliver posts m, and says in which thread it is.
@@ -97,6 +112,7 @@ type text struct {
 	UnfurlMedia bool     `json:"unfurl_media"`
 	LinkNames   bool     `json:"link_names"`
 	Metadata    metadata `json:"metadata"`
+	Blocks      []block  `json:"blocks,omitempty"` // shown instead of Text, which a notification has
 }
 
 type metadata struct {
@@ -109,6 +125,9 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	t := text{Channel: idOf(m.Chat), Text: m.Text, Thread: *thread, Metadata: metadata{metadataType, map[string]string{"id": m.ID}}}
 	if m.ReplyTo != "" {
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
+	}
+	if m.Poll != nil {
+		t.Blocks = (&poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}).blocks("")
 	}
 	var answer struct {
 		TS      string
@@ -149,7 +168,7 @@ const (
 // chat itself, since the attempt began of which nobody knows the end; of a file it
 // knows from m.State what Slack calls it.
 func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
-	ctx, _, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +180,13 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	if err != nil {
 		return nil, err
 	}
-	return s.search(ctx, idOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
+	r, err := s.search(ctx, idOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
 		return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
 	})
+	if r != nil && err == nil {
+		s.posted(ctx, open, m, *r, thread)
+	}
+	return r, err
 }
 
 // search looks for a message of ours in a thread, which may have fallen back to the

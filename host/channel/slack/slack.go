@@ -1,7 +1,7 @@
 // Package slack is the channel to a Slack workspace: an app of the operator's own
 // that hears by Socket Mode and speaks by the Web API.
 //
-//	channels/<name>/slack-messages.db   events until the host has them; the threads that the assistant spoke in
+//	channels/<name>/slack-messages.db   events until the host has them; the threads that the assistant spoke in, its questions and their votes
 //	channels/<name>/slack.lock          held by the one process that runs the channel
 //	channels/<name>/tmp/                members' files on their way; without a name, swept at start
 //
@@ -34,15 +34,16 @@ import (
 )
 
 var (
-	_ channel.Applier  = (*Slack)(nil)
-	_ channel.Editor   = (*Slack)(nil)
-	_ channel.Fetcher  = (*Slack)(nil)
-	_ channel.Finder   = (*Slack)(nil)
-	_ channel.Lister   = (*Slack)(nil)
-	_ channel.Reactor  = (*Slack)(nil)
-	_ channel.Status   = (*Slack)(nil)
-	_ channel.Typing   = (*Slack)(nil)
-	_ channel.Unsender = (*Slack)(nil)
+	_ channel.Applier   = (*Slack)(nil)
+	_ channel.Editor    = (*Slack)(nil)
+	_ channel.Fetcher   = (*Slack)(nil)
+	_ channel.Finder    = (*Slack)(nil)
+	_ channel.Lister    = (*Slack)(nil)
+	_ channel.PollEnder = (*Slack)(nil)
+	_ channel.Reactor   = (*Slack)(nil)
+	_ channel.Status    = (*Slack)(nil)
+	_ channel.Typing    = (*Slack)(nil)
+	_ channel.Unsender  = (*Slack)(nil)
 )
 
 // Slack is the channel. New of its Platform makes one.
@@ -56,6 +57,7 @@ type Slack struct {
 	threads  threads
 	signs    signs
 	emojis   emojis
+	polls    polls
 	chats    atomic.Pointer[[]channel.NamedChat]
 	self     atomic.Pointer[self] // once Slack has said who the bot is
 	trouble  atomic.Pointer[trouble]
@@ -78,6 +80,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 	}
 	s.Log = s.Log.With("channel", s.Name)
 	c := &Slack{Setup: s, settings: set, web: w, link: link.New("Slack", s.Log), pacer: pace.New(set.rates()), emojis: newEmojis()}
+	c.polls.news = make(chan struct{}, 1)
 	c.Apply(s)
 	return c, nil
 }
@@ -139,12 +142,14 @@ func (s *Slack) serve(ctx context.Context, in channel.Inbox) (err error) {
 	}
 	gate := link.NewGate(ctx)
 	defer gate.Close()
-	s.open.Store(&opened{j, scratch, gate})
+	open := &opened{j, scratch, gate}
+	s.open.Store(open)
 	defer s.open.Store(nil)
 	var hand sync.WaitGroup
 	defer hand.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	hand.Go(func() { s.redraw(ctx, open) })
 	hand.Go(func() { j.Hand(ctx, func(ctx context.Context, m journal.Inbound) error { return s.give(ctx, in, m) }) })
 	return s.link.Stay(ctx, func(ctx context.Context, up func(string)) error { return s.connect(ctx, j, up) })
 }

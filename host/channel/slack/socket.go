@@ -132,6 +132,8 @@ func alive(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
+const eventEnvelope = "events_api" // an envelope of the Events API
+
 // envelope is what comes through Socket Mode.
 type envelope struct {
 	Type    string          `json:"type"`
@@ -191,12 +193,9 @@ func acknowledge(ctx context.Context, conn *websocket.Conn, id, words string) er
 
 // keep makes an event durable, if it is one for this host.
 func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error {
-	if e.Type != "events_api" && e.Type != commandEnvelope {
+	open := map[string]func([]byte) (string, []byte, error){eventEnvelope: unwrap, commandEnvelope: unwrapCommand, pressEnvelope: unwrapPress}[e.Type]
+	if open == nil {
 		return nil
-	}
-	open := unwrap
-	if e.Type == commandEnvelope {
-		open = unwrapCommand
 	}
 	id, body, err := open(e.Payload)
 	var ev *event
@@ -207,7 +206,7 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		s.Log.Info("Slack sent an event that this host does not know", "error", err)
 		return nil
 	}
-	if ev == nil || ev.own(s.self.Load()) {
+	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil
 	}
 	if !s.counts(ev.chat) {
@@ -217,9 +216,6 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		return nil
 	}
 	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.command == ""}
-	if (ev.command != "") != (e.Type == commandEnvelope) {
-		return nil
-	}
 	if ev.kind == channel.KindMessage && ev.command == "" { // a mention comes as two events
 		m.ID, m.Event = ev.ts, false
 	}

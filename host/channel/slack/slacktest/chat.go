@@ -65,7 +65,11 @@ func (s *Server) postMessage(a args) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.post(ch, &Message{Thread: a.str("thread_ts"), User: s.BotUser, BotID: s.BotID, Text: a.str("text"), Metadata: metadata})
+	blocks, err := s.readBlocks(a.str("blocks"))
+	if err != nil {
+		return nil, err
+	}
+	m := s.post(ch, &Message{Thread: a.str("thread_ts"), User: s.BotUser, BotID: s.BotID, Text: a.str("text"), Metadata: metadata, Blocks: blocks})
 	return object{"channel": ch.id, "ts": m.TS, "message": m.read(ch, true)}, nil
 }
 
@@ -87,7 +91,16 @@ func (s *Server) update(a args) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Files = files // one that is not named goes: whether Slack does so is documented nowhere
+	blocks, err := s.readBlocks(a.str("blocks"))
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := readMetadata(a.str("metadata"))
+	if err != nil {
+		return nil, err
+	}
+	m.Blocks, m.Metadata = blocks, metadata // without them the old ones go, as far as an app can rely on
+	m.Files = files                         // one that is not named goes: whether Slack does so is documented nowhere
 	s.edit(ch, m, a.str("text"))
 	return object{"channel": ch.id, "ts": m.TS, "text": m.Text, "message": m.read(ch, true)}, nil
 }

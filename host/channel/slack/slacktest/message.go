@@ -16,6 +16,7 @@ type Message struct {
 	Text       string
 	Files      []File
 	Metadata   *Metadata
+	Blocks     []Block
 	Reactions  map[string][]string // who reacted, by the reaction's name
 	Edited     bool
 	Tombstone  bool // was deleted, and has replies
@@ -181,6 +182,9 @@ func (m *Message) wire() object {
 	}
 	if m.client != "" {
 		o["client_msg_id"] = m.client
+	}
+	if len(m.Blocks) > 0 {
+		o["blocks"] = m.Blocks
 	}
 	if m.Tombstone {
 		o["subtype"], o["hidden"] = "tombstone", true

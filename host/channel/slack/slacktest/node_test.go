@@ -9,10 +9,14 @@ type nodeClient struct {
 }
 
 type nodeLine struct {
-	Call    int
-	Answer  map[string]any
-	Error   string
-	Event   struct{ Event map[string]any }
+	Call   int
+	Answer map[string]any
+	Error  string
+	Event  struct {
+		Event   map[string]any
+		Type    string
+		Actions []map[string]any
+	}
 	Attempt int
 }
 
@@ -112,6 +116,37 @@ func TestSlacksOwnWebClientChangesMessages(t *testing.T) {
 	call("files.delete", object{"file": m.Files[0].ID}, "file_deleted")
 	call("chat.delete", at, "")
 	call("chat.delete", at, "message_not_found")
+}
+
+func TestSlacksOwnClientsUnderstandButtons(t *testing.T) {
+	s := New(t)
+	anna := s.AddUser("anna")
+	ch := s.AddChannel(Public, "team")
+	c := newNodeClient(t, s)
+	row := object{"type": "actions", "elements": []object{{"type": "button", "action_id": "a", "text": object{"type": "plain_text", "text": "Monday", "emoji": false}}}}
+	if _, refused := c.call(t, "chat.postMessage", object{"channel": ch, "text": "which?", "blocks": []object{row}}); refused != "" {
+		t.Fatal(refused)
+	}
+	if _, refused := c.call(t, "chat.postMessage", object{"channel": ch, "text": "which?", "blocks": []object{{"type": "actions"}}}); refused != "invalid_blocks" {
+		t.Errorf("a row without buttons is refused with %q", refused)
+	}
+	ts := s.FromBot(ch)[0].TS
+	if !s.Press(ch, anna, ts, "Monday") || s.Press(ch, anna, ts, "Tuesday") {
+		t.Error("the wrong buttons are there")
+	}
+	if _, refused := c.call(t, "chat.update", object{"channel": ch, "ts": ts, "text": "Monday it is"}); refused != "" || len(s.FromBot(ch)[0].Blocks) != 0 {
+		t.Errorf("%s; left is %+v", refused, s.FromBot(ch)[0])
+	}
+	c.say(t, object{"call": 0, "method": "listen"})
+	var l nodeLine
+	for l.Event.Type != "block_actions" { // the answer and the messages come, too
+		l = nodeLine{}
+		c.next(t, &l)
+	}
+	if len(l.Event.Actions) != 1 || l.Event.Actions[0]["action_id"] != "a" {
+		t.Errorf("the press is %+v", l)
+	}
+	s.Wait(t, "the acknowledgement", func() bool { return s.Unacknowledged() == 0 })
 }
 
 func TestSlacksOwnSocketClientLosesNoEvent(t *testing.T) {

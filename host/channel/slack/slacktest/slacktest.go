@@ -26,6 +26,9 @@
 //     event that is not acknowledged comes again, as a new envelope with
 //     retry_attempt and the same event_id: at once if its connection breaks, otherwise
 //     after RetryAfter.
+//   - A press of a button is an interactive envelope with a block_actions payload, whose
+//     container names the message. chat.update with a text and without blocks removes
+//     the blocks.
 //   - A mention of the bot in a channel is two events of one ts, message and
 //     app_mention, with an event_id each. The bot gets its own messages as events too.
 package slacktest

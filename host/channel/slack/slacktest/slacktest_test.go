@@ -348,3 +348,33 @@ func TestListsComeInPages(t *testing.T) {
 		t.Errorf("listed %+v", got)
 	}
 }
+
+// slack-go, which decodes the whole payload, reads a press.
+func TestAPressIsAnInteractionOfSlackGos(t *testing.T) {
+	s := New(t)
+	anna, ch := s.AddUser("anna"), s.AddChannel(Public, "team")
+	button := slack.NewButtonBlockElement("a", "", slack.NewTextBlockObject(slack.PlainTextType, "Monday", false, false))
+	_, ts, err := client(t, s).PostMessageContext(t.Context(), ch, slack.MsgOptionText("which?", false), slack.MsgOptionBlocks(slack.NewActionBlock("", button)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := listen(t, s)
+	s.Press(ch, anna, ts, "Monday")
+	patience := time.After(60 * time.Second)
+	for {
+		select {
+		case got := <-c.Events:
+			if got.Type != socketmode.EventTypeInteractive {
+				continue
+			}
+			press := got.Data.(slack.InteractionCallback)
+			actions := press.ActionCallback.BlockActions
+			if press.Type != slack.InteractionTypeBlockActions || press.User.ID != anna || press.Container.MessageTs != ts || press.Container.ChannelID != ch || len(actions) != 1 || actions[0].ActionID != "a" {
+				t.Errorf("slack-go reads %+v", press)
+			}
+			return
+		case <-patience:
+			t.Fatal("slack-go hears of no press")
+		}
+	}
+}
