@@ -79,6 +79,27 @@ func TestAnotherClientListsAndCallsTheTools(t *testing.T) {
 	}
 }
 
+func TestAnotherClientUsesWhatTheChatHas(t *testing.T) {
+	h := fakehost.New(t, fakehost.Done)
+	h.Tell(fakehost.AbleContext())
+	session := connect(t, h, nil)
+	for tool, arguments := range map[string]map[string]any{
+		"react": {"message_id": "m-1", "emoji": "👍"}, "edit_message": {"message_id": "m-1", "text": "half"}, "unsend": {"message_id": "m-1"},
+		"ask":           {"question": "Which?", "choices": []string{"a", "b"}, "wait_seconds": 0},
+		"schedule_task": {"prompt": "p", "schedule_type": "cron", "schedule_value": "0 9 * * *"}, "list_tasks": {}, "cancel_task": {"task_id": "t-1"},
+		"list_messages": {}, "fetch_file": {"message_id": "m-1"},
+	} {
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil || result.IsError {
+			t.Errorf("%s: %+v, %v", tool, result, err)
+			continue
+		}
+		if r := h.Next(); r.Chat != "web:family" {
+			t.Errorf("%s: request %+v", tool, r)
+		}
+	}
+}
+
 func TestAnotherClientSeesProgressAndCancels(t *testing.T) {
 	h := fakehost.New(t, nil)
 	told := make(chan *mcp.ProgressNotificationParams, 10)

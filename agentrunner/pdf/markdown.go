@@ -24,15 +24,18 @@ func converters() [][]string {
 	}
 }
 
+// place is where the programs keep their files.
+type place struct{ dir, temp string }
+
 // toHTML converts Markdown with the first converter that is there. Python may be
 // there without its package.
-func toHTML(ctx context.Context, text []byte, dir string) ([]byte, error) {
+func (p place) toHTML(ctx context.Context, text []byte) ([]byte, error) {
 	for _, argv := range converters() {
 		path, err := exec.LookPath(argv[0])
 		if err != nil {
 			continue
 		}
-		out, err := run(ctx, dir, text, append([]string{path}, argv[1:]...)...)
+		out, err := p.run(ctx, text, append([]string{path}, argv[1:]...)...)
 		if err != nil && strings.Contains(err.Error(), "No module named markdown") {
 			continue
 		}
@@ -44,12 +47,12 @@ func toHTML(ctx context.Context, text []byte, dir string) ([]byte, error) {
 // run runs a program with stdin and returns what it prints. The program and what it
 // has started are gone when run returns. With a nil stdin, the answer is what it
 // wrote to stderr.
-func run(ctx context.Context, dir string, stdin []byte, argv ...string) (string, error) {
+func (p place) run(ctx context.Context, stdin []byte, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out, errs := capped{left: 4 * MaxSource}, capped{left: 64 << 10}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errs
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8"}
+	cmd.Dir = p.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.temp, "LANG=C.UTF-8"}
 	cmd.WaitDelay = time.Second
 	group.Own(cmd)
 	cmd.Cancel = func() error { group.Kill(cmd); return nil }

@@ -65,10 +65,17 @@ func Make(ctx context.Context, d Document, dir string) (string, error) {
 	if !canPrint() {
 		return "", &Missing{Step: "print HTML", Programs: append(browsers(), "weasyprint")}
 	}
+	temp, err := shortDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("make temporary directory: %w", err)
+	}
+	if temp != dir {
+		defer os.RemoveAll(temp)
+	}
+	at := place{dir: dir, temp: temp}
 	body := d.Text
 	if !d.HTML {
-		var err error
-		if body, err = toHTML(ctx, body, dir); err != nil {
+		if body, err = at.toHTML(ctx, body); err != nil {
 			return "", err
 		}
 	}
@@ -76,11 +83,23 @@ func Make(ctx context.Context, d Document, dir string) (string, error) {
 	if err := os.WriteFile(page, wrap(body, d), 0o600); err != nil {
 		return "", fmt.Errorf("write page: %w", err)
 	}
-	words, err := run(ctx, dir, nil, printer(dir, out, page)...)
+	words, err := at.run(ctx, nil, printer(dir, out, page)...)
 	if err != nil {
 		return "", err
 	}
 	return out, checkPDF(out, words)
+}
+
+// maxSocketDir is how long the path of a directory may be, in bytes, in which Chromium
+// makes a socket: longer ones make it abort. A socket's path has 107 bytes.
+const maxSocketDir = 50
+
+// shortDir returns dir, or a new directory with a short path if dir's is too long.
+func shortDir(dir string) (string, error) {
+	if len(dir) <= maxSocketDir {
+		return dir, nil
+	}
+	return os.MkdirTemp("/tmp", "pdf-")
 }
 
 func canPrint() bool { return installed(append(browsers(), "weasyprint")...) != "" }

@@ -66,6 +66,18 @@ func TestHTMLIsPrinted(t *testing.T) {
 	}
 }
 
+// Without a container, temporary directories lie deep in the host's state.
+func TestDirectoryWithALongPathIsNoObstacle(t *testing.T) {
+	needBrowser(t)
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pdf.Make(t.Context(), pdf.Document{HTML: true, Text: []byte("<p>Hello")}, dir); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMarkdownIsPrinted(t *testing.T) {
 	needBrowser(t)
 	program(t, "cmark", "echo \"<h1>From $(cat)</h1>\"")

@@ -80,6 +80,7 @@ type Question struct {
 	Several bool          // a member may choose more than one
 	Open    time.Duration // how long members may answer; 0: the host's default
 	Wait    time.Duration // how long Ask waits for an answer; 0, or more than Config.Wait: Config.Wait
+	NoWait  bool          // return once the question is asked
 }
 
 // answerPoll is how often Ask looks for an answer.
@@ -100,15 +101,16 @@ func (s *Sender) Ask(ctx context.Context, q Question, o Options) (Report, error)
 	}
 	over := time.Now().Add(o.Wait)
 	req := s.addressed(ipc.Request{Type: ipc.TypeAsk, Text: q.Text, Choices: q.Choices, Several: q.Several, Seconds: int(q.Open / time.Second)}, o)
-	report, err := s.deliver(ctx, req, []Part{{Kind: "ask"}}, nil, o)
+	question := []Part{{Kind: "ask"}}
+	report, err := s.deliver(ctx, req, question, nil, o)
 	tick := time.NewTicker(answerPoll)
 	defer tick.Stop()
-	for err == nil && !o.NoWait && report.Status == string(ipc.Sent) && report.unanswered() && time.Now().Before(over) {
+	for err == nil && !o.NoWait && !q.NoWait && report.Status == string(ipc.Sent) && report.unanswered() && time.Now().Before(over) {
 		select {
 		case <-ctx.Done():
 			return report, nil
 		case <-tick.C:
-			report, err = s.Status(report.ID)
+			report, err = s.status(Report{ID: report.ID, Chat: req.Chat, Files: question})
 		}
 	}
 	return report, err

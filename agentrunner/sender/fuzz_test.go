@@ -2,10 +2,13 @@ package sender
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 func FuzzContentIsWholeOrRefused(f *testing.F) {
@@ -28,6 +31,22 @@ func FuzzContentIsWholeOrRefused(f *testing.F) {
 		padded, bare := base64.StdEncoding.EncodeToString(data), base64.RawStdEncoding.EncodeToString(data)
 		if given != padded && given != bare {
 			t.Errorf("%q became %q", content, padded)
+		}
+	})
+}
+
+// Data holds what members wrote, and a summary reaches a terminal.
+func FuzzAnswersStayPrintable(f *testing.F) {
+	for _, data := range []string{`{"words":"All.\nWell."}`, `{"words":"\u001b[2J","open":true,"answers":[]}`, `[1]`, `{"words":7}`, `null`, `{`} {
+		f.Add([]byte(data), "ask")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, kind string) {
+		r := Report{ID: "id", Files: []Part{{Kind: kind}}}.with(ipc.Result{Status: ipc.Sent, Data: data}).inWords(whenAsked, 0, "")
+		if r.Summary == "" || strings.ContainsFunc(r.Summary, func(c rune) bool { return c != '\n' && c < ' ' || c == 0x7f || c == 0x9b }) {
+			t.Errorf("%q became %q", data, r.Summary)
+		}
+		if b, err := json.Marshal(r); err != nil {
+			t.Errorf("%q cannot be answered: %v %s", data, err, b)
 		}
 	})
 }

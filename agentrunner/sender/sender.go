@@ -213,6 +213,12 @@ func (s *Sender) Status(id string) (Report, error) {
 	if !ipc.ValidID(id) {
 		return Report{}, problem("invalid_argument", "that is not a request id: "+quoted(id), "use the id exactly as send_file or send_message returned it")
 	}
+	return s.status(Report{ID: id, Chat: s.config.Chat})
+}
+
+// status is Status for a request of which known is known.
+func (s *Sender) status(known Report) (Report, error) {
+	id := known.ID
 	result, err := s.client.Status(id)
 	if err != nil {
 		return Report{}, fmt.Errorf("read status of %s: %w", id, asProblem(err))
@@ -222,7 +228,8 @@ func (s *Sender) Status(id string) (Report, error) {
 			"ask a member of the chat whether it arrived")
 	}
 	s.forget(id, result)
-	return Report{ID: id, Status: string(ipc.Queued), Chat: s.config.Chat}.with(result).inWords(s.occasion(id, whenAsked), 0, s.config.Ask), nil
+	known.Status = string(ipc.Queued)
+	return known.with(result).inWords(s.occasion(id, whenAsked), 0, s.config.Ask), nil
 }
 
 // receipts reports whether the host writes results. Hosts of the older protocol do

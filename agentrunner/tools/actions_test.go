@@ -220,7 +220,7 @@ func TestWrongArgumentsOfActionsAreExplained(t *testing.T) {
 
 func TestAskWaitsForTheFirstAnswer(t *testing.T) {
 	asked := ipc.Result{Status: ipc.Sent, MessageID: "m-7", Data: json.RawMessage(`{"open": true, "answers": [], "words": "Nobody has answered yet."}`)}
-	h := able(t, func(fakehost.Request) []ipc.Result { return []ipc.Result{asked} })
+	h := able(t, nil)
 	c := connect(t, h, false)
 	done := make(chan string, 1)
 	go func() {
@@ -231,6 +231,13 @@ func TestAskWaitsForTheFirstAnswer(t *testing.T) {
 	if diff := cmp.Diff(ipc.Request{Type: ipc.TypeAsk, Text: "Which?", Choices: []string{"red", "blue"}, Several: true, Seconds: 120},
 		ipc.Request{Type: r.Type, Text: r.Text, Choices: r.Choices, Several: r.Several, Seconds: r.Seconds}); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	h.Write(r.ID, asked)
+	h.Take(r.ID)
+	select {
+	case text := <-done:
+		t.Errorf("it does not wait: %q", text)
+	case <-time.After(time.Second): // longer than it takes to look once
 	}
 	answered := asked
 	answered.Data = json.RawMessage(`{"open": true, "answers": [{"name": "Ann", "choices": ["red"]}], "words": "Ann: red."}`)

@@ -31,7 +31,7 @@ func (k kit) ask() server.ServerTool {
 		q := sender.Question{Text: a.Question, Choices: a.Choices, Several: a.Several, Open: time.Duration(a.Open) * time.Second}
 		o := sender.Options{Chat: a.Chat, Thread: a.Thread}
 		if a.Wait != nil {
-			q.Wait, o.NoWait = time.Duration(*a.Wait)*time.Second, *a.Wait == 0
+			q.Wait, q.NoWait = time.Duration(*a.Wait)*time.Second, *a.Wait == 0
 		}
 		return reported(k.sender.Ask(ctx, q, o))
 	})

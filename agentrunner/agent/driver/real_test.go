@@ -330,3 +330,63 @@ func marked(mark string) (found []string) {
 	}
 	return found
 }
+
+// Everything that a chat may have, called once each by each CLI.
+func TestRealCLICallsEveryTool(t *testing.T) {
+	steps := []modeltest.Answer{
+		{Call: "react", Args: map[string]any{"message_id": "m-1", "emoji": "👍"}},
+		{Call: "edit_message", Args: map[string]any{"message_id": "m-2", "text": "half of it"}},
+		{Call: "unsend", Args: map[string]any{"message_id": "m-2"}},
+		{Call: "ask", Args: map[string]any{"question": "Which day?", "choices": []string{"Monday", "Tuesday"}, "several": true, "wait_seconds": 0}},
+		{Call: "schedule_task", Args: map[string]any{"prompt": "the tide table", "schedule_type": "cron", "schedule_value": "0 9 * * 1-5"}},
+		{Call: "list_tasks", Args: map[string]any{}},
+		{Call: "update_task", Args: map[string]any{"task_id": "t-1", "prompt": "the tides"}},
+		{Call: "pause_task", Args: map[string]any{"task_id": "t-1"}},
+		{Call: "resume_task", Args: map[string]any{"task_id": "t-1"}},
+		{Call: "cancel_task", Args: map[string]any{"task_id": "t-1"}},
+		{Call: "register_group", Args: map[string]any{"jid": "1@g.us", "name": "Work", "folder": "work", "trigger": "@Andy"}},
+		{Call: "list_messages", Args: map[string]any{"limit": 5}},
+		{Call: "fetch_file", Args: map[string]any{"message_id": "m-1", "number": 1}},
+		{Call: "send_as_pdf", Args: map[string]any{"text": "<p>the tide table"}}, // or says which program is missing
+	}
+	each(t, func(t *testing.T, cli string) {
+		w := newWorld(t, cli, func(r modeltest.Request) modeltest.Answer {
+			if n := len(r.Results); n < len(steps) {
+				return ofOurs(r, steps[n])
+			}
+			return modeltest.Answer{Text: "All done."}
+		})
+		w.host.Answer(fakehost.Done)
+		w.host.Tell(fakehost.AbleContext())
+		reply, err := w.turn(t.Context(), "do everything", "", "LONGSHORE_TURN=turn-1")
+		if err != nil || reply.Text != "All done." {
+			t.Fatal(reply, err)
+		}
+		asked := w.model.Requests()
+		saw := strings.Join(asked[len(asked)-1].Results, " ")
+		for _, step := range steps[:len(steps)-1] {
+			want := strings.TrimSuffix(step.Call, "_message") // the request is called edit
+			if r := w.host.Next(); string(r.Type) != want || r.Turn != "turn-1" {
+				t.Errorf("got %s of %q, want %s: %s", r.Type, r.Turn, step.Call, saw)
+			}
+		}
+		for _, want := range []string{"the reaction is set", "its new text", "gone for everybody", "Asked", "All is well."} {
+			if !strings.Contains(saw, want) {
+				t.Errorf("the model does not see %q: %s", want, saw)
+			}
+		}
+		if !strings.Contains(saw, "Sent document.pdf") && !strings.Contains(saw, "o program is installed here to print HTML") {
+			t.Errorf("no PDF: %s", saw)
+		}
+	})
+}
+
+// ofOurs names the tool of our server, since cancel_task and Claude's Task end in ask.
+func ofOurs(r modeltest.Request, a modeltest.Answer) modeltest.Answer {
+	for _, tool := range r.Tools {
+		if name := strings.TrimLeft(strings.TrimPrefix(tool.Name, "mcp_"), "_"); name == a.Call || strings.TrimLeft(strings.TrimPrefix(name, "longshore"), "_") == a.Call {
+			a.Call = tool.Name
+		}
+	}
+	return a
+}
