@@ -48,11 +48,13 @@ func (r Report) did() string {
 	return ""
 }
 
-// act is the part's kind if the part is no message.
+// act is what the part does if it is no message.
 func (f Part) act() string {
 	switch f.Kind {
 	case "react", "edit", "unsend", "ask":
 		return f.Kind
+	case "poll": // as the host calls a question
+		return "ask"
 	}
 	return ""
 }
