@@ -50,6 +50,11 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusBadRequest, "bad_range", "after and before cannot be used together", "use one of them"))
 		return
 	}
+	changed, err := w.store.lastChange(r.Context(), c.name) // before the messages: later ones come as events
+	if err != nil {
+		w.internal(rw, r, err)
+		return
+	}
 	ms, err := w.window(r, c, q.Get("after"), q.Get("before"), limit+1)
 	if err != nil {
 		w.failed(rw, r, err)
@@ -70,6 +75,9 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page := map[string]any{"messages": ms, "more": more}
+	if changed > 0 {
+		page["changed"] = changed
+	}
 	if !more && q.Get("after") == "" {
 		gone, err := w.store.anyGone(r.Context(), c.name)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
@@ -27,6 +28,8 @@ type stream struct {
 	rc     *http.ResponseController
 	cursor int64 // the last message written
 	seen   int   // the last activity's version written; -1: none
+	change int64 // the last change written
+	asked  bool  // the history was asked for changes
 	others int   // the other chats' messages so far, as the page knows
 	by     *session
 }
@@ -53,6 +56,10 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 		w.failed(rw, r, err)
 		return
 	}
+	if s.change, err = w.changeOf(r, c); err != nil {
+		w.failed(rw, r, err)
+		return
+	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 	if s.write([]byte("retry: 1000\n\n")) != nil {
@@ -75,6 +82,19 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 		return 0, nil // from the beginning: a page that found the chat empty
 	}
 	return w.position(r, c, id)
+}
+
+// changeOf is the last change that the page knows: by ?changed=, else all until now.
+func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
+	text := r.URL.Query().Get("changed")
+	if text == "" {
+		return w.store.lastChange(r.Context(), c.name)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, httpd.Refuse(http.StatusBadRequest, "bad_change", "changed is not the number of a change", "use the number that the API gave")
+	}
+	return n, nil
 }
 
 func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
@@ -135,6 +155,9 @@ func (s *stream) catchUp(ctx context.Context) error {
 		s.cursor = ms[len(ms)-1].seq
 		s.web.delivered(ctx, s.room, ms)
 	}
+	if err := s.tellOfChanges(ctx); err != nil {
+		return err
+	}
 	if err := s.tellOfOthers(); err != nil {
 		return err
 	}
@@ -148,6 +171,29 @@ func (s *stream) catchUp(ctx context.Context) error {
 		return err
 	}
 	return s.write(b.Bytes())
+}
+
+// tellOfChanges writes the messages that have changed. The first time it asks the
+// history, since a page may have been away longer than this host runs.
+func (s *stream) tellOfChanges(ctx context.Context) error {
+	for !s.asked || s.web.hub.changed(s.room.name) > s.change {
+		s.asked = true
+		changes, err := s.web.store.changesAfter(ctx, s.room.name, s.change, eventBatch)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		var b bytes.Buffer
+		for _, c := range changes {
+			if err := event(&b, "change", "", c); err != nil {
+				return err
+			}
+		}
+		if err := s.write(b.Bytes()); err != nil {
+			return err
+		}
+		s.change, s.asked = changes[len(changes)-1].N, len(changes) < eventBatch
+	}
+	return nil
 }
 
 // tellOfOthers says that other chats have news: the page asks for its list of chats.

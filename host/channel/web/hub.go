@@ -26,6 +26,7 @@ type activity struct {
 	taken    string // the last message of a member that the host has taken up; "" if none since the start
 	read     string // taken, when the assistant last began to work
 	own      int    // messages so far
+	changed  int64  // the last change of a message since the start; 0: none
 	arriving map[string]arrival
 	recent   []*Message // the chat's latest, without a gap; never changed, only replaced
 	base     int64      // the message before recent; valid when recent holds any

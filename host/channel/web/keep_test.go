@@ -297,13 +297,13 @@ func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
 	s.say("old")
 	before := s.history("")
 	s.stop()
-	alter(t, opts.Dir, "DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
+	alter(t, opts.Dir, toVersion6+"DROP TABLE gone; DROP TABLE sessions; DROP TABLE waiting; DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; ALTER TABLE files DROP COLUMN alt; PRAGMA user_version = 1")
 	s = start(t, opts)
 	if diff := cmp.Diff(texts(before), texts(s.history(""))); diff != "" {
 		t.Error(diff)
 	}
 	s.stop()
-	alter(t, opts.Dir, "PRAGMA user_version = 7")
+	alter(t, opts.Dir, "PRAGMA user_version = 8")
 	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("a history of a later version opens: %v, %v", w, err)
 	}

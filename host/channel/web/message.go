@@ -26,6 +26,10 @@ type Message struct {
 	File      *File     `json:"file,omitempty"`
 	Status    Status    `json:"status"`
 
+	Edited    bool       `json:"edited,omitempty"`
+	Removed   bool       `json:"removed,omitempty"` // what it held is deleted
+	Reactions []Reaction `json:"reactions,omitempty"`
+
 	seq     int64  // its place in the history
 	answers bool   // a member's answer to the assistant
 	bytes   []byte // of File, if it is small and not in the history yet

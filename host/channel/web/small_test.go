@@ -67,7 +67,7 @@ func TestAHistoryOfVersion5KeepsItsSmallFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	alter(t, opts.Dir, `UPDATE files SET id = ?`, id)
-	alter(t, opts.Dir, `DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; PRAGMA user_version = 5`)
+	alter(t, opts.Dir, toVersion6+`DROP TABLE bytes; DROP TABLE push; DROP TABLE push_key; PRAGMA user_version = 5`)
 	s = start(t, opts)
 	s.send(channel.Message{Files: outgoing("b.txt", "text/plain", media.Document, []byte("and new ones"))})
 	for i, want := range []string{"the bytes", "and new ones"} {

@@ -18,7 +18,7 @@ import (
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
 // 3, waitingSchema version 4, altSchema version 5, blob.Schema and pushSchema
-// version 6. A later version adds its steps in Store.
+// version 6, changeSchema version 7. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -62,8 +62,8 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema + pushSchema,
-		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema + pushSchema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema + pushSchema + changeSchema,
+		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema + pushSchema, changeSchema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -71,7 +71,8 @@ func storeOf(name, dir string, home stores.Home) stores.Spec {
 	}
 }
 
-const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status,
+const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.edited, m.removed,
+	(SELECT json_group_array(json_object('emoji', emoji, 'name', name, 'who', who)) FROM reactions r WHERE r.message = m.seq),
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop, f.alt
 	FROM messages m LEFT JOIN files f ON f.message = m.seq`
 
@@ -308,7 +309,7 @@ func (s *store) file(ctx context.Context, id string) (*File, error) {
 
 // deletedFiles are the ids of files whose messages were deleted.
 func (s *store) deletedFiles() (map[string]bool, error) {
-	all, err := list(context.Background(), s, one[string], "SELECT file FROM gone WHERE file <> ''")
+	all, err := list(context.Background(), s, one[string], "SELECT file FROM gone WHERE file <> '' UNION ALL SELECT id FROM removed_files")
 	ids := map[string]bool{}
 	for _, id := range all {
 		ids[id] = true
@@ -389,13 +390,19 @@ func scan(rows *sql.Rows) (*Message, error) {
 		size                    sql.NullInt64
 		width, height           sql.NullInt64
 		loop                    sql.NullBool
+		edited                  int64
+		reactions               string
 	)
-	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status,
+	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &edited, &m.Removed, &reactions,
 		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop, &alt)
 	if err != nil {
 		return nil, err
 	}
 	m.Time = time.UnixMilli(ms).UTC()
+	m.Edited = edited != 0
+	if reactions != "[]" {
+		m.Reactions = reactionsOf(reactions)
+	}
 	if qf.Valid {
 		m.Quote = &Quote{From: qf.String, Text: qt.String}
 	}

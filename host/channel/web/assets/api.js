@@ -74,8 +74,8 @@ export function post(fields, files, onProgress) {
 
 // follow hears one stream of events until it ends. It is no EventSource, which
 // cannot send a header.
-async function follow(after, signal, { open, ...hear }) {
-  const res = await check(await fetch(`${base}/events?after=${encodeURIComponent(after)}`, { headers: proof(), signal }));
+async function follow(after, changed, signal, { open, ...hear }) {
+  const res = await check(await fetch(`${base}/events?after=${encodeURIComponent(after)}&changed=${changed}`, { headers: proof(), signal }));
   open();
   const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ;) {
@@ -94,14 +94,14 @@ async function follow(after, signal, { open, ...hear }) {
 // after every break, and rests while the page has been hidden for a minute,
 // because a browser allows only a few connections to one server; a page that stays()
 // does not rest. One that leaves() rests at once: it is notified otherwise.
-export function listen({ last, message, activity, chats, state, stays, leaves }) {
+export function listen({ last, changed, message, change, activity, chats, state, stays, leaves }) {
   let stream = null, wait = 1000, timer = 0, hidden = 0;
   const open = async () => {
     stream?.abort();
     clearTimeout(timer);
     const mine = stream = new AbortController();
     try {
-      await follow(last(), mine.signal, { open: () => { wait = 1000; state("live"); }, message, activity, chats });
+      await follow(last(), changed(), mine.signal, { open: () => { wait = 1000; state("live"); }, message, change, activity, chats });
     } catch (e) {
       if (e.status === 404) location.reload(); // the history is another one now
     }

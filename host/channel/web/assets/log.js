@@ -16,11 +16,12 @@ let oldest = null, more = false, gone = false, loading = false, missed = 0, stuc
 
 export const settings = document.body.dataset;
 export let last = "0"; // the newest message's id; "0" while there is none
+export let changed = 0; // the number of the last change that is shown
 
 export async function init(options) {
   ({ isOwn, onReply, onShow, write } = options);
   const page = await api.history({});
-  ({ more, gone } = page);
+  ({ more, gone, changed = 0 } = page);
   page.messages.forEach((m) => insert(m, null));
   page.messages.findLast((m) => m.assistant && raise(m.id, "read"));
   oldest = page.messages[0]?.id ?? null;
@@ -41,6 +42,25 @@ export function add(m) {
   if (stuck || own(m)) return bottom();
   missed++;
   pill();
+}
+
+// change takes a message that was edited, removed or reacted to.
+export function change({ n, message: m }) {
+  changed = n;
+  const old = nodes.get(m.id);
+  if (!old) return; // it comes with the earlier ones
+  known.set(m.id, m);
+  const item = build(m);
+  nodes.set(m.id, item);
+  eyes.unobserve(old);
+  const focused = old.contains(document.activeElement);
+  old.replaceWith(item);
+  item.classList.toggle("first", old.classList.contains("first"));
+  const who = item.querySelector(".who");
+  if (who) who.hidden = !item.classList.contains("first");
+  if (focused) item.querySelector("button.reply")?.focus({ preventScroll: true });
+  if (m.assistant && m.status !== "read") eyes.observe(item);
+  follow();
 }
 
 export const has = (id) => known.has(id);
@@ -88,6 +108,7 @@ function build(m) {
   const mine = own(m);
   const bubble = el("div", { className: "bubble" });
   if (!mine) bubble.append(el("span", { className: "who ink" + colour(m), title: m.from }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
+  if (m.removed) bubble.append(el("div", { className: "text gone" }, "This message was removed."));
   if (m.quote) bubble.append(quoted(m));
   if (m.file) {
     const f = shown(m.file);
@@ -96,13 +117,26 @@ function build(m) {
     if (f.caption) bubble.append(f.caption);
   }
   if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, ...format(m.tree ?? [m.text])));
-  bubble.append(el("div", { className: "meta" }, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
+  bubble.append(el("div", { className: "meta" }, m.edited && !m.removed ? el("span", { className: "edited" }, "edited") : null, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
   const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
   reply.addEventListener("click", () => onReply(m));
   const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, reply);
+  if (m.reactions?.length) bubble.append(reactions(m.reactions));
   if (mine) bubble.prepend(el("span", { className: "sr" }, "You: "));
   if (m.file?.kind === "sticker" && m.file.inline) item.classList.add("sticker");
   return item;
+}
+
+// reactions are shown once for each emoji, with the number of people if there are more.
+function reactions(all) {
+  const by = new Map();
+  for (const r of all) by.set(r.emoji, [...(by.get(r.emoji) ?? []), r.name]);
+  const row = el("div", { className: "reactions" });
+  for (const [emoji, names] of by) {
+    const words = `${emoji} by ${names.join(", ")}`;
+    row.append(el("span", { title: words, role: "img", "aria-label": words }, emoji, names.length > 1 ? " " + names.length : null));
+  }
+  return row;
 }
 
 function quoted(m) {

@@ -113,7 +113,7 @@ async function begin() {
   composer.notice("");
   chats.init({ news: elsewhere, stays: notify.active });
   seen();
-  api.listen({ stays: notify.active, leaves: notify.pushed, chats: chats.soon, last: () => log.last, message, activity, state: (s) => { live = s; state(); if (s === "live") { outbox.connected(); chats.soon(); } } });
+  api.listen({ stays: notify.active, leaves: notify.pushed, chats: chats.soon, last: () => log.last, changed: () => log.changed, message, change: log.change, activity, state: (s) => { live = s; state(); if (s === "live") { outbox.connected(); chats.soon(); } } });
 }
 
 // A wide screen has its keyboard at hand; on a phone it would cover the chat.
