@@ -61,6 +61,9 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 		if in.Direct = direct; direct && in.Thread == "" && !private(ev) {
 			in.Thread = ev.ts // the answer begins a thread below it
 		}
+		if direct {
+			in.Quote = s.quote(ctx, ev, m.Received)
+		}
 		for _, f := range ev.files {
 			in.Files = append(in.Files, channel.Attachment{Info: f.info(m.Received), Ref: f.ID + " " + m.Ref()})
 		}
@@ -107,6 +110,9 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 	}
 	defer leave()
 	id, ref, _ := strings.Cut(f.Ref, " ")
+	if ref == quotedRef {
+		return s.fetchQuoted(ctx, open.scratch, f.Chat, id, f.Patient)
+	}
 	m, err := open.journal.ByRef(ctx, f.Chat, ref)
 	if err != nil {
 		return nil, err

@@ -247,3 +247,21 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 		t.Errorf("%d bytes were allocated", grown)
 	}
 }
+
+// What one request sends together is one message, up to Slack's most.
+func TestFourteenFilesAreOneMessage(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	var all []string
+	for i := range 14 {
+		all = append(all, fmt.Sprint("file ", i))
+	}
+	m := w.files("all of them", all...)
+	r, err := w.attempt(t, m, &kept{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.shows(t, m, r)
+	_, err = w.attempt(t, w.files("too many", append(all, "one more")...), &kept{})
+	is(t, "fifteen", err, channel.Permanent, "too_many_files")
+}
