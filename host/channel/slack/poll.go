@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -18,8 +19,9 @@ import (
 
 // What Slack takes of blocks: docs.slack.dev, Block Kit. A row has 25 buttons at most.
 const (
-	maxChoices  = 20
-	maxChoice   = 75   // characters on a button
+	maxChoices  = 16
+	maxChoice   = 100  // characters
+	maxLabel    = 75   // characters on a button
 	maxQuestion = 3000 // characters of a section
 	maxVoters   = 500  // whose votes are counted
 	maxWho      = 60   // characters of the names beside a choice
@@ -100,7 +102,7 @@ func (p *poll) blocks(ended string) []block {
 	if !p.Closed {
 		var buttons []block
 		for i, c := range p.Choices {
-			buttons = append(buttons, block{"type": "button", "action_id": pressID(p.ID, i), "text": words(c)})
+			buttons = append(buttons, block{"type": "button", "action_id": pressID(p.ID, i), "text": words(media.Cut(c, maxLabel))})
 		}
 		all = append(all, block{"type": "actions", "elements": buttons})
 	}
@@ -120,10 +122,11 @@ func (p *poll) metadata() *metadata {
 	return &metadata{metadataType, map[string]string{"id": p.ID}}
 }
 
-// tally is how many chose what, and who; empty if nobody voted.
+// tally is how many chose what, and who; empty if nobody voted and each choice
+// stands on its button.
 func (p *poll) tally() string {
 	var lines []string
-	voted := false
+	show := false
 	for i, c := range p.Choices {
 		var names []string
 		for _, b := range p.Votes {
@@ -132,14 +135,14 @@ func (p *poll) tally() string {
 			}
 		}
 		slices.Sort(names)
+		show = show || len(names) > 0 || utf8.RuneCountInString(c) > maxLabel
 		line := c + ": " + strconv.Itoa(len(names))
 		if len(names) > 0 {
-			voted = true
 			line += " (" + media.Cut(strings.Join(names, ", "), maxWho) + ")"
 		}
 		lines = append(lines, line)
 	}
-	if !voted {
+	if !show {
 		return ""
 	}
 	return strings.Join(lines, "\n")
