@@ -46,7 +46,7 @@ func become(text string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("gain no privileges: %w", err)
 	}
-	if err := restrictFiles(s.Program); err != nil {
+	if err := restrictFiles(s); err != nil {
 		return err
 	}
 	if err := restrictCalls(); err != nil {
@@ -63,7 +63,7 @@ type limit struct {
 
 func (s spec) limits() []limit {
 	all := []limit{
-		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+		{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, uint64(s.Result)}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_CPU, uint64(s.Limits.CPU)}, {unix.RLIMIT_NOFILE, uint64(s.Limits.Files)},
 	}
 	if s.Threads {

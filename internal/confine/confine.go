@@ -8,12 +8,13 @@
 //	user        a host that runs as root starts the process as a user and group
 //	            that nobody else has, with no further groups
 //	privileges  none can be gained (no_new_privs)
-//	files       Landlock: read the libraries, the fonts, the program and the
-//	            input; write nothing
+//	files       Landlock: read the libraries, the fonts, the program, the input
+//	            and what the command names; write nothing but its result
 //	calls       seccomp: no socket, no further process, nothing that changes a
 //	            file's rights or times, no signal to another process, no
 //	            namespace, trace or kernel extension
-//	limits      memory, processor time, open files, threads; no byte to a file
+//	limits      memory, processor time, open files, threads; no byte to a file,
+//	            or so many to the result
 //	network     an empty network namespace and an IPC namespace
 //
 // All layers except the last are required. Many systems allow no namespaces,
@@ -77,6 +78,15 @@ type Command struct {
 	Time    time.Duration // after which the program is killed; 5 s if 0
 	Output  int           // largest standard output in bytes; 64 KiB if 0
 	Limits  Limits
+
+	// Result, if not nil, is the program's standard output, up to Output bytes: an
+	// empty file that the program may also write out of order, as /dev/stdout. Run
+	// then returns no bytes and does not close Result.
+	Result *os.File
+
+	// Readable are further files and directories that the program may read, such as
+	// a model. Nothing untrusted may name them.
+	Readable []string
 }
 
 // Report describes the confinement that Probe found.
@@ -111,9 +121,13 @@ func (r Runner) Run(ctx context.Context, c Command) ([]byte, error) {
 	c.Program = path
 	ctx, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
-	out, errs := &capped{left: c.Output, full: cancel}, &capped{left: maxErrors, full: func() {}}
+	out, errs := &capped{left: c.Output, full: cancel}, &capped{left: maxErrors}
 	build := func(cmd *exec.Cmd) *exec.Cmd {
-		cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = out, errs, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+		cmd.Stdout = out
+		if c.Result != nil {
+			cmd.Stdout = c.Result
+		}
+		cmd.Stderr, cmd.Dir, cmd.Env = errs, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 		cmd.Cancel, cmd.WaitDelay = func() error { return killGroup(cmd) }, time.Second
 		return cmd
 	}
@@ -177,7 +191,7 @@ func rewind(cmd *exec.Cmd, input *os.File) error {
 }
 
 // capped keeps up to left bytes. At the first byte more, it calls full and
-// fails.
+// fails; without full, it drops the rest.
 type capped struct {
 	data []byte
 	left int
@@ -190,6 +204,9 @@ func (b *capped) Write(p []byte) (int, error) {
 	b.data, b.left = append(b.data, p[:n]...), b.left-n
 	if n < len(p) {
 		b.over = true
+		if b.full == nil {
+			return len(p), nil
+		}
 		b.full()
 		return n, errors.New("too much output")
 	}

@@ -62,8 +62,8 @@ func handled(version int) (a unix.LandlockRulesetAttr) {
 }
 
 // restrictFiles limits this thread to the files that the program needs, for
-// reading only.
-func restrictFiles(program string) error {
+// reading only, and to its result.
+func restrictFiles(s spec) error {
 	version := landlockVersion()
 	if version == 0 {
 		return errors.New("this kernel has no Landlock, or it is turned off: Linux 5.13 with landlock among its security modules (lsm=) has it")
@@ -78,10 +78,20 @@ func restrictFiles(program string) error {
 	if err := allowFD(rules, 0, unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil && !errors.Is(err, unix.EBADFD) {
 		return fmt.Errorf("allow input: %w", err) // EBADFD: /dev/null of nobody, a pipe; Landlock leaves these alone
 	}
-	if err := allowPath(rules, program, unix.LANDLOCK_ACCESS_FS_EXECUTE|reading); err != nil {
+	if s.Result > 0 {
+		if err := allowFD(rules, 1, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE); err != nil {
+			return fmt.Errorf("allow result: %w", err)
+		}
+	}
+	if err := allowPath(rules, s.Program, unix.LANDLOCK_ACCESS_FS_EXECUTE|reading); err != nil {
 		return fmt.Errorf("allow program: %w", err)
 	}
-	for _, dir := range append(librariesOf(program), libraries...) {
+	for _, path := range s.Read {
+		if err := allowPath(rules, path, reading); err != nil {
+			return fmt.Errorf("allow %q: %w", path, err)
+		}
+	}
+	for _, dir := range append(librariesOf(s.Program), libraries...) {
 		_ = allowPath(rules, dir, unix.LANDLOCK_ACCESS_FS_EXECUTE|reading) // many systems lack some of them
 	}
 	for _, device := range devices {

@@ -32,7 +32,9 @@ type spec struct {
 	Program string
 	Args    []string
 	Limits  Limits
-	Threads bool // the limit of threads can be set: no other process has the same user
+	Result  int64    // bytes that the program may write to its standard output, a file; 0: it is no file
+	Read    []string // Command.Readable
+	Threads bool     // the limit of threads can be set: no other process has the same user
 }
 
 // confined runs the program with every layer: first with namespaces and, if the
@@ -49,11 +51,18 @@ func (r Runner) confined(ctx context.Context, c Command, build func(*exec.Cmd) *
 	if input != nil && input != c.Input {
 		defer input.Close()
 	}
+	result := int64(0)
+	if c.Result != nil {
+		result = int64(c.Output)
+		if err := c.Result.Chmod(0o666); err != nil { // for the program's user, who opens it again
+			return fmt.Errorf("open result: %w", err)
+		}
+	}
 	for _, namespaces := range [...]bool{true, false} {
 		if namespaces && r.noNamespaces {
 			continue
 		}
-		s := spec{Program: c.Program, Args: c.Args, Limits: c.Limits, Threads: namespaces || os.Geteuid() == 0}
+		s := spec{Program: c.Program, Args: c.Args, Limits: c.Limits, Result: result, Read: c.Readable, Threads: namespaces || os.Geteuid() == 0}
 		text, err := json.Marshal(s)
 		if err != nil {
 			return fmt.Errorf("describe program: %w", err)
