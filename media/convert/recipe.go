@@ -1,0 +1,93 @@
+package convert
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Recipe is one way to convert a file.
+type Recipe struct {
+	Name   string // of the result, with its extension; empty for WAV
+	MIME   string // of the result
+	Note   string // for the agent: what was done
+	input  []string
+	output []string
+}
+
+// WAV makes sound into 16 kHz mono, as speech recognizers want it.
+var WAV = Recipe{MIME: "audio/wav", output: []string{"-vn", "-sn", "-ar", "16000", "-ac", "1", "-c:a", "pcm_s16le", "-f", "wav"}}
+
+// The edges of a picture and of a film that was converted, in pixels.
+const (
+	pictureEdge = "2560"
+	filmEdge    = "1280"
+)
+
+// within scales down to an edge, to even sizes.
+func within(edge string) string {
+	return "scale=w='min(" + edge + ",iw)':h='min(" + edge + ",ih)':force_original_aspect_ratio=decrease:force_divisible_by=2"
+}
+
+// jpeg converts a picture. Without transparency, whose colours are arbitrary, it has
+// a white ground.
+func jpeg() []string {
+	return []string{"-frames:v", "1", "-an", "-sn", "-filter_complex",
+		"[0:v:0]" + within(pictureEdge) + ",format=rgba,split[a][b];[a]drawbox=c=white@1:t=fill:replace=1[ground];[ground][b]overlay=format=auto,format=yuvj420p",
+		"-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg"}
+}
+
+func film(sound ...string) []string {
+	return slices.Concat([]string{"-map", "0:v:0", "-map", "0:a:0?", "-sn", "-vf", within(filmEdge), "-c:v", "libx264", "-preset", "veryfast",
+		"-crf", "25", "-pix_fmt", "yuv420p"}, sound, []string{"-movflags", "+faststart", "-f", "mp4"})
+}
+
+// For says how to convert a file so that a channel with these limits shows it. info
+// is the file as media.Classify finds it without a style, and as the style that the
+// sender asks for. ok is false if the file needs no conversion, or none helps.
+func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
+	shows := func(k media.Kind, mime string) bool {
+		limit := l.Kinds[k]
+		return limit.Bytes > 0 && (len(limit.MIME) == 0 || slices.Contains(limit.MIME, mime))
+	}
+	auto := as == "" || as == media.Auto
+	picture := auto && pictures[info.MIME] && shows(media.Image, "image/jpeg")
+	clip := shows(media.Video, "video/mp4")
+	switch {
+	case info.MIME == "image/gif" && clip && (as == media.AsGIF || auto && !shows(media.Image, "image/gif")):
+		return made(info, "video/mp4", nil, film("-an"), "converted from gif to mp4"), true
+	case info.Kind == media.Audio && as == media.AsVoice && info.MIME != "audio/ogg" && shows(media.Voice, "audio/ogg"):
+		return made(info, "audio/ogg", nil, []string{"-vn", "-sn", "-map", "0:a:0", "-ar", "16000", "-ac", "1", "-c:a", "libopus", "-b:a", "24k", "-f", "ogg"},
+			"converted from "+word(info)+" to Ogg Opus"), true
+	case picture && !(info.Kind == media.Image && shows(media.Image, info.MIME)):
+		return made(info, "image/jpeg", nil, jpeg(), "converted from "+word(info)+" to jpeg"), true
+	case picture && info.MIME != "image/gif" && info.Size > l.Kinds[media.Image].Bytes:
+		return made(info, "image/jpeg", nil, jpeg(), "made smaller, from "+media.Size(info.Size)), true
+	case info.Kind == media.Video && info.MIME != "video/mp4" && clip && (as == media.AsGIF || auto && !shows(media.Video, info.MIME)):
+		sound := []string{"-c:a", "aac", "-b:a", "128k", "-ac", "2"}
+		if as == media.AsGIF {
+			sound = []string{"-an"}
+		}
+		return made(info, "video/mp4", nil, film(sound...), "converted from "+word(info)+" to mp4"), true
+	}
+	return Recipe{}, false
+}
+
+// pictures are the types that ffmpeg makes a JPEG of.
+var pictures = map[string]bool{
+	"image/jpeg": true, "image/png": true, "image/webp": true, "image/tiff": true, "image/bmp": true, "image/heic": true, "image/heif": true, "image/avif": true,
+}
+
+// made is a recipe for a file, whose result bears the file's name with another
+// extension.
+func made(info media.Info, mime string, input, output []string, note string) Recipe {
+	stem := strings.TrimSuffix(info.Name, path.Ext(info.Name))
+	return Recipe{Name: media.SafeName(stem + media.ExtensionFor(mime)), MIME: mime, Note: note, input: input, output: output}
+}
+
+// word is what people call a file's type: mov, heic.
+func word(info media.Info) string {
+	return strings.TrimPrefix(media.ExtensionFor(info.MIME), ".")
+}
