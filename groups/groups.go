@@ -44,6 +44,7 @@ type Group struct {
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
 	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
 	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
+	Speech    Speech     `yaml:"transcription" enum:"on,off" help:"off: voice notes of this group's members are not turned into text."`
 	Members   Members    `yaml:"members" help:"Who may speak to the assistant, and who may use /stop and /new."`
 	Actions   Actions    `yaml:"actions" help:"What the assistant may do beside sending: all, none, or a list of react, edit, unsend, ask, schedule, history, register."`
 	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
@@ -86,6 +87,13 @@ const (
 	EventTurn  Events = "turn"  // they call it
 	EventOff   Events = "off"   // it never reads them
 )
+
+// Speech says whether voice notes of a group's members are turned into text, if
+// the operator has a way. The zero value is on.
+type Speech string
+
+// SpeechOff is the other value.
+const SpeechOff Speech = "off"
 
 // Hints says whether a chat is told which word calls its assistant.
 type Hints string

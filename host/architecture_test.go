@@ -49,9 +49,10 @@ var rooms = map[string][]string{
 	"host/runtime/...":      {"host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/assistant":        {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
+	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/operator":         {"host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
-	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "internal/confine"},
+	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
 	"host":                  {"host/command", "groups", "host/channel", "host/channel/...", "internal/confine"},
 
@@ -62,6 +63,7 @@ var rooms = map[string][]string{
 	"host/channel/journal":     {"host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},
+	"media/convert":            {"media", "internal/confine"},
 }
 
 // floor is what every room but those of internal/ may import.

@@ -117,6 +117,10 @@ type Options struct {
 	// has files.
 	Fetch func(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
 
+	// Transcriber is how the voice notes of a group's members become text; nil: they do
+	// not. A nil function: none do.
+	Transcriber func(g groups.Group) Transcribe
+
 	// Reserve, if not nil, says whether so many bytes more may be written to
 	// the disk of the workspaces; release gives them back.
 	Reserve func(bytes int64) (release func(), err error)
@@ -193,6 +197,9 @@ func (o Options) withDefaults() Options {
 		o.Fetch = func(context.Context, string, channel.FileRef) (io.ReadCloser, error) {
 			return nil, channel.Unfetchable("no channel has files of members")
 		}
+	}
+	if o.Transcriber == nil {
+		o.Transcriber = func(groups.Group) Transcribe { return nil }
 	}
 	if o.Sent == nil {
 		o.Sent = func(string, string, time.Time) ([]Sent, error) { return nil, nil }

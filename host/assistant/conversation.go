@@ -44,6 +44,7 @@ type chat struct {
 	orders         []*record // of members, until the chat was told of them
 	users          int       // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane      // files to fetch
+	speech         lane      // sounds to transcribe
 }
 
 // conversation is the messages of one thread, or of the chat itself, and the
@@ -101,9 +102,17 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		return nil, nil, err
 	}
 	c.arrived = openArrived(c.store.dir)
-	c.patient.patient = true
+	c.patient.patient, c.speech.hears = true, true
 	wants, err := c.store.wants()
-	c.patient.wants = slices.DeleteFunc(wants, func(w *want) bool { return elsewhere(w.Chat, g) })
+	for _, w := range wants {
+		switch {
+		case elsewhere(w.Chat, g):
+		case w.File.Path != "":
+			c.speech.wants = append(c.speech.wants, w)
+		default:
+			c.patient.wants = append(c.patient.wants, w)
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

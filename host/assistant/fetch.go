@@ -32,9 +32,10 @@ const (
 // lane fetches one file at a time. Each group has two: one for first attempts,
 // which a slow file leaves soon, and one for files that may take their time. So
 // a file that never comes holds up neither another group nor, for long, the
-// other files of its own.
+// other files of its own. A third one transcribes voice notes that were fetched.
 type lane struct {
 	patient bool
+	hears   bool
 	wants   []*want // guarded by Manager.mu, as busy
 	busy    bool
 }
@@ -72,7 +73,7 @@ func (m *Manager) kick(c *chat) {
 	if m.fetchCtx == nil || c.left() {
 		return
 	}
-	for _, l := range []*lane{&c.quick, &c.patient} {
+	for _, l := range []*lane{&c.quick, &c.patient, &c.speech} {
 		if !l.busy && len(l.wants) > 0 {
 			l.busy = true
 			ctx, cancel := c.within(m.fetchCtx)
@@ -105,7 +106,11 @@ func (m *Manager) fetchAll(ctx context.Context, c *chat, l *lane) {
 		if w == nil {
 			return
 		}
-		m.fetch(ctx, c, w, l.patient)
+		if l.hears {
+			m.hear(ctx, c, w)
+		} else {
+			m.fetch(ctx, c, w, l.patient)
+		}
 	}
 }
 
@@ -238,12 +243,15 @@ func (m *Manager) waited(c *chat, w *want) {
 func (m *Manager) fetched(c *chat, w *want, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
+	hears := m.toHear(c, &f)
 	m.mu.Lock()
 	r := m.find(c, w)
 	quiet := !w.Call && (w.of == nil || !w.of.calls()) // its burst may have called the assistant
 	var changed record
 	if r != nil {
-		delete(r.waits, w.Index)
+		if !hears {
+			delete(r.waits, w.Index)
+		}
 		r.Files = slices.Clone(r.Files)
 		r.Files[w.Index] = f
 		changed = *r
@@ -260,7 +268,11 @@ func (m *Manager) fetched(c *chat, w *want, f file) {
 	if err != nil {
 		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
 	}
-	m.forget(c, w)
+	if w.File = f; hears {
+		m.hearLater(c, w)
+	} else {
+		m.forget(c, w)
+	}
 	m.recheck(c)
 }
 

@@ -117,7 +117,7 @@ func (c *chat) within(ctx context.Context) (context.Context, context.CancelFunc)
 // forgetLeft lets go of a chat that has left once nobody works with it.
 // If its group has come back meanwhile, it is opened anew. The caller holds mu.
 func (m *Manager) forgetLeft(c *chat) {
-	if !c.left() || c.running > 0 || c.quick.busy || c.patient.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
+	if !c.left() || c.running > 0 || c.quick.busy || c.patient.busy || c.speech.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
 		return
 	}
 	delete(m.byGroup, c.group.Folder)

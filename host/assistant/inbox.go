@@ -67,7 +67,7 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 func (m *Manager) wanted(c *chat) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(c.quick.wants) + len(c.patient.wants)
+	return len(c.quick.wants) + len(c.patient.wants) + len(c.speech.wants)
 }
 
 // inboxFile is where the assistant sees a file of the inbox.

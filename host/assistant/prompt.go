@@ -26,6 +26,7 @@ const (
 //	<messages>
 //	<message id="…" sender="Ann" sender_id="0a1b2c3d" time="…" reply_to="…"><quoted_message from="Bob" from_id="…">…</quoted_message>text
 //	<attachment path="/workspace/group/inbox/report.pdf" name="report.pdf" kind="document" mime="application/pdf" size="71 kB" />
+//	<voice seconds="7" transcript="machine">…</voice>
 //	</message>
 //	</messages>
 //
@@ -90,7 +91,15 @@ func fit(records []*record) (messages []*record, omitted int) {
 	return messages, omitted
 }
 
-func weight(r *record) int { return min(len(r.Text), maxText) + 300*(1+len(r.Files)) }
+func weight(r *record) int {
+	w := min(len(r.Text), maxText) + 300*(1+len(r.Files))
+	for _, f := range r.Files {
+		if f.Speech != nil {
+			w += min(len(f.Speech.Text), maxText)
+		}
+	}
+	return w
+}
 
 func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 	b.WriteString("<message")
@@ -157,8 +166,26 @@ func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
 			optional(b, a[0], a[1])
 		}
 		b.WriteString(" />")
+		writeSpeech(b, f.Speech)
 	}
 	return any
+}
+
+// writeSpeech writes what was said in the voice note before it.
+func writeSpeech(b *strings.Builder, s *speech) {
+	if s == nil {
+		return
+	}
+	b.WriteString("\n<voice")
+	if s.Seconds > 0 {
+		optional(b, "seconds", strconv.Itoa(s.Seconds))
+	}
+	if s.Missing != "" {
+		optional(b, "not_transcribed", s.Missing)
+		b.WriteString(" />")
+		return
+	}
+	fmt.Fprintf(b, ` transcript="machine">%s</voice>`, escape(cut(s.Text, maxText)))
 }
 
 // optional writes an attribute, unless it is empty.

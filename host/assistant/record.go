@@ -60,6 +60,8 @@ type file struct {
 	Path    string `json:"path,omitempty"`    // where the assistant sees it
 	Missing string `json:"missing,omitempty"` // why it is not there
 	Quoted  bool   `json:"quoted,omitempty"`  // it belongs to the message that is answered
+
+	Speech *speech `json:"speech,omitempty"` // of sound that is transcribed
 }
 
 // turn is what was handed to an assistant and has not been ended by an output.

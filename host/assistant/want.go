@@ -27,7 +27,7 @@ type want struct {
 	From    string    `json:"from,omitempty"`
 	Call    bool      `json:"call,omitempty"` // the message calls the assistant
 	Ref     string    `json:"ref"`            // the channel's
-	File    file      `json:"file"`
+	File    file      `json:"file"`           // with a Path: it lies in the inbox, and waits to be transcribed
 	Kept    time.Time `json:"kept"`
 	Tries   int       `json:"tries"` // attempts begun, also those of earlier hosts
 

@@ -33,6 +33,7 @@ func (c *checker) check() {
 	c.secretFiles, c.written = make(map[string]string), make(map[string]string)
 	c.directories()
 	c.metrics()
+	c.transcription()
 	c.channels()
 	c.assistants()
 	c.parallel()

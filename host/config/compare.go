@@ -34,6 +34,8 @@ func Compare(now, next *Config) Changes {
 			c.say("assistants are called %s", next.Name)
 		case key == "direct":
 			c.say("direct: %s", next.Direct)
+		case key == "transcription":
+			c.say("transcription: %d ways to turn voice notes into text", len(next.Transcription))
 		case key == "mounts":
 			c.say("mounts: what groups may mount")
 		}

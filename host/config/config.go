@@ -46,6 +46,8 @@ type Config struct {
 
 	Direct string `yaml:"direct" enum:"off,pairing" help:"What becomes of people who write to an account in a direct chat that no group has. off: nothing. pairing: they get a code that the operator can approve."`
 
+	Transcription []Transcription `yaml:"transcription" help:"Ways to turn members' voice notes into text, tried in order. Without any, assistants get the sound alone."`
+
 	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
 	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`

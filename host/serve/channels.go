@@ -69,8 +69,12 @@ func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, er
 	return all, nil
 }
 
-// Checks are the doctor's checks of the configured channels.
+// Checks are the doctor's checks of the configured channels, and of the ways to
+// transcribe.
 func Checks(cfg *config.Config) (all []doctor.Check) {
+	if len(cfg.Transcription) > 0 {
+		all = append(all, func(ctx context.Context, _ bool) []doctor.Finding { return checkTranscription(ctx, cfg) })
+	}
 	for _, c := range cfg.Channels {
 		if c.Platform.Examine == nil {
 			continue

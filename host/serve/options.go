@@ -48,6 +48,8 @@ func (h *Host) assistantOptions() assistant.Options {
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
+
+		Transcriber: h.transcriber(),
 	}
 }
 

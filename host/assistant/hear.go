@@ -1,0 +1,180 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Transcribe returns what a member said in a sound, as a machine understood it, and
+// the sound's duration in seconds; 0: unknown. It ends soon after ctx.
+type Transcribe func(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
+
+const (
+	hearTries = 2                // attempts at a sound, over all hosts
+	maxSpeech = 25 * media.MiB   // largest sound that is transcribed
+	hearTime  = 10 * time.Minute // for one attempt
+)
+
+// What a prompt says of a voice note without a transcript.
+const (
+	notHeardYet  = "it is still being transcribed; a notice will tell what was said"
+	notHeard     = "it could not be transcribed; the operator's log says why"
+	speechTooBig = "it is larger than 25 MiB"
+)
+
+// speech is what was said in a member's voice note, or why nobody knows.
+type speech struct {
+	Text    string `json:"text,omitempty"`
+	Seconds int    `json:"seconds,omitempty"`
+	Missing string `json:"missing,omitempty"`
+}
+
+// toHear says whether a file that lies in the inbox is transcribed, and gives it
+// its speech so far.
+func (m *Manager) toHear(c *chat, f *file) bool {
+	sound := f.Kind == string(media.Voice) || f.Kind == string(media.Audio)
+	if !sound || f.Quoted || f.Missing != "" || m.o.Transcriber(m.configured(c)) == nil {
+		return false
+	}
+	f.Speech = &speech{Missing: notHeardYet}
+	if f.Size > maxSpeech {
+		f.Speech.Missing = speechTooBig
+		return false
+	}
+	return true
+}
+
+// hearLater hands a file that was fetched to the lane that transcribes. The caller
+// has put it into the record.
+func (m *Manager) hearLater(c *chat, w *want) {
+	w.Tries, w.due = 0, time.Time{}
+	if err := c.store.saveWant(w); err != nil {
+		m.o.Log.Error("voice note not kept for transcription", "group", c.group.Folder, "file", w.File.Name, "error", err)
+	}
+	m.mu.Lock()
+	c.speech.wants = append(c.speech.wants, w)
+	m.mu.Unlock()
+	m.kick(c)
+}
+
+// hear transcribes one voice note. That an attempt was begun is on disk before it
+// is, so that no number of restarts pays for more of them.
+func (m *Manager) hear(ctx context.Context, c *chat, w *want) {
+	if c.store.knows(w.speechKey()) {
+		m.forget(c, w)
+		return
+	}
+	f := w.File
+	text, seconds, err := m.transcribe(ctx, c, w)
+	if err != nil && ctx.Err() != nil {
+		return // the next host goes on
+	}
+	f.Speech = &speech{Text: text, Seconds: seconds}
+	if err != nil {
+		f.Speech.Missing = notHeard
+		m.o.Log.Warn("voice note not transcribed", "group", c.group.Folder, "file", f.Name, "error", err)
+	}
+	m.heard(c, w, f)
+}
+
+func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string, seconds int, err error) {
+	transcribe := m.o.Transcriber(m.configured(c))
+	if transcribe == nil {
+		return "", 0, errors.New("transcription is turned off")
+	}
+	if w.Tries >= hearTries {
+		return "", 0, errTried
+	}
+	w.Tries++
+	if err := c.store.saveWant(w); err != nil {
+		return "", 0, err
+	}
+	sound, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(w.File.Path))
+	if err != nil {
+		return "", 0, err
+	}
+	defer sound.Close()
+	ctx, cancel := context.WithTimeout(ctx, hearTime)
+	defer cancel()
+	return transcribe(ctx, sound, w.File.MIME)
+}
+
+// openInbox opens a member's file in the inbox. The workspace is the agent's: a link
+// is not followed, a pipe not waited for.
+func openInbox(workspace, name string) (*os.File, error) {
+	home, err := openDir(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if err != nil {
+		return nil, fmt.Errorf("open inbox: %w", err)
+	}
+	defer inbox.Close()
+	f, err := inbox.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open voice note: %w", err)
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxSpeech {
+		return nil, errors.Join(fmt.Errorf("open voice note: it is no file of at most %s any more", media.Size(maxSpeech)), err, f.Close())
+	}
+	return f, nil
+}
+
+// speechKey is the key of the notice that says what was said.
+func (w *want) speechKey() string { return key("speech", w.Message, fmt.Sprint(w.Index)) }
+
+// heard ends a want whose file was transcribed, or never will be. A message that was
+// not handed over yet says so itself, and calls the assistant if the trigger was
+// said. Otherwise the assistant reads a notice.
+func (m *Manager) heard(c *chat, w *want, f file) {
+	c.updating.Lock()
+	defer c.updating.Unlock()
+	trigger := m.configured(c).Trigger
+	m.mu.Lock()
+	r := m.find(c, w)
+	quiet := !w.Call && (w.of == nil || !w.of.calls())
+	var changed record
+	if r != nil {
+		delete(r.waits, w.Index)
+		r.Files = slices.Clone(r.Files)
+		r.Files[w.Index] = f
+		if r.Kind == contextKind && f.Speech.Text != "" && calls(trigger, f.Speech.Text) {
+			r.Kind = callKind
+		}
+		changed = *r
+	}
+	m.mu.Unlock()
+	var err error
+	if r != nil {
+		err = c.store.update(&changed)
+	} else {
+		err = m.keep(c, &record{
+			Key: w.speechKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: wordsOf(w, f), Time: time.Now(),
+		})
+	}
+	if err != nil {
+		m.o.Log.Error("transcript not noted", "group", c.group.Folder, "file", f.Name, "error", err)
+	}
+	m.forget(c, w)
+	m.recheck(c)
+}
+
+// wordsOf is what a notice says of a voice note whose message was handed over before.
+func wordsOf(w *want, f file) string {
+	of := fmt.Sprintf("the voice note %q of message %s from %q", f.Name, w.ID, w.From)
+	if f.Speech.Missing != "" {
+		return of + " has no transcript: " + f.Speech.Missing
+	}
+	return fmt.Sprintf("%s, transcribed by a machine, says: %q", of, f.Speech.Text)
+}
