@@ -1,0 +1,88 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/host/channel/web"
+)
+
+// actor is a model that shows progress in one message, reacts to what it was asked,
+// and takes a slip back.
+func actor(r modeltest.Request) modeltest.Answer {
+	id := func(n int) string {
+		found := regexp.MustCompile(`Message id ([^\s".]+)`).FindStringSubmatch(r.Results[n])
+		if found == nil {
+			return "none"
+		}
+		return found[1]
+	}
+	switch len(r.Results) {
+	case 0:
+		return modeltest.Answer{Call: "send_message", Args: map[string]any{"text": "half of it"}}
+	case 1:
+		return modeltest.Answer{Call: "edit_message", Args: map[string]any{"message_id": id(0), "text": "all of it"}}
+	case 2:
+		asked := regexp.MustCompile(`<message id="([^"]+)"`).FindStringSubmatch(r.Prompt)
+		if asked == nil {
+			return modeltest.Answer{Text: "no id in " + r.Prompt}
+		}
+		return modeltest.Answer{Call: "react", Args: map[string]any{"message_id": asked[1], "emoji": "👍"}}
+	case 3:
+		return modeltest.Answer{Call: "send_message", Args: map[string]any{"text": "a slip"}}
+	case 4:
+		return modeltest.Answer{Call: "unsend", Args: map[string]any{"message_id": id(3)}}
+	case 5:
+		return modeltest.Answer{Call: "edit_message", Args: map[string]any{"message_id": "nobody-sent-this", "text": "x"}}
+	}
+	return modeltest.Answer{Text: strings.Join(r.Results, "\n")}
+}
+
+// TestAssistantChangesItsMessagesInTheChat is Claude Code with the tools of a page's
+// chat, from the model to the page.
+func TestAssistantChangesItsMessagesInTheChat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real agent CLI")
+	}
+	model := modeltest.New(t, actor)
+	h := newProcess(t, append(model.Env(), "LONGSHORE_RIGHTS=full", "LONGSHORE_AGENT_PROGRAM="+modeltest.Install(t, "claude")))
+	opened := h.open()
+	stop := h.runHost(opened)
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := member{base: h.base, chat: "g0"}
+	h.say(m, "all of it, please")
+	var edited, reacted, removed bool
+	answer, texts := "", ""
+	eventually(t, "the answer is there", func() bool {
+		var page struct{ Messages []web.Message }
+		if err := m.call(t.Context(), "GET", m.messages(), nil, &page); err != nil {
+			t.Fatal(err)
+		}
+		texts = ""
+		for _, msg := range page.Messages {
+			edited = edited || msg.Text == "all of it" && msg.Edited
+			reacted = reacted || !msg.Assistant && len(msg.Reactions) == 1
+			removed = removed || msg.Removed
+			texts += msg.Text + "\n"
+			if strings.Contains(msg.Text, "Message id") || strings.Contains(msg.Text, "no id in") {
+				answer = msg.Text
+			}
+		}
+		return answer != ""
+	})
+	if strings.Contains(texts, "half of it") || strings.Contains(texts, "a slip\n") {
+		t.Errorf("the page still shows what was changed: %q", texts)
+	}
+	if !edited || !reacted || !removed || !strings.Contains(answer, "Not sent: ") {
+		log, _ := os.ReadFile(filepath.Join(opened.Layout.Logs(), "g0", "assistant.log"))
+		t.Errorf("edited %v, reacted %v, removed %v: %s\nthe assistant's log:\n%s", edited, reacted, removed, answer, log)
+	}
+}
