@@ -20,7 +20,7 @@ type Change struct {
 	Sent   time.Time // when Target was sent, as its Receipt says
 	Files  bool      // Target has files: an edit replaces their caption
 
-	Text  string // of an edit, in the form of Limits.Markup, at most Limits.Text units; of EndPoll: how it ended
+	Text  string // of an edit, in the form of Limits.Markup, at most Limits.Text units; of EndPoll: how it ended, plain
 	Emoji string // of a reaction: one emoji; empty takes the account's reaction back
 }
 
@@ -43,7 +43,7 @@ type Unsender interface {
 	UnsendWithin() time.Duration
 }
 
-// Poll is a question with choices. The question is Message.Text. What members
+// Poll is a question with choices. The question is Message.Text, which is plain. What members
 // choose comes in as KindVote with the Receipt's ID as Target, with choices as they
 // stand here. Only a channel with Limits.Poll gets one.
 type Poll struct {

@@ -23,14 +23,15 @@ const (
 	maxChoice   = 100  // characters
 	maxLabel    = 75   // characters on a button
 	maxQuestion = 3000 // characters of a section
+	maxNotice   = 800  // characters, of which escapes make five times as many
 	maxVoters   = 500  // whose votes are counted
 	maxWho      = 60   // characters of the names beside a choice
 )
 
 // poll is a question that was posted, and its votes, as the journal keeps it.
 type poll struct {
-	ID       string            `json:"id"` // of its Message
-	Question string            `json:"question"`
+	ID       string            `json:"id"`       // of its Message
+	Question string            `json:"question"` // plain text
 	Choices  []string          `json:"choices"`
 	Several  bool              `json:"several,omitzero"`
 	Closed   bool              `json:"closed,omitzero"`
@@ -98,7 +99,7 @@ func words(s string) block { return block{"type": "plain_text", "text": s, "emoj
 
 // blocks show the question, a button for each choice while it is open, and the votes.
 func (p *poll) blocks(ended string) []block {
-	all := []block{{"type": "section", "text": block{"type": "mrkdwn", "text": p.Question, "verbatim": true}}}
+	all := []block{{"type": "section", "text": words(p.Question)}}
 	if !p.Closed {
 		var buttons []block
 		for i, c := range p.Choices {
@@ -113,6 +114,11 @@ func (p *poll) blocks(ended string) []block {
 	}
 	return all
 }
+
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// notice is what a notification says. It mentions nobody.
+func (p *poll) notice() string { return escape.Replace(media.Cut(p.Question, maxNotice)) }
 
 // metadata stays with the message for Find. A question that is not known has none.
 func (p *poll) metadata() *metadata {
@@ -177,7 +183,7 @@ func (s *Slack) endPoll(ctx context.Context, o *opened, c channel.Change) error 
 		if err != nil {
 			return err
 		}
-		p = &poll{Question: cmp.Or(m.Text, "…")}
+		p = &poll{Question: cmp.Or(unescape.Replace(m.Text), "…")}
 	}
 	p.Closed = true
 	if p.ID != "" {
@@ -191,5 +197,5 @@ func (s *Slack) endPoll(ctx context.Context, o *opened, c channel.Change) error 
 // drawPoll shows a question as it is now.
 func (s *Slack) drawPoll(ctx context.Context, chat groups.JID, ts string, p *poll, ended string) error {
 	var none struct{}
-	return s.web.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.Question, Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, &none)
+	return s.web.post(ctx, "chat.update", update{Channel: idOf(chat), TS: ts, Text: p.notice(), Parse: "none", Blocks: p.blocks(ended), Metadata: p.metadata()}, &none)
 }

@@ -127,7 +127,8 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
 	}
 	if m.Poll != nil {
-		t.Blocks = (&poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}).blocks("")
+		p := poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}
+		t.Text, t.Blocks = p.notice(), p.blocks("")
 	}
 	var answer struct {
 		TS      string

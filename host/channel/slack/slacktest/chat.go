@@ -8,7 +8,10 @@ import (
 
 // textMax is in characters. Slack cuts longer texts of chat.postMessage off; here
 // they are refused, since a program that sends them has lost count.
-const textMax = 40_000
+const (
+	textMax   = 40_000
+	updateMax = 4_000 // of chat.update
+)
 
 var timeStamp = regexp.MustCompile(`^\d{10}\.\d{6}$`)
 
@@ -83,6 +86,9 @@ func (s *Server) update(a args) (object, error) {
 	}
 	if m.BotID != s.BotID {
 		return nil, refusal("cant_update_message")
+	}
+	if utf8.RuneCountInString(a.str("text")) > updateMax {
+		return nil, refusal("msg_too_long")
 	}
 	if text := a.str("parse"); text != "" && text != "none" && text != "full" {
 		return nil, refusal("invalid_arguments")
