@@ -26,6 +26,7 @@ type group struct {
 	folder  string
 	dirs    dirs
 	written atomic.Int64 // number of results written
+	batch   atomic.Int64 // the last batch file; 0: none yet since the start
 	first   atomic.Bool  // not listed yet since the start
 	awake   atomic.Bool  // in Spool.awake
 	bare    atomic.Bool  // files/ was empty when it was last listed

@@ -194,6 +194,9 @@ type Progress struct {
 // receipts may still turn it into Delivered or Read.
 func (s Status) Final() bool { return s != Queued && s != "" }
 
+// Reached reports whether the chat has it.
+func (s Status) Reached() bool { return s == Sent || s == Delivered || s == Read }
+
 // Refusal says why a request was not accepted. The agent sees the texts, so they
 // never hold a host path.
 type Refusal struct {

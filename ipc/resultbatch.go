@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,7 +36,7 @@ func (s *Spool) WriteBatch(folder string, all []Result) error {
 		if lines.Len() < MaxRequest/2 && i < len(all)-1 {
 			continue
 		}
-		g, err := s.write(folder, inResults, fmt.Sprintf("%019d%s", time.Now().UnixNano(), batchSuffix), lines.Bytes())
+		g, err := s.write(folder, inResults, s.nextBatch(folder), lines.Bytes())
 		if err != nil {
 			return fmt.Errorf("write results: %w", err)
 		}
@@ -47,6 +49,31 @@ func (s *Spool) WriteBatch(folder string, all []Result) error {
 		}
 	}
 	return nil
+}
+
+// nextBatch is a name after those of all batch files of a group, also if the clock was
+// set back. Calls for one group come one after the other.
+func (s *Spool) nextBatch(folder string) string {
+	g := s.all()[folder]
+	if g == nil {
+		return ""
+	}
+	last := g.batch.Load()
+	if last == 0 {
+		_ = g.dirs.in(inResults, func(dir *os.Root) error { // what cannot be listed has no names in the way
+			return each(dir, func(name string) error {
+				if number, ok := strings.CutSuffix(name, batchSuffix); ok && len(number) == 19 {
+					if n, err := strconv.ParseInt(number, 10, 64); err == nil && n < math.MaxInt64/2 {
+						last = max(last, n)
+					}
+				}
+				return nil
+			})
+		})
+	}
+	last = max(last+1, time.Now().UnixNano())
+	g.batch.Store(last)
+	return fmt.Sprintf("%019d%s", last, batchSuffix)
 }
 
 // Batched returns the status of each result that stands in a batch file of the group.

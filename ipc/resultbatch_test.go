@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A batch is read back only up to the size of a request, like any file of the queue.
@@ -77,5 +78,24 @@ func TestABatchedResultCountsMoreThanWhatItWaitedFor(t *testing.T) {
 	}
 	if r, err := c.Wait(t.Context(), "r", nil); err != nil || r.Status != Sent {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Two batches in one instant had one name, and the first was gone.
+func TestTheClockNamesNoBatchTwice(t *testing.T) {
+	dir := prepareFast(t, "work")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"work"}})
+	defer s.Close()
+	ahead := filepath.Join(dir, "work", ResultsDir, fmt.Sprintf("%019d.batch", time.Now().Add(time.Hour).UnixNano()))
+	if err := os.WriteFile(ahead, []byte(`{"id":"r","status":"sent"}`+"\n"), 0o644); err != nil { // the clock was set back since
+		t.Fatal(err)
+	}
+	for _, r := range []Result{{ID: "r", Status: Delivered}, {ID: "s", Status: Sent}, {ID: "r", Status: Read}} {
+		if err := s.WriteBatch("work", []Result{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Batched("work"); got["r"] != Read || got["s"] != Sent {
+		t.Errorf("%v", got)
 	}
 }

@@ -125,6 +125,10 @@ type Options struct {
 	// the disk of the workspaces; release gives them back.
 	Reserve func(bytes int64) (release func(), err error)
 
+	// Vote takes what may answer a question of the group's assistant; nil: it answers
+	// none. An error passes. Nil: there are no questions.
+	Vote func(ctx context.Context, v Vote) (*Counted, error)
+
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.Address, thread string, on bool)
 

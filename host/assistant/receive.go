@@ -19,7 +19,7 @@ import (
 // that has no assistant, and one that came before, are ignored.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
 	g, ok := m.o.Groups().ByFolder(folder)
-	if !ok || g.Assistant == "" || !heard(g, in.Kind) {
+	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
 		return nil
 	}
 	c, err := m.enter(folder)
@@ -34,6 +34,9 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		in.ID = uuid.NewString()
 	}
 	if pass, err := m.admit(ctx, c, g, &in); err != nil || !pass {
+		return err
+	}
+	if done, err := m.vote(ctx, c, g, &in); err != nil || done || !heard(g, in.Kind) {
 		return err
 	}
 	r := m.recordOf(c, g, in)

@@ -32,6 +32,12 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 		Thread: it.Request.Thread, Channel: dst.channel.Name(), Chat: dst.chat, Asked: it.ModTime, Created: time.Now(),
 		Batch: it.Request.Batch,
 	}
+	if it.Request.Type == ipc.TypeAsk {
+		if d.Parts, err = b.question(it.Folder, it.Request, dst); err == nil {
+			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
+		}
+		return d, err
+	}
 	if _, changes := verbs[it.Request.Type]; changes {
 		if d.Parts, d.Thread, err = b.acts(ctx, it.Folder, it.Request, dst); err == nil {
 			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})

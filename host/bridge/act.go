@@ -31,6 +31,9 @@ func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
 			all = append(all, v.action)
 		}
 	}
+	if g.Actions.Has(groups.ActAsk) { // in numbered text, if need be
+		all = append(all, groups.ActAsk)
+	}
 	slices.Sort(all)
 	return all
 }
@@ -92,7 +95,7 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.S
 			return &ipc.Refusal{Code: "not_sent_yet", Message: "that message is still on its way", Hint: "wait until delivery_status says that it is sent, then call again"}
 		case within != channel.Forever && age > within:
 			return &ipc.Refusal{Code: "too_late", Message: fmt.Sprintf("%s allows that for %v after sending", c.Name(), within), Hint: "send a new message instead"}
-		case r.Type == ipc.TypeEdit && s.Poll:
+		case r.Type == ipc.TypeEdit && s.Asks:
 			return notSupported("a question cannot be edited")
 		}
 	}

@@ -48,7 +48,7 @@ func outcomesOf(p outbox.Part) []ipc.Outcome {
 	switch {
 	case p.Act != nil:
 		o.Kind, o.MessageID = string(p.Act.Verb), p.Act.Target
-	case p.Poll != nil:
+	case p.Question != nil:
 		o.Kind = "poll"
 	}
 	if len(p.Files) == 0 {

@@ -220,7 +220,9 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 			if !d.Open() {
 				b.Spool.Wake(d.Folder)
 			}
-			switch r := Result(d.Delivery); {
+			r := Result(d.Delivery)
+			b.answers(ctx, &d.Delivery, &r)
+			switch {
 			case d.Request == "" || d.Batch && d.Open():
 			case d.Batch:
 				b.tellLate(d.Delivery, r, stands[r.ID], assistants)

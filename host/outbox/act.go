@@ -34,15 +34,15 @@ type Act struct {
 
 // stored is what stands in the part table of a part that is not a plain message.
 type stored struct {
-	Act  *Act          `json:"act,omitempty"`
-	Poll *channel.Poll `json:"poll,omitempty"`
+	Act      *Act      `json:"act,omitempty"`
+	Question *Question `json:"question,omitempty"`
 }
 
 func (p *Part) actText() (string, error) {
 	if p.plain() {
 		return "", nil
 	}
-	b, err := json.Marshal(stored{p.Act, p.Poll})
+	b, err := json.Marshal(stored{p.Act, p.Question})
 	return string(b), err
 }
 
@@ -52,12 +52,12 @@ func (p *Part) setAct(text string) error {
 	}
 	var a stored
 	err := json.Unmarshal([]byte(text), &a)
-	p.Act, p.Poll = a.Act, a.Poll
+	p.Act, p.Question = a.Act, a.Question
 	return err
 }
 
 // plain says that a part is a message with a text or files.
-func (p *Part) plain() bool { return p.Act == nil && p.Poll == nil }
+func (p *Part) plain() bool { return p.Act == nil && p.Question == nil }
 
 // Can says whether a channel has a verb.
 func Can(c channel.Channel, v Verb) (can bool) {
@@ -122,7 +122,7 @@ type SentPart struct {
 	Request string // empty for the host's own words
 	Time    time.Time
 	Files   []File
-	Poll    bool
+	Asks    bool // it is a question
 	Open    bool // it is still on its way; ID and Time are empty
 }
 
@@ -155,7 +155,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, folder, name str
 		}
 		var err error
 		s.Files, err = decodeFiles(files, blobs)
-		s.Time, s.Poll, s.Open = fromNano(at), p.Poll != nil, state.open()
+		s.Time, s.Asks, s.Open = fromNano(at), p.Question != nil, state.open()
 		all = append(all, s)
 		return err
 	})

@@ -317,11 +317,14 @@ func (a *attempt) noThread() bool {
 func (o *Outbox) message(a *attempt) channel.Message {
 	p := &a.part
 	m := channel.Message{
-		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, Poll: p.Poll, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
+		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
 		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
 	}
 	if !a.noThread() {
 		m.Thread = a.it.Thread
+	}
+	if q := p.Question; q != nil && !q.Numbered {
+		m.Poll = &channel.Poll{Choices: q.Choices, Several: q.Several}
 	}
 	for _, f := range p.Files {
 		open := func() (io.ReadSeekCloser, error) { return o.blobs.Open(f.Blob) }

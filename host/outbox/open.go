@@ -67,6 +67,9 @@ type Outbox struct {
 	buffered int       // deliveries in the lanes' memory
 	outcomes []outcome // to be recorded
 	changes  changeList
+
+	questions map[int64]*asked // that take answers
+	asking    chan struct{}    // holds a value after a new one
 }
 
 // opened is a file, to be known again.
@@ -85,15 +88,16 @@ type counters struct {
 // outbox, and for a database that it must not use. Nothing is sent before Run.
 func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	o := &Outbox{
-		opts:     opts.withDefaults(),
-		checking: make(chan struct{}, 1),
-		wake:     make(chan struct{}, 1),
-		toRecord: make(chan struct{}, 1),
-		usage:    map[string]usage{},
-		lines:    map[string]*line{},
-		lanes:    map[groups.Address]*lane{},
-		live:     map[int64]*item{},
-		changes:  newChangeList(),
+		opts:      opts.withDefaults(),
+		checking:  make(chan struct{}, 1),
+		wake:      make(chan struct{}, 1),
+		toRecord:  make(chan struct{}, 1),
+		usage:     map[string]usage{},
+		lines:     map[string]*line{},
+		lanes:     map[groups.Address]*lane{},
+		live:      map[int64]*item{},
+		changes:   newChangeList(),
+		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
 	}
 	defer func() {
 		if err != nil {
@@ -125,6 +129,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		defer close(recorded)
 		o.recordOutcomes(stop)
 	}()
+	d.wg.Go(func() { o.endQuestions(ctx) })
 	o.poke()
 	d.loop(ctx)
 	d.wg.Wait()
@@ -201,7 +206,10 @@ func (o *Outbox) recover(ctx context.Context) error {
 	if err := o.recoverUsage(ctx); err != nil {
 		return ofDatabase("count deliveries", err)
 	}
-	return ofDatabase("count deliveries", o.recoverLanes(ctx))
+	if err := o.recoverLanes(ctx); err != nil {
+		return ofDatabase("count deliveries", err)
+	}
+	return ofDatabase("read questions", o.recoverQuestions(ctx))
 }
 
 func (o *Outbox) recoverHolds(ctx context.Context) error {

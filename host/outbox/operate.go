@@ -244,7 +244,7 @@ func (o *Outbox) expire(now time.Time) {
 					return nil, err
 				}
 				gone = append(gone, ks...)
-				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
+				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
 					if _, err := t.Exec(table, id); err != nil {
 						return nil, ofDatabase("forget deliveries", err)
 					}

@@ -25,6 +25,7 @@
 //	attempt.go  one attempt at one part
 //	together.go attempts at several parts in one call
 //	outcome.go  what came of the attempt, and its record
+//	question.go questions and their answers
 //	act.go      parts that change a message
 //	receipt.go  what is heard of a part afterwards
 //	changes.go  who is handed what changed
@@ -132,9 +133,9 @@ type Part struct {
 	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
 	Text      string // the text, or the files' caption
 	ReplyTo   string
-	Files     []File        // none for a text; not changed after Put
-	Act       *Act          // of a message that the chat has; nil: the part is a message. Without Files
-	Poll      *channel.Poll // Text is a question; nil: it is none. Without Files
+	Files     []File    // none for a text; not changed after Put
+	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
+	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
 
 	State    State
 	Attempts int

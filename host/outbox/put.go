@@ -179,6 +179,7 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 				continue
 			}
 			o.accept(it)
+			o.ask(it)
 			if len(replaced) > 0 { // the result of an earlier request may stand in its place
 				o.changed(it)
 			}

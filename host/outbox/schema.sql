@@ -56,3 +56,14 @@ CREATE TABLE hold (
 	total   INTEGER NOT NULL, -- nanoseconds of all holds that have ended
 	since   INTEGER NOT NULL  -- of the one that lasts; 0: none
 ) WITHOUT ROWID;
+
+-- What members answered to the question of a delivery.
+CREATE TABLE vote (
+	delivery INTEGER NOT NULL,
+	voter    TEXT    NOT NULL,
+	name     TEXT    NOT NULL,
+	choices  TEXT    NOT NULL, -- JSON
+	time     INTEGER NOT NULL,
+	PRIMARY KEY (delivery, voter)
+) WITHOUT ROWID;
+CREATE INDEX part_act ON part (delivery) WHERE act <> '';

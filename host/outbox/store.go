@@ -52,7 +52,16 @@ UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
 // each part was a message.
 const fromVersion4 = `
 ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE part ADD COLUMN act TEXT NOT NULL DEFAULT '';`
+ALTER TABLE part ADD COLUMN act TEXT NOT NULL DEFAULT '';
+CREATE TABLE vote (
+	delivery INTEGER NOT NULL,
+	voter    TEXT    NOT NULL,
+	name     TEXT    NOT NULL,
+	choices  TEXT    NOT NULL,
+	time     INTEGER NOT NULL,
+	PRIMARY KEY (delivery, voter)
+) WITHOUT ROWID;
+CREATE INDEX part_act ON part (delivery) WHERE act <> '';`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`

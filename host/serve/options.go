@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
@@ -44,6 +46,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
 		Sent:      h.sent,
+		Vote:      h.vote,
 		Role:      carriers(h.Channels).role,
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
@@ -51,6 +54,22 @@ func (h *Host) assistantOptions() assistant.Options {
 
 		Transcriber: h.transcriber(),
 	}
+}
+
+// vote takes what may answer a question of an assistant.
+func (h *Host) vote(ctx context.Context, v assistant.Vote) (*assistant.Counted, error) {
+	in := v.Inbound
+	vote := outbox.Vote{Text: in.Text, Thread: in.Thread, Voter: v.Voter, Name: in.From, Time: in.Time}
+	if in.Kind == channel.KindVote {
+		vote.Poll, vote.Choices, vote.Text = in.Target, in.Choices, ""
+	} else if in.Quote != nil {
+		vote.ReplyTo = in.Quote.ID
+	}
+	counted, err := h.Outbox.Vote(ctx, v.Chat, vote)
+	if counted == nil || err != nil {
+		return nil, err
+	}
+	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: time.Since(counted.Asked) < h.wait()}, nil
 }
 
 // hints is whether a group's chat hears which word calls the assistant. The chat

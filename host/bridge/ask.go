@@ -1,0 +1,130 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/markup"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	openQuestions = 10               // of one group at a time
+	answerWithin  = 10 * time.Minute // unless the request says otherwise
+)
+
+// question makes the part of a request that asks: a poll, or numbered text if the
+// channel has no poll that takes it.
+func (b *Bridge) question(folder string, r ipc.Request, dst destination) ([]outbox.Part, error) {
+	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(groups.ActAsk) {
+		return nil, &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: ask", Hint: "do without it"}
+	}
+	if b.Outbox.OpenQuestions(folder) >= openQuestions {
+		return nil, &ipc.Refusal{Code: "too_many_questions", Message: fmt.Sprintf("%d questions of this group are still open", openQuestions), Hint: "wait until one is answered or over"}
+	}
+	q := &outbox.Question{Choices: choices(r.Choices), Several: r.Several, Until: time.Now().Add(answerWithin)}
+	if r.Seconds > 0 {
+		q.Until = time.Now().Add(time.Duration(r.Seconds) * time.Second)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(q.Choices)))) != len(r.Choices) || slices.Contains(q.Choices, "") {
+		return nil, &ipc.Refusal{Code: ipc.CodeWrongValue, Message: "the choices do not differ in what people see of them", Hint: "give different choices"}
+	}
+	asks := strings.Join(markup.Parts(r.Text, media.MarkupPlain, 0, dst.limits.Unit), "")
+	if fitsPoll(dst.limits, asks, q.Choices) {
+		return []outbox.Part{{Text: asks, ReplyTo: r.ReplyTo, Question: q}}, nil
+	}
+	q.Numbered = true
+	pieces := texts(r.Text+"\n\n"+numbered(q), dst.limits)
+	if len(pieces) != 1 {
+		return nil, &ipc.Refusal{Code: "text_too_long", Message: "the question and its choices do not fit into one message", Hint: "shorten them"}
+	}
+	pieces[0].ReplyTo, pieces[0].Question = r.ReplyTo, q
+	return pieces, nil
+}
+
+// choices are the choices as people see them.
+func choices(all []string) (clean []string) {
+	for _, c := range all {
+		clean = append(clean, media.Printable(strings.Join(strings.Fields(media.WithoutHidden(c)), " ")))
+	}
+	return clean
+}
+
+func fitsPoll(l media.Limits, text string, choices []string) bool {
+	return len(choices) <= l.Poll.Choices && text != "" && l.Unit.Len(text) <= l.Poll.Question &&
+		!slices.ContainsFunc(choices, func(c string) bool { return l.Unit.Len(c) > l.Poll.Choice })
+}
+
+func numbered(q *outbox.Question) string {
+	var b strings.Builder
+	for i, c := range q.Choices {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, c)
+	}
+	b.WriteString("\nAnswer with the number")
+	if q.Several {
+		b.WriteString(", or several with commas")
+	}
+	return b.String() + "."
+}
+
+// outcome is what came of a question, for Result.Data.
+type outcome struct {
+	Words   string          `json:"words"`
+	Open    bool            `json:"open"` // answers still count
+	Until   time.Time       `json:"until"`
+	Answers []outbox.Answer `json:"answers"`
+	Counts  map[string]int  `json:"counts"`
+}
+
+// mostAnswers is how many answers a result lists. Its counts are of all.
+const mostAnswers = 100
+
+// answers adds what came of a delivery's question to its result.
+func (b *Bridge) answers(ctx context.Context, d *outbox.Delivery, r *ipc.Result) {
+	i := slices.IndexFunc(d.Parts, func(p outbox.Part) bool { return p.Question != nil })
+	if i < 0 {
+		return
+	}
+	answers, err := b.Outbox.Reader().Answers(ctx, d.Key)
+	if err != nil { // the result is written again with the next answer, or at a start
+		b.Log.Error("answers not read", "group", d.Folder, "request", d.Request, "error", err)
+	}
+	r.Data, _ = json.Marshal(outcomeOf(d.Parts[i].Question, answers, !r.Status.Final() || r.Status.Reached())) // which cannot fail
+}
+
+func outcomeOf(q *outbox.Question, answers []outbox.Answer, arrived bool) outcome {
+	o := outcome{Open: arrived && time.Now().Before(q.Until), Until: q.Until, Answers: []outbox.Answer{}, Counts: map[string]int{}}
+	var words []string
+	for _, c := range q.Choices {
+		o.Counts[c] = 0
+	}
+	for _, a := range answers {
+		for _, c := range a.Choices {
+			o.Counts[c]++
+		}
+		if len(o.Answers) < mostAnswers {
+			o.Answers = append(o.Answers, a)
+			words = append(words, fmt.Sprintf("%s chose %s.", a.Name, strings.Join(a.Choices, ", ")))
+		}
+	}
+	if len(answers) == 0 {
+		words = append(words, "Nobody has answered.")
+	}
+	switch {
+	case len(answers) > mostAnswers:
+		words = append(words, fmt.Sprintf("%d answered in all.", len(answers)))
+	case o.Open:
+		words = append(words, "Members may answer until "+q.Until.UTC().Format("15:04 MST")+".")
+	case arrived:
+		words = append(words, "The question is closed.")
+	}
+	o.Words = strings.Join(words, " ")
+	return o
+}

@@ -1,0 +1,207 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+var workChat = groups.Address{Channel: "memory", JID: "mem:work"}
+
+// polling is a site whose channel has polls.
+func polling(t *testing.T) *site {
+	limits := media.DefaultLimits()
+	limits.Poll = media.PollLimit{Choices: 4, Choice: 20, Question: 200}
+	m := memory.New(memory.Options{Online: true, Limits: limits})
+	s := newSite(t, func(o *outbox.Options) { o.Channels = []channel.Channel{memory.Acting{Channel: m}} })
+	s.memory = m
+	return s
+}
+
+// outcome is what the result of a question says.
+type outcome struct {
+	Words   string
+	Open    bool
+	Answers []struct {
+		Name    string
+		Voter   string `json:"sender_id"`
+		Choices []string
+	}
+	Counts map[string]int
+}
+
+func (s *site) outcome(id string) (o outcome) {
+	s.t.Helper()
+	synctest.Wait()
+	r, ok := s.spool.Result("work", id)
+	if !ok {
+		s.t.Fatalf("no result of %s", id)
+	}
+	check(s.t, json.Unmarshal(r.Data, &o))
+	return o
+}
+
+func (s *site) vote(v outbox.Vote) *outbox.Counted {
+	s.t.Helper()
+	if v.Time.IsZero() {
+		v.Time = time.Now()
+	}
+	c, err := s.outbox.Vote(context.Background(), workChat, v)
+	check(s.t, err)
+	return c
+}
+
+var which = ipc.Request{Type: ipc.TypeAsk, Text: "Which **one**?", Choices: []string{"Monday", "Friday"}}
+
+func TestAQuestionIsAPollAndSaysWhoChoseWhat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		defer s.run(&told{})()
+		r := s.after("work", "q", which)
+		if r.Status != ipc.Sent || r.Parts[0].Kind != "poll" {
+			t.Fatalf("%+v", r)
+		}
+		seen := s.memory.Shown("mem:work")[0]
+		if diff := cmp.Diff(&channel.Poll{Choices: which.Choices}, seen.Poll); diff != "" || seen.Text != "Which one?" {
+			t.Errorf("the chat shows %+v: %s", seen, diff)
+		}
+		if o := s.outcome("q"); !o.Open || len(o.Answers) != 0 {
+			t.Errorf("before any answer: %+v", o)
+		}
+		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"}); c == nil || c.Target != r.MessageID {
+			t.Errorf("counted: %+v", c)
+		}
+		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b", Name: "Bo"})
+		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "a", Name: "Anna"}) // changes her mind
+		s.vote(outbox.Vote{Poll: r.MessageID, Voter: "b", Name: "Bo"})                                // takes it back
+		for name, v := range map[string]outbox.Vote{
+			"a choice that is none": {Poll: r.MessageID, Choices: []string{"Sunday"}, Voter: "c"},
+			"two of one":            {Poll: r.MessageID, Choices: which.Choices, Voter: "c"},
+			"another message":       {Poll: "MEM9", Choices: []string{"Friday"}, Voter: "c"},
+			"text in a poll":        {Text: "1", Voter: "c"},
+		} {
+			if c := s.vote(v); c != nil {
+				t.Errorf("%s was counted: %+v", name, c)
+			}
+		}
+		o := s.outcome("q")
+		if len(o.Answers) != 1 || o.Answers[0].Name != "Anna" || o.Answers[0].Choices[0] != "Monday" || o.Counts["Monday"] != 1 || o.Counts["Friday"] != 0 {
+			t.Errorf("%+v", o)
+		}
+		if !strings.HasPrefix(o.Words, "Anna chose Monday. Members may answer until") {
+			t.Errorf("in words: %s", o.Words)
+		}
+	})
+}
+
+func TestAQuestionEndsByItsTimeAlsoAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		stop := s.run(&told{})
+		r := s.after("work", "q", which)
+		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
+		stop()
+		defer s.run(&told{})()
+		if o := s.outcome("q"); !o.Open || len(o.Answers) != 1 {
+			t.Errorf("after the restart: %+v", o)
+		}
+		time.Sleep(11 * time.Minute)
+		if o := s.outcome("q"); o.Open || len(o.Answers) != 1 || !strings.Contains(o.Words, "closed") {
+			t.Errorf("after its time: %+v", o)
+		}
+		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Closed != "Closed. Monday: 0, Friday: 1." {
+			t.Errorf("the chat shows %+v", seen)
+		}
+		if c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Monday"}, Voter: "b"}); c != nil {
+			t.Errorf("a late vote was counted: %+v", c)
+		}
+	})
+}
+
+// Where a channel has no polls, or none with so many choices, members answer in words.
+func TestWithoutPollsMembersAnswerByNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		defer s.run(&told{})()
+		several := which
+		several.Several = true
+		one, two := s.after("work", "one", which), s.after("work", "two", several)
+		if text := s.memory.Shown("mem:work")[0].Text; !strings.Contains(text, "1. Monday\n2. Friday") || !strings.Contains(text, "Answer with the number.") {
+			t.Errorf("the chat shows %q", text)
+		}
+		for text, want := range map[string]string{
+			" 2. ": "Friday", "friday": "Friday", "1, 2": "Monday,Friday", "2,2": "Friday",
+			"3": "", "0": "", "-1": "", "on Friday": "", "1 2": "", "": "", "2,": "", "99999999999999999999": "",
+		} {
+			c := s.vote(outbox.Vote{Text: text, Voter: "a", Name: "Anna"})
+			switch {
+			case want == "" && c != nil:
+				t.Errorf("%q was counted: %+v", text, c)
+			case want != "" && (c == nil || strings.Join(c.Choices, ",") != want || c.Target != two.MessageID):
+				t.Errorf("%q: %+v, want %s of the latest question", text, c, want)
+			}
+		}
+		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: one.MessageID, Voter: "a", Name: "Anna"}); c == nil || c.Target != one.MessageID {
+			t.Errorf("a reply to the first question: %+v", c)
+		}
+		if c := s.vote(outbox.Vote{Text: "1", ReplyTo: "MEM77", Voter: "a"}); c != nil {
+			t.Errorf("a reply to something else: %+v", c)
+		}
+		if c := s.vote(outbox.Vote{Text: "1", Thread: "another", Voter: "a"}); c != nil {
+			t.Errorf("in another thread: %+v", c)
+		}
+	})
+}
+
+func TestAGroupHasAtMostTenOpenQuestionsAndAFloodOfVotesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		defer s.run(&told{})()
+		var last ipc.Result
+		for i := range 10 {
+			last = s.after("work", string(rune('a'+i)), which)
+		}
+		if r := s.after("work", "eleventh", which); r.Code != "too_many_questions" {
+			t.Errorf("%+v", r)
+		}
+		for i := range 1010 {
+			s.vote(outbox.Vote{Poll: last.MessageID, Choices: []string{"Friday"}, Voter: strings.Repeat("x", i), Name: "M"})
+		}
+		o := s.outcome("j")
+		if len(o.Answers) != 100 || o.Counts["Friday"] != 1000 || !strings.Contains(o.Words, "1000 answered in all.") {
+			t.Errorf("%d answers, %v", len(o.Answers), o.Counts)
+		}
+	})
+}
+
+// A member was quicker than the platform's answer to the host: the vote would have been lost.
+func TestAVoteBeforeTheReceiptIsBroughtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		release := make(chan struct{})
+		s.memory.Next(memory.Until(release))
+		defer s.run(&told{})()
+		s.enqueue("work", "q", which, time.Now())
+		time.Sleep(6 * time.Second)
+		if _, err := s.outbox.Vote(t.Context(), workChat, outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); err == nil {
+			t.Error("the vote was taken for another one's")
+		}
+		close(release)
+		synctest.Wait()
+		if c := s.vote(outbox.Vote{Poll: "MEM000001", Choices: []string{"Friday"}, Voter: "a"}); c == nil {
+			t.Error("the vote was not counted when it came again")
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// Question is what a part asks. Members' answers are recorded with the delivery, and
+// are a change of it (see Next), so that they survive a crash like its outcome.
+type Question struct {
+	Choices  []string  `json:"choices"`
+	Several  bool      `json:"several,omitempty"`
+	Until    time.Time `json:"until"`              // no answer counts afterwards
+	Numbered bool      `json:"numbered,omitempty"` // the channel has no polls: Part.Text holds the choices
+}
+
+// maxVoters is how many people's answers one question keeps.
+const maxVoters = 1000
+
+// Answer is what one member has chosen, the latest time.
+type Answer struct {
+	Name    string    `json:"name"`
+	Voter   string    `json:"sender_id,omitempty"`
+	Choices []string  `json:"choices"`
+	Time    time.Time `json:"time"`
+}
+
+// Vote is what a member did that may answer a question: chose in a poll, or wrote.
+type Vote struct {
+	Poll    string // the platform's id of the poll; empty: the member wrote Text
+	Choices []string
+	Text    string
+	ReplyTo string // what the text answers; may be empty
+	Thread  string
+	Voter   string // the same for one person at all times
+	Name    string
+	Time    time.Time
+}
+
+// Counted is a vote that was recorded.
+type Counted struct {
+	Asked   time.Time // when the question was accepted
+	Target  string    // the platform's id of the question
+	Choices []string
+}
+
+// errTooEarly passes: a vote was quicker than the answer to the Send of its question.
+var errTooEarly = errors.New("a question of this chat is still on its way")
+
+// asked is a question that takes answers. Outbox.mu guards the map that holds it; it
+// is not changed.
+type asked struct {
+	Question
+	id      int64
+	key     string
+	folder  string
+	address groups.Address
+	thread  string
+	created time.Time
+}
+
+// OpenQuestions is how many questions of a group take answers.
+func (o *Outbox) OpenQuestions(folder string) (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, q := range o.questions {
+		if q.folder == folder {
+			n++
+		}
+	}
+	return n
+}
+
+// ask takes note of a delivery's question; the caller holds mu, or is Open.
+func (o *Outbox) ask(it *item) {
+	for i := range it.Parts {
+		if q := it.Parts[i].Question; q != nil {
+			o.questions[it.id] = &asked{*q, it.id, it.Key, it.Folder, it.Address(), it.Thread, it.Created}
+			signal(o.asking)
+		}
+	}
+}
+
+// recoverQuestions reads the questions of the last two days. Those whose time is over
+// are ended, again if need be.
+func (o *Outbox) recoverQuestions(ctx context.Context) error {
+	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.act <> '' AND d.created > ?`, nano(time.Now().Add(-48*time.Hour))))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		it, err := o.reader.byID(ctx, id)
+		if err != nil {
+			return err
+		}
+		o.ask(it)
+	}
+	return nil
+}
+
+// Vote records what answers an open question of the chat. It is nil if nothing does. An
+// error passes.
+func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counted, error) {
+	q, choices, target, err := o.questionOf(ctx, chat, &v)
+	if q == nil || err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(choices)
+	if err != nil {
+		return nil, err
+	}
+	err = o.commit.Do(ctx, func(t *store.Tx) error {
+		if len(choices) == 0 {
+			_, err := t.Exec(`DELETE FROM vote WHERE delivery = ? AND voter = ?`, q.id, v.Voter)
+			return err
+		}
+		_, err := t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
+			SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
+			ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE time <= ?5`,
+			q.id, v.Voter, v.Name, string(list), nano(v.Time), maxVoters)
+		return err
+	}, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.changes.add(q.folder, q.id, false)
+	})
+	if err != nil {
+		return nil, ofDatabase("record a vote", err)
+	}
+	return &Counted{q.created, target, choices}, nil
+}
+
+// questionOf finds the question that a vote answers, newest first, and how.
+func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (_ *asked, choices []string, target string, err error) {
+	o.mu.Lock()
+	var open []*asked
+	for _, q := range o.questions {
+		if q.address == chat && time.Now().Before(q.Until) {
+			open = append(open, q)
+		}
+	}
+	o.mu.Unlock()
+	slices.SortFunc(open, func(a, b *asked) int { return cmp.Compare(b.id, a.id) })
+	early := false
+	for _, q := range open {
+		var receipt string
+		err := o.db.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, q.id).Scan(&receipt)
+		if err != nil {
+			return nil, nil, "", ofDatabase("look for a question", err)
+		}
+		early = early || receipt == ""
+		switch {
+		case v.Poll != "" && v.Poll == receipt:
+			choices, ok := q.chosen(v.Choices)
+			if !ok {
+				return nil, nil, "", nil
+			}
+			return q, choices, receipt, nil
+		case v.Poll == "" && q.Numbered && (v.ReplyTo == receipt && receipt != "" || v.ReplyTo == "" && v.Thread == q.thread):
+			if choices, ok := q.said(v.Text); ok {
+				return q, choices, receipt, nil
+			}
+		}
+	}
+	if v.Poll != "" && early {
+		err = errTooEarly
+	}
+	return nil, nil, "", err
+}
+
+// chosen checks what a platform says was chosen; none takes the vote back.
+func (q *Question) chosen(all []string) ([]string, bool) {
+	for _, c := range all {
+		if !slices.Contains(q.Choices, c) {
+			return nil, false
+		}
+	}
+	return all, q.Several || len(all) <= 1
+}
+
+// said finds the choices in a text: a number or a choice, or several with commas.
+func (q *Question) said(text string) (all []string, ok bool) {
+	words := []string{text}
+	if q.Several {
+		words = strings.Split(text, ",")
+	}
+	for _, w := range words {
+		w = strings.TrimRight(strings.TrimSpace(w), ".)")
+		i, err := strconv.Atoi(w)
+		if err != nil {
+			i = 1 + slices.IndexFunc(q.Choices, func(c string) bool { return strings.EqualFold(strings.TrimRight(strings.TrimSpace(c), ".)"), w) })
+		}
+		if i < 1 || i > len(q.Choices) {
+			return nil, false
+		}
+		if c := q.Choices[i-1]; !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all, len(all) > 0
+}
+
+// Answers returns the answers to a delivery's question, oldest first.
+func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT v.name, v.voter, v.choices, v.time FROM vote v JOIN delivery d ON d.id = v.delivery
+		WHERE d.key = ? ORDER BY v.time, v.voter`, key)
+	err = each(rows, err, func() error {
+		var a Answer
+		var list string
+		var at int64
+		if err := rows.Scan(&a.Name, &a.Voter, &list, &at); err != nil {
+			return err
+		}
+		a.Time = fromNano(at)
+		all = append(all, a)
+		return json.Unmarshal([]byte(list), &all[len(all)-1].Choices)
+	})
+	return all, ofDatabase("read answers", err)
+}
+
+// endQuestions ends questions whose time is over, until ctx is done.
+func (o *Outbox) endQuestions(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-o.asking:
+		}
+		var next time.Time
+		var over []*asked
+		o.mu.Lock()
+		for id, q := range o.questions {
+			switch {
+			case !time.Now().Before(q.Until):
+				over = append(over, q)
+				delete(o.questions, id)
+			case next.IsZero() || q.Until.Before(next):
+				next = q.Until
+			}
+		}
+		o.mu.Unlock()
+		for _, q := range over {
+			if err := o.endQuestion(ctx, q); err != nil {
+				o.opts.Log.Error("question not ended", "group", q.folder, "error", err)
+			}
+		}
+		if !next.IsZero() { // a clock that is set back is found within a minute
+			timer.Reset(min(time.Until(next), time.Minute))
+		}
+	}
+}
+
+// endQuestion has the platform show how a question ended, and its asker hear of it.
+func (o *Outbox) endQuestion(ctx context.Context, q *asked) error {
+	o.mu.Lock()
+	o.changes.add(q.folder, q.id, false)
+	ch := o.line(q.address.Channel).ch
+	o.mu.Unlock()
+	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {
+		return nil
+	}
+	it, err := o.reader.byID(ctx, q.id)
+	if err != nil {
+		return err
+	}
+	answers, err := o.reader.Answers(ctx, q.key)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(it.Parts, func(p Part) bool { return p.Question != nil })
+	if !it.Parts[i].State.sent() {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(q.key + " end"))
+	return o.Put(ctx, []Delivery{{
+		Key: hex.EncodeToString(sum[:16]), Folder: q.folder, Channel: q.address.Channel, Chat: q.address.JID, Thread: q.thread,
+		Parts: []Part{{Text: q.outcome(answers), Act: &Act{Verb: VerbEndPoll, Target: it.Parts[i].Receipt.ID, Sent: it.Parts[i].Receipt.Time}}},
+	}})
+}
+
+// outcome is how a question ended, for members.
+func (q *Question) outcome(answers []Answer) string {
+	if len(answers) == 0 {
+		return "Closed. Nobody answered."
+	}
+	var counts []string
+	for _, c := range q.Choices {
+		n := 0
+		for _, a := range answers {
+			if slices.Contains(a.Choices, c) {
+				n++
+			}
+		}
+		counts = append(counts, fmt.Sprintf("%s: %d", c, n))
+	}
+	return "Closed. " + strings.Join(counts, ", ") + "."
+}
