@@ -105,7 +105,7 @@ func (s *Sender) Ask(ctx context.Context, q Question, o Options) (Report, error)
 	report, err := s.deliver(ctx, req, question, nil, o)
 	tick := time.NewTicker(answerPoll)
 	defer tick.Stop()
-	for err == nil && !o.NoWait && !q.NoWait && report.Status == string(ipc.Sent) && report.unanswered() && time.Now().Before(over) {
+	for err == nil && !o.NoWait && !q.NoWait && report.reached() && report.unanswered() && time.Now().Before(over) {
 		select {
 		case <-ctx.Done():
 			return report, nil

@@ -134,6 +134,15 @@ func (r Report) later(ask string) string {
 	return " Answers may still come; id: " + r.ID + "; " + cmp.Or(ask, "call delivery_status with it") + " to see them. Do not ask again."
 }
 
+// reached reports whether it is in the chat.
+func (r Report) reached() bool {
+	switch ipc.Status(r.Status) {
+	case ipc.Sent, ipc.Delivered, ipc.Read:
+		return true
+	}
+	return false
+}
+
 // unanswered reports whether a question is open and nobody has answered it yet.
 func (r Report) unanswered() bool {
 	answers, _ := r.Data["answers"].([]any)
@@ -146,7 +155,7 @@ func (r Report) words(o occasion, waited time.Duration, ask string) string {
 	if r.MessageID != "" {
 		id = " Message id " + r.MessageID + "."
 	}
-	if words := r.said(); words != "" && ipc.Status(r.Status).Final() && !r.Failed() {
+	if words := r.said(); words != "" && (r.reached() || r.Status == string(ipc.Done)) {
 		return words + r.later(ask)
 	}
 	switch ipc.Status(r.Status) {

@@ -239,7 +239,10 @@ func TestAskWaitsForTheFirstAnswer(t *testing.T) {
 		t.Errorf("it does not wait: %q", text)
 	case <-time.After(time.Second): // longer than it takes to look once
 	}
-	answered := asked
+	seen := asked
+	seen.Status = ipc.Read
+	h.Write(r.ID, seen)
+	answered := seen
 	answered.Data = json.RawMessage(`{"open": true, "answers": [{"name": "Ann", "choices": ["red"]}], "words": "Ann: red."}`)
 	h.Write(r.ID, answered)
 	select {
@@ -253,6 +256,16 @@ func TestAskWaitsForTheFirstAnswer(t *testing.T) {
 	text, fields, bad := call(t, c, "delivery_status", map[string]any{"id": r.ID})
 	if bad || !strings.Contains(text, "Ann: red.") || fields["data"] == nil {
 		t.Errorf("later: %q, %v", text, fields)
+	}
+}
+
+func TestQuestionThatMayNotHaveArrivedSaysSo(t *testing.T) {
+	h := able(t, func(fakehost.Request) []ipc.Result {
+		return []ipc.Result{{Status: ipc.Uncertain, Data: json.RawMessage(`{"open": false, "answers": [], "words": "Nobody has answered."}`)}}
+	})
+	text, _, _ := call(t, connect(t, h, false), "ask", map[string]any{"question": "q", "choices": []string{"a", "b"}})
+	if !strings.Contains(text, "never said whether the question arrived") {
+		t.Errorf("text %q", text)
 	}
 }
 
