@@ -112,6 +112,7 @@ func (s *Slack) pair(ctx context.Context, p channel.Pairing) (string, error) {
 		return "", fmt.Errorf("app_token, which needs connections:write: %w", hinted(asked(err), "take an app-level token with connections:write, xapp-…, under Basic Information of the app at api.slack.com/apps"))
 	}
 	p.Say("app token: ok")
+	p.Say("Slack does not say whether Interactivity is on, which the buttons of questions need: see under Interactivity & Shortcuts of the app")
 	if missing := me.missing(Scope.needed); len(missing) > 0 {
 		return "", fmt.Errorf("the app lacks %s: %s", strings.Join(missing, ", "), addScope)
 	}
