@@ -129,6 +129,10 @@ type Options struct {
 	// none. An error passes. Nil: there are no questions.
 	Vote func(ctx context.Context, v Vote) (*Counted, error)
 
+	// TaskEnded hears of the run of a task that is over, by the id that Task had. Nil:
+	// nobody does.
+	TaskEnded func(run string)
+
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.Address, thread string, on bool)
 
@@ -210,6 +214,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Role == nil {
 		o.Role = func(context.Context, groups.Address, string) (channel.Role, error) { return channel.RoleUnknown, nil }
+	}
+	if o.TaskEnded == nil {
+		o.TaskEnded = func(string) {}
 	}
 	if o.Typing == nil {
 		o.Typing = func(context.Context, groups.Address, string, bool) {}

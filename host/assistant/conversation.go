@@ -95,6 +95,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if c.store, kept, held, err = openStore(m.o.Layout.Channel("inbound"), g.Folder); err != nil {
 		return nil, nil, err
 	}
+	c.store.taskEnded = m.o.TaskEnded
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}

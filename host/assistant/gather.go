@@ -40,7 +40,9 @@ func bursts(kept []*record, g groups.Gather) iter.Seq[burst] {
 }
 
 // aside says that a record neither begins nor prolongs a burst.
-func (r *record) aside() bool { return !r.calls() && r.Kind != contextKind }
+func (r *record) aside() bool {
+	return r.Kind == taskKind || !r.calls() && r.Kind != contextKind
+}
 
 func (b *burst) note(r *record) {
 	if r.aside() {
@@ -96,14 +98,14 @@ func (c *conversation) free() []*record {
 		}
 		n += len(b.records)
 	}
-	return c.kept[:n]
+	return isolate(c.kept[:n])
 }
 
 // takeFree takes those out. A message that calls the assistant speaks for its whole
 // burst.
 func (c *conversation) takeFree() []*record {
 	free := slices.Clone(c.free())
-	c.kept = slices.Clone(c.kept[len(free):])
+	c.kept = slices.DeleteFunc(slices.Clone(c.kept), func(r *record) bool { return slices.Contains(free, r) })
 	for b := range bursts(free, c.gather()) {
 		for _, r := range b.records {
 			if r.Kind == contextKind && !b.called.IsZero() {

@@ -32,6 +32,8 @@ const (
 //
 //	<event kind="reaction" sender="Bob" sender_id="…" time="…" message="…">👍</event>
 //
+//	<task time="…">[SCHEDULED TASK - …] …</task>
+//
 // An event is what a member did to the message of that id, by that member's word.
 // A quote is yours="yes" where it is known to be the assistant's own, and
 // unverified="yes" where it is but what the answer's writer says it was. All
@@ -53,11 +55,14 @@ func prompt(records []*record, zone *time.Location) string {
 		fmt.Fprintf(&b, "<omitted count=\"%d\" />\n", omitted)
 	}
 	for _, r := range messages {
-		if r.Kind == eventKind {
+		switch r.Kind {
+		case eventKind:
 			writeEvent(&b, r, zone)
-			continue
+		case taskKind:
+			fmt.Fprintf(&b, "<task time=\"%s\">%s</task>\n", stamp(r.Time, zone), escape(cut(r.Text, maxText)))
+		default:
+			writeMessage(&b, r, zone)
 		}
-		writeMessage(&b, r, zone)
 	}
 	b.WriteString("</messages>")
 	return b.String()
@@ -68,7 +73,7 @@ func prompt(records []*record, zone *time.Location) string {
 func fit(records []*record) (messages []*record, omitted int) {
 	room := maxPrompt
 	keep := map[*record]bool{}
-	for _, want := range []kind{callKind, contextKind, eventKind} {
+	for _, want := range []kind{taskKind, callKind, contextKind, eventKind} {
 		for i := len(records) - 1; i >= 0; i-- {
 			r := records[i]
 			if r.Kind != want {
@@ -84,7 +89,7 @@ func fit(records []*record) (messages []*record, omitted int) {
 		switch {
 		case keep[r]:
 			messages = append(messages, r)
-		case r.Kind == callKind, r.Kind == contextKind:
+		case r.Kind == taskKind, r.Kind == callKind, r.Kind == contextKind:
 			omitted++
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	contextKind kind = "context" // a message for it to know when it is called
 	noticeKind  kind = "notice"  // the host's own word
 	eventKind   kind = "event"   // what a member did to a message
+	taskKind    kind = "task"    // a scheduled task that is due
 )
 
 // record is a member's message, or a notice of the host, until a turn that
@@ -34,8 +35,9 @@ type record struct {
 	Quote     *channel.Quote `json:"quote,omitempty"`
 	Files     []file         `json:"files,omitempty"`
 	Forwarded bool           `json:"forwarded,omitempty"`
-	Event     *event         `json:"event,omitempty"` // of eventKind alone; Text is what it brings
-	Quiet     bool           `json:"quiet,omitempty"` // a notice that goes with the next prompt or follow-up, and is no reason for one
+	Event     *event         `json:"event,omitempty"`    // of eventKind alone; Text is what it brings
+	Quiet     bool           `json:"quiet,omitempty"`    // a notice that goes with the next prompt or follow-up, and is no reason for one
+	Isolated  bool           `json:"isolated,omitempty"` // a task that runs in a session of its own
 
 	Order *order `json:"order,omitempty"` // of a member's order to the host
 
@@ -49,7 +51,9 @@ func elsewhere(chat string, g groups.Group) bool {
 	return chat != "" && chat != g.Address().String()
 }
 
-func (r *record) calls() bool { return r.Kind == callKind || r.Kind == eventKind && r.Event.Starts }
+func (r *record) calls() bool {
+	return r.Kind == callKind || r.Kind == taskKind || r.Kind == eventKind && r.Event.Starts
+}
 
 // file is a member's file: in the inbox, or not and why.
 type file struct {

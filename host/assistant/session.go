@@ -59,6 +59,7 @@ type session struct {
 	replies  int
 	pace     *rate.Limiter
 	typing   *typist
+	isolated bool           // it runs one task, and is not the conversation's
 	helpers  sync.WaitGroup // what this goroutine owns
 }
 
@@ -83,6 +84,7 @@ func (s *session) run(ctx context.Context) {
 	s.turn.Place = s.c.place // which does not change while it runs
 	s.inputs = s.m.inputsOf(s.c.chat, s.c.place)
 	s.turn.add("", records)
+	s.isolated = len(records) == 1 && records[0].Isolated
 	if told {
 		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after those words, which count as sent
 	}
@@ -159,7 +161,7 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 	if ordered(ctx) { // what it says after it was stopped, nobody reads
 		return
 	}
-	if id := out.NewSessionID; id != "" && len(id) <= 512 && id != s.c.store.session(s.c.thread) {
+	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated && id != s.c.store.session(s.c.thread) {
 		if err := s.c.store.saveSession(s.c.thread, id); err != nil {
 			s.log.Error("session id not kept", "error", err)
 		}
@@ -265,8 +267,12 @@ func (s *session) saveTurn() {
 // rest waits for a follow-up. One may have been kept already, and others may
 // wait for the room.
 func (s *session) rest() {
-	s.doing = resting
 	s.typing.show(false)
+	if s.isolated {
+		s.close()
+		return
+	}
+	s.doing = resting
 	s.timer.Reset(s.idleTime)
 	s.m.mu.Lock()
 	s.c.resting, s.c.since = true, time.Now()
@@ -285,10 +291,11 @@ func (s *session) attend() {
 		return
 	}
 	s.m.mu.Lock()
-	yield := (s.c.yielding || s.c.stale) && s.doing == resting
+	alone := s.c.isolatedNext()
+	yield := (s.c.yielding || s.c.stale || alone) && s.doing == resting
 	s.c.yielding = yield // one that is busy again is not asked any more
 	var records []*record
-	if !yield && !s.c.stopping() && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
+	if !yield && !alone && !s.isolated && !s.c.stopping() && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
 		if s.c.resting {
 			s.c.since = time.Now()
 		}

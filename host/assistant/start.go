@@ -81,7 +81,7 @@ func (s *session) begin(ctx context.Context) error {
 // resumed would break every attempt.
 func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
 	resume := s.c.store.session(s.c.thread)
-	if s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
+	if s.isolated || s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
 		resume = ""
 	}
 	return json.Marshal(struct {

@@ -41,6 +41,8 @@ type store struct {
 	seen map[string]bool
 	done []string // the keys in the seen file, oldest first
 
+	taskEnded func(run string) // a task's run is over, by its record's key
+
 	senderKey []byte // of senderID; does not change
 
 	register register // guarded by mu
@@ -184,9 +186,22 @@ func (s *store) add(r *record) error {
 	return nil
 }
 
-// finish forgets records that a turn has ended. From the moment their keys
-// are in the seen file they are done with, whatever happens after.
+// finish forgets records that a turn has ended, and reports the tasks among them.
 func (s *store) finish(records []*record) error {
+	if err := s.forget(records); err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Kind == taskKind {
+			s.taskEnded(r.Key)
+		}
+	}
+	return nil
+}
+
+// forget removes records that a turn has ended. From the moment their keys
+// are in the seen file they are done with, whatever happens after.
+func (s *store) forget(records []*record) error {
 	if len(records) == 0 {
 		return nil
 	}

@@ -1,0 +1,316 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Call is an assistant's request about tasks.
+type Call struct {
+	Key     string // the same if the request is seen again
+	Folder  string // of the group it comes from
+	Chat    groups.Address
+	Thread  string // of the turn that asks
+	Request ipc.Request
+}
+
+// Answer is what a call brings. Words say it for people.
+type Answer struct {
+	Task  *Task  `json:"task,omitempty"`
+	Tasks []Task `json:"tasks,omitempty"`
+	Words string `json:"words"`
+}
+
+// Answer does what a call asks for, once for each key, and returns what it did the
+// first time again. Errors are refusals, or pass.
+func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
+	g, ok := ts.o.Groups().ByFolder(c.Folder)
+	switch {
+	case !ok:
+		return nil, refuse("unknown_group", "this group is not configured any more", "ask the operator")
+	case !g.Actions.Has(groups.ActSchedule):
+		return nil, refuse("not_allowed", "the operator does not allow this group to schedule tasks", "do without it")
+	case c.Request.Type == ipc.TypeListTasks:
+		return ts.listFor(ctx, g)
+	}
+	var answer json.RawMessage
+	err := ts.within(ctx, "answer "+string(c.Request.Type), func(tx *sql.Tx) (err error) {
+		if answer, err = answeredBefore(ctx, tx, c.Key); err != nil || answer != nil {
+			return err
+		}
+		a, err := ts.do(ctx, tx, g, c)
+		if err != nil {
+			return err
+		}
+		if answer, err = json.Marshal(a); err != nil {
+			return err
+		}
+		return keepAnswer(ctx, tx, c.Key, answer, ts.o.Now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	ts.poke()
+	return answer, nil
+}
+
+func refuse(code, message, hint string) error {
+	return &refusal.Error{Code: code, Message: message, Hint: hint}
+}
+
+func unknownTask(id string) error {
+	return refuse("unknown_task", "no task has the id "+media.Printable(id), "list_tasks names the tasks that there are")
+}
+
+func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Answer, error) {
+	r := c.Request
+	if r.Type == ipc.TypeScheduleTask {
+		return ts.schedule(ctx, tx, g, c)
+	}
+	t, err := get(ctx, tx, r.TaskID)
+	if err != nil {
+		return Answer{}, err
+	}
+	if t.Folder != g.Folder && t.Owner != g.Folder && !g.Main {
+		return Answer{}, unknownTask(r.TaskID) // a group does not learn which ids others have
+	}
+	switch r.Type {
+	case ipc.TypeUpdateTask:
+		err = ts.update(&t, r)
+	case ipc.TypePauseTask:
+		err = pause(&t)
+	case ipc.TypeResumeTask:
+		err = ts.resume(&t)
+	case ipc.TypeCancelTask:
+		return cancelTask(ctx, tx, t)
+	default:
+		return Answer{}, refuse("not_supported", "tasks do not answer requests of type "+string(r.Type), "see list_tasks")
+	}
+	if err == nil {
+		err = save(ctx, tx, t)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	did := map[ipc.Type]string{ipc.TypeUpdateTask: "Changed", ipc.TypePauseTask: "Paused", ipc.TypeResumeTask: "Resumed"}[r.Type]
+	return ts.answerOf(t, did), nil
+}
+
+// answerOf is an answer about one task.
+func (ts *Tasks) answerOf(t Task, did string) Answer {
+	t.describe(ts.o.Zone())
+	if t.Owner == t.Folder {
+		t.Owner = ""
+	}
+	return Answer{Task: &t, Words: fmt.Sprintf("%s the task %s: %s.", did, cmp.Or(t.Name, t.ID), t.Words)}
+}
+
+func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Answer, error) {
+	r, now := c.Request, ts.o.Now()
+	target, thread, err := ts.target(g, c)
+	if err != nil {
+		return Answer{}, err
+	}
+	s, err := Parse(r.ScheduleType, r.ScheduleValue, ts.o.Zone())
+	if err != nil {
+		return Answer{}, err
+	}
+	next, err := s.First(now)
+	if err != nil {
+		return Answer{}, err
+	}
+	t := Task{
+		ID: idOf(c.Key), Folder: target.Folder, Owner: g.Folder, Thread: thread, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
+		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone().String(),
+	}
+	if err := t.check(); err != nil {
+		return Answer{}, err
+	}
+	var count int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM task WHERE folder = ? AND status <> 'completed'`, t.Folder).Scan(&count); err != nil {
+		return Answer{}, err
+	}
+	if count >= MaxTasks {
+		return Answer{}, refuse("too_many_tasks", fmt.Sprintf("this chat has %d tasks already", count), "cancel some that nobody needs any more; see list_tasks")
+	}
+	return ts.answerOf(t, "Scheduled"), save(ctx, tx, t)
+}
+
+// target is the group in whose chat a task is to run, and the thread.
+func (ts *Tasks) target(g groups.Group, c Call) (groups.Group, string, error) {
+	target, thread := g, c.Thread
+	if c.Request.TargetJID != "" {
+		chat, err := ts.o.Groups().Authorize(g.Folder, c.Request.TargetJID)
+		if err != nil {
+			return g, "", err
+		}
+		for _, other := range ts.o.Groups().All() {
+			if other.Address() == chat {
+				target = other
+			}
+		}
+	}
+	if target.Folder != g.Folder {
+		thread = ""
+	}
+	if target.Assistant == "" {
+		return g, "", refuse("no_assistant", "the group "+media.Printable(target.Name)+" has no assistant that could run a task", "choose another chat")
+	}
+	return target, thread, nil
+}
+
+func idOf(key string) string {
+	sum := sha256.Sum256([]byte("task\x00" + key))
+	return "task-" + hex.EncodeToString(sum[:5])
+}
+
+// check refuses what is too large.
+func (t *Task) check() error {
+	switch {
+	case strings.TrimSpace(t.Prompt) == "":
+		return refuse(ipc.CodeMissing, "the task has no prompt", "say what to do when it is due")
+	case len(t.Prompt) > MaxPrompt:
+		return refuse("prompt_too_long", fmt.Sprintf("the prompt has %d bytes; a task's has at most %d", len(t.Prompt), MaxPrompt), "put the details into a file in the workspace, and name it in the prompt")
+	case utf8.RuneCountInString(t.Name) > MaxName || strings.ContainsAny(t.Name, "\r\n"):
+		return refuse("wrong_name", "the name is longer than 100 characters or has several lines", "give a short one")
+	}
+	return nil
+}
+
+// update changes what the request names. A new schedule counts from now on.
+func (ts *Tasks) update(t *Task, r ipc.Request) error {
+	t.Prompt, t.Name, t.Mode = cmp.Or(r.Prompt, t.Prompt), cmp.Or(r.Name, t.Name), cmp.Or(r.ContextMode, t.Mode)
+	if err := t.check(); err != nil || r.ScheduleType == "" && r.ScheduleValue == "" {
+		return err
+	}
+	s, err := Parse(cmp.Or(r.ScheduleType, t.Type), cmp.Or(r.ScheduleValue, t.Value), ts.o.Zone())
+	if err != nil {
+		return err
+	}
+	next, err := s.First(ts.o.Now())
+	if err != nil {
+		return err
+	}
+	t.Type, t.Value, t.zone, t.Skipped = s.Type, s.Value, ts.o.Zone().String(), 0
+	switch t.Status {
+	case Paused: // it stays so
+	default:
+		t.Status, t.Next = Active, next
+	}
+	return nil
+}
+
+func pause(t *Task) error {
+	if t.Status == Completed {
+		return refuse("task_completed", "the task has run and is not due any more", "schedule a new one")
+	}
+	t.Status, t.Next = Paused, time.Time{}
+	return nil
+}
+
+// resume has a task due at its next time from now on: what it missed is not made up.
+func (ts *Tasks) resume(t *Task) error {
+	if t.Status == Active {
+		return nil
+	}
+	s, err := Parse(t.Type, t.Value, ts.o.Zone())
+	if err != nil {
+		return err
+	}
+	next, err := s.First(ts.o.Now())
+	if err != nil {
+		return err
+	}
+	t.Status, t.Next, t.zone, t.Skipped = Active, next, ts.o.Zone().String(), 0
+	return nil
+}
+
+func cancelTask(ctx context.Context, tx *sql.Tx, t Task) (Answer, error) {
+	for _, statement := range []string{`DELETE FROM task WHERE id = ?`, `DELETE FROM run WHERE task = ?`} {
+		if _, err := tx.ExecContext(ctx, statement, t.ID); err != nil {
+			return Answer{}, err
+		}
+	}
+	words := "Cancelled the task " + cmp.Or(t.Name, t.ID) + "."
+	if t.Running {
+		words += " Its run under way goes on."
+	}
+	return Answer{Words: words}, nil
+}
+
+// maxListed is how many bytes of tasks an answer lists, below ipc.MaxData.
+const maxListed = 40 << 10
+
+// listFor lists a group's tasks, or for main those of all groups, with the beginnings
+// of their prompts.
+func (ts *Tasks) listFor(ctx context.Context, g groups.Group) (any, error) {
+	folder := g.Folder
+	if g.Main {
+		folder = ""
+	}
+	all, err := ts.List(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	a := Answer{Tasks: []Task{}, Words: "No tasks are scheduled."}
+	size := 0
+	for _, t := range all {
+		t.Prompt = beginning(t.Prompt)
+		if t.Owner == t.Folder {
+			t.Owner = ""
+		}
+		data, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(data); size > maxListed {
+			break
+		}
+		a.Tasks = append(a.Tasks, t)
+	}
+	if len(all) > 0 {
+		a.Words = media.Count(len(all), "task") + listed(a.Tasks)
+	}
+	if more := len(all) - len(a.Tasks); more > 0 {
+		a.Words += fmt.Sprintf("\n%d more are not shown.", more)
+	}
+	return a, nil
+}
+
+func listed(all []Task) string {
+	var b strings.Builder
+	b.WriteString(":")
+	for i, t := range all {
+		if i == MaxTasks {
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s", t.ID)
+		if t.Name != "" {
+			fmt.Fprintf(&b, " (%s)", t.Name)
+		}
+		fmt.Fprintf(&b, ", %s: %s", t.Status, t.Words)
+	}
+	return b.String()
+}
+
+// beginning is the first part of a prompt, for lists.
+func beginning(prompt string) string {
+	const most = 200
+	if len(prompt) <= most {
+		return prompt
+	}
+	return strings.ToValidUTF8(prompt[:most], "") + "…"
+}

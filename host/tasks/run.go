@@ -1,0 +1,300 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Run begins what is due until ctx is done, which is no error. It is called once. It
+// first hands over again what an earlier host had claimed.
+func (ts *Tasks) Run(ctx context.Context) error {
+	ts.forgetHanded(ctx)
+	ts.reschedule(ctx, time.Time{})
+	last := ts.o.Now()
+	for ctx.Err() == nil {
+		now := ts.o.Now()
+		if now.Before(last.Add(-look)) { // the clock was set back
+			ts.reschedule(ctx, now)
+		}
+		last = now
+		wait, any := ts.fire(ctx, now)
+		var due <-chan time.Time
+		timer := time.NewTimer(wait)
+		if any {
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+		case <-ts.wake:
+		case <-due:
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// fire claims what is due, hands it over, and returns how long to wait; any is false if
+// nothing will ever be due.
+func (ts *Tasks) fire(ctx context.Context, now time.Time) (wait time.Duration, any bool) {
+	due, err := query(ctx, ts.db, `WHERE status = 'active' AND next > 0 AND next <= ? ORDER BY next LIMIT 100`, toMilli(now))
+	for _, t := range due {
+		err = errors.Join(err, ts.begin(ctx, t, now))
+	}
+	err = errors.Join(err, ts.handOver(ctx))
+	if err != nil {
+		if ctx.Err() == nil {
+			ts.o.Log.Error("tasks not run; they are tried again in a minute", "error", err)
+		}
+		return look, true
+	}
+	var next sql.NullInt64
+	if err := ts.db.QueryRowContext(ctx, `SELECT min(next) FROM task WHERE status = 'active' AND next > 0`).Scan(&next); err != nil || !next.Valid {
+		return look, err != nil
+	}
+	return min(max(0, fromMilli(next.Int64).Sub(ts.o.Now())), look), true
+}
+
+// begin claims a task's due time.
+func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
+	if t.run != "" {
+		if open, err := ts.o.Start(ctx, ts.runOf(t)); err == nil && !open {
+			ts.Ended(t.run) // its end was not noted
+		}
+	}
+	return ts.within(ctx, "claim a task's run", func(tx *sql.Tx) error {
+		t, err := byID(ctx, tx, t.ID)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (t.Status != Active || t.Next.IsZero() || t.Next.After(now)) {
+			return nil // changed a moment ago
+		}
+		if err == nil {
+			_, err = ts.claim(ctx, tx, &t, t.Next, now)
+		}
+		if err != nil {
+			return err
+		}
+		t.advance(now, ts.o.Zone())
+		return save(ctx, tx, t)
+	})
+}
+
+// claim notes a run, unless one is under way or the due time has had its own. The
+// caller saves the task.
+func (ts *Tasks) claim(ctx context.Context, tx *sql.Tx, t *Task, due, now time.Time) (bool, error) {
+	if !ts.runnable(*t) {
+		return false, nil
+	}
+	if t.run != "" {
+		t.Skipped++
+		ts.o.Log.Warn("task skipped: its run before has not ended", "group", t.Folder, "task", t.ID, "due", due)
+		return false, nil
+	}
+	id := runID(t.ID, due)
+	result, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO run (id, task, due, begun) VALUES (?, ?, ?, ?)`, id, t.ID, toMilli(due), toMilli(now))
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	t.run, t.due, t.Last, t.handed, t.missed, t.Skipped = id, due, now, false, t.Skipped, 0
+	_, err = tx.ExecContext(ctx, `DELETE FROM run WHERE task = ? AND id NOT IN (SELECT id FROM run WHERE task = ? ORDER BY begun DESC LIMIT 100)`, t.ID, t.ID)
+	return true, err
+}
+
+func runID(task string, due time.Time) string {
+	sum := sha256.Sum256([]byte(task + "\x00" + strconv.FormatInt(toMilli(due), 10)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// advance sets when a task that was due is due next. An interval counts from the end
+// of the run.
+func (t *Task) advance(now time.Time, zone *time.Location) {
+	s, err := Parse(t.Type, t.Value, zone)
+	switch {
+	case err != nil || t.Type == Once:
+		t.Status, t.Next = Completed, time.Time{}
+	case t.Type == Interval && t.run != "":
+		t.Next = time.Time{}
+	default:
+		t.Next = s.Next(now)
+	}
+}
+
+// runnable says whether a task's group is there, and has an assistant.
+func (ts *Tasks) runnable(t Task) bool {
+	g, ok := ts.o.Groups().ByFolder(t.Folder)
+	return ok && g.Assistant != ""
+}
+
+// forgetHanded has runs that an earlier host handed over handed over again, in case it
+// died before.
+func (ts *Tasks) forgetHanded(ctx context.Context) {
+	if _, err := ts.db.ExecContext(ctx, `UPDATE task SET handed = 0 WHERE run <> ''`); err != nil && ctx.Err() == nil {
+		ts.o.Log.Error("claimed runs of tasks not read", "error", store.Words(err))
+	}
+}
+
+// handOver gives claimed runs to their assistants. What fails is done again at the next
+// look.
+func (ts *Tasks) handOver(ctx context.Context) error {
+	claimed, err := query(ctx, ts.db, `WHERE run <> '' AND handed = 0`)
+	for _, t := range claimed {
+		if !ts.runnable(t) {
+			ts.Ended(t.run)
+			continue
+		}
+		open, failed := ts.o.Start(ctx, ts.runOf(t))
+		if failed == nil {
+			_, failed = ts.db.ExecContext(ctx, `UPDATE task SET handed = 1 WHERE id = ? AND run = ?`, t.ID, t.run)
+			ts.o.Log.Info("task begun", "group", t.Folder, "task", t.ID, "due", t.due)
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("begin the run of task %s: %w", t.ID, store.Words(failed)))
+		} else if !open {
+			ts.Ended(t.run)
+		}
+	}
+	return err
+}
+
+func (ts *Tasks) runOf(t Task) Run {
+	return Run{ID: t.run, Folder: t.Folder, Thread: t.Thread, Prompt: promptOf(t, ts.o.Zone()), Isolated: t.Mode == "isolated"}
+}
+
+// mark is how NanoClaw v1 begins the prompt of a scheduled task.
+const mark = "[SCHEDULED TASK - The following message was sent automatically and is not coming directly from the user or group.]"
+
+func promptOf(t Task, zone *time.Location) string {
+	prompt := mark + "\nTask " + t.ID
+	if t.Name != "" {
+		prompt += " (" + t.Name + ")"
+	}
+	prompt += ", due on " + InZone(t.due, zone)
+	if late := t.Last.Sub(t.due); late >= 2*look {
+		prompt += fmt.Sprintf(". It runs %v late, because the host did not run then; due times between are left out", late.Round(time.Minute))
+	}
+	if t.missed > 0 {
+		prompt += fmt.Sprintf(". %s were skipped, because the run before had not ended", media.Count(t.missed, "due time"))
+	}
+	return prompt + ".\n\n" + t.Prompt
+}
+
+// Ended is to be called when a run has ended, however it ended. A run that is not known
+// is ignored.
+func (ts *Tasks) Ended(run string) {
+	err := ts.within(context.Background(), "note the end of a task's run", func(tx *sql.Tx) error {
+		ctx, now := context.Background(), ts.o.Now()
+		if _, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ?`, toMilli(now), run); err != nil {
+			return err
+		}
+		t, err := scan(tx.QueryRowContext(ctx, `SELECT `+fields+` FROM task WHERE run = ?`, run))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t.run, t.due = "", time.Time{}
+		if t.Status == Active && t.Next.IsZero() {
+			t.advance(now, ts.o.Zone())
+		}
+		return save(ctx, tx, t)
+	})
+	if err != nil {
+		ts.o.Log.Error("end of a task's run not noted; the next due time finds it", "error", err)
+	}
+	ts.poke()
+}
+
+// reschedule computes again when tasks are due whose zone was another, and after the
+// clock was set back those that are due later than their schedule says. What is
+// overdue stays so.
+func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
+	zone, now := ts.o.Zone(), ts.o.Now()
+	err := ts.within(ctx, "schedule tasks anew", func(tx *sql.Tx) error {
+		all, err := query(ctx, tx, `WHERE status = 'active' AND next > ? AND (zone <> ? OR ?)`, toMilli(now), zone.String(), !back.IsZero())
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			s, err := Parse(t.Type, t.Value, zone)
+			if err != nil {
+				continue
+			}
+			if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {
+				t.Next = next
+			}
+			t.zone = zone.String()
+			if err := save(ctx, tx, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		ts.o.Log.Error("tasks keep the times that they had", "error", err)
+	}
+}
+
+// Operate does what an operator asks for with a task: pause, resume, cancel, or run,
+// which begins a run now and leaves the schedule as it is. Its errors are refusals, or
+// pass.
+func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
+	var answer Answer
+	err := ts.within(ctx, verb+" task", func(tx *sql.Tx) error {
+		t, err := get(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		switch verb {
+		case "pause":
+			err = pause(&t)
+			answer = ts.answerOf(t, "Paused")
+		case "resume":
+			err = ts.resume(&t)
+			answer = ts.answerOf(t, "Resumed")
+		case "cancel":
+			answer, err = cancelTask(ctx, tx, t)
+			return err
+		case "run":
+			answer, err = ts.runNow(ctx, tx, &t)
+		default:
+			err = refuse("bad_call", "unknown: "+verb, "use pause, resume, cancel or run")
+		}
+		if err != nil {
+			return err
+		}
+		return save(ctx, tx, t)
+	})
+	ts.poke()
+	if r := refusal.Of(err); r != nil {
+		return Answer{}, r
+	}
+	return answer, err
+}
+
+func (ts *Tasks) runNow(ctx context.Context, tx *sql.Tx, t *Task) (Answer, error) {
+	if t.Running {
+		return Answer{}, refuse("task_running", "the task is running", "wait until it has ended")
+	}
+	now := ts.o.Now()
+	claimed, err := ts.claim(ctx, tx, t, now, now)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !claimed {
+		return Answer{}, refuse("unknown_group", "the task's group is not configured, or has no assistant", "see: longshore groups list")
+	}
+	return Answer{Words: "Began a run of the task " + cmp.Or(t.Name, t.ID) + "."}, nil
+}

@@ -1,0 +1,159 @@
+// Package tasks keeps the tasks that assistants schedule, and begins a turn when one is
+// due. A task is a prompt with a schedule: by cron, at intervals, or once. Names and
+// meanings are NanoClaw v1's.
+//
+//	state/tasks/tasks.db   tasks, runs that were claimed, answers to calls
+//
+// [Tasks.Answer] answers assistants' calls, once for each key. [Tasks.Run] claims what
+// is due: the run's id, a hash over the task and its due time, is committed before the
+// assistant gets the prompt, and the assistants know a run by that id. So a due time has
+// one run, whenever the host dies. Due times that pass while no host runs make one run.
+// A due time at which the run before has not ended is skipped and counted.
+//
+// Nothing is held in memory, and one timer waits for the next due time: an
+// installation without tasks does nothing here.
+package tasks
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// The bounds of what a group may schedule.
+const (
+	MaxTasks  = 50          // of a group's chat, completed ones not counted
+	MaxPrompt = 8 << 10     // bytes
+	MaxName   = 100         // characters
+	look      = time.Minute // after which the clock is looked at again, which may have jumped
+)
+
+// Run is one run of a task, for the assistant.
+type Run struct {
+	ID       string // the same whenever the run is handed over
+	Folder   string
+	Thread   string
+	Prompt   string // with a word that it is a scheduled task
+	Isolated bool   // in a session of its own
+}
+
+// Options says what Tasks work with. All but Now and Log are needed.
+type Options struct {
+	Dir    string
+	Home   store.Home
+	Groups func() *groups.Registry
+	Zone   func() *time.Location
+
+	// Start has a group's assistant begin a run, and is durable when it returns. A run
+	// that it has had before is not begun again; open is false if that one has ended.
+	Start func(ctx context.Context, r Run) (open bool, err error)
+
+	Now func() time.Time // nil: time.Now
+	Log *slog.Logger     // nil: none
+}
+
+// Tasks are the tasks of all groups. Its methods may be called from several goroutines.
+type Tasks struct {
+	o    Options
+	lock *os.File
+	db   *store.DB
+	wake chan struct{} // of capacity one: something may be due earlier
+}
+
+// Open opens the store, and creates it at the first start. Refusals are
+// *store.Error. The caller closes the Tasks.
+func Open(ctx context.Context, o Options) (_ *Tasks, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ts := &Tasks{o: o, wake: make(chan struct{}, 1)}
+	spec := Store(o.Dir, o.Home)
+	if ts.lock, err = store.Lock(spec); err != nil {
+		return nil, err
+	}
+	if ts.db, err = store.Open(ctx, spec); err != nil {
+		return nil, errors.Join(err, ts.Close())
+	}
+	ts.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
+	return ts, nil
+}
+
+// Close closes the store. Run must have returned.
+func (ts *Tasks) Close() error {
+	var errs []error
+	if ts.db != nil {
+		errs = append(errs, ts.db.Close())
+	}
+	return errors.Join(append(errs, ts.lock.Close())...)
+}
+
+// List returns the tasks in a group's chat, or of all groups if folder is empty, the
+// oldest first.
+func (ts *Tasks) List(ctx context.Context, folder string) ([]Task, error) {
+	return list(ctx, ts.db, folder, ts.o.Zone())
+}
+
+// ListStored does the same without a host.
+func ListStored(ctx context.Context, spec store.Spec, folder string, zone *time.Location) (all []Task, err error) {
+	view, err := store.Look(ctx, spec)
+	if err != nil || view == nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	return list(ctx, view.DB, folder, zone)
+}
+
+func list(ctx context.Context, q querier, folder string, zone *time.Location) ([]Task, error) {
+	all, err := query(ctx, q, `WHERE ? IN ('', folder) ORDER BY created, id`, folder)
+	if err != nil {
+		return nil, fmt.Errorf("list tasks: %w", store.Words(err))
+	}
+	for i := range all {
+		all[i].describe(zone)
+	}
+	return all, nil
+}
+
+// describe sets Words.
+func (t *Task) describe(zone *time.Location) {
+	s, err := Parse(t.Type, t.Value, zone)
+	switch {
+	case err != nil:
+		t.Words = "its schedule cannot be read any more: " + err.Error()
+	case t.Status == Paused:
+		t.Words = "paused"
+	case t.Running && t.Next.IsZero():
+		t.Words = "running now"
+	default:
+		t.Words = s.Words(t.Next)
+	}
+	if t.Skipped > 0 {
+		t.Words += fmt.Sprintf("; skipped at %d due times, because the run before had not ended", t.Skipped)
+	}
+}
+
+// get returns a task by its id, which may be shortened to an unambiguous beginning.
+func get(ctx context.Context, tx *sql.Tx, id string) (Task, error) {
+	t, err := byID(ctx, tx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, unknownTask(id)
+	}
+	return t, err
+}
+
+func (ts *Tasks) poke() {
+	select {
+	case ts.wake <- struct{}{}:
+	default:
+	}
+}
