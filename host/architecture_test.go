@@ -48,6 +48,7 @@ var rooms = map[string][]string{
 	"host/runtime":          {"groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/runtime/...":      {"host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/assistant":        {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
+	"host/tasks":            {"host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/operator":         {"host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},

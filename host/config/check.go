@@ -34,6 +34,7 @@ func (c *checker) check() {
 	c.directories()
 	c.metrics()
 	c.transcription()
+	c.timezone()
 	c.channels()
 	c.assistants()
 	c.parallel()

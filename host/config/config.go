@@ -48,6 +48,8 @@ type Config struct {
 
 	Transcription []Transcription `yaml:"transcription" help:"Ways to turn members' voice notes into text, tried in order. Without any, assistants get the sound alone."`
 
+	Timezone string `yaml:"timezone" restart:"true" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
+
 	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
 	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
@@ -144,6 +146,7 @@ func defaults() Config {
 		Project:    ".",
 		MediaTools: "confined",
 		Direct:     "off",
+		Timezone:   "UTC",
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{
 			Pending:     64,

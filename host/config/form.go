@@ -42,6 +42,8 @@ var forms = map[string]form{
 		"%q is not a host name", "write a name without scheme, port or path, such as metrics.example.org"},
 	"url": {regexp.MustCompile(`^(https?://[^/].*)?$`),
 		"%q is no web address", "write it whole, such as https://chat.example.org"},
+	"zone": {regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`),
+		"%q is no time zone", "write its name in the IANA database, such as Europe/Berlin"},
 	"assistant": {groups.FolderPattern,
 		"%q is no name of an assistant", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit"},
 	"group": {groups.FolderPattern,

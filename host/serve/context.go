@@ -70,6 +70,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		for _, a := range bridge.Can(ch, g) {
 			c.Can = append(c.Can, string(a))
 		}
+		c.Can = append(c.Can, h.callsOf(g)...)
 		limits := ch.Limits().Tighten(g.Limits)
 		c.Text, c.LargeAsDocument = limits.Text, limits.LargeAsDocument
 		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {

@@ -51,6 +51,8 @@ func (h *Host) assistantOptions() assistant.Options {
 		Fetch:     carriers(h.Channels).fetch,
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
+		TaskEnded: h.taskEnded,
+		Location:  h.zone(),
 
 		Transcriber: h.transcriber(),
 	}

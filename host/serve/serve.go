@@ -21,6 +21,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -56,6 +57,7 @@ type Host struct {
 	spool      *ipc.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
 	assistants *assistant.Manager
+	tasks      *tasks.Tasks // nil if the host is not to run
 	door       *door
 	started    time.Time
 }
@@ -84,8 +86,13 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	}
 	h.Bridge = bridge.New(bridge.Options{
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
-		Spool: h.spool, Wait: h.wait, Log: opts.Log, Trace: opts.Trace,
+		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 	})
+	if !opts.Idle {
+		if err := h.openTasks(ctx); err != nil {
+			return nil, err
+		}
+	}
 	h.assistants, err = assistant.New(h.assistantOptions())
 	return h, err
 }
@@ -145,6 +152,7 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.spool.Run(ctx) })
 	g.Go(func() error { h.Bridge.Run(ctx, h.assistants); return nil }) // ends after the outbox
 	g.Go(func() error { return h.assistants.Run(ctx) })
+	g.Go(func() error { return h.tasks.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
 	g.Go(func() error { return h.sweep(ctx) })
 	g.Go(func() error { return h.door.run(ctx, h.Channels) })
@@ -161,6 +169,9 @@ func (h *Host) Run(ctx context.Context) error {
 // Close closes what New opened. Run must have returned.
 func (h *Host) Close() error {
 	var errs []error
+	if h.tasks != nil {
+		errs = append(errs, h.tasks.Close())
+	}
 	if h.Outbox != nil {
 		errs = append(errs, h.Outbox.Close())
 	}

@@ -23,7 +23,7 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 			all = append(all, p.Stores(SetupOf(c, one, nil))...)
 		}
 	}
-	return append(all, outbox.Store(c.Layout().Outbox(), HomeOf(c)))
+	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)))
 }
 
 // channelsOf are the channels of a platform: those that are configured, and,

@@ -1,0 +1,59 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// TasksOf is the store of an installation's scheduled tasks.
+func TasksOf(c *config.Config) store.Spec {
+	return tasks.Store(c.Layout().Channel("tasks"), HomeOf(c))
+}
+
+// openTasks opens the store of scheduled tasks.
+func (h *Host) openTasks(ctx context.Context) (err error) {
+	h.tasks, err = tasks.Open(ctx, tasks.Options{
+		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.zone, Log: h.opts.Log,
+		Start: func(_ context.Context, r tasks.Run) (bool, error) {
+			return h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
+		},
+	})
+	return err
+}
+
+// zone is the time zone of the groups.
+func (h *Host) zone() *time.Location { return h.Config().Zone() }
+
+// taskEnded notes the end of a task's run.
+func (h *Host) taskEnded(run string) {
+	if h.tasks != nil {
+		h.tasks.Ended(run)
+	}
+}
+
+// answers answers assistants' calls.
+type answers struct{ h *Host }
+
+// Answer implements bridge.Answerer.
+func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
+	switch c.Request.Type {
+	case ipc.TypeScheduleTask, ipc.TypeListTasks, ipc.TypeUpdateTask, ipc.TypePauseTask, ipc.TypeResumeTask, ipc.TypeCancelTask:
+		return a.h.tasks.Answer(ctx, tasks.Call(c))
+	}
+	return nil, &ipc.Refusal{Code: "not_supported", Message: "this host does not answer requests of this type", Hint: "do without it; chat_info says what this chat can do"}
+}
+
+// callsOf are the actions of a group that the host answers itself.
+func (h *Host) callsOf(g groups.Group) (all []string) {
+	if g.Actions.Has(groups.ActSchedule) && g.Assistant != "" {
+		all = append(all, string(groups.ActSchedule))
+	}
+	return all
+}
