@@ -123,6 +123,10 @@ func printable(s string) string {
 // said is the host's answer in words.
 func (r Report) said() string {
 	words, _ := r.Data["words"].(string)
+	task, _ := r.Data["task"].(map[string]any)
+	if id, _ := task["id"].(string); id != "" && words != "" && !strings.Contains(words, id) { // a task with a name
+		words += " Its task_id is " + id + "."
+	}
 	return words
 }
 

@@ -83,10 +83,8 @@ func actionOf(tool string) string {
 	switch tool {
 	case "edit_message":
 		return "edit"
-	case "list_messages":
+	case "list_messages", "fetch_file":
 		return "history"
-	case "fetch_file":
-		return "files"
 	case "register_group":
 		return "register"
 	case "schedule_task", "list_tasks", "update_task", "pause_task", "resume_task", "cancel_task":

@@ -90,7 +90,7 @@ func (h *Host) Answer(answer func(Request) []ipc.Result) { h.answer = answer }
 // AbleContext is what a host says of a chat that has everything.
 func AbleContext() ipc.Context {
 	c := Context()
-	c.Can = []string{"react", "edit", "unsend", "ask", "schedule", "register", "history", "files"}
+	c.Can = []string{"react", "edit", "unsend", "ask", "schedule", "register", "history"}
 	return c
 }
 
@@ -99,7 +99,7 @@ func Done(r Request) []ipc.Result {
 	if !r.Type.IsCall() {
 		return Sent(r)
 	}
-	return []ipc.Result{{Status: ipc.Done, Data: json.RawMessage(`{"words": "All is well.\nTwice.", "tasks": [{"id": "t-1"}]}`)}}
+	return []ipc.Result{{Status: ipc.Done, Data: json.RawMessage(`{"words": "All is well.\nTwice.", "task": {"id": "t-1"}}`)}}
 }
 
 // Tell writes what the container may know of the group.
