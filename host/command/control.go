@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -153,6 +154,11 @@ func (l *looking) Send(ctx context.Context, s operator.Send) (item operator.Item
 		return err
 	})
 	return item, err
+}
+
+// Tasks reads the store, which needs no host.
+func (l *looking) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
+	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, l.config.Zone())
 }
 
 func (l *looking) Retry(ctx context.Context, id string) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
 // maxReply is the size of the largest answer that the client reads, in bytes:
@@ -108,6 +109,18 @@ func (c *Client) Requests(ctx context.Context) ([]PairingCode, error) {
 // Approve asks the host to end a pairing code.
 func (c *Client) Approve(ctx context.Context, code string) error {
 	return c.call(ctx, http.MethodPost, "/v1/pairing/"+url.PathEscape(code), nil, nil)
+}
+
+// Tasks asks the host for its scheduled tasks.
+func (c *Client) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
+	var all []tasks.Task
+	return all, c.call(ctx, http.MethodGet, "/v1/tasks?"+url.Values{"group": {group}}.Encode(), nil, &all)
+}
+
+// OperateTask asks the host to do something with a task.
+func (c *Client) OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error) {
+	var answer tasks.Answer
+	return answer, c.call(ctx, http.MethodPost, "/v1/tasks/"+url.PathEscape(id)+"/"+url.PathEscape(verb), nil, &answer)
 }
 
 // Unpair asks the host to unlink a channel from its account.

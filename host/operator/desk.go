@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -41,6 +42,8 @@ type DeskOptions struct {
 	// run the host.
 	Codes     func() []PairingCode
 	Approving func(ctx context.Context, code string) error
+
+	Schedule *tasks.Tasks // nil: this process does not run the host
 
 	// Offer accepts an operator's file into the outbox.
 	Offer func(context.Context, Send) (outbox.Delivery, error)

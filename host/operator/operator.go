@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
 // Control is what an operator may do to a host. A Desk offers it in the process
@@ -55,6 +56,11 @@ type Control interface {
 	Requests(ctx context.Context) ([]PairingCode, error)
 	// Approve ends the code of a chat that has a group now, and tells the chat.
 	Approve(ctx context.Context, code string) error
+	// Tasks returns the scheduled tasks of a group by its folder, or of all.
+	Tasks(ctx context.Context, group string) ([]tasks.Task, error)
+	// OperateTask does something with a task, see [tasks.Tasks.Operate], and says
+	// what it did.
+	OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error)
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
 }

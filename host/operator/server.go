@@ -29,6 +29,8 @@ const maxBody = 64 << 10
 //	POST   /v1/send
 //	GET    /v1/channels/{name}/chats
 //	DELETE /v1/channels/{name}/account
+//	GET    /v1/tasks?group=
+//	POST   /v1/tasks/{id}/{verb}
 //	GET    /v1/pairing
 //	POST   /v1/pairing/{code}
 //
@@ -134,6 +136,14 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("DELETE /v1/channels/{name}/account", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.Unpair(r.Context(), r.PathValue("name")))
+	})
+	mux.HandleFunc("GET /v1/tasks", func(w http.ResponseWriter, r *http.Request) {
+		all, err := s.Control.Tasks(r.Context(), r.URL.Query().Get("group"))
+		reply(w, all, err)
+	})
+	mux.HandleFunc("POST /v1/tasks/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
+		answer, err := s.Control.OperateTask(r.Context(), r.PathValue("id"), r.PathValue("verb"))
+		reply(w, answer, err)
 	})
 	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
 		codes, err := s.Control.Requests(r.Context())

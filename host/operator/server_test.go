@@ -23,6 +23,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
 // dialEnv makes the test binary a process of another user that tries to
@@ -99,6 +100,14 @@ func (c *control) Requests(context.Context) ([]operator.PairingCode, error) {
 func (c *control) Approve(_ context.Context, code string) error {
 	c.asked = append(c.asked, "approve "+code)
 	return c.err
+}
+
+func (c *control) Tasks(_ context.Context, group string) ([]tasks.Task, error) {
+	return []tasks.Task{{ID: "task-1", Folder: group}}, nil
+}
+
+func (c *control) OperateTask(_ context.Context, id, verb string) (tasks.Answer, error) {
+	return tasks.Answer{Words: verb + " " + id}, nil
 }
 
 func (c *control) Unpair(_ context.Context, name string) error {

@@ -29,6 +29,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	o.Running, o.Started = running, h.started
 	if running {
 		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
+		o.Schedule = h.tasks
 		o.Assistants = h.assistantsNow
 		o.Codes, o.Approving = h.door.list, h.approve
 	}

@@ -70,7 +70,8 @@ func (s *Schedule) parseCron() error {
 	}
 	weekday, err := sunday(fields[4])
 	if err == nil {
-		fields[4] = weekday
+		// With a step, a field of days counts as one that names days. The parser takes it for a star.
+		fields[2], fields[4] = strings.Replace(fields[2], "*/", "1-31/", 1), strings.Replace(weekday, "*/", "0-6/", 1)
 		s.cron, err = cron.ParseStandard(strings.Join(fields, " "))
 	}
 	if err != nil {

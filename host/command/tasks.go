@@ -1,0 +1,114 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newTasks(e *env) *cobra.Command {
+	var group string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "list what assistants have scheduled",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if group != "" {
+				c, err := e.load()
+				if err != nil {
+					return err
+				}
+				g, err := findGroup(c, group)
+				if err != nil {
+					return err
+				}
+				group = g.Folder
+			}
+			return e.withTasks(cmd, group, func(all []tasks.Task) error {
+				return e.answer(all, func() error { return e.listTasks(all) })
+			})
+		},
+	}
+	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	show := &cobra.Command{
+		Use:   "show ID",
+		Short: "show one task with its prompt",
+		Args:  exactly("id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.withTasks(cmd, "", func(all []tasks.Task) error {
+				i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] })
+				if i < 0 {
+					return hinted(errors.New("no task has the id "+media.Printable(args[0])), "see: longshore tasks list")
+				}
+				return e.answer(all[i], func() error { return e.printTask(all[i]) })
+			})
+		},
+	}
+	return family("tasks", "look at what assistants have scheduled, and act on it", list, show,
+		newTaskVerb(e, "pause", "let no due time of a task begin a run"), newTaskVerb(e, "resume", "let a paused task run again, from its next time on"),
+		newTaskVerb(e, "cancel", "delete a task"), newTaskVerb(e, "run", "begin a run of a task now; its schedule stays as it is"))
+}
+
+// withTasks calls do with the tasks of a group, or of all, whether a host runs or not.
+func (e *env) withTasks(cmd *cobra.Command, group string, do func([]tasks.Task) error) error {
+	return e.withControl(cmd.Context(), func(c operator.Control) error {
+		all, err := c.Tasks(cmd.Context(), group)
+		if err != nil {
+			return ofControl(err)
+		}
+		return do(all)
+	})
+}
+
+func newTaskVerb(e *env, verb, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " ID",
+		Short: short,
+		Args:  exactly("id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				answer, err := c.OperateTask(cmd.Context(), args[0], verb)
+				if errors.Is(err, operator.ErrNoHost) {
+					return hinted(err, "start it: longshore serve")
+				}
+				if err != nil {
+					return ofControl(err)
+				}
+				return e.answer(answer, func() error { e.say("%s", answer.Words); return nil })
+			})
+		},
+	}
+}
+
+func (e *env) listTasks(all []tasks.Task) error {
+	if len(all) == 0 {
+		e.say("nothing is scheduled")
+		return nil
+	}
+	t := e.table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT")
+	for _, one := range all {
+		next := "-"
+		if !one.Next.IsZero() {
+			next = one.Next.Format("2006-01-02 15:04Z")
+		}
+		t.row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, next)
+	}
+	return t.flush()
+}
+
+func (e *env) printTask(t tasks.Task) error {
+	e.say("task      %s\ngroup     %s", t.ID, t.Folder)
+	e.say("name      %s\nschedule  %s %s", t.Name, t.Type, t.Value)
+	e.say("context   %s\nstatus    %s\n          %s", t.Mode, t.Status, t.Words)
+	if !t.Last.IsZero() {
+		e.say("last run  %s", t.Last.Format("2006-01-02 15:04Z"))
+	}
+	e.say("\n%s", t.Prompt)
+	return nil
+}
