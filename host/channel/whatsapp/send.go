@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"time"
 
@@ -29,13 +30,18 @@ const reuseFor = 24 * time.Hour
 // the account is not linked, banned, or outdated. It is Ambiguous if the message
 // has left and no answer came.
 func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
-	to, err := types.ParseJID(string(m.Chat))
-	if err != nil || !w.Owns(m.Chat) {
-		return channel.Receipt{}, unknownChat(err)
-	}
-	out := outgoing{Message: m, to: to}
-	if err := w.check(&out); err != nil {
+	out := outgoing{Message: m}
+	if err := w.check(&out); err != nil && w.Owns(m.Chat) {
 		return channel.Receipt{}, err
+	}
+	return w.sendOut(ctx, out)
+}
+
+// sendOut sends what was checked.
+func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, error) {
+	var err error
+	if out.to, err = types.ParseJID(string(out.Chat)); err != nil || !w.Owns(out.Chat) {
+		return channel.Receipt{}, unknownChat(err)
 	}
 	if err := w.link.Held(); err != nil {
 		return channel.Receipt{}, err
@@ -46,7 +52,7 @@ func (w *WhatsApp) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	}
 	defer leave()
 
-	out.id = messageID(m.ID)
+	out.id = messageID(out.ID)
 	unlock, err := w.sending.Enter(ctx, out.id)
 	if err != nil {
 		return channel.Receipt{}, cancelled(ctx)
@@ -62,6 +68,8 @@ type outgoing struct {
 	to   types.JID
 	file *channel.File // nil for a text
 	note string
+
+	change changeBuilder // makes a message that changes another one; nil: this is a message to be seen
 }
 
 // check rejects a message that WhatsApp would not take.
@@ -120,6 +128,9 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 // prepare uploads the file, builds the message, and records it durably. before is
 // the message of an earlier attempt, or nil; its secret is used again.
 func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+	if m.change != nil {
+		return s.prepareChange(ctx, m, before)
+	}
 	info, note, err := s.contextInfo(ctx, m, chat)
 	if err != nil {
 		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
@@ -134,6 +145,27 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: joinNotes(m.note, note), Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
 		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
+	}
+	return sent, nil
+}
+
+// prepareChange is prepare for a message that changes another one. It is built once: a
+// repeat is the same message.
+func (s *session) prepareChange(ctx context.Context, m outgoing, before *sentMessage) (*sentMessage, error) {
+	if before != nil {
+		return before, nil
+	}
+	message, err := m.change(ctx, s, m.to)
+	if err != nil {
+		var known *channel.Error
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, passing("store_failed", "the host cannot look up the message", err)
+	}
+	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Created: time.Now()}}
+	if err := s.ledger.putSent(ctx, *sent); err != nil {
+		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the change", err), err)
 	}
 	return sent, nil
 }

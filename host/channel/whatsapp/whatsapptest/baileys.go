@@ -46,7 +46,7 @@ type Baileys struct {
 }
 
 // BaileysEvent is what the member reports: its Event is qr, code, open, close,
-// message, sent, failed or forgot. testdata/baileys/member.mjs describes them.
+// message, edited, deleted, reacted, sent, failed or forgot. testdata/baileys/member.mjs describes them.
 type BaileysEvent struct {
 	Event, Code, Error, Tag string
 	Status                  int

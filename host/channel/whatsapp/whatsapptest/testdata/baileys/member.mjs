@@ -8,7 +8,7 @@
 //   {"do":"send","chat":…,"kind":…,"path":…,…}     event sent or failed
 //   {"do":"forget"}                                loses all sessions and sender keys: event forgot
 //
-// What arrives is an event message. A file in it is fetched, decrypted and
+// What arrives is an event message; of one that was there: edited, deleted or reacted. A file in it is fetched, decrypted and
 // measured here. The program ends when its input does.
 import { createHash } from 'node:crypto'
 import dns from 'node:dns'
@@ -69,6 +69,16 @@ function open() {
 		const status = lastDisconnect?.error?.output?.statusCode ?? 0
 		tell('close', { status })
 		if (status === 515) open() // paired: log in
+	})
+	sock.ev.on('messages.update', updates => {
+		for (const { key, update } of updates) {
+			const edited = normalizeMessageContent(update.message?.editedMessage?.message)
+			if (edited) tell('edited', { id: key.id, chat: key.remoteJid, text: edited.conversation || Object.values(edited)[0]?.text || Object.values(edited)[0]?.caption || '' })
+			if (update.message === null) tell('deleted', { id: key.id, chat: key.remoteJid })
+		}
+	})
+	sock.ev.on('messages.reaction', reactions => {
+		for (const { key, reaction } of reactions) tell('reacted', { id: key.id, chat: key.remoteJid, text: reaction.text ?? '' })
 	})
 	sock.ev.on('messages.upsert', async ({ messages }) => {
 		for (const m of messages) if (!m.key.fromMe && m.message) await show(m)

@@ -1,0 +1,113 @@
+package whatsapp
+
+import (
+	"context"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// For how long WhatsApp's apps take a change of a message. They say 15 minutes, and
+// "just over 2 days"; an app that meets a later one shows nothing of it.
+const (
+	editWithin   = 15 * time.Minute
+	unsendWithin = 48 * time.Hour
+)
+
+var (
+	_ channel.Editor   = (*WhatsApp)(nil)
+	_ channel.Reactor  = (*WhatsApp)(nil)
+	_ channel.Unsender = (*WhatsApp)(nil)
+)
+
+// EditWithin implements channel.Editor.
+func (w *WhatsApp) EditWithin() time.Duration { return editWithin }
+
+// UnsendWithin implements channel.Unsender.
+func (w *WhatsApp) UnsendWithin() time.Duration { return unsendWithin }
+
+// Edit implements channel.Editor. The new content is the recorded message with
+// another text, or with another caption.
+func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
+	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+		before, err := s.ledger.sent(ctx, c.Target)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil || before.Chat != c.Chat {
+			return nil, unknownMessage()
+		}
+		content := proto.Clone(before.message).(*waE2E.Message)
+		content.MessageContextInfo = nil // whose secret is of the message alone
+		if !setText(content, c.Text) {
+			return nil, &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "WhatsApp cannot edit a message of this kind", Hint: "send a new message instead"}
+		}
+		return s.client.BuildEdit(chat, c.Target, content), nil
+	})
+}
+
+// Unsend implements channel.Unsender: a message deleted for everybody.
+func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
+	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+		return s.client.BuildRevoke(chat, types.EmptyJID, c.Target), nil
+	})
+}
+
+// React implements channel.Reactor. WhatsApp wants to know who wrote the message: the
+// journal does.
+func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
+	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+		author := types.EmptyJID // the account itself
+		ours, err := s.ledger.sent(ctx, c.Target)
+		if err == nil && (ours == nil || ours.Chat != c.Chat) {
+			var theirs *inboundMessage
+			if theirs, err = s.ledger.inbound(ctx, c.Chat, c.Target); theirs == nil && err == nil {
+				err = unknownMessage()
+			}
+			if theirs != nil {
+				author = theirs.info.Sender
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.client.BuildReaction(chat, author, c.Target, c.Emoji), nil
+	})
+}
+
+// change sends what build makes, a message of its own to WhatsApp, under an id that
+// follows from the change's. Made again, it is the same message.
+func (w *WhatsApp) change(ctx context.Context, c channel.Change, build changeBuilder) error {
+	_, err := w.sendOut(ctx, outgoing{Message: channel.Message{ID: c.ID, Chat: c.Chat}, change: build})
+	return err
+}
+
+// changeBuilder makes the message that changes another one.
+type changeBuilder func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error)
+
+func unknownMessage() error {
+	return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "the host does not know that message any more", Hint: "send a new message instead"}
+}
+
+// setText replaces the text or the caption of a message; false if it has no place for one.
+func setText(m *waE2E.Message, text string) bool {
+	switch {
+	case m.Conversation != nil:
+		m.Conversation = &text
+	case m.ExtendedTextMessage != nil:
+		m.ExtendedTextMessage.Text = &text
+	case m.ImageMessage != nil:
+		m.ImageMessage.Caption = &text
+	case m.VideoMessage != nil:
+		m.VideoMessage.Caption = &text
+	case m.DocumentWithCaptionMessage.GetMessage().GetDocumentMessage() != nil:
+		m.DocumentWithCaptionMessage.Message.DocumentMessage.Caption = &text
+	default:
+		return false
+	}
+	return true
+}
