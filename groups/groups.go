@@ -46,6 +46,7 @@ type Group struct {
 	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
 	Speech    Speech     `yaml:"transcription" enum:"on,off" help:"off: voice notes of this group's members are not turned into text."`
 	Members   Members    `yaml:"members" help:"Who may speak to the assistant, and who may use /stop and /new."`
+	Ack       string     `yaml:"ack" help:"An emoji, such as 👀: the assistant reacts with it to the message that it works on, until its turn is over. Without it, it does not."`
 	Actions   Actions    `yaml:"actions" help:"What the assistant may do beside sending: all, none, or a list of react, edit, unsend, ask, schedule, history, register."`
 	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`

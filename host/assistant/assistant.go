@@ -125,6 +125,11 @@ type Options struct {
 	// the disk of the workspaces; release gives them back.
 	Reserve func(bytes int64) (release func(), err error)
 
+	// React puts an emoji to a message of the group's chat, or takes it back if emoji
+	// is empty, and returns once that is durable. The same key again does nothing. A
+	// channel without reactions shows none. May be nil.
+	React func(ctx context.Context, folder, thread, target, emoji, key string) error
+
 	// Vote takes what may answer a question of the group's assistant; nil: it answers
 	// none. An error passes. Nil: there are no questions.
 	Vote func(ctx context.Context, v Vote) (*Counted, error)

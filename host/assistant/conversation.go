@@ -96,6 +96,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		return nil, nil, err
 	}
 	c.store.taskEnded = m.o.TaskEnded
+	c.store.unack = func(r *record) { m.unack(c, r) }
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}

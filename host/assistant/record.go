@@ -39,6 +39,7 @@ type record struct {
 	Quiet     bool           `json:"quiet,omitempty"`    // a notice that goes with the next prompt or follow-up, and is no reason for one
 	Isolated  bool           `json:"isolated,omitempty"` // a task that runs in a session of its own
 
+	Acked bool   `json:"acked,omitempty"` // the chat shows that it is worked on
 	Order *order `json:"order,omitempty"` // of a member's order to the host
 
 	gone  []*record    // what an order has taken out, until it is finished

@@ -99,6 +99,7 @@ func (s *session) run(ctx context.Context) {
 	if err == nil {
 		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
+		s.m.ack(ctx, s.c, records)
 		err = s.converse(ctx)
 	}
 	s.settle(ctx, err)
@@ -332,6 +333,7 @@ func (s *session) followUp(records []*record) {
 		}
 		return
 	}
+	s.m.ack(context.Background(), s.c, records)
 	if s.doing == resting {
 		s.doing = busy
 		s.timer.Reset(s.turnTime)

@@ -42,6 +42,7 @@ type store struct {
 	done []string // the keys in the seen file, oldest first
 
 	taskEnded func(run string) // a task's run is over, by its record's key
+	unack     func(*record)    // of a record that was acked
 
 	senderKey []byte // of senderID; does not change
 
@@ -194,6 +195,9 @@ func (s *store) finish(records []*record) error {
 	for _, r := range records {
 		if r.Kind == taskKind {
 			s.taskEnded(r.Key)
+		}
+		if r.Acked {
+			s.unack(r)
 		}
 	}
 	return nil

@@ -44,6 +44,19 @@ func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) erro
 	return b.put(ctx, d)
 }
 
+// React puts an emoji to a message of the group's own chat, or takes it back if emoji is
+// empty, and returns once that is durable. The same key again does nothing. Nothing is
+// done on a channel without reactions.
+func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key string) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil || !outbox.Can(dst.channel, outbox.VerbReact) {
+		return err
+	}
+	d := hostDelivery(folder, dst, key)
+	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
+	return b.put(ctx, d)
+}
+
 // Room says why no further message of the group may be accepted now, which
 // passes; nil: it may.
 func (b *Bridge) Room(folder string) error {

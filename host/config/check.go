@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/distribution/reference"
 
@@ -167,6 +168,9 @@ func (c *checker) groups() {
 		}
 		c.members(key+".members", g.Members)
 		c.actions(key+".actions", g.Actions)
+		if len(g.Ack) > 32 || strings.ContainsFunc(g.Ack, func(r rune) bool { return r < 0x80 || unicode.IsSpace(r) || unicode.IsLetter(r) }) {
+			c.bad(key+".ack", "it is no emoji", "write one emoji, such as 👀, or leave the key out")
+		}
 		c.fill(g)
 	}
 }

@@ -43,6 +43,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Threads:   h.threads,
 		Hint:      h.hints,
 		Say:       h.Bridge.Say,
+		React:     h.Bridge.React,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,
 		Sent:      h.sent,

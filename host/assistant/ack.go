@@ -1,0 +1,49 @@
+package assistant
+
+import (
+	"context"
+	"slices"
+)
+
+// ack reacts to the last message that calls the assistant, if the group wishes so. The
+// reaction is taken back when the record is finished, also by a later host.
+func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
+	emoji := m.configured(c.chat).Ack
+	if emoji == "" || m.o.React == nil {
+		return
+	}
+	for _, r := range slices.Backward(records) {
+		if r.Kind != callKind || r.ID == "" {
+			continue
+		}
+		if r.Acked { // the turn is tried again
+			return
+		}
+		r.Acked = true
+		err := c.store.mark(r) // before the reaction: a host that dies in between takes back what is not there
+		if err == nil {
+			err = m.o.React(ctx, c.group.Folder, r.Thread, r.ID, emoji, key(r.Key, "ack"))
+		}
+		if err != nil {
+			m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)
+		}
+		return
+	}
+}
+
+// unack takes the reaction to a record back.
+func (m *Manager) unack(c *chat, r *record) {
+	if m.o.React == nil {
+		return
+	}
+	if err := m.o.React(context.Background(), c.group.Folder, r.Thread, r.ID, "", key(r.Key, "unack")); err != nil {
+		m.o.Log.Warn("reaction not taken back", "group", c.group.Folder, "error", err)
+	}
+}
+
+// mark writes a record again.
+func (s *store) mark(r *record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.save(r.name, r)
+}
