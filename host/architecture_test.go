@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"host/channel/transfer": {"host/channel", "media"},
 	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
 	"host/outbox":           {"host/blob", "host/channel", "host/store", "groups", "media"},
-	"host/bridge":           {"host/outbox", "host/channel", "host/channel/markup", "ipc", "groups", "groups/mounts", "media"},
+	"host/bridge":           {"host/outbox", "host/channel", "host/channel/markup", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/runtime":          {"groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/runtime/...":      {"host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/assistant":        {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},

@@ -60,9 +60,9 @@ func (r *Request) checkFiles() *Refusal {
 
 func (f *FileRef) check() *Refusal {
 	switch f.As {
-	case "", "auto", "document", "voice", "gif", "sticker":
+	case "", "auto", "document", "voice", "gif", "sticker", "original":
 	default:
-		return refuse(CodeUnknownStyle, `"as" is `+quote(f.As), "use auto, document, voice, gif or sticker")
+		return refuse(CodeUnknownStyle, `"as" is `+quote(f.As), "use auto, document, voice, gif, sticker or original")
 	}
 	refusal := checkField("filePath", f.Path, MaxPath)
 	if refusal == nil {

@@ -231,6 +231,7 @@ type Context struct {
 	Text            int                 `json:"textLimit"`                 // characters of one message; longer text is split
 	Types           map[string][]string `json:"types,omitempty"`           // MIME types that the platform shows as a kind; others go as a document. A kind that is missing: all
 	LargeAsDocument bool                `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
+	Converts        bool                `json:"converts,omitempty"`        // pictures that are too large are made smaller, and films and sound converted, before they are sent
 	Can             []string            `json:"can,omitzero"`              // what else this chat and the group's rights allow: react, edit, unsend, ask, schedule, register, history
 	Mounts          []ContextMount      `json:"mounts"`
 	Host            string              `json:"hostVersion"`

@@ -29,6 +29,7 @@ const (
 	AsVoice    Style = "voice"
 	AsGIF      Style = "gif" // a silent video that loops
 	AsSticker  Style = "sticker"
+	AsOriginal Style = "original" // by its type, and never converted
 )
 
 // Info describes a file after its examination.
@@ -51,4 +52,4 @@ const HeadSize = 4096
 func Kinds() []Kind { return []Kind{Image, Video, Audio, Voice, Sticker, Document} }
 
 // Styles returns every style that a sender may ask for.
-func Styles() []Style { return []Style{Auto, AsDocument, AsVoice, AsGIF, AsSticker} }
+func Styles() []Style { return []Style{Auto, AsDocument, AsVoice, AsGIF, AsSticker, AsOriginal} }

@@ -11,7 +11,7 @@ import (
 // styled applies the style that the sender asked for.
 func styled(info Info, head []byte, as Style) (Info, error) {
 	switch as {
-	case "", Auto:
+	case "", Auto, AsOriginal:
 		return info, nil
 	case AsDocument:
 		info.Kind, info.Note = Document, ""

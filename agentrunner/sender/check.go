@@ -179,8 +179,15 @@ func (c *checkedFile) fits(host hostView) error {
 	info, err := limits.Fit(host.channel(), c.info)
 	if err == nil {
 		c.info, c.limit = info, host.limit(info.Kind)
+	} else if c.mayShrink(host) {
+		return nil
 	}
 	return asProblem(err)
+}
+
+// mayShrink says whether the host may make a picture that is too large smaller.
+func (c *checkedFile) mayShrink(host hostView) bool {
+	return host.context.Converts && c.info.Kind == media.Image && c.limit > 0 && (c.claim.As == "" || c.claim.As == string(media.Auto))
 }
 
 // asProblem turns a refusal of another package into a Problem.

@@ -35,7 +35,7 @@ type File struct {
 	MIME    string // empty: derived from name and content
 	Caption string
 	Alt     string // what it shows, in words
-	As      string // auto, document, voice, gif, sticker; empty is auto
+	As      string // auto, document, voice, gif, sticker, original; empty is auto
 }
 
 // Options are the settings of one call.

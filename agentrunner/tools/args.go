@@ -183,7 +183,7 @@ func article(value string) string {
 
 // chooseStyle checks the parameter "as".
 func chooseStyle(as string) error {
-	styles := []string{"", "auto", "document", "voice", "gif", "sticker"}
+	styles := []string{"", "auto", "document", "voice", "gif", "sticker", "original"}
 	if !slices.Contains(styles, as) {
 		return &sender.Problem{Code: "invalid_argument", Message: fmt.Sprintf("as is %q", as),
 			Hint: "it is one of " + strings.Join(styles[1:], ", ")}

@@ -28,7 +28,7 @@ type OneFile struct {
 	MIME    string `json:"mime_type,omitempty" jsonschema_description:"MIME type. Default: found from name and content."`
 	Caption string `json:"caption,omitempty" jsonschema_description:"Text that goes with this file."`
 	Alt     string `json:"alt,omitempty" jsonschema_description:"What it shows, in a sentence, for members who cannot see it."`
-	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker" jsonschema_description:"How it is shown; see send_file."`
+	As      string `json:"as,omitempty" jsonschema:"enum=auto,enum=document,enum=voice,enum=gif,enum=sticker,enum=original" jsonschema_description:"How it is shown; see send_file."`
 }
 
 func (k kit) sendFiles() server.ServerTool {

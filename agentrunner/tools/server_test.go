@@ -231,7 +231,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"numbers, not objects": {"send_files", map[string]any{"files": []int{7}}, "must be an object, not a number."},
 		"name in a list":       {"send_files", map[string]any{"files": []any{map[string]any{"path": "a"}}}, `a file has no field "path"`},
 		"no files":             {"send_files", map[string]any{"files": []any{}}, "Give the path of at least one file."},
-		"style":                {"send_file", map[string]any{"file_path": "a", "as": "photo"}, "it is one of auto, document, voice, gif, sticker."},
+		"style":                {"send_file", map[string]any{"file_path": "a", "as": "photo"}, "it is one of auto, document, voice, gif, sticker, original."},
 		"not an object":        {"send_file", []any{"a"}, "must be one JSON object"},
 		"of no parameters":     {"chat_info", map[string]any{"verbose": true}, "chat_info has no parameters"},
 		"no such id":           {"delivery_status", map[string]any{"id": "../x"}, "not a request id"},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -121,8 +122,9 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 // it is refused.
 const copies = 3
 
-// file opens, checks and copies one file. The descriptor that was checked is
-// the one that is copied. Room is asked before the first byte is.
+// file opens, checks and copies one file, or what it was converted into. The
+// descriptor that was checked is the one that is copied. Room is asked before the
+// first byte is.
 func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destination, room func(int64) error) (outbox.File, error) {
 	f, err := o.open(ref.Path)
 	if err != nil {
@@ -130,8 +132,13 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	}
 	defer f.Close()
 	b.Trace(o.folder, o.request, "opened")
+	out, err := b.shown(ctx, f, ref, dst)
+	if err != nil {
+		return outbox.File{}, err
+	}
+	defer func() { _ = out.close() }() // which only gives room back
 	for try := range copies {
-		info, err := dst.check(f, ref)
+		info, err := dst.check(out.file, out.ref)
 		if err != nil {
 			return outbox.File{}, err
 		}
@@ -141,8 +148,9 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				return outbox.File{}, err
 			}
 		}
-		blob, err := b.copy(ctx, f, info, ref, dst)
+		blob, err := b.copy(ctx, out.file, info, out.ref, dst)
 		if err == nil {
+			info.Note = strings.Trim(out.note+"; "+info.Note, "; ")
 			b.Trace(o.folder, o.request, "copied")
 			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}, nil
 		}
@@ -157,9 +165,17 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	}
 }
 
-// check says what an open file is and as what the channel takes it. It reads
-// the file's head and no more.
+// check says what an open file is and as what the channel takes it.
 func (d destination) check(f *os.File, ref ipc.FileRef) (media.Info, error) {
+	info, err := d.examine(f, ref)
+	if err != nil {
+		return media.Info{}, err
+	}
+	return d.limits.Fit(d.channel.Name(), info)
+}
+
+// examine says what an open file is. It reads the file's head and no more.
+func (d destination) examine(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	stat, err := f.Stat()
 	if err != nil {
 		return media.Info{}, fmt.Errorf("stat: %w", err)
@@ -169,20 +185,16 @@ func (d destination) check(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return media.Info{}, fmt.Errorf("read head: %w", err)
 	}
-	return d.classify(ref, head[:n], stat.Size())
+	return classify(ref, head[:n], stat.Size())
 }
 
-func (d destination) classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
-	name := ref.Name
-	if name == "" {
-		name = path.Base(ref.Path)
-	}
-	info, err := media.Classify(name, ref.MIME, head, size, media.Style(ref.As))
+func classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
+	info, err := media.Classify(nameOf(ref), ref.MIME, head, size, media.Style(ref.As))
 	if err != nil {
 		return media.Info{}, err
 	}
 	info.Alt = altOf(ref.Alt)
-	return d.limits.Fit(d.channel.Name(), info)
+	return info, nil
 }
 
 // copy keeps the file if the copy is what the check said: a file that was
@@ -193,7 +205,11 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	if err != nil {
 		return blob, err
 	}
-	if kept, err := dst.classify(ref, blob.Head, blob.Size); err != nil || kept != checked {
+	kept, err := classify(ref, blob.Head, blob.Size)
+	if err == nil {
+		kept, err = dst.limits.Fit(dst.channel.Name(), kept)
+	}
+	if err != nil || kept != checked {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
 	}

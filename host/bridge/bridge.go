@@ -24,6 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media/convert"
 )
 
 // Options is what a Bridge works with. Registry and Channels are needed;
@@ -38,6 +39,7 @@ type Options struct {
 	Spool    *ipc.Spool
 	Wait     func() time.Duration // how long a tool waits for its result
 	Answers  Answerer             // of calls; nil: all are refused
+	Convert  *convert.Converter   // nil: files go as they are
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

@@ -15,7 +15,7 @@ type Finding struct {
 }
 
 // Examine goes the way of a request up to the point where its files would be
-// copied: authorize, open, check. It accepts nothing and needs no outbox, so
+// copied: authorize, open, check. It converts nothing. It accepts nothing and needs no outbox, so
 // it does not know whether that has room. An error is what accepting the
 // request would meet; what was found before it comes along, and of a file that
 // the channel does not take, what it is.

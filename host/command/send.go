@@ -62,7 +62,7 @@ refuse the file last.`,
 	f.StringVar(&call.Caption, "caption", "", "`text` that goes with it")
 	f.StringVar(&call.Alt, "alt", "", "`text` that says what it shows, for members who cannot see it")
 	f.StringVar(&call.Thread, "thread", "", "`id` of the thread, if the chat has threads")
-	f.StringVar(&call.As, "as", "", "`form`: auto, document, voice, gif, sticker")
+	f.StringVar(&call.As, "as", "", "`form`: auto, document, voice, gif, sticker, original")
 	f.BoolVar(&dryRun, "dry-run", false, "explain each decision and send nothing")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"auto", "document", "voice", "gif", "sticker"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

@@ -154,7 +154,7 @@ type Send struct {
 	Caption string `json:"caption,omitempty"`
 	Alt     string `json:"alt,omitempty"`    // what it shows, in words
 	Thread  string `json:"thread,omitempty"` // of the chat, as its platform calls it
-	As      string `json:"as,omitempty"`     // auto, document, voice, gif, sticker
+	As      string `json:"as,omitempty"`     // auto, document, voice, gif, sticker, original
 }
 
 // The codes of this package's errors.

@@ -66,6 +66,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 	if ch := channel.Named(h.Channels, g.Channel); ch != nil {
 		c.Channel = ch.Name()
 		c.Connected = connected(ch)
+		c.Converts = h.converts
 		c.Can = []string{} // with none, too: an older host has no list
 		for _, a := range bridge.Can(ch, g) {
 			c.Can = append(c.Can, string(a))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media/convert"
 )
 
 // Options is what a host needs beside its configuration.
@@ -60,6 +63,7 @@ type Host struct {
 	tasks      *tasks.Tasks // nil if the host is not to run
 	door       *door
 	started    time.Time
+	converts   bool // the machine has ffmpeg, and it may run
 }
 
 // New opens everything that cfg names and starts nothing. Close closes what it
@@ -84,9 +88,12 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if err := h.open(ctx, cfg); err != nil {
 		return nil, err
 	}
+	_, missing := exec.LookPath("ffmpeg")
+	h.converts = missing == nil && cfg.MediaTools != string(confine.Off)
 	h.Bridge = bridge.New(bridge.Options{
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
+		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
 	})
 	if !opts.Idle {
 		if err := h.openTasks(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
@@ -102,10 +103,9 @@ func (c *Converter) enter(ctx context.Context) (leave func(), err error) {
 }
 
 func (c *Converter) ffmpeg(ctx context.Context, src *os.File, out *File, r Recipe, most int64) error {
-	args := append([]string{"-v", "error", "-nostdin", "-threads", "2", "-protocol_whitelist", "file,pipe,fd"}, r.input...)
-	args = append(args, "-i", "/dev/stdin", "-map_metadata", "-1", "-threads", "2")
-	args = append(args, r.output...)
-	args = append(args, "-y", "-truncate", "0", "/dev/stdout")
+	args := slices.Concat([]string{
+		"-v", "error", "-nostdin", "-threads", "2", "-protocol_whitelist", "file,pipe,fd", "-i", "/dev/stdin", "-map_metadata", "-1", "-threads", "2",
+	}, r.output, []string{"-y", "-truncate", "0", "/dev/stdout"})
 	copied := func() {} // gives back the room of the copy that a host running as root makes
 	runner := confine.Runner{Mode: c.mode, Temp: func(bytes int64) (f *os.File, err error) {
 		f, release, err := c.temp(bytes)

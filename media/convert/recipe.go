@@ -10,10 +10,10 @@ import (
 
 // Recipe is one way to convert a file.
 type Recipe struct {
-	Name   string // of the result, with its extension; empty for WAV
-	MIME   string // of the result
-	Note   string // for the agent: what was done
-	input  []string
+	Name   string     // of the result, with its extension; empty for WAV
+	MIME   string     // of the result
+	Kind   media.Kind // of the result
+	Note   string     // for the agent: what was done
 	output []string
 }
 
@@ -35,7 +35,7 @@ func within(edge string) string {
 // a white ground.
 func jpeg() []string {
 	return []string{"-frames:v", "1", "-an", "-sn", "-filter_complex",
-		"[0:v:0]" + within(pictureEdge) + ",format=rgba,split[a][b];[a]drawbox=c=white@1:t=fill:replace=1[ground];[ground][b]overlay=format=auto,format=yuvj420p",
+		"[0:v:0]" + within(pictureEdge) + ",format=rgba,split[a][b];[a]lutrgb=r=255:g=255:b=255:a=255[ground];[ground][b]overlay=format=auto,format=yuvj420p",
 		"-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg"}
 }
 
@@ -50,29 +50,40 @@ func film(sound ...string) []string {
 func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 	shows := func(k media.Kind, mime string) bool {
 		limit := l.Kinds[k]
-		return limit.Bytes > 0 && (len(limit.MIME) == 0 || slices.Contains(limit.MIME, mime))
+		types := limit.MIME
+		if len(types) == 0 {
+			types = usual[k]
+		}
+		return limit.Bytes > 0 && slices.Contains(types, mime)
 	}
 	auto := as == "" || as == media.Auto
 	picture := auto && pictures[info.MIME] && shows(media.Image, "image/jpeg")
 	clip := shows(media.Video, "video/mp4")
 	switch {
 	case info.MIME == "image/gif" && clip && (as == media.AsGIF || auto && !shows(media.Image, "image/gif")):
-		return made(info, "video/mp4", nil, film("-an"), "converted from gif to mp4"), true
+		return made(info, media.Video, "video/mp4", film("-an"), "converted from gif to mp4"), true
 	case info.Kind == media.Audio && as == media.AsVoice && info.MIME != "audio/ogg" && shows(media.Voice, "audio/ogg"):
-		return made(info, "audio/ogg", nil, []string{"-vn", "-sn", "-map", "0:a:0", "-ar", "16000", "-ac", "1", "-c:a", "libopus", "-b:a", "24k", "-f", "ogg"},
+		return made(info, media.Voice, "audio/ogg", []string{"-vn", "-sn", "-map", "0:a:0", "-ar", "16000", "-ac", "1", "-c:a", "libopus", "-b:a", "24k", "-f", "ogg"},
 			"converted from "+word(info)+" to Ogg Opus"), true
 	case picture && !(info.Kind == media.Image && shows(media.Image, info.MIME)):
-		return made(info, "image/jpeg", nil, jpeg(), "converted from "+word(info)+" to jpeg"), true
+		return made(info, media.Image, "image/jpeg", jpeg(), "converted from "+word(info)+" to jpeg"), true
 	case picture && info.MIME != "image/gif" && info.Size > l.Kinds[media.Image].Bytes:
-		return made(info, "image/jpeg", nil, jpeg(), "made smaller, from "+media.Size(info.Size)), true
+		return made(info, media.Image, "image/jpeg", jpeg(), "made smaller, from "+media.Size(info.Size)), true
 	case info.Kind == media.Video && info.MIME != "video/mp4" && clip && (as == media.AsGIF || auto && !shows(media.Video, info.MIME)):
 		sound := []string{"-c:a", "aac", "-b:a", "128k", "-ac", "2"}
 		if as == media.AsGIF {
 			sound = []string{"-an"}
 		}
-		return made(info, "video/mp4", nil, film(sound...), "converted from "+word(info)+" to mp4"), true
+		return made(info, media.Video, "video/mp4", film(sound...), "converted from "+word(info)+" to mp4"), true
 	}
 	return Recipe{}, false
+}
+
+// usual are the types that apps and browsers show if their platform names none.
+var usual = map[media.Kind][]string{
+	media.Image: {"image/jpeg", "image/png", "image/gif", "image/webp"},
+	media.Video: {"video/mp4", "video/webm", "video/3gpp"},
+	media.Voice: {"audio/ogg"},
 }
 
 // pictures are the types that ffmpeg makes a JPEG of.
@@ -82,9 +93,9 @@ var pictures = map[string]bool{
 
 // made is a recipe for a file, whose result bears the file's name with another
 // extension.
-func made(info media.Info, mime string, input, output []string, note string) Recipe {
+func made(info media.Info, kind media.Kind, mime string, output []string, note string) Recipe {
 	stem := strings.TrimSuffix(info.Name, path.Ext(info.Name))
-	return Recipe{Name: media.SafeName(stem + media.ExtensionFor(mime)), MIME: mime, Note: note, input: input, output: output}
+	return Recipe{Kind: kind, Name: media.SafeName(stem + media.ExtensionFor(mime)), MIME: mime, Note: note, output: output}
 }
 
 // word is what people call a file's type: mov, heic.

@@ -1,0 +1,84 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+
+	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/convert"
+)
+
+// outgoing is a file on its way: as it was opened, or as it was converted.
+type outgoing struct {
+	file  *os.File
+	ref   ipc.FileRef // what the file is called from now on
+	note  string      // what was done, or not; may be empty
+	close func() error
+}
+
+// shown converts a file that the chat would refuse or show badly. If it cannot be
+// converted, it goes as it is. An error ends with ctx alone.
+func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst destination) (outgoing, error) {
+	asIs := outgoing{file: f, ref: ref, close: func() error { return nil }}
+	if b.Convert == nil {
+		return asIs, nil
+	}
+	plain := ref
+	plain.As = ""
+	info, err := dst.examine(f, plain)
+	if err != nil {
+		return asIs, nil //nolint:nilerr // which the check refuses with its own words
+	}
+	style := media.Style(ref.As)
+	recipe, ok := convert.For(info, style, dst.limits)
+	if !ok || info.MIME == "image/tiff" && convert.ManyPages(f) {
+		return asIs, nil
+	}
+	out, err := b.Convert.Run(ctx, f, recipe, dst.limits.Kinds[recipe.Kind].Bytes)
+	switch {
+	case ctx.Err() != nil:
+		return asIs, fmt.Errorf("convert file: %w", ctx.Err())
+	case errors.Is(err, confine.ErrOff), errors.Is(err, exec.ErrNotFound):
+		return asIs, nil
+	case err != nil:
+		b.Log.Info("file not converted", "file", info.Name, "type", info.MIME, "error", err)
+		asIs.note = "not " + recipe.Note + ": " + reasonOf(err)
+		return asIs, nil
+	}
+	made := ref
+	made.Name, made.MIME = recipe.Name, recipe.MIME
+	if info.MIME == "image/gif" {
+		made.As = string(media.AsGIF)
+	}
+	if now, err := dst.check(out.File, made); err != nil || now.Kind != recipe.Kind {
+		asIs.note = "not " + recipe.Note + ": the result would not be shown either"
+		return asIs, out.Close()
+	}
+	return outgoing{file: out.File, ref: made, note: recipe.Note, close: out.Close}, nil
+}
+
+// reasonOf is what the agent reads of an error of a conversion, which may quote the
+// file.
+func reasonOf(err error) string {
+	if errors.Is(err, convert.ErrBusy) {
+		return convert.ErrBusy.Error()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it took longer than " + convert.Time.String()
+	}
+	return "ffmpeg could not do it within its limits"
+}
+
+// nameOf is the name that a file is to have in the chat.
+func nameOf(ref ipc.FileRef) string {
+	if ref.Name != "" {
+		return ref.Name
+	}
+	return path.Base(ref.Path)
+}
