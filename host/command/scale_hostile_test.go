@@ -32,7 +32,7 @@ var badBodies = []struct{ name, code, body string }{
 	{"duplicate", ipc.CodeDuplicateKey, `{"type":"message","chatJid":"mem:g0","chatJid":"mem:g1","text":"a"}`},
 	{"folded", ipc.CodeUnknownKey, `{"type":"message","CHATJID":"mem:g1","text":"a"}`},
 	{"number", ipc.CodeWrongValue, `{"type":"message","text":7}`},
-	{"type", ipc.CodeUnknownType, `{"type":"register_group","text":"a"}`},
+	{"type", ipc.CodeUnknownType, `{"type":"teleport","text":"a"}`},
 	{"wrong-chat", "chat_not_allowed", `{"type":"message","chatJid":"mem:g1","text":"a"}`},
 	{"wrong-folder", "wrong_group", `{"type":"message","groupFolder":"g1","text":"a"}`},
 	{"no-chat", "chat_not_allowed", `{"type":"message","chatJid":"mem:nowhere","text":"a"}`},
