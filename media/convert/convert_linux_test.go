@@ -331,3 +331,9 @@ func TestATIFFOfManyPagesIsNotCutToOne(t *testing.T) {
 		}
 	}
 }
+
+func FuzzManyPages(f *testing.F) {
+	f.Add([]byte("II*\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add([]byte("MM\x00*\xff\xff\xff\xff\xff\xff"))
+	f.Fuzz(func(_ *testing.T, data []byte) { convert.ManyPages(bytes.NewReader(data)) })
+}
