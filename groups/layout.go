@@ -112,5 +112,6 @@ func (l Layout) Private() []string {
 	return []string{l.State}
 }
 
-// V1Tasks is where v1's agent leaves what its host should schedule or register.
+// V1Tasks is where v1's host looked for what to schedule or register. The queue's messages
+// directory is mounted over it.
 const V1Tasks = "tasks"

@@ -33,6 +33,12 @@ type actionKeys struct {
 	NewFolder text `json:"folder"`
 	Trigger   text `json:"trigger"`
 
+	// NanoClaw v1's, too. The host runs no script of a container, and who may mount or
+	// call what is the operator's to say.
+	Script          text           `json:"script"`
+	RequiresTrigger scalar         `json:"requiresTrigger"`
+	ContainerConfig jsontext.Value `json:"containerConfig"`
+
 	Limit  count `json:"limit"`
 	Before text  `json:"before"`
 	Number count `json:"number"`
@@ -45,13 +51,14 @@ var keysOf = map[Type][]string{
 	TypeEdit:          {"target", "text", ""},
 	TypeUnsend:        {"target", ""},
 	TypeAsk:           {"text", "choices", "", "several", "seconds"},
-	TypeScheduleTask:  {"prompt", "schedule_type", "schedule_value", "", "context_mode", "targetJid", "name"},
+	TypeScheduleTask:  {"prompt", "schedule_type", "schedule_value", "", "context_mode", "targetJid", "name", "taskId"},
 	TypeListTasks:     {""},
 	TypeUpdateTask:    {"taskId", "", "prompt", "schedule_type", "schedule_value", "context_mode", "name"},
 	TypePauseTask:     {"taskId", ""},
 	TypeResumeTask:    {"taskId", ""},
 	TypeCancelTask:    {"taskId", ""},
 	TypeRegisterGroup: {"jid", "name", "", "folder", "trigger"},
+	TypeRefreshGroups: {""},
 	TypeListMessages:  {"", "limit", "before"},
 	TypeFetchFile:     {"target", "", "number"},
 }
@@ -78,6 +85,9 @@ func (w *written) given(keys []string) string {
 // action completes a request of a type of keysOf.
 func (w *written) action(r Request, keys []string, files bool) (Request, *Refusal) {
 	extra := w.given(keys)
+	if w.Script.value != "" {
+		return r, refuse("not_supported", "tasks have no script: the host runs no code of a container", "leave script out, and say in the prompt what to check first")
+	}
 	switch {
 	case files:
 		extra = "filePath"

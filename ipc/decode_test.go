@@ -97,7 +97,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"no type", `{"text":"hi"}`, CodeMissing},
 		{"omniclaw 1002: another type", `{"type":"send_document","filePath":"/a"}`, CodeUnknownType},
 		{"a group without a chat", `{"type":"register_group"}`, CodeMissing},
-		{"a type of another time", `{"type":"refresh_groups"}`, CodeUnknownType},
+		{"a type of another time", `{"type":"restart_host"}`, CodeUnknownType},
 		{"a reaction to nothing", `{"type":"react","emoji":"x"}`, CodeMissing},
 		{"a reaction with a text", `{"type":"react","target":"1","text":"x"}`, CodeConflict},
 		{"an edit with a file", `{"type":"edit","target":"1","text":"x","filePath":"/a"}`, CodeConflict},

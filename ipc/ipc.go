@@ -69,6 +69,7 @@ const (
 	TypeResumeTask    Type = "resume_task"
 	TypeCancelTask    Type = "cancel_task"
 	TypeRegisterGroup Type = "register_group"
+	TypeRefreshGroups Type = "refresh_groups" // NanoClaw v1's: writes the snapshots again
 	TypeListMessages  Type = "list_messages"
 	TypeFetchFile     Type = "fetch_file"
 )
@@ -77,7 +78,7 @@ const (
 func (t Type) IsCall() bool {
 	switch t {
 	case TypeScheduleTask, TypeListTasks, TypeUpdateTask, TypePauseTask, TypeResumeTask, TypeCancelTask,
-		TypeRegisterGroup, TypeListMessages, TypeFetchFile:
+		TypeRegisterGroup, TypeRefreshGroups, TypeListMessages, TypeFetchFile:
 		return true
 	}
 	return false
@@ -104,7 +105,7 @@ type Request struct {
 	Several bool     // of ask: a member may choose more than one
 	Seconds int      // of ask: how long members may answer; 0: the host's default
 
-	TaskID        string // of all about one task
+	TaskID        string // of all about one task; of schedule_task: the new one's, empty: the host chooses
 	Prompt        string // of schedule_task and update_task, with those that follow
 	ScheduleType  string // cron, interval or once
 	ScheduleValue string

@@ -22,17 +22,31 @@ type groupSnapshot struct {
 	Registered bool   `json:"isRegistered"`
 }
 
+// TaskSnapshot is one entry of current_tasks.json.
+type TaskSnapshot struct {
+	ID     string     `json:"id"`
+	Folder string     `json:"groupFolder"`
+	Prompt string     `json:"prompt"`
+	Type   string     `json:"schedule_type"`
+	Value  string     `json:"schedule_value"`
+	Status string     `json:"status"`
+	Next   *time.Time `json:"next_run"` // nil: it is not due
+}
+
 // WriteSnapshots writes the files in which NanoClaw v1's agents read about their
-// host: an empty list of scheduled tasks, since Longshore runs none, and the given
-// chats. Only the main group may know the chats; the caller passes none for other
-// groups. A link in the place of either file is replaced, never followed.
-func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo) error {
+// host: the scheduled tasks and the chats. Only the main group may know the chats and
+// the tasks of others; the caller passes none for other groups. A link in the place of
+// either file is replaced, never followed.
+func (s *Spool) WriteSnapshots(folder string, chats []ChatInfo, tasks []TaskSnapshot) error {
+	if tasks == nil {
+		tasks = []TaskSnapshot{}
+	}
 	known := make([]groupSnapshot, 0, len(chats))
 	for _, c := range chats {
 		known = append(known, groupSnapshot{Chat: c.Chat, Name: c.Name, Registered: true})
 	}
 	for name, v := range map[string]any{
-		tasksSnapshot:  []struct{}{},
+		tasksSnapshot:  tasks,
 		groupsSnapshot: map[string]any{"groups": known, "lastSync": time.Now().UTC()},
 	} {
 		if err := s.writeSnapshot(folder, name, v); err != nil {

@@ -25,7 +25,7 @@ func TestSnapshotsReplaceWhatAnAgentPlanted(t *testing.T) {
 	}
 	s := ipc.NewSpool(ipc.SpoolOptions{Dir: dir, Folders: []string{"main"}})
 	t.Cleanup(func() { s.Close() })
-	if err := s.WriteSnapshots("main", []ipc.ChatInfo{{Chat: "1@g.us", Name: "Family"}}); err != nil {
+	if err := s.WriteSnapshots("main", []ipc.ChatInfo{{Chat: "1@g.us", Name: "Family"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestSnapshotsReplaceWhatAnAgentPlanted(t *testing.T) {
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "outside" {
 		t.Errorf("the file behind the link is %q, %v", b, err)
 	}
-	if err := s.WriteSnapshots("other", nil); err == nil {
+	if err := s.WriteSnapshots("other", nil, nil); err == nil {
 		t.Error("no error for a group that is not there")
 	}
 }

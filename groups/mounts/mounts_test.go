@@ -147,7 +147,7 @@ func TestMountTableOfAV1Directory(t *testing.T) {
 		"/workspace/ipc/input":      "/srv/v1/data/ipc/main/input",
 		"/workspace/ipc/results":    "/srv/v1/data/ipc/main/results",
 		"/workspace/ipc/context":    "/srv/v1/data/ipc/main/context",
-		"/workspace/ipc/tasks":      "/srv/v1/data/ipc/main/tasks",
+		"/workspace/ipc/tasks":      "/srv/v1/data/ipc/main/messages",
 		"/workspace/project":        "/srv/v1",
 		"/workspace/project/.env":   "/dev/null/srv/v1/.env",
 		"/workspace/project/data":   "/srv/v1/data",

@@ -101,14 +101,13 @@ const v1Home = "/home/node"
 // directory, in which v1's forks create outbound_files/, and the CLI's
 // conversations. The queue's leaves are mounted over the queue directory, so
 // that the agent can neither forge a result nor move a leaf away: the kernel
-// does not rename or remove a mount point in the caller's namespace. tasks/ is
-// read-only because nothing in Longshore reads it: the agent then reports that
-// it cannot schedule a task, and does not promise one.
+// does not rename or remove a mount point in the caller's namespace. What the
+// agent writes into tasks/ lands in messages/, as the host's queue has one directory.
 func v1Mounts(l groups.Layout, g groups.Group) []Mount {
 	return []Mount{
 		{Container: v1Home + "/.claude", Host: l.Session(g.Folder)},
 		{Container: ipcMount, Host: l.IPC(g.Folder, "")},
-		{Container: path.Join(ipcMount, groups.V1Tasks), Host: l.IPC(g.Folder, groups.V1Tasks), ReadOnly: true},
+		{Container: path.Join(ipcMount, groups.V1Tasks), Host: l.IPC(g.Folder, "messages")},
 	}
 }
 

@@ -71,7 +71,7 @@ func (f *Found) Plan(file string) (*Plan, error) {
 		p.take(f, row)
 	}
 	if f.Tasks > 0 {
-		p.note("%d scheduled tasks are active in v1; Longshore runs none", f.Tasks)
+		p.note("%d scheduled tasks are active in v1; the first start takes them over, but those with a script", f.Tasks)
 	}
 	p.note("a trigger calls the assistant anywhere in a message, not only at its start")
 	p.note("conversations start again: the assistant keeps its files but not the session of its CLI")

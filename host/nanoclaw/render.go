@@ -47,7 +47,7 @@ func (p *Plan) knobs(f *Found) {
 	for _, knob := range []struct{ key, why string }{
 		{"CONTAINER_MAX_OUTPUT_SIZE", "Longshore limits an assistant's output itself"},
 		{"ASSISTANT_HAS_OWN_NUMBER", "answers do not start with a name"},
-		{"TZ", "set TZ in the environment of the host"},
+		{"TZ", "set timezone: in the configuration"},
 	} {
 		if f.Knobs[knob.key] != "" {
 			p.note("%s has no counterpart: %s", knob.key, knob.why)

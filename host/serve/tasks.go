@@ -21,11 +21,18 @@ func TasksOf(c *config.Config) store.Spec {
 func (h *Host) openTasks(ctx context.Context) (err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
 		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.zone, Log: h.opts.Log,
+		Changed: h.tasksChanged,
 		Start: func(_ context.Context, r tasks.Run) (bool, error) {
-			return h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
+			h.opts.Trace(r.Folder, r.ID, "task claimed")
+			open, err := h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
+			h.opts.Trace(r.Folder, r.ID, "task begun")
+			return open, err
 		},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return h.takeOverTasks(ctx)
 }
 
 // zone is the time zone of the groups.
@@ -46,6 +53,9 @@ func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
 	switch c.Request.Type {
 	case ipc.TypeScheduleTask, ipc.TypeListTasks, ipc.TypeUpdateTask, ipc.TypePauseTask, ipc.TypeResumeTask, ipc.TypeCancelTask:
 		return a.h.tasks.Answer(ctx, tasks.Call(c))
+	case ipc.TypeRefreshGroups:
+		a.h.tasksChanged(c.Folder)
+		return map[string]string{"words": "The snapshots are written."}, nil
 	}
 	return nil, &ipc.Refusal{Code: "not_supported", Message: "this host does not answer requests of this type", Hint: "do without it; chat_info says what this chat can do"}
 }

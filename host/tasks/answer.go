@@ -7,7 +7,9 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,6 +34,8 @@ type Answer struct {
 	Task  *Task  `json:"task,omitempty"`
 	Tasks []Task `json:"tasks,omitempty"`
 	Words string `json:"words"`
+
+	folder string // of the task
 }
 
 // Answer does what a call asks for, once for each key, and returns what it did the
@@ -47,6 +51,7 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 		return ts.listFor(ctx, g)
 	}
 	var answer json.RawMessage
+	var changed string
 	err := ts.within(ctx, "answer "+string(c.Request.Type), func(tx *sql.Tx) (err error) {
 		if answer, err = answeredBefore(ctx, tx, c.Key); err != nil || answer != nil {
 			return err
@@ -55,6 +60,7 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 		if err != nil {
 			return err
 		}
+		changed = a.folder
 		if answer, err = json.Marshal(a); err != nil {
 			return err
 		}
@@ -64,6 +70,9 @@ func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
 		return nil, err
 	}
 	ts.poke()
+	if changed != "" {
+		ts.o.Changed(changed)
+	}
 	return answer, nil
 }
 
@@ -115,7 +124,7 @@ func (ts *Tasks) answerOf(t Task, did string) Answer {
 	if t.Owner == t.Folder {
 		t.Owner = ""
 	}
-	return Answer{Task: &t, Words: fmt.Sprintf("%s the task %s: %s.", did, cmp.Or(t.Name, t.ID), t.Words)}
+	return Answer{Task: &t, folder: t.Folder, Words: fmt.Sprintf("%s the task %s: %s.", did, cmp.Or(t.Name, t.ID), t.Words)}
 }
 
 func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Answer, error) {
@@ -133,11 +142,17 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 		return Answer{}, err
 	}
 	t := Task{
-		ID: idOf(c.Key), Folder: target.Folder, Owner: g.Folder, Thread: thread, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
+		ID: cmp.Or(r.TaskID, idOf(c.Key)), Folder: target.Folder, Owner: g.Folder, Thread: thread, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
 		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone().String(),
 	}
 	if err := t.check(); err != nil {
 		return Answer{}, err
+	}
+	if !idForm.MatchString(t.ID) {
+		return Answer{}, refuse("wrong_task_id", "the task's id is not 1 to 64 letters, digits, ., _ and -", "leave it out")
+	}
+	if _, err := byID(ctx, tx, t.ID); !errors.Is(err, sql.ErrNoRows) {
+		return Answer{}, cmp.Or(err, refuse("wrong_task_id", "a task has that id already", "leave it out, or use update_task"))
 	}
 	var count int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM task WHERE folder = ? AND status <> 'completed'`, t.Folder).Scan(&count); err != nil {
@@ -171,6 +186,9 @@ func (ts *Tasks) target(g groups.Group, c Call) (groups.Group, string, error) {
 	}
 	return target, thread, nil
 }
+
+// idForm is the form of a task's id that an assistant chose, as NanoClaw v1's do.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte("task\x00" + key))
@@ -248,7 +266,7 @@ func cancelTask(ctx context.Context, tx *sql.Tx, t Task) (Answer, error) {
 	if t.Running {
 		words += " Its run under way goes on."
 	}
-	return Answer{Words: words}, nil
+	return Answer{Words: words, folder: t.Folder}, nil
 }
 
 // maxListed is how many bytes of tasks an answer lists, below ipc.MaxData.

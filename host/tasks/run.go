@@ -72,7 +72,7 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 			ts.Ended(t.run) // its end was not noted
 		}
 	}
-	return ts.within(ctx, "claim a task's run", func(tx *sql.Tx) error {
+	err := ts.within(ctx, "claim a task's run", func(tx *sql.Tx) error {
 		t, err := byID(ctx, tx, t.ID)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (t.Status != Active || t.Next.IsZero() || t.Next.After(now)) {
 			return nil // changed a moment ago
@@ -86,6 +86,10 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		t.advance(now, ts.o.Zone())
 		return save(ctx, tx, t)
 	})
+	if err == nil {
+		ts.o.Changed(t.Folder)
+	}
+	return err
 }
 
 // claim notes a run, unless one is under way or the due time has had its own. The
@@ -193,6 +197,7 @@ func promptOf(t Task, zone *time.Location) string {
 // Ended is to be called when a run has ended, however it ended. A run that is not known
 // is ignored.
 func (ts *Tasks) Ended(run string) {
+	folder := ""
 	err := ts.within(context.Background(), "note the end of a task's run", func(tx *sql.Tx) error {
 		ctx, now := context.Background(), ts.o.Now()
 		if _, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ?`, toMilli(now), run); err != nil {
@@ -205,7 +210,7 @@ func (ts *Tasks) Ended(run string) {
 		if err != nil {
 			return err
 		}
-		t.run, t.due = "", time.Time{}
+		t.run, t.due, folder = "", time.Time{}, t.Folder
 		if t.Status == Active && t.Next.IsZero() {
 			t.advance(now, ts.o.Zone())
 		}
@@ -213,6 +218,8 @@ func (ts *Tasks) Ended(run string) {
 	})
 	if err != nil {
 		ts.o.Log.Error("end of a task's run not noted; the next due time finds it", "error", err)
+	} else if folder != "" {
+		ts.o.Changed(folder)
 	}
 	ts.poke()
 }
@@ -278,6 +285,9 @@ func (ts *Tasks) Operate(ctx context.Context, id, verb string) (Answer, error) {
 		return save(ctx, tx, t)
 	})
 	ts.poke()
+	if err == nil {
+		ts.o.Changed(answer.folder)
+	}
 	if r := refusal.Of(err); r != nil {
 		return Answer{}, r
 	}
@@ -296,5 +306,5 @@ func (ts *Tasks) runNow(ctx context.Context, tx *sql.Tx, t *Task) (Answer, error
 	if !claimed {
 		return Answer{}, refuse("unknown_group", "the task's group is not configured, or has no assistant", "see: longshore groups list")
 	}
-	return Answer{Words: "Began a run of the task " + cmp.Or(t.Name, t.ID) + "."}, nil
+	return Answer{folder: t.Folder, Words: "Began a run of the task " + cmp.Or(t.Name, t.ID) + "."}, nil
 }

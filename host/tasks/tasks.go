@@ -55,6 +55,9 @@ type Options struct {
 	// that it has had before is not begun again; open is false if that one has ended.
 	Start func(ctx context.Context, r Run) (open bool, err error)
 
+	// Changed hears of each change of a group's tasks, by its folder. Nil: nobody does.
+	Changed func(folder string)
+
 	Now func() time.Time // nil: time.Now
 	Log *slog.Logger     // nil: none
 }
@@ -72,6 +75,9 @@ type Tasks struct {
 func Open(ctx context.Context, o Options) (_ *Tasks, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Changed == nil {
+		o.Changed = func(string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
