@@ -33,7 +33,7 @@ func (s *Spool) WriteBatch(folder string, all []Result) error {
 		if err := json.NewEncoder(&lines).Encode(r); err != nil { // a line
 			return fmt.Errorf("write results: %w", err)
 		}
-		if lines.Len() < MaxRequest/2 && i < len(all)-1 {
+		if lines.Len() < MaxRequest/2 && i < len(all)-1 && lines.Len()+len(all[i+1].Data) < MaxRequest*7/8 {
 			continue
 		}
 		g, err := s.write(folder, inResults, s.nextBatch(folder), lines.Bytes())

@@ -99,3 +99,19 @@ func TestTheClockNamesNoBatchTwice(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestABatchWithLargeAnswersCanBeReadBack(t *testing.T) {
+	dir := prepareFast(t, "work")
+	s := NewSpool(SpoolOptions{Dir: dir, Folders: []string{"work"}})
+	defer s.Close()
+	var all []Result
+	for i := range 20 {
+		all = append(all, Result{ID: fmt.Sprint("r", i), Status: Sent, Message: strings.Repeat("x", 2000), Data: []byte(`"` + strings.Repeat("y", (i/14%2)*(MaxData-2)) + `"`)})
+	}
+	if err := s.WriteBatch("work", all); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Batched("work"); len(got) != 20 {
+		t.Errorf("%d results are read back", len(got))
+	}
+}

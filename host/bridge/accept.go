@@ -34,7 +34,7 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 		Batch: it.Request.Batch,
 	}
 	if it.Request.Type == ipc.TypeAsk {
-		if d.Parts, err = b.question(it.Folder, it.Request, dst); err == nil {
+		if d.Parts, err = b.question(it.Folder, it.Request, dst, ahead.Questions); err == nil {
 			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
 		}
 		return d, err

@@ -21,12 +21,13 @@ const (
 )
 
 // question makes the part of a request that asks: a poll, or numbered text if the
-// channel has no poll that takes it.
-func (b *Bridge) question(folder string, r ipc.Request, dst destination) ([]outbox.Part, error) {
+// channel has no poll that takes it. ahead is how many questions of the batch are not
+// recorded yet.
+func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead int) ([]outbox.Part, error) {
 	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(groups.ActAsk) {
 		return nil, &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: ask", Hint: "do without it"}
 	}
-	if b.Outbox.OpenQuestions(folder) >= openQuestions {
+	if b.Outbox.OpenQuestions(folder)+ahead >= openQuestions {
 		return nil, &ipc.Refusal{Code: "too_many_questions", Message: fmt.Sprintf("%d questions of this group are still open", openQuestions), Hint: "wait until one is answered or over"}
 	}
 	q := &outbox.Question{Choices: choices(r.Choices), Several: r.Several, Until: time.Now().Add(answerWithin)}
@@ -83,8 +84,19 @@ type outcome struct {
 	Counts  map[string]int  `json:"counts"`
 }
 
-// mostAnswers is how many answers a result lists. Its counts are of all.
-const mostAnswers = 100
+// mostAnswers is how many answers a result lists, and maxAnswers their bytes, so that
+// the result is below ipc.MaxData. Its counts are of all.
+const (
+	mostAnswers = 100
+	maxAnswers  = ipc.MaxData * 3 / 4
+)
+
+// sizeOf is what an answer takes in a result: once in the list and once in words.
+func sizeOf(a outbox.Answer) int {
+	list, _ := json.Marshal(a) // which cannot fail
+	words, _ := json.Marshal(a.Name + strings.Join(a.Choices, ", "))
+	return len(list) + len(words) + 20
+}
 
 // answers adds what came of a delivery's question to its result.
 func (b *Bridge) answers(ctx context.Context, d *outbox.Delivery, r *ipc.Result) {
@@ -105,11 +117,12 @@ func outcomeOf(q *outbox.Question, answers []outbox.Answer, arrived bool) outcom
 	for _, c := range q.Choices {
 		o.Counts[c] = 0
 	}
+	room := maxAnswers
 	for _, a := range answers {
 		for _, c := range a.Choices {
 			o.Counts[c]++
 		}
-		if len(o.Answers) < mostAnswers {
+		if room -= sizeOf(a); len(o.Answers) < mostAnswers && room > 0 {
 			o.Answers = append(o.Answers, a)
 			words = append(words, fmt.Sprintf("%s chose %s.", a.Name, strings.Join(a.Choices, ", ")))
 		}
@@ -118,7 +131,7 @@ func outcomeOf(q *outbox.Question, answers []outbox.Answer, arrived bool) outcom
 		words = append(words, "Nobody has answered.")
 	}
 	switch {
-	case len(answers) > mostAnswers:
+	case len(answers) > len(o.Answers):
 		words = append(words, fmt.Sprintf("%d answered in all.", len(answers)))
 	case o.Open:
 		words = append(words, "Members may answer until "+q.Until.UTC().Format("15:04 MST")+".")

@@ -205,3 +205,108 @@ func TestAVoteBeforeTheReceiptIsBroughtAgain(t *testing.T) {
 		}
 	})
 }
+
+// One question that was never shown took every "1" of the chat for an answer, and held
+// up the chat's votes in other polls for a day.
+func TestAQuestionThatNobodySeesTakesNoAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, s := range map[string]*site{"numbered": newSite(t), "poll": polling(t)} {
+			s.memory.Next(memory.Permanent())
+			stop := s.run(&told{})
+			if r := s.after("work", "q", which); r.Status != ipc.Failed {
+				t.Fatalf("%s: %+v", name, r)
+			}
+			if c := s.vote(outbox.Vote{Text: "1", Voter: "a"}); c != nil {
+				t.Errorf("%s: an answer was counted: %+v", name, c)
+			}
+			if c := s.vote(outbox.Vote{Poll: "a member's", Choices: []string{"Friday"}, Voter: "a"}); c != nil {
+				t.Errorf("%s: a vote in another poll was counted: %+v", name, c)
+			}
+			stop()
+		}
+	})
+}
+
+// The chat was slow: the poll came after its time, and stayed open there for ever.
+func TestAPollThatCameAfterItsTimeIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		s.memory.Disconnect()
+		defer s.run(&told{})()
+		s.enqueue("work", "q", which, time.Now())
+		time.Sleep(20 * time.Minute)
+		s.memory.Reconnect()
+		time.Sleep(20 * time.Minute)
+		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Closed == "" {
+			t.Errorf("the chat shows %+v", seen)
+		}
+	})
+}
+
+func TestAChoiceThatIsANumberIsAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		defer s.run(&told{})()
+		years := which
+		years.Choices = []string{"2026", "2027"}
+		s.after("work", "q", years)
+		if c := s.vote(outbox.Vote{Text: "2027", Voter: "a"}); c == nil || c.Choices[0] != "2027" {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// A hundred long answers made a result that nobody could read back.
+func TestManyLongAnswersStayBelowTheLimitOfAResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		defer s.run(&told{})()
+		long := which
+		long.Several, long.Choices = true, nil
+		for i := range 12 {
+			long.Choices = append(long.Choices, strings.Repeat("<", 90)+string(rune('a'+i)))
+		}
+		s.after("work", "q", long)
+		for i := range 150 {
+			s.vote(outbox.Vote{Text: "1,2,3,4,5,6,7,8,9,10,11,12", Voter: strings.Repeat("x", i), Name: "<M>"})
+		}
+		o := s.outcome("q")
+		r, _ := s.spool.Result("work", "q")
+		if len(r.Data) > ipc.MaxData || len(o.Answers) == 0 || !strings.Contains(o.Words, "150 answered in all.") {
+			t.Errorf("%d bytes, %d answers, %s", len(r.Data), len(o.Answers), o.Words)
+		}
+	})
+}
+
+// Questions that came in one batch did not count each other.
+func TestAFloodOfQuestionsInOneBatchIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		for i := range 15 {
+			s.enqueue("work", string(rune('a'+i)), which, time.Now())
+		}
+		defer s.run(&told{})()
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if n := s.outbox.OpenQuestions("work"); n != 10 {
+			t.Errorf("%d questions are open", n)
+		}
+	})
+}
+
+// The host was killed after it had recorded an answer, and before the result said so.
+func TestTheLastAnswerBeforeACrashIsInTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		stop := s.run(&told{})
+		r := s.after("work", "q", which)
+		before, _ := s.spool.Result("work", "q")
+		s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: "a", Name: "Anna"})
+		stop()
+		check(t, s.spool.WriteResult("work", before))
+		defer s.run(&told{})()
+		if o := s.outcome("q"); len(o.Answers) != 1 {
+			t.Errorf("after the restart: %+v", o)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -119,6 +120,9 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 	a.deliveries = append(a.deliveries, d)
 	a.load.Parts += len(d.Parts)
 	for _, p := range d.Parts {
+		if p.Question != nil {
+			a.load.Questions++
+		}
 		for _, f := range p.Files {
 			a.load.Bytes += f.Size
 		}
@@ -251,7 +255,8 @@ func (b *Bridge) batched(changes *outbox.Changes) map[string]ipc.Status {
 
 // written says whether the result of a delivery of the past stands already.
 func (b *Bridge) written(d outbox.Delivery, batched map[string]ipc.Status) bool {
-	if d.Open() {
+	asks := func(p outbox.Part) bool { return p.Question != nil } // an answer may have come last
+	if d.Open() || slices.ContainsFunc(d.Parts, asks) {
 		return false
 	}
 	return b.standing(d, batched) == Result(d).Status

@@ -21,8 +21,9 @@ import (
 
 // Load is a number of messages and the bytes of their files.
 type Load struct {
-	Parts int
-	Bytes int64
+	Parts     int
+	Bytes     int64
+	Questions int // Room takes no account of them
 }
 
 // usage is what a group has in the outbox. It is counted in memory, because

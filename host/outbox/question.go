@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -98,7 +99,7 @@ func (o *Outbox) ask(it *item) {
 // are ended, again if need be.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
 	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.act <> '' AND d.created > ?`, nano(time.Now().Add(-48*time.Hour))))
+		WHERE p.act LIKE '{"question"%' AND d.created > ?`, nano(time.Now().Add(-48*time.Hour))))
 	if err != nil {
 		return err
 	}
@@ -146,31 +147,22 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 
 // questionOf finds the question that a vote answers, newest first, and how.
 func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (_ *asked, choices []string, target string, err error) {
-	o.mu.Lock()
-	var open []*asked
-	for _, q := range o.questions {
-		if q.address == chat && time.Now().Before(q.Until) {
-			open = append(open, q)
-		}
-	}
-	o.mu.Unlock()
-	slices.SortFunc(open, func(a, b *asked) int { return cmp.Compare(b.id, a.id) })
-	early := false
+	open, early := o.openIn(chat)
 	for _, q := range open {
 		var receipt string
 		err := o.db.QueryRowContext(ctx, `SELECT receipt FROM part WHERE delivery = ? AND act <> ''`, q.id).Scan(&receipt)
-		if err != nil {
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, nil, "", ofDatabase("look for a question", err)
 		}
-		early = early || receipt == ""
 		switch {
+		case receipt == "": // members do not see it yet, or never
 		case v.Poll != "" && v.Poll == receipt:
 			choices, ok := q.chosen(v.Choices)
 			if !ok {
 				return nil, nil, "", nil
 			}
 			return q, choices, receipt, nil
-		case v.Poll == "" && q.Numbered && (v.ReplyTo == receipt && receipt != "" || v.ReplyTo == "" && v.Thread == q.thread):
+		case v.Poll == "" && q.Numbered && (v.ReplyTo == receipt || v.ReplyTo == "" && v.Thread == q.thread):
 			if choices, ok := q.said(v.Text); ok {
 				return q, choices, receipt, nil
 			}
@@ -180,6 +172,28 @@ func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (
 		err = errTooEarly
 	}
 	return nil, nil, "", err
+}
+
+// openIn returns the questions of a chat that take answers, newest first. early is
+// whether one may just have appeared there, and its id is not known yet. One that only
+// waits to be sent is none: it would hold up the chat's votes in other polls.
+func (o *Outbox) openIn(chat groups.Address) (open []*asked, early bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	for _, q := range o.questions {
+		if q.address != chat || !now.Before(q.Until) {
+			continue
+		}
+		open = append(open, q)
+		if it := o.live[q.id]; it != nil {
+			early = early || slices.ContainsFunc(it.Parts, func(p Part) bool {
+				return p.State == Sending || p.State == Queued && !p.Doubt.IsZero() && now.Sub(p.Doubt) < time.Minute
+			})
+		}
+	}
+	slices.SortFunc(open, func(a, b *asked) int { return cmp.Compare(b.id, a.id) })
+	return open, early
 }
 
 // chosen checks what a platform says was chosen; none takes the vote back.
@@ -201,7 +215,7 @@ func (q *Question) said(text string) (all []string, ok bool) {
 	for _, w := range words {
 		w = strings.TrimRight(strings.TrimSpace(w), ".)")
 		i, err := strconv.Atoi(w)
-		if err != nil {
+		if err != nil || i > len(q.Choices) { // a choice may be a number, such as a year
 			i = 1 + slices.IndexFunc(q.Choices, func(c string) bool { return strings.EqualFold(strings.TrimRight(strings.TrimSpace(c), ".)"), w) })
 		}
 		if i < 1 || i > len(q.Choices) {
@@ -257,8 +271,13 @@ func (o *Outbox) endQuestions(ctx context.Context) {
 		}
 		o.mu.Unlock()
 		for _, q := range over {
-			if err := o.endQuestion(ctx, q); err != nil {
+			again, err := o.endQuestion(ctx, q)
+			if err != nil {
 				o.opts.Log.Error("question not ended", "group", q.folder, "error", err)
+			}
+			if again {
+				o.endLater(q)
+				next = time.Now().Add(time.Minute)
 			}
 		}
 		if !next.IsZero() { // a clock that is set back is found within a minute
@@ -267,32 +286,41 @@ func (o *Outbox) endQuestions(ctx context.Context) {
 	}
 }
 
-// endQuestion has the platform show how a question ended, and its asker hear of it.
-func (o *Outbox) endQuestion(ctx context.Context, q *asked) error {
+// endLater keeps a question whose end could not be told yet.
+func (o *Outbox) endLater(q *asked) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.questions[q.id] = q
+}
+
+// endQuestion has the platform show how a question ended, and its asker hear of it. It
+// is to be called again later if the question is still on its way, or with most errors.
+func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err error) {
 	o.mu.Lock()
 	o.changes.add(q.folder, q.id, false)
 	ch := o.line(q.address.Channel).ch
 	o.mu.Unlock()
 	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {
-		return nil
+		return false, nil
 	}
 	it, err := o.reader.byID(ctx, q.id)
 	if err != nil {
-		return err
+		return !errors.Is(err, ErrNotFound), err
 	}
 	answers, err := o.reader.Answers(ctx, q.key)
 	if err != nil {
-		return err
+		return true, err
 	}
 	i := slices.IndexFunc(it.Parts, func(p Part) bool { return p.Question != nil })
 	if !it.Parts[i].State.sent() {
-		return nil
+		return it.Parts[i].State.open(), nil
 	}
 	sum := sha256.Sum256([]byte(q.key + " end"))
-	return o.Put(ctx, []Delivery{{
+	err = o.Put(ctx, []Delivery{{
 		Key: hex.EncodeToString(sum[:16]), Folder: q.folder, Channel: q.address.Channel, Chat: q.address.JID, Thread: q.thread,
 		Parts: []Part{{Text: q.outcome(answers), Act: &Act{Verb: VerbEndPoll, Target: it.Parts[i].Receipt.ID, Sent: it.Parts[i].Receipt.Time}}},
 	}})
+	return err != nil, err
 }
 
 // outcome is how a question ended, for members.

@@ -88,8 +88,11 @@ func react(t *stores.Tx, seq int64, who, name, emoji string) (bool, error) {
 		n, err := t.Changed(`DELETE FROM reactions WHERE message = ? AND who = ?`, seq, who)
 		return n > 0, err
 	}
+	if emoji = channel.CleanName(emoji); emoji == "" {
+		return false, nil // it would be an empty mark
+	}
 	n, err := t.Changed(`INSERT INTO reactions (message, who, name, emoji) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (message, who) DO UPDATE SET name = ?3, emoji = ?4 WHERE emoji <> ?4`, seq, who, name, channel.CleanName(emoji))
+		ON CONFLICT (message, who) DO UPDATE SET name = ?3, emoji = ?4 WHERE emoji <> ?4`, seq, who, name, emoji)
 	return n > 0, err
 }
 
@@ -187,15 +190,22 @@ func (s *store) change(ctx context.Context, chat string, m *Message, do func(t *
 }
 
 // changesAfter are the latest changes of a chat's messages behind one, oldest first.
-func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit int) ([]change, error) {
-	return list(ctx, s, func(rows *sql.Rows) (c change, err error) {
-		var id string
-		if err = rows.Scan(&c.N, &id); err != nil {
-			return c, err
-		}
-		c.Message, err = s.byID(ctx, chat, id)
-		return c, err
+func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit int) (after []change, err error) {
+	found, err := list(ctx, s, func(rows *sql.Rows) (c change, err error) {
+		c.Message = &Message{}
+		return c, rows.Scan(&c.N, &c.Message.ID)
 	}, `SELECT c.n, m.id FROM changes c JOIN messages m ON m.seq = c.message WHERE c.chat = ? AND c.n > ? ORDER BY c.n LIMIT ?`, chat, n, limit)
+	// Not while the rows are open: many pages at once would wait for each other's connections.
+	for i := range found {
+		m, err := s.byID(ctx, chat, found[i].Message.ID)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil { // else it was deleted meanwhile
+			after = append(after, change{found[i].N, m})
+		}
+	}
+	return after, err
 }
 
 // lastChange is the number of a chat's last change; 0: it has none.

@@ -176,3 +176,42 @@ func TestOnlyTheAssistantsMessagesAreEdited(t *testing.T) {
 		}
 	}
 }
+
+// Each page that caught up held one connection to the history and waited for another:
+// when several came back at once, the chat stood still for everybody.
+func TestManyPagesThatComeBackTogetherDoNotHoldEachOtherUp(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	var last string
+	for range 20 {
+		last = s.send(channel.Message{Text: "old"}).ID
+		c := to(last)
+		c.Text = "new"
+		s.must(s.Edit(t.Context(), c))
+	}
+	pages := make(chan string)
+	for range 12 {
+		page := s.listen("?changed=0")
+		go func() {
+			var m web.Message
+			for m.ID != last {
+				_, m = page.changed()
+			}
+			pages <- m.Text
+		}()
+	}
+	for range 12 {
+		if text := <-pages; text != "new" {
+			t.Errorf("a page hears of %q", text)
+		}
+	}
+}
+
+func TestAReactionOfNothingToSeeIsNoMark(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	c := to(s.send(channel.Message{Text: "x"}).ID)
+	c.Emoji = "\u200d\u2060"
+	s.must(s.React(t.Context(), c))
+	if m := s.history("")[0]; len(m.Reactions) != 0 {
+		t.Errorf("%+v", m.Reactions)
+	}
+}
