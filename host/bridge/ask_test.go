@@ -310,3 +310,18 @@ func TestTheLastAnswerBeforeACrashIsInTheResult(t *testing.T) {
 		}
 	})
 }
+
+// The tool returns at the first answer: the others were lost to the assistant.
+func TestOnlyTheFirstAnswerIsReadByTheToolThatAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := polling(t)
+		defer s.run(&told{})()
+		r := s.after("work", "q", which)
+		for i, voter := range []string{"a", "a", "b"} {
+			c := s.vote(outbox.Vote{Poll: r.MessageID, Choices: []string{"Friday"}, Voter: voter, Name: voter})
+			if c == nil || c.First != (i < 2) { // one that is brought again is the same
+				t.Errorf("answer %d: %+v", i, c)
+			}
+		}
+	})
+}

@@ -55,6 +55,7 @@ type Vote struct {
 type Counted struct {
 	Asked   time.Time // when the question was accepted
 	Target  string    // the platform's id of the question
+	First   bool      // nobody else had answered it
 	Choices []string
 }
 
@@ -124,12 +125,17 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	if err != nil {
 		return nil, err
 	}
+	first := false
 	err = o.commit.Do(ctx, func(t *store.Tx) error {
-		if len(choices) == 0 {
+		others, err := scanIDs(t.Query(`SELECT delivery FROM vote WHERE delivery = ? AND voter <> ? LIMIT 1`, q.id, v.Voter))
+		if err != nil {
+			return err
+		}
+		if first = len(others) == 0; len(choices) == 0 {
 			_, err := t.Exec(`DELETE FROM vote WHERE delivery = ? AND voter = ?`, q.id, v.Voter)
 			return err
 		}
-		_, err := t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
+		_, err = t.Exec(`INSERT INTO vote (delivery, voter, name, choices, time)
 			SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM vote WHERE delivery = ?1 AND voter <> ?2) < ?6
 			ON CONFLICT (delivery, voter) DO UPDATE SET name = ?3, choices = ?4, time = ?5 WHERE time <= ?5`,
 			q.id, v.Voter, v.Name, string(list), nano(v.Time), maxVoters)
@@ -142,7 +148,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	if err != nil {
 		return nil, ofDatabase("record a vote", err)
 	}
-	return &Counted{q.created, target, choices}, nil
+	return &Counted{q.created, target, first, choices}, nil
 }
 
 // questionOf finds the question that a vote answers, newest first, and how.

@@ -72,7 +72,7 @@ func (h *Host) vote(ctx context.Context, v assistant.Vote) (*assistant.Counted, 
 	if counted == nil || err != nil {
 		return nil, err
 	}
-	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: time.Since(counted.Asked) < h.wait()}, nil
+	return &assistant.Counted{Target: counted.Target, Choices: counted.Choices, Waited: counted.First && time.Since(counted.Asked) < h.wait()}, nil
 }
 
 // hints is whether a group's chat hears which word calls the assistant. The chat
