@@ -46,10 +46,11 @@ type platform struct {
 	mu    sync.Mutex
 	shown map[string][]string // by chat, in order: the text, and the hash of the file's bytes
 	ids   map[string]bool
+	first map[string][]string // by chat, in order: the texts before any change
 }
 
 func newPlatform(t *testing.T, dedupes bool) *platform {
-	p := &platform{dedupes: dedupes, shown: map[string][]string{}, ids: map[string]bool{}}
+	p := &platform{dedupes: dedupes, shown: map[string][]string{}, ids: map[string]bool{}, first: map[string][]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /send", func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -57,6 +58,11 @@ func newPlatform(t *testing.T, dedupes bool) *platform {
 			return // cut off: nothing is shown
 		}
 		p.show(r.URL.Query(), body)
+	})
+	mux.HandleFunc("POST /change", func(w http.ResponseWriter, r *http.Request) {
+		if !p.change(r.URL.Query()) {
+			http.NotFound(w, r)
+		}
 	})
 	mux.HandleFunc("GET /sent", func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -76,6 +82,7 @@ func (p *platform) show(q url.Values, body []byte) {
 	if id := q.Get("id"); !p.dedupes || !p.ids[id] {
 		p.ids[id] = true
 		p.shown[q.Get("chat")] = append(p.shown[q.Get("chat")], q.Get("text")+" "+hashOf(body))
+		p.first[q.Get("chat")] = append(p.first[q.Get("chat")], q.Get("text"))
 	}
 }
 
@@ -132,6 +139,7 @@ type trial struct {
 	n      int
 	mutant string
 	steps  bool // the channel saves a ticket between two steps
+	acts   bool // each request changes its messages afterwards
 }
 
 func newTrial(t *testing.T, dedupes bool, n int, mutant string) *trial {
@@ -156,7 +164,7 @@ func (tr *trial) live(kill string, after time.Duration) (done bool) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "OUTBOX_TEST_DIR="+tr.dir, "OUTBOX_TEST_URL="+tr.p.URL, "OUTBOX_TEST_KILL="+kill,
 		"GORACE=atexit_sleep_ms=0", "OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes),
-		fmt.Sprint("OUTBOX_TEST_STEPS=", tr.steps))
+		fmt.Sprint("OUTBOX_TEST_STEPS=", tr.steps), fmt.Sprint("OUTBOX_TEST_ACTS=", tr.acts))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

@@ -114,7 +114,7 @@ func host() error {
 	k.left, _ = strconv.Atoi(left)
 	r := &remote{fake: fake{name: "fake"}, url: os.Getenv("OUTBOX_TEST_URL"), kill: k, newID: mutant == "new id per attempt",
 		steps: os.Getenv("OUTBOX_TEST_STEPS") == "true", forgets: mutant == "nothing is saved"}
-	var ch channel.Channel = r
+	var ch channel.Channel = acting{r}
 	if os.Getenv("OUTBOX_TEST_ASKS") == "true" && mutant != "no question before the retry" {
 		ch = remoteFinder{r}
 	}
@@ -207,5 +207,8 @@ func accept(o *outbox.Outbox, path, name string) (outbox.Delivery, error) {
 	_, chat, _ := request(i)
 	d := text(chat, name+"a", name+"b")
 	d.Parts[1].Files = []outbox.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
+	if os.Getenv("OUTBOX_TEST_ACTS") == "true" {
+		d = withActs(d, name)
+	}
 	return d, nil
 }
