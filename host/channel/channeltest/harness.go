@@ -26,6 +26,10 @@ type Harness struct {
 	// channel and returns all that they see, in order, downloads included.
 	Received func(t testing.TB, chat groups.JID, n int) []Seen
 
+	// Now is how the members of chat see one message at this moment; Gone if they see
+	// nothing of it, or that it was removed. Nil: the stories of changes are left out.
+	Now func(t testing.TB, chat groups.JID, id string) Seen
+
 	// Say lets a member write into chat.
 	Say func(t testing.TB, chat groups.JID, s Said)
 
@@ -91,6 +95,7 @@ type story struct {
 
 func stories() []story {
 	canRestart := func(h Harness) bool { return h.Restart != nil }
+	canLook := func(h Harness) bool { return h.Now != nil }
 	return []story{
 		{name: "it says what it is", tell: saysWhatItIs},
 		{name: "a text arrives", tell: textArrives},
@@ -110,6 +115,9 @@ func stories() []story {
 		{name: "one that is refused holds up none of those sent together", tell: togetherRefused},
 		{name: "nothing overtakes a message that fails among others", tell: togetherBroken},
 		{name: "messages sent together under a cancelled context do not show", tell: togetherCancelled},
+		{name: "an edit made twice shows once", tell: editShowsOnce, needs: canLook},
+		{name: "a reaction replaces the one before", tell: reactionReplaces, needs: canLook},
+		{name: "what is unsent is gone", tell: unsentIsGone, needs: canLook},
 		{name: "an unknown chat is refused for good", tell: unknownChat},
 		{name: "a file that cannot be read shows nothing", tell: unreadableFile},
 		{name: "a cancelled send returns", tell: cancelled},

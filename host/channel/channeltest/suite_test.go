@@ -42,6 +42,14 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			})
 			return seen
 		},
+		Now: func(_ testing.TB, chat groups.JID, id string) Seen {
+			for _, s := range m.Shown(chat) {
+				if s.ID == id {
+					return s
+				}
+			}
+			return Seen{ID: id, Gone: true}
+		},
 		Say: func(t testing.TB, chat groups.JID, s Said) {
 			in := channel.Inbound{Chat: chat, From: s.From, Text: s.Text}
 			if s.File != nil {
@@ -131,6 +139,7 @@ func albums() media.Limits {
 
 func TestMemoryOfEachKindKeepsEveryPromise(t *testing.T) {
 	several := albums()
+	acting := func(m *memory.Channel) channel.Channel { return memory.Acting{Channel: m} }
 	finding := func(m *memory.Channel) channel.Channel { return memory.Finding{Channel: m} }
 	for name, tt := range map[string]struct {
 		o    memory.Options
@@ -140,6 +149,7 @@ func TestMemoryOfEachKindKeepsEveryPromise(t *testing.T) {
 		"albums and threads":                  {memory.Options{Limits: several}, nil},
 		"in steps":                            {memory.Options{Steps: true}, nil},
 		"several at once":                     {memory.Options{}, func(m *memory.Channel) channel.Channel { return memory.Together{Channel: m} }},
+		"changes":                             {memory.Options{}, acting},
 		"late ids":                            {memory.Options{Late: true, Forgets: true}, finding},
 		"shown later, reported":               {memory.Options{Late: true}, nil},
 		"late albums of a platform with keys": {memory.Options{Late: true, Limits: several}, nil},
@@ -248,6 +258,25 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		{name: "knows ids for a day and takes several", caught: "messages sent together keep their order and show once", wrap: func(m *memory.Channel) channel.Channel {
 			return daily{memory.Together{Channel: m}}
 		}},
+		{name: "sends an edit as a message", caught: "an edit made twice shows once", wrap: changed(func(m memory.Acting, c channel.Change) error {
+			_, err := m.Send(context.Background(), memory.Text(c.ID, c.Chat, c.Text))
+			return err
+		})},
+		{name: "loses an edit", caught: "an edit made twice shows once", wrap: changed(nothing)},
+		{name: "tries what is unknown for ever", caught: "an edit made twice shows once", wrap: changed(func(m memory.Acting, c channel.Change) error {
+			if m.Edit(context.Background(), c) != nil {
+				return errors.New("not found")
+			}
+			return nil
+		})},
+		{name: "keeps the first reaction", caught: "a reaction replaces the one before", wrap: changed(func(m memory.Acting, c channel.Change) error {
+			if c.Emoji != "👀" {
+				return nil
+			}
+			return m.React(context.Background(), c)
+		})},
+		{name: "keeps what is unsent", caught: "what is unsent is gone", wrap: changed(nothing)},
+		{name: "unsends once only", caught: "what is unsent is gone", wrap: changed(once())},
 		{name: "mixes up the outcomes", caught: "one that is refused holds up none of those sent together", wrap: together(mixed)},
 		{name: "ends where one is refused", caught: "one that is refused holds up none of those sent together", wrap: together(timid)},
 		{name: "goes on after a failure", caught: "nothing overtakes a message that fails among others", wrap: together(all)},

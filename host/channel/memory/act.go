@@ -87,16 +87,23 @@ func (a Acting) tryAct(ctx context.Context, c channel.Change, m channel.Message,
 	return nil
 }
 
-// alter changes a message that a chat shows.
+// alter changes a message that a chat shows. One that is gone can only be unsent, again.
 func (p *platform) alter(m channel.Message, id string, do func(*Seen)) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.chats[m.Chat] {
-		if s := &p.chats[m.Chat][i]; s.ID == id && !s.Gone {
-			do(s)
-			p.changedLocked()
-			return true
+		s := &p.chats[m.Chat][i]
+		if s.ID != id {
+			continue
 		}
+		after := *s
+		do(&after)
+		if s.Gone && !after.Equal(*s) {
+			return false
+		}
+		*s = after
+		p.changedLocked()
+		return true
 	}
 	return false
 }

@@ -74,6 +74,7 @@ func TestConformance(t *testing.T) {
 		},
 		Restart:  func(t testing.TB) channel.Channel { return w.made(t).ch },
 		Received: func(t testing.TB, chat groups.JID, n int) []channeltest.Seen { return w.seen(t, chat, n) },
+		Now:      func(_ testing.TB, chat groups.JID, ts string) channeltest.Seen { return w.now(id(chat), ts) },
 		Say: func(t testing.TB, chat groups.JID, s channeltest.Said) {
 			if f := s.File; f != nil {
 				w.Upload(id(chat), "", w.ada, escape(s.Text), f.Name, f.Data)
@@ -126,6 +127,24 @@ func (w *world) act(t testing.TB, channelID string, in channel.Inbound) {
 	default:
 		w.Leave(channelID, w.ada)
 	}
+}
+
+// now is how members see a message.
+func (w *world) now(channelID, ts string) channeltest.Seen {
+	s := channeltest.Seen{ID: ts, Gone: true}
+	for _, m := range w.Messages(channelID) {
+		if m.TS != ts {
+			continue
+		}
+		s.Text, s.Gone = m.Text, m.Tombstone
+		if m.Edited {
+			s.Edits = 1
+		}
+		for name := range m.Reactions {
+			s.Reaction += map[string]string{"eyes": "👀", "+1": "👍"}[name]
+		}
+	}
+	return s
 }
 
 // seen are the messages of the bot as members see them. The parent of a thread is

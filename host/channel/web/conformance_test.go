@@ -38,6 +38,7 @@ func TestConformance(t *testing.T) {
 		},
 		Restart:  func(t testing.TB) channel.Channel { return m.open(t) },
 		Received: m.received,
+		Now:      m.now,
 		Say:      m.say,
 		Mark:     m.mark,
 		Expire: func(t testing.TB) { // by hand, or by the channel's own sweep
@@ -126,6 +127,28 @@ func (m *members) received(t testing.TB, chat groups.JID, n int) []channeltest.S
 			t.Fatalf("the members see %d messages, want %d", len(seen), n)
 		}
 	}
+}
+
+func (m *members) now(t testing.TB, chat groups.JID, id string) channeltest.Seen {
+	t.Helper()
+	var page struct{ Messages []web.Message }
+	if err := json.Unmarshal(m.ask(t, "GET", api(chat, "messages?limit=200"), "", nil), &page); err != nil {
+		t.Fatal(err)
+	}
+	s := channeltest.Seen{ID: id, Gone: true}
+	for _, msg := range page.Messages {
+		if msg.ID != id {
+			continue
+		}
+		s.Text, s.Gone = msg.Text, msg.Removed
+		if msg.Edited {
+			s.Edits = 1
+		}
+		for _, r := range msg.Reactions {
+			s.Reaction += r.Emoji
+		}
+	}
+	return s
 }
 
 func (m *members) say(t testing.TB, chat groups.JID, s channeltest.Said) {
