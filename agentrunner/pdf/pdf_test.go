@@ -31,6 +31,9 @@ func needBrowser(t *testing.T) {
 			return
 		}
 	}
+	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+		t.Fatal("there is no browser")
+	}
 	t.Skip("there is no browser")
 }
 
