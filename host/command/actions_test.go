@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
@@ -84,5 +85,61 @@ func TestAssistantChangesItsMessagesInTheChat(t *testing.T) {
 	if !edited || !reacted || !removed || !strings.Contains(answer, "Not sent: ") {
 		log, _ := os.ReadFile(filepath.Join(opened.Layout.Logs(), "g0", "assistant.log"))
 		t.Errorf("edited %v, reacted %v, removed %v: %s\nthe assistant's log:\n%s", edited, reacted, removed, answer, log)
+	}
+}
+
+// TestScheduledTaskComesBackToTheChat, and is listed and cancelled.
+func TestScheduledTaskComesBackToTheChat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real agent CLI")
+	}
+	schedule := func(kind, value string) modeltest.Answer {
+		return modeltest.Answer{Call: "schedule_task", Args: map[string]any{"prompt": "the tide table", "schedule_type": kind, "schedule_value": value}}
+	}
+	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
+		switch n := len(r.Results); {
+		case strings.Contains(r.Prompt, "[SCHEDULED TASK"):
+			return modeltest.Answer{Text: "The tide table."}
+		case n == 0:
+			return schedule("cron", "0 9 * * 1-5")
+		case n == 1:
+			return modeltest.Answer{Call: "list_tasks"}
+		case n == 2:
+			return modeltest.Answer{Call: "cancel_task", Args: map[string]any{"task_id": regexp.MustCompile(`task-[0-9a-f]+`).FindString(r.Results[0])}}
+		case n == 3:
+			return schedule("cron", "61 * * * *")
+		case n == 4:
+			return schedule("once", time.Now().Add(3*time.Second).UTC().Format("2006-01-02T15:04:05Z"))
+		}
+		return modeltest.Answer{Text: strings.Join(r.Results, "\n")}
+	})
+	h := newProcess(t, append(model.Env(), "LONGSHORE_RIGHTS=full", "LONGSHORE_AGENT_PROGRAM="+modeltest.Install(t, "claude")))
+	opened := h.open()
+	stop := h.runHost(opened)
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := member{base: h.base, chat: "g0"}
+	h.say(m, "the tide table every working day, please")
+	answers := ""
+	eventually(t, "the task has run", func() bool {
+		var page struct{ Messages []web.Message }
+		if err := m.call(t.Context(), "GET", m.messages(), nil, &page); err != nil {
+			t.Fatal(err)
+		}
+		answers = ""
+		for _, msg := range page.Messages {
+			if msg.Assistant {
+				answers += msg.Text + "\n"
+			}
+		}
+		return strings.Contains(answers, "The tide table.")
+	})
+	for _, want := range []string{"Scheduled the task", "09:00", "1 task:", "Cancelled the task", "Not sent: "} {
+		if !strings.Contains(answers, want) {
+			t.Errorf("%q is not in %s", want, answers)
+		}
 	}
 }
