@@ -28,6 +28,14 @@ func CheckFolder(folder string) error {
 	return nil
 }
 
+var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
+
+// FolderOf makes a folder of a group's name. It is empty if the name has no letter of
+// a to z and no digit.
+func FolderOf(name string) string {
+	return strings.Trim(notFolder.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
 // Registry knows every group, by its folder and by its chat. It does not
 // change; all methods may be called from several goroutines.
 type Registry struct {

@@ -36,7 +36,7 @@ type actionKeys struct {
 	// NanoClaw v1's, too. The host runs no script of a container, and who may mount or
 	// call what is the operator's to say.
 	Script          text           `json:"script"`
-	RequiresTrigger scalar         `json:"requiresTrigger"`
+	RequiresTrigger *flag          `json:"requiresTrigger"`
 	ContainerConfig jsontext.Value `json:"containerConfig"`
 
 	Limit  count `json:"limit"`
@@ -102,6 +102,9 @@ func (w *written) action(r Request, keys []string, files bool) (Request, *Refusa
 	r.TaskID, r.Prompt, r.ScheduleType, r.ScheduleValue = w.TaskID.value, w.Prompt.value, w.ScheduleType.value, string(w.ScheduleValue)
 	r.ContextMode, r.TargetJID, r.Name = w.ContextMode.value, w.TargetJID.value, w.TaskName.value
 	r.JID, r.NewFolder, r.Trigger = w.JID.value, w.NewFolder.value, w.Trigger.value
+	if w.RequiresTrigger != nil && !bool(*w.RequiresTrigger) {
+		r.Trigger = "" // every message calls
+	}
 	r.Limit, r.Before, r.Number = int(w.Limit), w.Before.value, int(w.Number)
 	return r, nil
 }

@@ -17,8 +17,8 @@ var registerGroupText string
 type RegisterGroupArgs struct {
 	JID     string `json:"jid" jsonschema_description:"The chat's id."`
 	Name    string `json:"name" jsonschema_description:"The group's name for people."`
-	Folder  string `json:"folder" jsonschema_description:"Its folder: lower case, digits, hyphens."`
-	Trigger string `json:"trigger" jsonschema_description:"The word that calls the assistant, such as @Andy."`
+	Folder  string `json:"folder,omitempty" jsonschema_description:"Its folder: lower case, digits, hyphens. Default: made of the name."`
+	Trigger string `json:"trigger,omitempty" jsonschema_description:"The word that calls the assistant, such as @Andy. Without it, every message does."`
 }
 
 func (k kit) registerGroup() server.ServerTool {

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -107,42 +105,59 @@ func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.
 	return t.flush()
 }
 
-var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
-
 // addGroup writes a group into the configuration file if serve could start with
 // the changed file.
 func (e *env) addGroup(g groups.Group) error {
 	if g.Folder == "" {
-		g.Folder = strings.Trim(notFolder.ReplaceAllString(strings.ToLower(g.Name), "-"), "-")
+		g.Folder = groups.FolderOf(g.Name)
 	}
 	if g.Folder == "" {
 		return usage("no folder given", "give --folder, or a --name to make it of")
 	}
-	text, err := config.Read(e.config)
+	_, problems, err := e.writeGroup(g)
 	if err != nil {
-		return noConfig(err)
+		return err
 	}
-	text, err = config.AddGroup(text, g)
-	if err != nil {
-		return hinted(err, "edit "+e.config+" by hand, or mend it first: longshore config validate")
-	}
-	path, err := filepath.Abs(e.config)
-	if err != nil {
-		return fmt.Errorf("resolve %s: %w", e.config, err)
-	}
-	cfg, err := config.Parse(path, text, e.getenv, e.platforms)
-	if problems := wrongWith(cfg, err); err != nil || len(problems) > 0 {
+	if len(problems) > 0 {
 		e.printProblems("", problems)
 		return hinted(fmt.Errorf("%s would have %s with that group; it is as it was", e.config, media.Count(len(problems), "problem")),
 			"mend what is shown above; docs/configuration.md has every key")
+	}
+	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
+	return nil
+}
+
+// writeGroup writes a group into the configuration file, or returns what would be wrong
+// with the file then. undo writes the file as it was.
+func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
+	before, err := config.Read(e.config)
+	if err != nil {
+		return nil, nil, noConfig(err)
+	}
+	text, err := config.AddGroup(before, g)
+	if err != nil {
+		return nil, nil, hinted(err, "edit "+e.config+" by hand, or mend it first: longshore config validate")
+	}
+	path, err := filepath.Abs(e.config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("resolve %s: %w", e.config, err)
+	}
+	cfg, err := config.Parse(path, text, e.getenv, e.platforms)
+	if problems = wrongWith(cfg, err); len(problems) > 0 {
+		return nil, problems, nil
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	mode := fs.FileMode(0o600) // as init makes it
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := safefs.WriteFile(path, text, mode); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+	write := func(text []byte) error {
+		if err := safefs.WriteFile(path, text, mode); err != nil {
+			return fmt.Errorf("write configuration: %w", err)
+		}
+		return nil
 	}
-	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
-	return nil
+	return func() error { return write(before) }, nil, write(text)
 }

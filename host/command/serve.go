@@ -46,7 +46,7 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
 	log := newLog(e.stderr, cfg.Log)
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, Load: e.servable})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, Load: e.servable, Add: e.writeGroup})
 	if errors.Is(err, outbox.ErrLocked) {
 		return hinted(err, "see what runs: longshore status")
 	}

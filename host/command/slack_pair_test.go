@@ -23,6 +23,7 @@ func TestAnOperatorPairsASlackAppByItsTokens(t *testing.T) {
 		t.Skip("starts the program eight times")
 	}
 	s := slacktest.New(t)
+	s.SetScopes(slacktest.Without("reactions:read")...)
 	chat := s.AddChannel(slacktest.Public, "harbour\x1b[31m")
 	q := newQuay(t, s, chat, "", "")
 	says := func(out string, err error, ok bool, want ...string) {

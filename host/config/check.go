@@ -41,6 +41,7 @@ func (c *checker) check() {
 	c.parallel()
 	c.limits()
 	c.groups()
+	c.register()
 	c.mounts()
 	c.secretsHidden()
 	c.throughWriters()
@@ -199,6 +200,23 @@ func (c *checker) actions(key string, all groups.Actions) {
 	for _, a := range all {
 		if words := groups.ActionWords(); !slices.Contains(words, a) {
 			c.bad(key, fmt.Sprintf("%q is no action", media.Cut(a, 100)), near.Hint(a, words, "use "+strings.Join(words, ", ")))
+		}
+	}
+}
+
+// register checks what the main group may register.
+func (c *checker) register() {
+	for i, chat := range c.cfg.Register.Chats {
+		key := fmt.Sprintf("register.chats[%d]", i)
+		start, any := strings.CutSuffix(chat, "*")
+		if _, err := groups.ParseJID(chat); !any && err != nil || start == "" || len(chat) > groups.MaxJID {
+			c.bad(key, fmt.Sprintf("%q is no chat that any channel knows", media.Cut(chat, groups.MaxJID)), "write it as groups: has it, or its beginning and a *: web:*")
+		}
+	}
+	if name := c.cfg.Register.Assistant; name != "" {
+		if _, known := c.cfg.Assistants[name]; !known {
+			c.bad("register.assistant", fmt.Sprintf("there is no assistant %q", name),
+				near.Hint(name, slices.Sorted(maps.Keys(c.cfg.Assistants)), "add it below assistants:, or leave the key out"))
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -55,6 +57,7 @@ type Config struct {
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
 	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
+	Register   Register             `yaml:"register" help:"Chats that the main group may make groups of, with register_group."`
 	Mounts     MountPolicy          `yaml:"mounts" help:"What the groups may mount."`
 	Limits     Limits               `yaml:"limits" help:"What one group can take from the host and from the others."`
 }
@@ -97,6 +100,21 @@ type Assistant struct {
 	Memory      Size     `yaml:"memory" min:"16MiB" help:"Memory of runtime: docker."`
 	CPUs        float64  `yaml:"cpus" above:"0" max:"4096" help:"Processors of runtime: docker."`
 	Pids        int      `yaml:"pids" above:"0" help:"Processes of runtime: docker."`
+}
+
+// Register is what the operator lets the main group register.
+type Register struct {
+	Chats     []string `yaml:"chats" help:"Those chats, each as groups: has it. A * at the end stands for any ending: web:*."`
+	Assistant string   `yaml:"assistant" help:"The assistant that they get. Without it, the main group's."`
+	Most      int      `yaml:"most" above:"0" max:"10000" help:"No group is registered if the file has this many."`
+}
+
+// Allows says whether a chat is among them.
+func (r Register) Allows(chat groups.JID) bool {
+	return slices.ContainsFunc(r.Chats, func(allowed string) bool {
+		start, any := strings.CutSuffix(allowed, "*")
+		return allowed == string(chat) || any && strings.HasPrefix(string(chat), start)
+	})
 }
 
 // MountPolicy is what the operator lets groups mount.
@@ -147,6 +165,7 @@ func defaults() Config {
 		MediaTools: "confined",
 		Direct:     "off",
 		Timezone:   "UTC",
+		Register:   Register{Most: 50},
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{
 			Pending:     64,

@@ -38,6 +38,10 @@ type Options struct {
 	// wrong with it, or an error of a file that could not be read.
 	Load func() (*config.Config, []*config.Problem, error)
 
+	// Add writes one more group into the configuration's file, unless a host could not
+	// start with it: then it returns what is wrong. undo writes the file as it was.
+	Add func(groups.Group) (undo func() error, problems []*config.Problem, err error)
+
 	Idle   bool                // it will not be run: no container engine is looked for
 	Getenv func(string) string // names the container engine; nil: the process's environment
 
@@ -54,6 +58,7 @@ type Host struct {
 	Layout     groups.Layout
 	live       atomic.Pointer[live] // the configuration in force
 	reloading  sync.Mutex           // held while live is replaced
+	adding     sync.Mutex           // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	Bridge     *bridge.Bridge

@@ -1,0 +1,136 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+const registering = `
+channels: {web: {listen: "%LISTEN%"}}
+assistants:
+  echo: {agent: command, command: [cat]}
+groups:
+  - {name: Main, folder: main, chat: "web:main", main: true, assistant: echo, gather: {after: 0s}}
+  # the family's own
+  - name: Family
+    folder: family
+    chat: "web:family"
+    assistant: echo
+register:
+  chats: ["web:dock", "web:boat-*"]
+  most: 4
+`
+
+// TestTheMainGroupRegistersAChatThatTheOperatorAllowed does it live: the page shows the
+// chat, a member writes there, and the assistant answers. The file has the group, so a
+// call that is made again changes nothing.
+func TestTheMainGroupRegistersAChatThatTheOperatorAllowed(t *testing.T) {
+	h := newChanging(t, registering)
+	dock := ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock: \"west\"", NewFolder: "dock", Trigger: "@Andy"}
+	for range 2 {
+		got := askHost(t, h.layout, "main", dock)
+		var answer struct{ Folder, Words string }
+		if err := json.Unmarshal(got.Data, &answer); err != nil || got.Status != ipc.Done || answer.Folder != "dock" || !strings.Contains(answer.Words, "@Andy") {
+			t.Fatalf("%+v, %s, %v", got, got.Data, err)
+		}
+	}
+	text, err := os.ReadFile(h.file)
+	if err != nil || strings.Count(string(text), "web:dock\"\n") != 1 || !strings.Contains(string(text), "# the family's own") {
+		t.Errorf("%v; longshore.yaml:\n%s", err, text)
+	}
+	h.say("dock", "@Andy hello")
+	h.until("the new group's assistant answers", func() bool {
+		return strings.Contains(strings.Join(h.texts("dock"), "\n"), "hello")
+	})
+	var told struct{ Can []string }
+	b, err := os.ReadFile(filepath.Join(h.layout.IPC("main", "context"), "context.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &told)
+	}
+	if err != nil || !strings.Contains(strings.Join(told.Can, " "), "register") {
+		t.Errorf("main is told that it can %v, %v", told.Can, err)
+	}
+	if got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-1", Name: "Boat"}); got.Status != ipc.Done {
+		t.Errorf("without a folder and a trigger: %+v", got)
+	}
+	if got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-2", Name: "Boat 2"}); got.Code != "not_registered" || !strings.Contains(got.Message, "4 groups") {
+		t.Errorf("one more than the operator allows: %+v", got)
+	}
+}
+
+// TestRegisteringIsRefusedWithItsReason leaves the file as it was each time.
+func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
+	h := newChanging(t, registering)
+	before, err := os.ReadFile(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(h.layout.Workspace("boat-9"), 0o700); err != nil { // of a group that is gone
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ from, jid, name, folder, trigger, code, words string }{
+		{"family", "web:dock", "Dock", "dock", "", "not_allowed", "only the main group"},
+		{"main", "web:harbour", "Harbour", "harbour", "", groups.CodeChatNotAllowed, "does not let"},
+		{"main", "web:main", "Main", "main", "", groups.CodeChatNotAllowed, "does not let"},
+		{"main", "web:", "Dock", "dock", "", "bad_jid", ""},
+		{"main", "web:dock", "Dock", "../dock", "", "not_registered", "no name of a group"},
+		{"main", "web:dock", "Dock", "errors", "", "not_registered", "reserved"},
+		{"main", "web:dock", "Dock", "FAMILY", "", "not_registered", "folder family"},
+		{"main", "web:dock", "…", "", "", "not_registered", "no name of a group"},
+		{"main", "web:dock", "Dock", "boat-9", "", "not_registered", "former group"},
+		{"main", "web:boat-A", "Dock", "dock", "", "bad_jid", ""},
+		{"main", "web:dock", strings.Repeat("x", 101), "dock", "", "not_registered", "100 characters"},
+		{"main", "web:dock", "Dock", "dock", strings.Repeat("y", 101), "not_registered", ""},
+	} {
+		got := askHost(t, h.layout, tt.from, ipc.Request{Type: ipc.TypeRegisterGroup, JID: tt.jid, Name: tt.name, NewFolder: tt.folder, Trigger: tt.trigger})
+		if got.Code != tt.code || !strings.Contains(got.Message, tt.words) || got.Hint == "" || strings.Contains(got.Message+got.Hint, filepath.Dir(h.file)) {
+			t.Errorf("%s registers %s as %s: %+v", tt.from, tt.jid, tt.folder, got)
+		}
+	}
+	if after, err := os.ReadFile(h.file); err != nil || string(after) != string(before) {
+		t.Errorf("%v; longshore.yaml is now:\n%s", err, after)
+	}
+}
+
+// TestAGroupThatCannotBeTakenUpIsNotInTheFile: what else the file has now cannot be taken
+// up by a running host, so the group is not registered, and the file is as the operator
+// left it.
+func TestAGroupThatCannotBeTakenUpIsNotInTheFile(t *testing.T) {
+	h := newChanging(t, registering)
+	later := registering + "timezone: Europe/Berlin\n"
+	h.write(later)
+	got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock"})
+	if got.Code != "not_registered" || !strings.Contains(got.Hint, "operator") {
+		t.Errorf("%+v", got)
+	}
+	if text, err := os.ReadFile(h.file); err != nil || string(text) != strings.ReplaceAll(later, "%LISTEN%", h.listen) {
+		t.Errorf("%v; longshore.yaml is now:\n%s", err, text)
+	}
+}
+
+// TestAV1RequestWithoutATriggerMakesEveryMessageCall is NanoClaw v1's requiresTrigger.
+func TestAV1RequestWithoutATriggerMakesEveryMessageCall(t *testing.T) {
+	h := newChanging(t, registering)
+	dir := h.layout.IPC("main", "messages")
+	const body = `{"type":"register_group","jid":"web:dock","name":"Dock","folder":"web_dock","trigger":"@Andy","requiresTrigger":false,"timestamp":"2026-02-20T00:00:00.000Z"}`
+	if err := os.WriteFile(filepath.Join(dir, ".1771600000000-ab12.tmp"), []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, ".1771600000000-ab12.tmp"), filepath.Join(dir, "1771600000000-ab12.json")); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the group is there", func() bool {
+		text, err := os.ReadFile(h.file)
+		return err == nil && strings.Contains(string(text), "web_dock")
+	})
+	if text, _ := os.ReadFile(h.file); strings.Contains(string(text), "trigger") {
+		t.Errorf("longshore.yaml has a trigger:\n%s", text)
+	}
+	h.until("the page has the chat", func() bool { return strings.Contains(string(h.get("/api/chats")), "dock") })
+}

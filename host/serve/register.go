@@ -1,0 +1,135 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// Registered is the answer to register_group.
+type Registered struct {
+	Folder string `json:"folder"`
+	Chat   string `json:"chat"`
+	Words  string `json:"words"`
+}
+
+// registers says whether a group may register others.
+func (h *Host) registers(g groups.Group) bool {
+	return g.Main && g.Actions.Has(groups.ActRegister) && len(h.Config().Register.Chats) > 0 && h.opts.Add != nil
+}
+
+// register makes a group of a chat that the operator has allowed. The group stands in
+// longshore.yaml before the answer, so a call that is made again finds it there.
+func (h *Host) register(ctx context.Context, c bridge.Call) (any, error) {
+	h.adding.Lock()
+	defer h.adding.Unlock()
+	from, _ := h.Registry().ByFolder(c.Folder)
+	g, err := h.newGroup(from, c.Request)
+	if err != nil {
+		return nil, err
+	}
+	answer := Registered{Folder: g.Folder, Chat: string(g.Chat), Words: fmt.Sprintf("%s is registered. Every message there calls its assistant.", g.Chat)}
+	if g.Trigger != "" {
+		answer.Words = fmt.Sprintf("%s is registered. %s calls its assistant there.", g.Chat, g.Trigger)
+	}
+	if slices.ContainsFunc(h.Registry().All(), func(o groups.Group) bool { return o.Chat == g.Chat && o.Folder == g.Folder }) {
+		return answer, nil
+	}
+	if err := h.mayAdd(g); err != nil {
+		return nil, err
+	}
+	if err := h.add(ctx, g); err != nil {
+		return nil, err
+	}
+	h.opts.Log.Info("group registered by the main group", "group", g.Folder, "chat", string(g.Chat))
+	return answer, nil
+}
+
+// newGroup is the group that a request of from asks for.
+func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) {
+	allowed := h.Config().Register
+	jid, err := groups.ParseJID(r.JID)
+	switch {
+	case !from.Main:
+		return groups.Group{}, &ipc.Refusal{Code: "not_allowed", Message: "only the main group registers groups", Hint: "ask the operator"}
+	case !h.registers(from):
+		return groups.Group{}, &ipc.Refusal{Code: "not_allowed", Message: "the operator lets no chat be registered", Hint: "ask the operator to name it below register: in longshore.yaml"}
+	case err != nil:
+		return groups.Group{}, err
+	case !allowed.Allows(jid):
+		return groups.Group{}, &ipc.Refusal{Code: groups.CodeChatNotAllowed, Message: "the operator does not let this chat be registered", Hint: "ask the operator to name it below register: in longshore.yaml"}
+	}
+	g := groups.Group{Name: r.Name, Folder: cmp.Or(r.NewFolder, groups.FolderOf(r.Name)), Chat: jid, Trigger: r.Trigger, Assistant: cmp.Or(allowed.Assistant, from.Assistant)}
+	if err := groups.CheckFolder(g.Folder); err != nil {
+		return g, &ipc.Refusal{Code: codeNotRegistered, Message: err.Error(), Hint: "choose another name, such as family"}
+	}
+	return g, nil
+}
+
+// codeNotRegistered is that of a group that cannot be made.
+const codeNotRegistered = "not_registered"
+
+// mayAdd refuses a chat or a folder that is taken. A folder without a group counts: it
+// may hold what belongs to a former group's members.
+func (h *Host) mayAdd(g groups.Group) error {
+	all := h.Registry().All()
+	if len(all) >= h.Config().Register.Most {
+		return &ipc.Refusal{Code: codeNotRegistered, Message: fmt.Sprintf("there are %d groups, and the operator allows no more", len(all)), Hint: "ask the operator to raise register: most"}
+	}
+	for _, o := range all {
+		if o.Chat == g.Chat {
+			return &ipc.Refusal{Code: codeNotRegistered, Message: "the chat has a group already: folder " + o.Folder, Hint: "give that folder, or leave it"}
+		}
+		if strings.EqualFold(o.Folder, g.Folder) {
+			return &ipc.Refusal{Code: codeNotRegistered, Message: "another group has the folder " + o.Folder, Hint: "choose another folder"}
+		}
+	}
+	for _, dir := range []string{h.Layout.Workspace(g.Folder), h.Layout.IPC(g.Folder, ""), h.Layout.Session(g.Folder)} {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			return &ipc.Refusal{Code: codeNotRegistered, Message: "the folder " + g.Folder + " holds files of a former group", Hint: "choose another folder, or ask the operator to add the group"}
+		}
+	}
+	return nil
+}
+
+// add writes the group into the file and puts it in force. Without success, the file is
+// as it was.
+func (h *Host) add(ctx context.Context, g groups.Group) error {
+	undo, problems, err := h.opts.Add(g)
+	if err != nil || len(problems) > 0 {
+		return h.notAdded(g, problems, err)
+	}
+	reloaded, err := h.Reload(ctx)
+	if _, in := h.Registry().ByFolder(g.Folder); in {
+		return nil
+	}
+	for _, p := range reloaded.Problems { // they say what to do about the file
+		err = errors.Join(err, errors.New(p))
+	}
+	return h.notAdded(g, nil, errors.Join(err, undo()))
+}
+
+// notAdded is the refusal of a group that the configuration cannot have. The operator
+// is told the whole reason; the assistant, what is wrong with the values that it gave.
+func (h *Host) notAdded(g groups.Group, problems []*config.Problem, err error) error {
+	refusal := &ipc.Refusal{Code: codeNotRegistered, Message: "the host could not add the group to its configuration", Hint: "ask the operator; the host's log says why"}
+	given := regexp.MustCompile(`^groups\[\d+\]\.(name|chat|channel|trigger)$`)
+	for _, p := range problems {
+		err = errors.Join(err, p)
+		if given.MatchString(p.Key) {
+			refusal.Message, refusal.Hint = p.Message, p.Hint
+		}
+	}
+	h.opts.Log.Error("group not registered for the main group", "group", g.Folder, "chat", string(g.Chat), "error", err)
+	return refusal
+}
