@@ -31,7 +31,7 @@ func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
 	return nil
 }
 
-// actOf returns the kind of a member's message (message, edit, deletion, reaction)
+// actOf returns the kind of a member's message (message, edit, deletion, reaction, vote)
 // and the id of the message that it refers to, which a plain message does not have.
 func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
 	switch p, r := m.GetProtocolMessage(), m.GetReactionMessage(); {
@@ -41,6 +41,8 @@ func actOf(m *waE2E.Message) (kind channel.Kind, target string) {
 		return channel.KindEdit, p.GetKey().GetID()
 	case r != nil:
 		return channel.KindReaction, r.GetKey().GetID()
+	case m.GetPollUpdateMessage() != nil:
+		return channel.KindVote, m.GetPollUpdateMessage().GetPollCreationMessageKey().GetID()
 	case m.GetLocationMessage() != nil:
 		return channel.KindLocation, ""
 	}

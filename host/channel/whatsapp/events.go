@@ -184,12 +184,23 @@ func (s *session) keep(e *events.Message) bool {
 		}
 		return true
 	}
+	var choices []string
+	if kind == channel.KindVote {
+		var counts bool
+		var err error
+		if choices, counts, err = s.vote(s.gate.Context(), chat, e); err != nil {
+			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", chat, "error", err)
+		}
+		if !counts {
+			return err == nil
+		}
+	}
 	_, file := downloadable(e.Message, e.Info.Timestamp)
 	said := file.Kind != "" || textOf(e.Message) != ""
 	switch kind {
 	case channel.KindMessage, channel.KindLocation:
 		if !said || e.IsEdit {
-			return true // keys, votes
+			return true // keys
 		}
 	case channel.KindEdit:
 		if !said || target == "" {
@@ -204,7 +215,7 @@ func (s *session) keep(e *events.Message) bool {
 		Inbound: journal.Inbound{Chat: chat, ID: e.Info.ID}, message: e.Message,
 		info: inboundInfo{
 			Chat: e.Info.Chat, Sender: e.Info.Sender, Alt: e.Info.SenderAlt, IsGroup: e.Info.IsGroup,
-			PushName: e.Info.PushName, Time: e.Info.Timestamp,
+			PushName: e.Info.PushName, Time: e.Info.Timestamp, Choices: choices,
 		},
 	})
 }

@@ -41,6 +41,9 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	case in.Kind == channel.KindReaction:
 		in.Emoji = channel.CleanName(m.message.GetReactionMessage().GetText())
 		return in
+	case in.Kind == channel.KindVote:
+		in.Choices = m.info.Choices
+		return in
 	case in.Kind == channel.KindLocation:
 		in.Location = locationOf(m.message.GetLocationMessage())
 		in.Location.Name = first(in.Location.Name, maxInboundText)
@@ -133,7 +136,7 @@ func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *cha
 		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
-		q.Own, q.Text = true, first(textOf(m.message), maxInboundText)
+		q.Own, q.Text = true, first(ownText(m.message), maxInboundText)
 		q.From, q.Files = s.people.nameOf(ctx, who, ""), fileOf(m.message, m.Created, sentRef+q.ID)
 		return nil
 	}

@@ -55,6 +55,7 @@ type inboundInfo struct {
 	Time     time.Time
 
 	Joined, Left []types.JID `json:",omitempty"` // of a group; then there is no content
+	Choices      []string    `json:",omitempty"` // of a vote, decrypted
 }
 
 func (i inboundInfo) members() bool { return len(i.Joined)+len(i.Left) > 0 }

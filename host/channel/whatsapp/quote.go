@@ -96,5 +96,5 @@ func quotable(m *waE2E.Message) *waE2E.Message {
 		m.ContactMessage.ContextInfo = nil
 		return &waE2E.Message{ContactMessage: m.ContactMessage}
 	}
-	return &waE2E.Message{Conversation: proto.String(textOf(m))}
+	return &waE2E.Message{Conversation: proto.String(ownText(m))}
 }

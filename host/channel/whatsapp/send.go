@@ -88,6 +88,9 @@ func (w *WhatsApp) check(m *outgoing) error {
 	if err := channel.Check(w.Name(), m.Message, w.opts.Limits); err != nil {
 		return err
 	}
+	if m.Poll != nil {
+		return checkPoll(m.Message, w.opts.Limits)
+	}
 	if m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0 {
 		return &channel.Error{Class: channel.Permanent, Code: "caption_not_taken",
 			Message: "WhatsApp shows no text with " + string(m.file.Kind), Hint: "send the text as a message of its own"}
@@ -136,6 +139,9 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
 	}
 	message := textMessage(m.Text, info)
+	if m.Poll != nil {
+		message = pollMessage(m.Text, m.Poll, info)
+	}
 	if m.file != nil {
 		if message, err = s.attach(ctx, m, info); err != nil {
 			return nil, err

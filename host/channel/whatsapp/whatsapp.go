@@ -209,6 +209,7 @@ func DefaultLimits() media.Limits {
 		},
 		Text:            65536,
 		Markup:          media.MarkupWhatsApp,
+		Poll:            pollLimit,
 		LargeAsDocument: true,
 	}
 }

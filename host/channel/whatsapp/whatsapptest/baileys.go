@@ -52,28 +52,31 @@ type BaileysEvent struct {
 	Status                  int
 
 	ID, Chat, From         string
-	Kind, Text, Name, MIME string // kind: conversation, extendedText, document, image, video, audio, sticker
+	Kind, Text, Name, MIME string // kind: conversation, extendedText, document, image, video, audio, sticker, pollCreation
 	SHA256                 string // of the file, decrypted by Baileys, in hexadecimal
 	Width, Height          int
 	Seconds, Waveform      int // waveform: its bytes
 	Voice, GIF, Thumbnail  bool
-	Secret                 int    // bytes of the message's secret
-	Quoted, QuotedFrom     string // what it answers
-	QuotedSecret           int    // bytes of the secret inside the quote
+	Secret                 int      // bytes of the message's secret
+	Choices                []string // of a poll, whose question is Text
+	Selectable             int      // how many of the choices; 0: any number
+	Quoted, QuotedFrom     string   // what it answers
+	QuotedSecret           int      // bytes of the secret inside the quote
 }
 
 // BaileysFile is what a Baileys member sends.
 type BaileysFile struct {
-	Do     string `json:"do"` // set by Send
-	Tag    string `json:"tag"`
-	Chat   string `json:"chat"`
-	Kind   string `json:"kind"` // text, document, image, voice, location; edit, deletion, reaction
-	Path   string `json:"path,omitempty"`
-	Name   string `json:"name,omitempty"`
-	MIME   string `json:"mime,omitempty"`
-	Text   string `json:"text,omitempty"`
-	Quoted string `json:"quoted,omitempty"` // the id of a message that it has received
-	About  string `json:"about,omitempty"`  // the id of its own message that is edited, deleted or reacted to
+	Do      string   `json:"do"` // set by Send
+	Tag     string   `json:"tag"`
+	Chat    string   `json:"chat"`
+	Kind    string   `json:"kind"` // text, document, image, voice, location; edit, deletion, reaction, vote
+	Path    string   `json:"path,omitempty"`
+	Name    string   `json:"name,omitempty"`
+	MIME    string   `json:"mime,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Quoted  string   `json:"quoted,omitempty"`  // the id of a message that it has received
+	About   string   `json:"about,omitempty"`   // the id of its own message that is edited, deleted or reacted to, or of a poll
+	Choices []string `json:"choices,omitempty"` // of a vote
 }
 
 // NewBaileys starts a Baileys client that is not paired. Its process ends with

@@ -89,5 +89,5 @@ func (m *Member) Messages() []*events.Message {
 // visible is false for messages by which clients only run the protocol, such
 // as the key that a new sender in a group hands out.
 func visible(m *waE2E.Message) bool {
-	return Text(m) != "" || Downloadable(m) != nil || m.GetReactionMessage() != nil
+	return Text(m) != "" || Downloadable(m) != nil || m.GetReactionMessage() != nil || m.GetPollCreationMessage() != nil
 }

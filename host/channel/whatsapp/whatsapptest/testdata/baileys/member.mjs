@@ -10,7 +10,7 @@
 //
 // What arrives is an event message; of one that was there: edited, deleted or reacted. A file in it is fetched, decrypted and
 // measured here. The program ends when its input does.
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import dns from 'node:dns'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
@@ -19,8 +19,10 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const [library, port, root] = process.argv.slice(2)
-const { default: connect, downloadContentFromMessage, getContentType, initAuthCreds, normalizeMessageContent, WA_CERT_DETAILS } =
-	await import(pathToFileURL(library + '/lib/index.js').href)
+const {
+	default: connect, aesEncryptGCM, downloadContentFromMessage, generateMessageIDV2, getContentType, hmacSign, initAuthCreds, jidNormalizedUser, normalizeMessageContent,
+	proto, WA_CERT_DETAILS
+} = await import(pathToFileURL(library + '/lib/index.js').href)
 
 // All traffic goes to the server on loopback: the socket by its address, uploads
 // by an agent, downloads by another fetch. No name is ever looked up.
@@ -96,7 +98,7 @@ async function show(m) {
 	const context = part.contextInfo ?? {}
 	const shown = {
 		id, chat, from: from ?? chat, kind: type.replace('Message', ''),
-		text: content.conversation || part.text || part.caption || '', name: part.fileName ?? '', mime: part.mimetype ?? '',
+		text: content.conversation || part.text || part.caption || (part.options && part.name) || '', name: part.fileName ?? '', choices: part.options?.map(o => o.optionName), selectable: part.selectableOptionsCount ?? 0, mime: part.mimetype ?? '',
 		width: part.width ?? 0, height: part.height ?? 0, seconds: part.seconds ?? 0, voice: !!part.ptt, gif: !!part.gifPlayback,
 		thumbnail: !!part.jpegThumbnail?.length, waveform: part.waveform?.length ?? 0,
 		secret: m.message.messageContextInfo?.messageSecret?.length ?? 0,
@@ -115,8 +117,29 @@ async function show(m) {
 	tell('message', shown)
 }
 
-async function send({ chat, kind: type, path, name, mime, text, quoted, about, tag }) {
+// vote chooses in a poll that was received, as the reverse of Baileys' decryptPollVote.
+async function vote(chat, about, choices) {
+	const poll = received.get(about)
+	const creator = jidNormalizedUser(poll.key.participant || poll.key.remoteJid)
+	const voter = jidNormalizedUser(creator.endsWith('@lid') ? sock.user.lid : sock.user.id)
+	const secret = hmacSign(poll.message.messageContextInfo.messageSecret, new Uint8Array(32))
+	const key = hmacSign(Buffer.from(about + creator + voter + 'Poll Vote\x01'), secret)
+	const selectedOptions = choices.map(c => createHash('sha256').update(c).digest())
+	const encIv = randomBytes(12)
+	const encPayload = aesEncryptGCM(proto.Message.PollVoteMessage.encode({ selectedOptions }).finish(), key, encIv, Buffer.from(about + '\0' + voter))
+	const message = { pollUpdateMessage: { pollCreationMessageKey: { ...poll.key, fromMe: false }, vote: { encPayload, encIv }, senderTimestampMs: Date.now() } }
+	const id = generateMessageIDV2(sock.user.id)
+	await sock.relayMessage(chat, message, { messageId: id })
+	return { key: { id }, message }
+}
+
+async function send({ chat, kind: type, path, name, mime, text, quoted, about, choices, tag }) {
 	try {
+		if (type === 'vote') {
+			const m = await vote(chat, about, choices ?? [])
+			sent.set(m.key.id, m.message)
+			return tell('sent', { id: m.key.id, tag })
+		}
 		const file = path && readFileSync(path)
 		const key = { remoteJid: chat, fromMe: true, id: about }
 		const content = {

@@ -1,0 +1,157 @@
+package whatsapp_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
+)
+
+func question(chat groups.JID, several bool, choices ...string) channel.Message {
+	return channel.Message{ID: newID(), Chat: chat, Text: "When do we sail?", Poll: &channel.Poll{Choices: choices, Several: several}}
+}
+
+// isVote reports whether what came in is that vote on the poll.
+func isVote(t *testing.T, in channel.Inbound, poll string, choices ...string) {
+	t.Helper()
+	if in.Kind != channel.KindVote || in.Target != poll || !slices.Equal(in.Choices, choices) || in.Sender == "" || in.Text != "" {
+		t.Errorf("came in %+v, want a vote for %q in %s", in, choices, poll)
+	}
+}
+
+func TestBaileysReadsAPollAndVotes(t *testing.T) {
+	w, clara := withBaileys(t)
+	n := 0
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		to := string(chat)
+		if chat == directly {
+			to = w.bot.JID().String()
+		}
+		for several, votes := range map[bool][][]string{
+			false: {{"Sunday — 日曜日"}, {"Saturday"}, nil},
+			true:  {{"Saturday", "never 🚢"}, {"never 🚢"}, nil},
+		} {
+			m := question(chat, several, "Saturday", "Sunday — 日曜日", "never 🚢")
+			asked := w.send(m)
+			e, err := clara.Message(soon(t), asked.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind != "pollCreation" || e.Text != m.Text || !slices.Equal(e.Choices, m.Poll.Choices) || (e.Selectable == 1) == several || e.Secret != 32 {
+				t.Errorf("in %s Baileys read %+v", chat, e)
+			}
+			for _, v := range votes {
+				if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "vote", Chat: to, About: asked.ID, Choices: v}); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				isVote(t, w.received(n)[n-1], asked.ID, v...)
+			}
+		}
+	}
+}
+
+// vote is Anna's vote as her app makes it, on what she received.
+func (w *world) vote(info types.MessageInfo, choices ...string) *waE2E.Message {
+	w.t.Helper()
+	m, err := w.anna.Client.BuildPollVote(soon(w.t), &info, choices)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+func TestAVoteAfterARestartCounts(t *testing.T) {
+	w := newWorld(t).run()
+	m := question(family, false, "yes", "no")
+	asked := w.send(m)
+	e := w.seen(family, 1)[0]
+	w.restart()
+	if again := w.send(m); again.ID != asked.ID {
+		t.Errorf("the question was asked again, as %s", again.ID)
+	}
+	w.says(family, w.vote(e.Info, "no"))
+	isVote(t, w.received(1)[0], asked.ID, "no")
+
+	quote := quoting(asked.ID, w.bot.JID(), "made up")
+	w.says(family, quote)
+	if q := w.received(2)[1].Quote; q == nil || !q.Own || q.Text != m.Text {
+		t.Errorf("a member's answer to the question quotes %+v", q)
+	}
+}
+
+// Nobody votes in another chat, without the question's secret, for what was not
+// offered, or for more than one choice of a question that takes one.
+func TestAVoteThatTheQuestionDoesNotAllowIsIgnored(t *testing.T) {
+	w := newWorld(t).run()
+	asked := w.send(question(family, false, "yes", "no"))
+	words := w.send(text(family, "no question"))
+	e := w.seen(family, 2)[0]
+	w.says(family, w.vote(e.Info, "perhaps"))
+	w.says(family, w.vote(e.Info, "yes", "no"))
+	w.says(work, w.vote(e.Info, "yes"))
+	aboutWords := w.vote(e.Info, "yes")
+	aboutWords.PollUpdateMessage.PollCreationMessageKey.ID = &words.ID
+	w.says(family, aboutWords)
+	forged, err := w.anna.Client.EncryptPollVote(soon(t), &e.Info, &waE2E.PollVoteMessage{SelectedOptions: [][]byte{hashOf("yes")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.Vote.EncPayload[0] ^= 1
+	w.says(family, &waE2E.Message{PollUpdateMessage: forged})
+	for _, iv := range [][]byte{nil, {1}, make([]byte, 13)} {
+		odd := w.vote(e.Info, "yes")
+		odd.PollUpdateMessage.Vote.EncIV = iv
+		w.says(family, odd)
+	}
+	w.says(family, &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{}})
+	w.says(family, w.vote(e.Info, "yes"))
+	got := w.received(1)
+	isVote(t, got[0], asked.ID, "yes")
+	w.says(work, plain("later"))
+	if got := w.received(2); len(got) != 2 || got[1].Text != "later" {
+		t.Errorf("%+v came in", got)
+	}
+}
+
+func hashOf(s string) []byte { h := sha256.Sum256([]byte(s)); return h[:] }
+
+func TestAPollThatTheAppsWouldNotShowIsPermanent(t *testing.T) {
+	w := newWorld(t).run()
+	limits := whatsapp.DefaultLimits().Poll
+	many := strings.Split(strings.Repeat("x,", limits.Choices), ",")
+	for i := range many {
+		many[i] = strings.Repeat("é", i+1)
+	}
+	long := question(family, false, "a", "b")
+	long.Text = strings.Repeat("é", limits.Question+1)
+	for name, m := range map[string]channel.Message{
+		"one choice": question(family, false, "a"), "too many": question(family, false, many...), "empty": question(family, false, "a", ""),
+		"long choice": question(family, false, "a", strings.Repeat("é", limits.Choice+1)), "long question": long,
+	} {
+		_, err := w.ch.Send(soon(t), m)
+		var e *channel.Error
+		if !errors.As(err, &e) || e.Class != channel.Permanent || e.Code != "poll_not_taken" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	most := question(family, true, many[:limits.Choices]...)
+	w.send(most)
+	var names []string
+	for _, o := range w.seen(family, 1)[0].Message.GetPollCreationMessage().GetOptions() {
+		names = append(names, o.GetOptionName())
+	}
+	if diff := cmp.Diff(most.Poll.Choices, names); diff != "" {
+		t.Error(diff)
+	}
+}
