@@ -43,6 +43,7 @@ type Group struct {
 	Assistant string     `yaml:"assistant" help:"A name below assistants. Without it, nobody answers."`
 	Threads   Threads    `yaml:"threads" enum:"own,flat" help:"own: each thread of the chat is a conversation of its own. flat: the chat is one conversation."`
 	Gather    Gather     `yaml:"gather" help:"How long members' messages that follow each other closely are gathered into one turn."`
+	Timezone  string     `yaml:"timezone" form:"zone" help:"The time zone of the group's prompts and schedules. Without it, that of the whole file."`
 	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
 	Speech    Speech     `yaml:"transcription" enum:"on,off" help:"off: voice notes of this group's members are not turned into text."`
 	Members   Members    `yaml:"members" help:"Who may speak to the assistant, and who may use /stop and /new."`

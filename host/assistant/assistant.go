@@ -141,15 +141,15 @@ type Options struct {
 	// Typing shows or hides that somebody is writing. May be nil.
 	Typing func(ctx context.Context, chat groups.Address, thread string, on bool)
 
-	IdleTimeout time.Duration // after which one with nothing to do is ended; 0: 30 min
-	TurnTimeout time.Duration // in which a turn must bring an output; 0: 30 min
-	CloseGrace  time.Duration // in which an assistant that was asked to end does; 0: 30 s
-	Attempts    int           // how often a turn that broke is tried in all; 0: 3
-	Backoff     time.Duration // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
-	Probe       time.Duration // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
-	MaxFile     int64         // largest file of a member, in bytes; 0: 100 MiB
-	Context     int           // messages kept that did not call the assistant; 0: 50
-	Location    *time.Location
+	IdleTimeout time.Duration                      // after which one with nothing to do is ended; 0: 30 min
+	TurnTimeout time.Duration                      // in which a turn must bring an output; 0: 30 min
+	CloseGrace  time.Duration                      // in which an assistant that was asked to end does; 0: 30 s
+	Attempts    int                                // how often a turn that broke is tried in all; 0: 3
+	Backoff     time.Duration                      // before the second attempt, doubled for each further one, at most 5 min; 0: 2 s
+	Probe       time.Duration                      // before the first look whether a permanent cause is gone, doubled for each further one, at most 10 min; 0: 1 min
+	MaxFile     int64                              // largest file of a member, in bytes; 0: 100 MiB
+	Context     int                                // messages kept that did not call the assistant; 0: 50
+	Zone        func(folder string) *time.Location // of a group; nil: UTC
 	Log         *slog.Logger
 }
 
@@ -185,8 +185,8 @@ func (o Options) withDefaults() Options {
 	o.Probe = or(o.Probe, time.Minute)
 	o.MaxFile = or(o.MaxFile, 100*media.MiB)
 	o.Context = or(o.Context, 50)
-	if o.Location == nil {
-		o.Location = time.UTC
+	if o.Zone == nil {
+		o.Zone = func(string) *time.Location { return time.UTC }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

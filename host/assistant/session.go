@@ -94,7 +94,7 @@ func (s *session) run(ctx context.Context) {
 
 	err := context.Cause(ctx)
 	if err == nil {
-		err = s.start(ctx, prompt(records, s.m.o.Location))
+		err = s.start(ctx, prompt(records, s.m.o.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
 		s.c.lost = time.Time{}
@@ -320,7 +320,7 @@ func (s *session) followUp(records []*record) {
 	s.turn.add(name, records)
 	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
 	if err == nil {
-		err = s.inputs.write(name, prompt(records, s.m.o.Location))
+		err = s.inputs.write(name, prompt(records, s.m.o.Zone(s.c.group.Folder)))
 	}
 	if err != nil {
 		s.log.Error("follow-up not handed over", "error", err)

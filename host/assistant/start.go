@@ -44,7 +44,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	spec := runtime.Spec{
 		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
-		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Location.String(),
+		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Zone(folder).String(),
 	}
 	if n := s.turn.Place; n > 0 {
 		if err := layout.PreparePlace(folder, n); err != nil {

@@ -128,3 +128,25 @@ func TestAChannelWithoutAChangeRefusesIt(t *testing.T) {
 		}
 	}
 }
+
+// The chat was away while an edit waited. It went out after the platform's window, and
+// was called sent, though the apps no longer showed it.
+func TestAChangeThatWaitedBeyondItsWindowIsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := acting(t, 15*time.Minute)
+		defer s.run(&told{})()
+		sent := s.after("work", "m", ipc.Request{Type: ipc.TypeMessage, Text: "one"})
+		s.memory.Disconnect()
+		s.enqueue("work", "e", ipc.Request{Type: ipc.TypeEdit, Target: sent.MessageID, Text: "two"}, time.Now())
+		time.Sleep(20 * time.Minute)
+		s.memory.Reconnect()
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		if r, _ := s.spool.Result("work", "e"); r.Status != ipc.Failed || r.Code != "too_late" || r.Hint == "" {
+			t.Errorf("%+v", r)
+		}
+		if seen := s.memory.Shown("mem:work"); len(seen) != 1 || seen[0].Text != "one" {
+			t.Errorf("the chat shows %+v", seen)
+		}
+	})
+}

@@ -243,6 +243,23 @@ func TestAPollThatCameAfterItsTimeIsClosed(t *testing.T) {
 	})
 }
 
+// "+1" says that a member agrees with somebody, and was counted as the first choice.
+func TestOnlyAPlainNumberIsAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		defer s.run(&told{})()
+		s.after("work", "q", which)
+		for _, text := range []string{"+1", "01", "-1", "0", "1e0", "1 2"} {
+			if c := s.vote(outbox.Vote{Text: text, Voter: "a"}); c != nil {
+				t.Errorf("%q: %+v", text, c)
+			}
+		}
+		if c := s.vote(outbox.Vote{Text: "1.", Voter: "a"}); c == nil {
+			t.Error(`"1." is no answer`)
+		}
+	})
+}
+
 func TestAChoiceThatIsANumberIsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)

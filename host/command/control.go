@@ -158,7 +158,7 @@ func (l *looking) Send(ctx context.Context, s operator.Send) (item operator.Item
 
 // Tasks reads the store, which needs no host.
 func (l *looking) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
-	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, l.config.Zone())
+	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, l.config.Zone)
 }
 
 func (l *looking) Retry(ctx context.Context, id string) error {

@@ -103,7 +103,7 @@ func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
 // left it.
 func TestAGroupThatCannotBeTakenUpIsNotInTheFile(t *testing.T) {
 	h := newChanging(t, registering)
-	later := registering + "timezone: Europe/Berlin\n"
+	later := registering + "log: {level: debug}\n"
 	h.write(later)
 	got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock"})
 	if got.Code != "not_registered" || !strings.Contains(got.Hint, "operator") {

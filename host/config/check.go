@@ -35,7 +35,7 @@ func (c *checker) check() {
 	c.directories()
 	c.metrics()
 	c.transcription()
-	c.timezone()
+	c.timezone("timezone", c.cfg.Timezone)
 	c.channels()
 	c.assistants()
 	c.parallel()
@@ -169,6 +169,7 @@ func (c *checker) groups() {
 		}
 		c.members(key+".members", g.Members)
 		c.actions(key+".actions", g.Actions)
+		c.timezone(key+".timezone", g.Timezone)
 		if len(g.Ack) > 32 || strings.ContainsFunc(g.Ack, func(r rune) bool { return r < 0x80 || unicode.IsSpace(r) || unicode.IsLetter(r) }) {
 			c.bad(key+".ack", "it is no emoji", "write one emoji, such as 👀, or leave the key out")
 		}

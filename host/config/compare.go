@@ -36,6 +36,8 @@ func Compare(now, next *Config) Changes {
 			c.say("direct: %s", next.Direct)
 		case key == "transcription":
 			c.say("transcription: %d ways to turn voice notes into text", len(next.Transcription))
+		case key == "timezone":
+			c.say("timezone: %s", next.Timezone)
 		case key == "register":
 			c.say("register: what the main group may register")
 		case key == "mounts":

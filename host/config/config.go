@@ -50,7 +50,7 @@ type Config struct {
 
 	Transcription []Transcription `yaml:"transcription" help:"Ways to turn members' voice notes into text, tried in order. Without any, assistants get the sound alone."`
 
-	Timezone string `yaml:"timezone" restart:"true" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
+	Timezone string `yaml:"timezone" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
 
 	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
 	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`

@@ -96,6 +96,9 @@ func makeChange(ctx context.Context, ch channel.Channel, v Verb, c channel.Chang
 	switch v {
 	case VerbEdit:
 		if e, can := ch.(channel.Editor); can {
+			if err := inTime(ch, c.Sent, e.EditWithin()); err != nil {
+				return err
+			}
 			return e.Edit(ctx, c)
 		}
 	case VerbReact:
@@ -104,6 +107,9 @@ func makeChange(ctx context.Context, ch channel.Channel, v Verb, c channel.Chang
 		}
 	case VerbUnsend:
 		if u, can := ch.(channel.Unsender); can {
+			if err := inTime(ch, c.Sent, u.UnsendWithin()); err != nil {
+				return err
+			}
 			return u.Unsend(ctx, c)
 		}
 	case VerbEndPoll:
@@ -112,6 +118,15 @@ func makeChange(ctx context.Context, ch channel.Channel, v Verb, c channel.Chang
 		}
 	}
 	return &channel.Error{Class: channel.Permanent, Code: codeNotSupported, Message: fmt.Sprintf("the channel cannot do this: %s", v)}
+}
+
+// inTime is the error of a change that has waited until the platform no longer shows it.
+func inTime(ch channel.Channel, sent time.Time, within time.Duration) error {
+	if within == channel.Forever || sent.IsZero() || time.Since(sent) <= within {
+		return nil
+	}
+	return &channel.Error{Class: channel.Permanent, Code: "too_late",
+		Message: fmt.Sprintf("%s allows that for %v after sending, which passed while it waited", ch.Name(), within), Hint: "send a new message instead"}
 }
 
 // SentPart is a message that a group has sent.

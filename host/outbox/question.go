@@ -221,7 +221,7 @@ func (q *Question) said(text string) (all []string, ok bool) {
 	for _, w := range words {
 		w = strings.TrimRight(strings.TrimSpace(w), ".)")
 		i, err := strconv.Atoi(w)
-		if err != nil || i > len(q.Choices) { // a choice may be a number, such as a year
+		if err != nil || i > len(q.Choices) || strconv.Itoa(i) != w { // a choice may be a number, such as a year
 			i = 1 + slices.IndexFunc(q.Choices, func(c string) bool { return strings.EqualFold(strings.TrimRight(strings.TrimSpace(c), ".)"), w) })
 		}
 		if i < 1 || i > len(q.Choices) {

@@ -53,7 +53,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
 		TaskEnded: h.taskEnded,
-		Location:  h.zone(),
+		Zone:      h.zone,
 
 		Transcriber: h.transcriber(),
 	}

@@ -77,6 +77,9 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 	}
 	h.Outbox.Reload()
 	h.assistants.Reload()
+	if h.tasks != nil {
+		h.tasks.Reload(ctx)
+	}
 	for _, c := range h.Channels {
 		h.tellContextsOf(c)
 	}

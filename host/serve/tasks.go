@@ -35,8 +35,8 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 	return h.takeOverTasks(ctx)
 }
 
-// zone is the time zone of the groups.
-func (h *Host) zone() *time.Location { return h.Config().Zone() }
+// zone is a group's time zone.
+func (h *Host) zone(folder string) *time.Location { return h.Config().Zone(folder) }
 
 // taskEnded notes the end of a task's run.
 func (h *Host) taskEnded(run string) {

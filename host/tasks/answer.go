@@ -120,7 +120,7 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 
 // answerOf is an answer about one task.
 func (ts *Tasks) answerOf(t Task, did string) Answer {
-	t.describe(ts.o.Zone())
+	t.describe(ts.o.Zone(t.Folder))
 	if t.Owner == t.Folder {
 		t.Owner = ""
 	}
@@ -133,7 +133,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	if err != nil {
 		return Answer{}, err
 	}
-	s, err := Parse(r.ScheduleType, r.ScheduleValue, ts.o.Zone())
+	s, err := Parse(r.ScheduleType, r.ScheduleValue, ts.o.Zone(target.Folder))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -143,7 +143,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	}
 	t := Task{
 		ID: cmp.Or(r.TaskID, idOf(c.Key)), Folder: target.Folder, Owner: g.Folder, Thread: thread, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
-		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone().String(),
+		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone(target.Folder).String(),
 	}
 	if err := t.check(); err != nil {
 		return Answer{}, err
@@ -214,7 +214,7 @@ func (ts *Tasks) update(t *Task, r ipc.Request) error {
 	if err := t.check(); err != nil || r.ScheduleType == "" && r.ScheduleValue == "" {
 		return err
 	}
-	s, err := Parse(cmp.Or(r.ScheduleType, t.Type), cmp.Or(r.ScheduleValue, t.Value), ts.o.Zone())
+	s, err := Parse(cmp.Or(r.ScheduleType, t.Type), cmp.Or(r.ScheduleValue, t.Value), ts.o.Zone(t.Folder))
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (ts *Tasks) update(t *Task, r ipc.Request) error {
 	if err != nil {
 		return err
 	}
-	t.Type, t.Value, t.zone, t.Skipped = s.Type, s.Value, ts.o.Zone().String(), 0
+	t.Type, t.Value, t.zone, t.Skipped = s.Type, s.Value, ts.o.Zone(t.Folder).String(), 0
 	switch t.Status {
 	case Paused: // it stays so
 	default:
@@ -244,7 +244,7 @@ func (ts *Tasks) resume(t *Task) error {
 	if t.Status == Active {
 		return nil
 	}
-	s, err := Parse(t.Type, t.Value, ts.o.Zone())
+	s, err := Parse(t.Type, t.Value, ts.o.Zone(t.Folder))
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (ts *Tasks) resume(t *Task) error {
 	if err != nil {
 		return err
 	}
-	t.Status, t.Next, t.zone, t.Skipped = Active, next, ts.o.Zone().String(), 0
+	t.Status, t.Next, t.zone, t.Skipped = Active, next, ts.o.Zone(t.Folder).String(), 0
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		t.advance(now, ts.o.Zone())
+		t.advance(now, ts.o.Zone(t.Folder))
 		return save(ctx, tx, t)
 	})
 	if err == nil {
@@ -173,7 +173,7 @@ func (ts *Tasks) handOver(ctx context.Context) error {
 }
 
 func (ts *Tasks) runOf(t Task) Run {
-	return Run{ID: t.run, Folder: t.Folder, Thread: t.Thread, Prompt: promptOf(t, ts.o.Zone()), Isolated: t.Mode == "isolated"}
+	return Run{ID: t.run, Folder: t.Folder, Thread: t.Thread, Prompt: promptOf(t, ts.o.Zone(t.Folder)), Isolated: t.Mode == "isolated"}
 }
 
 // mark is how NanoClaw v1 begins the prompt of a scheduled task.
@@ -212,7 +212,7 @@ func (ts *Tasks) Ended(run string) {
 		}
 		t.run, t.due, folder = "", time.Time{}, t.Folder
 		if t.Status == Active && t.Next.IsZero() {
-			t.advance(now, ts.o.Zone())
+			t.advance(now, ts.o.Zone(t.Folder))
 		}
 		return save(ctx, tx, t)
 	})
@@ -224,19 +224,26 @@ func (ts *Tasks) Ended(run string) {
 	ts.poke()
 }
 
+// Reload takes up groups' other time zones.
+func (ts *Tasks) Reload(ctx context.Context) {
+	ts.reschedule(ctx, time.Time{})
+	ts.poke()
+}
+
 // reschedule computes again when tasks are due whose zone was another, and after the
 // clock was set back those that are due later than their schedule says. What is
 // overdue stays so.
 func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
-	zone, now := ts.o.Zone(), ts.o.Now()
+	now := ts.o.Now()
 	err := ts.within(ctx, "schedule tasks anew", func(tx *sql.Tx) error {
-		all, err := query(ctx, tx, `WHERE status = 'active' AND next > ? AND (zone <> ? OR ?)`, toMilli(now), zone.String(), !back.IsZero())
+		all, err := query(ctx, tx, `WHERE status = 'active' AND next > ?`, toMilli(now))
 		if err != nil {
 			return err
 		}
 		for _, t := range all {
+			zone := ts.o.Zone(t.Folder)
 			s, err := Parse(t.Type, t.Value, zone)
-			if err != nil {
+			if err != nil || t.zone == zone.String() && back.IsZero() {
 				continue
 			}
 			if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {

@@ -49,7 +49,7 @@ type Options struct {
 	Dir    string
 	Home   store.Home
 	Groups func() *groups.Registry
-	Zone   func() *time.Location
+	Zone   func(folder string) *time.Location // of a group
 
 	// Start has a group's assistant begin a run, and is durable when it returns. A run
 	// that it has had before is not begun again; open is false if that one has ended.
@@ -106,11 +106,11 @@ func (ts *Tasks) Close() error {
 // List returns the tasks in a group's chat, or of all groups if folder is empty, the
 // oldest first.
 func (ts *Tasks) List(ctx context.Context, folder string) ([]Task, error) {
-	return list(ctx, ts.db, folder, ts.o.Zone())
+	return list(ctx, ts.db, folder, ts.o.Zone)
 }
 
 // ListStored does the same without a host.
-func ListStored(ctx context.Context, spec store.Spec, folder string, zone *time.Location) (all []Task, err error) {
+func ListStored(ctx context.Context, spec store.Spec, folder string, zone func(folder string) *time.Location) (all []Task, err error) {
 	view, err := store.Look(ctx, spec)
 	if err != nil || view == nil {
 		return nil, err
@@ -119,13 +119,13 @@ func ListStored(ctx context.Context, spec store.Spec, folder string, zone *time.
 	return list(ctx, view.DB, folder, zone)
 }
 
-func list(ctx context.Context, q querier, folder string, zone *time.Location) ([]Task, error) {
+func list(ctx context.Context, q querier, folder string, zone func(folder string) *time.Location) ([]Task, error) {
 	all, err := query(ctx, q, `WHERE ? IN ('', folder) ORDER BY created, id`, folder)
 	if err != nil {
 		return nil, fmt.Errorf("list tasks: %w", store.Words(err))
 	}
 	for i := range all {
-		all[i].describe(zone)
+		all[i].describe(zone(all[i].Folder))
 	}
 	return all, nil
 }

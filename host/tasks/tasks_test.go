@@ -53,7 +53,7 @@ func (w *world) open() {
 	})
 	must(w.t, err)
 	w.Tasks, err = tasks.Open(w.t.Context(), tasks.Options{
-		Dir: w.dir, Groups: func() *groups.Registry { return registry }, Zone: func() *time.Location { return w.zone },
+		Dir: w.dir, Groups: func() *groups.Registry { return registry }, Zone: func(string) *time.Location { return w.zone },
 		Start: w.start, Now: w.now,
 	})
 	must(w.t, err)
@@ -360,6 +360,25 @@ func TestAnotherZoneMovesTheTimes(t *testing.T) {
 		w.zone = zone(t, "America/New_York")
 		w.open()
 		w.serve()
+		time.Sleep(13*time.Hour + 59*time.Minute)
+		if n := len(w.begun()); n > 0 {
+			t.Errorf("%d runs at 9:00 of the old zone", n)
+		}
+		time.Sleep(time.Minute)
+		if n := len(w.begun()); n != 1 {
+			t.Errorf("%d runs at 9:00", n)
+		}
+	})
+}
+
+// TestAnotherZoneMovesTheTimesLive is a reload that changes one group's zone.
+func TestAnotherZoneMovesTheTimesLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.serve()
+		w.schedule("cron", "0 9 * * *")
+		w.zone = zone(t, "America/New_York")
+		w.Reload(t.Context())
 		time.Sleep(13*time.Hour + 59*time.Minute)
 		if n := len(w.begun()); n > 0 {
 			t.Errorf("%d runs at 9:00 of the old zone", n)
