@@ -49,6 +49,8 @@ var (
 	_ channel.Editor   = (*Web)(nil)
 	_ channel.Reactor  = (*Web)(nil)
 	_ channel.Unsender = (*Web)(nil)
+
+	_ channel.PollEnder = (*Web)(nil)
 )
 
 // EditWithin implements channel.Editor.
@@ -110,6 +112,8 @@ func remove(t *stores.Tx, seq int64) (bool, error) {
 		`INSERT INTO removed_files SELECT id FROM files WHERE message = ?`,
 		`DELETE FROM files WHERE message = ?`,
 		`DELETE FROM reactions WHERE message = ?`,
+		`DELETE FROM polls WHERE message = ?`,
+		`DELETE FROM votes WHERE message = ?`,
 		`UPDATE messages SET quote_text = NULL, quote_from = NULL WHERE seq = ?`,
 		`UPDATE messages SET text = '', removed = 1 WHERE seq = ?`,
 	} {
@@ -144,9 +148,16 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx
 	if before.Removed {
 		return nil // there is nothing left to change
 	}
+	_, err = w.apply(ctx, r, before, do)
+	return err
+}
+
+// apply makes a change of a message durable and shows it, for whoever has entered the
+// chat; nil if there was nothing to change.
+func (w *Web) apply(ctx context.Context, r *room, before *Message, do func(t *stores.Tx, seq int64) (bool, error)) (*change, error) {
 	after, err := w.store.change(context.WithoutCancel(ctx), r.name, before, do)
 	if err != nil || after == nil {
-		return err
+		return nil, err
 	}
 	if before.File != nil && after.Message.File == nil {
 		if err := w.blobs.remove(r.name, []forgotten{{file: before.File.ID, size: before.File.Size}}); err != nil {
@@ -154,7 +165,7 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx
 		}
 	}
 	w.hub.change(r.name, after)
-	return nil
+	return after, nil
 }
 
 // change records a change of one message; nil if nothing has changed.

@@ -12,7 +12,7 @@ import (
 )
 
 // toVersion6 takes away what version 7 of the history added.
-const toVersion6 = `DROP TABLE reactions; DROP TABLE changes; DROP TABLE removed_files;
+const toVersion6 = `DROP TABLE reactions; DROP TABLE changes; DROP TABLE removed_files; DROP TABLE polls; DROP TABLE votes; DROP TABLE acts;
 	ALTER TABLE messages DROP COLUMN edited; ALTER TABLE messages DROP COLUMN removed; `
 
 func (s *site) must(err error) {

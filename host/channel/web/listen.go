@@ -39,6 +39,7 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("GET /api/chats/{chat}/messages", w.listMessages)
 	mux.HandleFunc("POST /api/chats/{chat}/messages", w.post)
 	mux.HandleFunc("POST /api/chats/{chat}/seen", w.seen)
+	mux.HandleFunc("POST /api/chats/{chat}/acts", w.act)
 	mux.HandleFunc("GET /api/chats/{chat}/events", w.events)
 	mux.HandleFunc("GET /files/{id}/{name}", w.download)
 	return w.guard.wrap(mux)

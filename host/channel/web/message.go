@@ -29,6 +29,7 @@ type Message struct {
 	Edited    bool       `json:"edited,omitempty"`
 	Removed   bool       `json:"removed,omitempty"` // what it held is deleted
 	Reactions []Reaction `json:"reactions,omitempty"`
+	Poll      *Poll      `json:"poll,omitempty"` // Text is a question, in plain text
 
 	seq     int64  // its place in the history
 	answers bool   // a member's answer to the assistant
@@ -38,6 +39,9 @@ type Message struct {
 // MarshalJSON adds the text's tree, by which the page shows the text.
 func (m Message) MarshalJSON() ([]byte, error) {
 	type fields Message
+	if m.Poll != nil {
+		return json.Marshal(fields(m))
+	}
 	return json.Marshal(struct {
 		fields
 		Tree []markup.Node `json:"tree,omitempty"`

@@ -58,7 +58,8 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	var p *posted
 	switch {
 	case err == nil && kind == "application/json":
-		p, err = readJSON(rw, r)
+		p = &posted{}
+		err = readJSON(rw, r, p, `{"text": "…", "from": "…"}`)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		p, err = w.readForm(rw, r, c)
 	default:
@@ -84,16 +85,16 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusCreated, map[string]any{"messages": ms})
 }
 
-func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
-	var p posted
+// readJSON reads the one object of a body; form is what it looks like.
+func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) error {
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxJSON))
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
-		return nil, notUTF8("the body")
+		return notUTF8("the body")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err == nil {
-		err = d.Decode(&p)
+		err = d.Decode(into)
 	}
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
@@ -103,12 +104,11 @@ func readJSON(rw http.ResponseWriter, r *http.Request) (*posted, error) {
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &big):
-		return nil, textTooLong()
+		return textTooLong()
 	case err != nil:
-		return nil, httpd.Refuse(http.StatusBadRequest, "bad_json", "the body is no message: "+httpd.Quote(err.Error()),
-			`send {"text": "…", "from": "…"}`)
+		return httpd.Refuse(http.StatusBadRequest, "bad_json", "the body is no message: "+httpd.Quote(err.Error()), "send "+form)
 	}
-	return &p, nil
+	return nil
 }
 
 // notUTF8 refuses a text whose bytes would have to be changed to be kept.

@@ -79,7 +79,10 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}}
-	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err != nil || len(m.Files) == 0 {
+	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err == nil && m.Poll != nil {
+		a.Poll, a.err = newPoll(m.Poll, w.opts.Limits.Poll)
+	}
+	if a.err != nil || len(m.Files) == 0 {
 		return a
 	}
 	var seq int64

@@ -45,15 +45,19 @@ func (s *store) News() <-chan struct{} { return s.news }
 
 // Waiting implements journal.Queue.
 func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
-	return list(ctx, s, one[groups.JID], "SELECT DISTINCT '"+Scheme+"' || chat FROM waiting")
+	return list(ctx, s, one[groups.JID], "SELECT '"+Scheme+"' || chat FROM waiting UNION SELECT '"+Scheme+"' || chat FROM acts")
 }
 
-// Next implements journal.Queue.
+// Next implements journal.Queue. What members do to messages comes between the posts,
+// in the order of their times; its numbers are below 0.
 func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, error) {
 	chat, _ := chatOf(jid)
 	m, at := journal.Inbound{Chat: jid}, int64(0)
-	err := s.db.QueryRowContext(ctx, `SELECT m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
-		WHERE w.chat = ? ORDER BY w.seq LIMIT 1`, chat).Scan(&m.Seq, &m.ID, &at)
+	place := int64(0)
+	err := s.db.QueryRowContext(ctx, `SELECT * FROM (SELECT m.seq AS place, m.seq, m.id, m.time FROM waiting w JOIN messages m ON m.seq = w.seq
+			WHERE w.chat = ?1 ORDER BY w.seq LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT behind, -n, id, time FROM acts WHERE chat = ?1 ORDER BY n LIMIT 1)
+		ORDER BY 1, 2 DESC LIMIT 1`, chat).Scan(&place, &m.Seq, &m.ID, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -66,14 +70,19 @@ func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, err
 
 // Done implements journal.Queue.
 func (s *store) Done(ctx context.Context, seq int64) error {
+	if seq < 0 {
+		return s.exec(ctx, "DELETE FROM acts WHERE n = ?", -seq)
+	}
 	return s.exec(ctx, "DELETE FROM waiting WHERE seq = ?", seq)
 }
 
 // inbound is a post as the host gets it: its messages are one.
 func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbound, error) {
+	if row.Seq < 0 {
+		return s.acted(ctx, row)
+	}
 	chat, _ := chatOf(row.Chat)
-	ms, err := s.query(ctx, "SELECT "+columns+` WHERE m.chat = ?1 AND m.seq BETWEEN ?2 AND ?2 + ?3 AND (m.id = ?4 OR m.id LIKE ?4 || '-%')
-		ORDER BY m.seq`, chat, row.Seq, maxPost, row.ID)
+	ms, err := s.post(ctx, chat, &Message{seq: row.Seq, ID: row.ID})
 	if err != nil || len(ms) == 0 { // without messages it was deleted just now
 		return channel.Inbound{}, err
 	}
@@ -147,8 +156,9 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 		if err := in.Receive(ctx, m); err != nil {
 			return err
 		}
-		chat, _ := chatOf(row.Chat)
-		w.hub.took(chat, row.ID)
+		if chat, _ := chatOf(row.Chat); row.Seq > 0 {
+			w.hub.took(chat, row.ID)
+		}
 		return nil
 	}
 }

@@ -220,6 +220,7 @@ func (w *Web) Limits() media.Limits { return w.opts.Limits }
 func defaultLimits() media.Limits {
 	l := media.DefaultLimits()
 	l.Text, l.Markup = maxText, media.MarkupMarkdown
+	l.Poll = media.PollLimit{Choices: 20, Choice: 200, Question: 2000}
 	return l
 }
 

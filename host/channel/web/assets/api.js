@@ -40,6 +40,9 @@ export async function list(read) {
 
 export const seen = async (ids) => check(await fetch(base + "/seen", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ ids }) }));
 
+// act does something to a message: a reaction, an edit, a deletion, a vote.
+export const act = async (fields) => check(await fetch(base + "/acts", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(fields) }));
+
 const tellPush = (method) => async (own) => check(await fetch("/api/push", { method, headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(own) }));
 export const subscribe = tellPush("POST"), unsubscribe = tellPush("DELETE");
 

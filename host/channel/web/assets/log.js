@@ -5,12 +5,13 @@ import { tick, raise as raiseMarks } from "./marks.js";
 import { suggestions } from "./suggest.js";
 import { format } from "./text.js";
 import { shown } from "./file.js";
+import { poll } from "./poll.js";
 import * as api from "./api.js";
 
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
 const nodes = new Map(); // id -> its node
-let isOwn, onReply, onShow, write; // given by init
+let isOwn, onReply, onShow, write, onVote, mark; // given by init
 let answered = false;      // the assistant has written after whatever comes before
 let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
 
@@ -19,7 +20,7 @@ export let last = "0"; // the newest message's id; "0" while there is none
 export let changed = 0; // the number of the last change that is shown
 
 export async function init(options) {
-  ({ isOwn, onReply, onShow, write } = options);
+  ({ isOwn, onReply, onShow, write, onVote, mark } = options);
   const page = await api.history({});
   ({ more, gone, changed = 0 } = page);
   page.messages.forEach((m) => insert(m, null));
@@ -53,12 +54,12 @@ export function change({ n, message: m }) {
   const item = build(m);
   nodes.set(m.id, item);
   eyes.unobserve(old);
-  const focused = old.contains(document.activeElement);
+  const focus = [...old.querySelectorAll("button")].indexOf(document.activeElement), focused = old.contains(document.activeElement);
   old.replaceWith(item);
   item.classList.toggle("first", old.classList.contains("first"));
   const who = item.querySelector(".who");
   if (who) who.hidden = !item.classList.contains("first");
-  if (focused) item.querySelector("button.reply")?.focus({ preventScroll: true });
+  if (focused) (item.querySelectorAll("button:enabled")[focus] ?? item.querySelector("button.reply"))?.focus({ preventScroll: true });
   if (m.assistant && m.status !== "read") eyes.observe(item);
   follow();
 }
@@ -117,6 +118,7 @@ function build(m) {
     if (f.caption) bubble.append(f.caption);
   }
   if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, ...format(m.tree ?? [m.text])));
+  if (m.poll) bubble.append(poll(m, mark, (choices) => onVote(m, choices)));
   bubble.append(el("div", { className: "meta" }, m.edited && !m.removed ? el("span", { className: "edited" }, "edited") : null, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
   const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
   reply.addEventListener("click", () => onReply(m));

@@ -102,9 +102,18 @@ function stoppable() {
 }
 $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.say("/stop"); $("text").focus(); });
 
+// act does something to a message in the member's name.
+async function act(fields) {
+  try {
+    await api.act({ ...fields, author: me.author, from: me.name });
+    composer.notice("");
+  } catch (e) { composer.notice(`Not done: ${e.message}.`); }
+}
+
 async function begin() {
   try {
-    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key) });
+    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.author,
+      onVote: (m, choices) => act({ kind: "vote", target: m.id, choices }) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
     setTimeout(begin, 3000);
