@@ -79,9 +79,10 @@ func TestWhatMembersDoToMessagesReachesPagesAndTheHostOnce(t *testing.T) {
 		t.Errorf("with the assistant's: %+v", m.Reactions)
 	}
 	s.acts(map[string]any{"kind": "reaction", "target": answer, "author": ann, "from": "Ann"})
+	s.did(2)
 	s.acts(map[string]any{"kind": "reaction", "target": mine + "-2", "author": bob, "from": "Bob", "emoji": "1️⃣"})
 	s.acts(map[string]any{"kind": "edit", "target": mine, "author": ann, "from": "Ann", "text": "Thanks"})
-	s.did(4) // the deletion would take the place of nothing, but the post must still be there for the edit
+	s.did(4)
 	s.acts(map[string]any{"kind": "deletion", "target": mine, "author": ann, "from": "Ann"})
 	base := channel.Inbound{Chat: "web:family", From: "Ann", Role: channel.RoleAdmin}
 	with := func(kind channel.Kind, target string, more func(*channel.Inbound)) channel.Inbound {

@@ -108,6 +108,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			}
 		})
 	}
+	s.in.wait(t, func() bool { return len(s.in.kept) > 0 })
 	if n := len(s.in.received()); n != 1 {
 		t.Errorf("the host got %d messages, want 1", n)
 	}
