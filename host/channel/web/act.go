@@ -47,21 +47,22 @@ type act struct {
 	Kind    channel.Kind `json:"kind"`
 	Target  string       `json:"target"`
 	From    string       `json:"from"`
-	Author  string       `json:"author"` // the browser's own mark
+	Secret  string       `json:"secret,omitempty"` // the browser's; never kept
+	Author  string       `json:"author"`           // the mark of the secret
 	Emoji   string       `json:"emoji,omitempty"`
 	Text    string       `json:"text,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
 }
 
 // act lets somebody react to a message or vote, and edit or delete what was posted with
-// the same author.
+// the same secret.
 func (w *Web) act(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
 		return
 	}
 	var a act
-	err := readJSON(rw, r, &a, `{"kind": "reaction", "target": "…", "author": "…", "from": "…", "emoji": "👍"}`)
+	err := readJSON(rw, r, &a, `{"kind": "reaction", "target": "…", "secret": "…", "from": "…", "emoji": "👍"}`)
 	if err == nil {
 		err = a.check()
 	}
@@ -86,8 +87,10 @@ func (a *act) check() error {
 		return (emoji || a.Emoji == "") && (text || a.Text == "") && (choices || len(a.Choices) == 0)
 	}
 	switch {
-	case !keyForm.MatchString(a.Author):
-		return httpd.Refuse(http.StatusBadRequest, "bad_key", "author has 8 to 64 letters, digits, - or _", "use a random UUID, always the same")
+	case a.Author != "":
+		return httpd.Refuse(http.StatusBadRequest, "bad_key", "an act has a secret and no author", "leave author out")
+	case !secretOK(a.Secret):
+		return badSecret()
 	case !messageID.MatchString(a.Target):
 		return httpd.Refuse(http.StatusBadRequest, "bad_target", "target is not the id of a message", "use the id that the API gave")
 	case utf8.RuneCountInString(a.Text) > maxText:
@@ -103,6 +106,7 @@ func (a *act) check() error {
 	default:
 		return httpd.Refuse(http.StatusBadRequest, "bad_kind", "that cannot be done to a message", "use kind reaction with emoji, edit with text, deletion, or vote with choices")
 	}
+	a.Author, a.Secret = markOf(a.Secret), ""
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
-const ann, bob = "browser-of-ann", "browser-of-bob"
+const ann, bob = "secret-of-the-browser-of-ann", "secret-of-the-browser-of-bob"
 
 // act does something to a message as a page does, and returns the answer's status.
 func (s *site) act(fields map[string]any) (int, string) {
@@ -36,10 +36,21 @@ func (s *site) acts(fields map[string]any) {
 	}
 }
 
-// writes posts as the browser of that author.
-func (s *site) writes(author, text string, files ...attachment) string {
+// writes posts as the browser with that secret.
+func (s *site) writes(secret, text string, files ...attachment) string {
 	s.t.Helper()
-	return s.posted(s.upload(map[string]string{"text": text, "from": "Ann", "author": author}, files...))[0].ID
+	return s.posted(s.upload(map[string]string{"text": text, "from": "Ann", "secret": secret}, files...))[0].ID
+}
+
+// mark asks for the mark of a secret.
+func (s *site) mark(secret string) string {
+	s.t.Helper()
+	res, body := s.do("POST", "/api/mark", strings.NewReader(`{"secret": "`+secret+`"}`), "Content-Type", "application/json")
+	var own struct{ Author string }
+	if err := json.Unmarshal(body, &own); err != nil || res.StatusCode != 200 || own.Author == "" {
+		s.t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	return own.Author
 }
 
 // did waits until the host has n acts of members, and returns them.
@@ -68,22 +79,22 @@ func TestWhatMembersDoToMessagesReachesPagesAndTheHostOnce(t *testing.T) {
 	mine := s.writes(ann, "Thnaks", attachment{"a.txt", []byte("one")}, attachment{"b.txt", []byte("two")})
 	page := s.listen("")
 	for range 2 { // the second time, since the answer to the first was lost
-		s.acts(map[string]any{"kind": "reaction", "target": answer, "author": ann, "from": "Ann", "emoji": "👍🏽"})
+		s.acts(map[string]any{"kind": "reaction", "target": answer, "secret": ann, "from": "Ann", "emoji": "👍🏽"})
 	}
 	s.did(1)
-	if _, m := page.changed(); len(m.Reactions) != 1 || m.Reactions[0] != (web.Reaction{Emoji: "👍🏽", Name: "Ann", Who: ann}) {
+	if _, m := page.changed(); len(m.Reactions) != 1 || m.Reactions[0] != (web.Reaction{Emoji: "👍🏽", Name: "Ann", Who: s.mark(ann)}) {
 		t.Errorf("the page hears of %+v", m.Reactions)
 	}
 	s.must(s.React(t.Context(), channel.Change{Chat: "web:family", Target: answer, Emoji: "👍🏽"}))
 	if _, m := page.changed(); len(m.Reactions) != 2 {
 		t.Errorf("with the assistant's: %+v", m.Reactions)
 	}
-	s.acts(map[string]any{"kind": "reaction", "target": answer, "author": ann, "from": "Ann"})
+	s.acts(map[string]any{"kind": "reaction", "target": answer, "secret": ann, "from": "Ann"})
 	s.did(2)
-	s.acts(map[string]any{"kind": "reaction", "target": mine + "-2", "author": bob, "from": "Bob", "emoji": "1️⃣"})
-	s.acts(map[string]any{"kind": "edit", "target": mine, "author": ann, "from": "Ann", "text": "Thanks"})
+	s.acts(map[string]any{"kind": "reaction", "target": mine + "-2", "secret": bob, "from": "Bob", "emoji": "1️⃣"})
+	s.acts(map[string]any{"kind": "edit", "target": mine, "secret": ann, "from": "Ann", "text": "Thanks"})
 	s.did(4)
-	s.acts(map[string]any{"kind": "deletion", "target": mine, "author": ann, "from": "Ann"})
+	s.acts(map[string]any{"kind": "deletion", "target": mine, "secret": ann, "from": "Ann"})
 	base := channel.Inbound{Chat: "web:family", From: "Ann", Role: channel.RoleAdmin}
 	with := func(kind channel.Kind, target string, more func(*channel.Inbound)) channel.Inbound {
 		in := base
@@ -118,25 +129,28 @@ func TestMembersChangeTheirOwnMessagesOnly(t *testing.T) {
 		fields map[string]any
 		code   string
 	}{
-		"another's edit":       {map[string]any{"kind": "edit", "target": mine, "author": bob, "text": "x"}, "not_your_message"},
-		"another's deletion":   {map[string]any{"kind": "deletion", "target": mine, "author": bob}, "not_your_message"},
-		"the assistant's":      {map[string]any{"kind": "deletion", "target": answer, "author": bob}, "not_your_message"},
-		"nobody's":             {map[string]any{"kind": "deletion", "target": anonymous, "author": ann}, "not_your_message"},
-		"half a post":          {map[string]any{"kind": "deletion", "target": mine + "-2", "author": ann}, "bad_target"},
-		"no mark":              {map[string]any{"kind": "deletion", "target": mine, "author": ""}, "bad_key"},
-		"an unknown message":   {map[string]any{"kind": "deletion", "target": "x", "author": ann}, "unknown_message"},
-		"a path":               {map[string]any{"kind": "deletion", "target": "../x", "author": ann}, "bad_target"},
-		"words as an emoji":    {map[string]any{"kind": "reaction", "target": mine, "author": ann, "emoji": "buy"}, "bad_emoji"},
-		"hidden as an emoji":   {map[string]any{"kind": "reaction", "target": mine, "author": ann, "emoji": "\u202e"}, "bad_emoji"},
-		"many emojis":          {map[string]any{"kind": "reaction", "target": mine, "author": ann, "emoji": strings.Repeat("👍", 17)}, "bad_emoji"},
-		"a text beside":        {map[string]any{"kind": "reaction", "target": mine, "author": ann, "emoji": "👍", "text": "x"}, "bad_kind"},
-		"a kind of the host's": {map[string]any{"kind": "membership", "target": mine, "author": ann}, "bad_kind"},
-		"too long":             {map[string]any{"kind": "edit", "target": mine, "author": ann, "text": strings.Repeat("x", 20_001)}, "text_too_long"},
-		"an unknown field":     {map[string]any{"kind": "edit", "target": mine, "author": ann, "text": "x", "assistant": true}, "bad_json"},
-		"a vote on no poll":    {map[string]any{"kind": "vote", "target": mine, "author": ann, "choices": []string{"x"}}, "bad_target"},
-		"an unknown choice":    {map[string]any{"kind": "vote", "target": poll, "author": ann, "choices": []string{"x"}}, "bad_choice"},
-		"a choice twice":       {map[string]any{"kind": "vote", "target": poll, "author": ann, "choices": []string{"Monday", "Monday"}}, "bad_choice"},
-		"two of one":           {map[string]any{"kind": "vote", "target": poll, "author": ann, "choices": []string{"Monday", "Tuesday"}}, "bad_choice"},
+		"another's edit":       {map[string]any{"kind": "edit", "target": mine, "secret": bob, "text": "x"}, "not_your_message"},
+		"another's deletion":   {map[string]any{"kind": "deletion", "target": mine, "secret": bob}, "not_your_message"},
+		"the assistant's":      {map[string]any{"kind": "deletion", "target": answer, "secret": bob}, "not_your_message"},
+		"nobody's":             {map[string]any{"kind": "deletion", "target": anonymous, "secret": ann}, "not_your_message"},
+		"by the public mark":   {map[string]any{"kind": "deletion", "target": mine, "secret": s.mark(ann)}, "not_your_message"},
+		"a mark beside":        {map[string]any{"kind": "deletion", "target": mine, "secret": bob, "author": s.mark(ann)}, "bad_key"},
+		"a guessable secret":   {map[string]any{"kind": "deletion", "target": mine, "secret": "short-one"}, "bad_key"},
+		"half a post":          {map[string]any{"kind": "deletion", "target": mine + "-2", "secret": ann}, "bad_target"},
+		"no secret":            {map[string]any{"kind": "deletion", "target": mine, "secret": ""}, "bad_key"},
+		"an unknown message":   {map[string]any{"kind": "deletion", "target": "x", "secret": ann}, "unknown_message"},
+		"a path":               {map[string]any{"kind": "deletion", "target": "../x", "secret": ann}, "bad_target"},
+		"words as an emoji":    {map[string]any{"kind": "reaction", "target": mine, "secret": ann, "emoji": "buy"}, "bad_emoji"},
+		"hidden as an emoji":   {map[string]any{"kind": "reaction", "target": mine, "secret": ann, "emoji": "\u202e"}, "bad_emoji"},
+		"many emojis":          {map[string]any{"kind": "reaction", "target": mine, "secret": ann, "emoji": strings.Repeat("👍", 17)}, "bad_emoji"},
+		"a text beside":        {map[string]any{"kind": "reaction", "target": mine, "secret": ann, "emoji": "👍", "text": "x"}, "bad_kind"},
+		"a kind of the host's": {map[string]any{"kind": "membership", "target": mine, "secret": ann}, "bad_kind"},
+		"too long":             {map[string]any{"kind": "edit", "target": mine, "secret": ann, "text": strings.Repeat("x", 20_001)}, "text_too_long"},
+		"an unknown field":     {map[string]any{"kind": "edit", "target": mine, "secret": ann, "text": "x", "assistant": true}, "bad_json"},
+		"a vote on no poll":    {map[string]any{"kind": "vote", "target": mine, "secret": ann, "choices": []string{"x"}}, "bad_target"},
+		"an unknown choice":    {map[string]any{"kind": "vote", "target": poll, "secret": ann, "choices": []string{"x"}}, "bad_choice"},
+		"a choice twice":       {map[string]any{"kind": "vote", "target": poll, "secret": ann, "choices": []string{"Monday", "Monday"}}, "bad_choice"},
+		"two of one":           {map[string]any{"kind": "vote", "target": poll, "secret": ann, "choices": []string{"Monday", "Tuesday"}}, "bad_choice"},
 	} {
 		if status, body := s.act(tt.fields); status < 400 || status >= 500 || !strings.Contains(body, `"`+tt.code+`"`) {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -156,8 +170,8 @@ func TestTwoPeopleOfOneNameVoteApart(t *testing.T) {
 	opts := options(t.TempDir())
 	s := start(t, opts)
 	poll := s.ask(true, "Monday", "Tuesday", "Friday")
-	vote := func(author, name string, choices ...string) {
-		s.acts(map[string]any{"kind": "vote", "target": poll, "author": author, "from": name, "choices": choices})
+	vote := func(secret, name string, choices ...string) {
+		s.acts(map[string]any{"kind": "vote", "target": poll, "secret": secret, "from": name, "choices": choices})
 	}
 	vote(ann, "Member", "Friday", "Monday")
 	s.did(1)
@@ -184,11 +198,11 @@ func TestTwoPeopleOfOneNameVoteApart(t *testing.T) {
 	s.stop()
 	s = start(t, opts) // the next host shows the same
 	want := &web.Poll{Choices: []string{"Monday", "Tuesday", "Friday"}, Several: true, Ended: true, Outcome: "Tuesday it is.",
-		Votes: []web.Vote{{Who: ann, Name: "Member", Choices: []string{"Tuesday"}}, {Who: bob, Name: "Member (2)", Choices: []string{}}}}
+		Votes: []web.Vote{{Who: s.mark(ann), Name: "Member", Choices: []string{"Tuesday"}}, {Who: s.mark(bob), Name: "Member (2)", Choices: []string{}}}}
 	if diff := cmp.Diff(want, s.history("")[0].Poll); diff != "" {
 		t.Error(diff)
 	}
-	if status, body := s.act(map[string]any{"kind": "vote", "target": poll, "author": ann, "choices": []string{"Monday"}}); status != 409 {
+	if status, body := s.act(map[string]any{"kind": "vote", "target": poll, "secret": ann, "choices": []string{"Monday"}}); status != 409 {
 		t.Errorf("a vote on a closed question: %d %s", status, body)
 	}
 	s.must(s.Unsend(t.Context(), to(poll)))
@@ -214,7 +228,7 @@ func TestAVoteWaitsForTheNextHost(t *testing.T) {
 	poll := s.ask(false, "Monday", "Tuesday")
 	s.writes(ann, "before")
 	for _, day := range []string{"Monday", "Tuesday"} { // only the latest waits
-		s.acts(map[string]any{"kind": "vote", "target": poll, "author": ann, "from": "Ann", "choices": []string{day}})
+		s.acts(map[string]any{"kind": "vote", "target": poll, "secret": ann, "from": "Ann", "choices": []string{day}})
 	}
 	s.writes(ann, "after")
 	s.stop()
@@ -255,14 +269,14 @@ func TestAPollThatCannotBeShownIsRefused(t *testing.T) {
 func FuzzActs(f *testing.F) {
 	s := start(f, options(f.TempDir()))
 	for _, seed := range []string{
-		`{"kind":"reaction","target":"POLL","author":"abcdefgh","from":"Ann","emoji":"👍"}`, `{"kind":"reaction","target":"POLL","author":"abcdefgh"}`,
-		`{"kind":"edit","target":"POST","author":"abcdefgh","text":"x\u0000\u202e"}`, `{"kind":"vote","target":"POLL","author":"abcdefgh","choices":["a","b"]}`,
-		`{"kind":"vote","target":"POLL","author":"abcdefgh","from":"\u200b","choices":["c"]}`, `{"kind":"deletion","target":"POST-2","author":"abcdefgh"}`,
+		`{"kind":"reaction","target":"POLL","secret":"abcdefghijklmnopqrst","from":"Ann","emoji":"👍"}`, `{"kind":"reaction","target":"POLL","secret":"abcdefghijklmnopqrst"}`,
+		`{"kind":"edit","target":"POST","secret":"abcdefghijklmnopqrst","text":"x\u0000\u202e"}`, `{"kind":"vote","target":"POLL","secret":"abcdefghijklmnopqrst","choices":["a","b"]}`,
+		`{"kind":"vote","target":"POLL","secret":"abcdefghijklmnopqrst","from":"\u200b","choices":["c"]}`, `{"kind":"deletion","target":"POST-2","secret":"abcdefghijklmnopqrst"}`,
 		`{"kind":"","target":"POST"}`, `{"kind":"edit"}{}`, "\xff", `{"choices":null}`,
 	} {
 		f.Add([]byte(seed))
 	}
-	poll, post := s.ask(true, "a", "b"), s.writes("abcdefgh", "hello")
+	poll, post := s.ask(true, "a", "b"), s.writes("abcdefghijklmnopqrst", "hello")
 	s.in.take()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		body = bytes.ReplaceAll(bytes.ReplaceAll(body, []byte("POLL"), []byte(poll)), []byte("POST"), []byte(post))

@@ -34,6 +34,7 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("POST /login", w.login)
 	mux.HandleFunc("POST /logout", w.logout)
 	mux.HandleFunc("GET /api/chats", w.listChats)
+	mux.HandleFunc("POST /api/mark", w.mark)
 	mux.HandleFunc("POST /api/push", w.subscribe)
 	mux.HandleFunc("DELETE /api/push", w.subscribe)
 	mux.HandleFunc("GET /api/chats/{chat}/messages", w.listMessages)

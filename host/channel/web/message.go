@@ -17,7 +17,7 @@ type Message struct {
 	ID        string    `json:"id"`               // unique in its chat
 	From      string    `json:"from"`             // the name its writer gave; not an identity
 	Assistant bool      `json:"assistant"`        // written by the assistant
-	Author    string    `json:"author,omitempty"` // the writer's browser, so that a page knows its own; not an identity
+	Author    string    `json:"author,omitempty"` // the mark of the writer's browser, see markOf; from a program whatever it gave
 	Key       string    `json:"key,omitempty"`    // the poster's own, by which a page knows its post again
 	Text      string    `json:"text"`             // the text, or the file's caption
 	Time      time.Time `json:"time"`

@@ -51,7 +51,7 @@ type Poll struct {
 
 // Vote is what somebody has chosen.
 type Vote struct {
-	Who     string   `json:"who"`     // the browser's mark; not an identity
+	Who     string   `json:"who"`     // the browser's mark
 	Name    string   `json:"name"`    // the one that the voter had first, with a number if it was taken
 	Choices []string `json:"choices"` // none: taken back
 }

@@ -29,7 +29,8 @@ type posted struct {
 	Text    string `json:"text"`
 	From    string `json:"from"`
 	ReplyTo string `json:"replyTo"`
-	Author  string `json:"author"` // the browser's own mark; may be empty
+	Author  string `json:"author"` // any mark, for the colour; may be empty
+	Secret  string `json:"secret"` // the browser's, in place of Author; may be empty
 	Key     string `json:"key"`    // made by the poster: the same key again is the same post; may be empty
 
 	files []upload
@@ -132,8 +133,13 @@ func (p *posted) check() error {
 		return httpd.Refuse(http.StatusBadRequest, "empty", "there is nothing to send", "write a text or attach a file")
 	case p.Key != "" && !keyForm.MatchString(p.Key), p.Author != "" && !keyForm.MatchString(p.Author):
 		return httpd.Refuse(http.StatusBadRequest, "bad_key", "key and author have 8 to 64 letters, digits, - or _", "leave them out, or use a random UUID")
+	case p.Secret != "" && !secretOK(p.Secret):
+		return badSecret()
 	case p.ReplyTo != "" && !messageID.MatchString(p.ReplyTo):
 		return httpd.Refuse(http.StatusBadRequest, "bad_reply", "replyTo is not the id of a message", "use the id that the API gave")
+	}
+	if p.Secret != "" {
+		p.Author, p.Secret = markOf(p.Secret), ""
 	}
 	return nil
 }

@@ -90,10 +90,12 @@ func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.
 		p.ReplyTo = v
 	case "author":
 		p.Author = v
+	case "secret":
+		p.Secret = v
 	case "key":
 		p.Key = v
 	default:
-		return httpd.Refuse(http.StatusBadRequest, "unknown_field", "the form has a field "+httpd.Quote(part.FormName()), "use text, from, replyTo, author, key and files")
+		return httpd.Refuse(http.StatusBadRequest, "unknown_field", "the form has a field "+httpd.Quote(part.FormName()), "use text, from, replyTo, author, secret, key and files")
 	}
 	return nil
 }

@@ -43,6 +43,9 @@ export const seen = async (ids) => check(await fetch(base + "/seen", { method: "
 // act does something to a message: a reaction, an edit, a deletion, a vote.
 export const act = async (fields) => check(await fetch(base + "/acts", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(fields) }));
 
+// mark returns the public mark of a browser's secret.
+export const mark = async (secret) => (await (await check(await fetch("/api/mark", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ secret }) }))).json()).author;
+
 const tellPush = (method) => async (own) => check(await fetch("/api/push", { method, headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(own) }));
 export const subscribe = tellPush("POST"), unsubscribe = tellPush("DELETE");
 

@@ -93,7 +93,7 @@ $("composer").addEventListener("submit", (e) => {
 
 // say sends words in the member's name.
 export function say(words, files = [], answers = null) {
-  const item = outbox.send({ text: words, from: me.name, author: me.author, ...(answers ? { replyTo: answers.id } : {}) }, files);
+  const item = outbox.send({ text: words, from: me.name, secret: me.secret, ...(answers ? { replyTo: answers.id } : {}) }, files);
   item.answers = answers;
   onSend();
 }

@@ -41,7 +41,7 @@ export function keepDraft(text, reply) {
 // waiting returns what was not sent: the fields of each message and its files' names.
 export function waiting() {
   return read().waiting.filter((w) => isID(w?.fields?.key)).map(({ fields: f, names }) => ({
-    fields: { text: string(f.text, most.text), from: string(f.from, 255), author: string(f.author, 64), key: f.key, ...(isID(f.replyTo) ? { replyTo: f.replyTo } : {}) },
+    fields: { text: string(f.text, most.text), from: string(f.from, 255), secret: string(f.secret, 64), key: f.key, ...(isID(f.replyTo) ? { replyTo: f.replyTo } : {}) },
     names: strings(names),
   }));
 }

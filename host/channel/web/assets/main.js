@@ -20,7 +20,10 @@ function remember(key, make) {
     return localStorage.getItem(key);
   } catch { return make(); }
 }
-const me = { author: remember("longshore.author", random), name: remember("longshore.name", () => "Member") };
+// The secret stands for this browser's messages; the mark that the host makes of it is
+// public. Earlier pages had a mark alone.
+const me = { secret: remember("longshore.secret", random), mark: "", former: remember("longshore.author", () => "-"), name: remember("longshore.name", () => "Member") };
+const isOwn = (author) => author !== undefined && (author === me.mark || author === me.former);
 $("whoname").textContent = $("whoname").title = me.name;
 
 $("who").addEventListener("click", () => {
@@ -61,7 +64,7 @@ function message(m) {
   log.add(m);
   chats.soon();
   seen();
-  if (!document.hidden || m.author === me.author) return;
+  if (!document.hidden || isOwn(m.author)) return;
   unread++;
   title();
   notify.show(chat, name, m.from, m.text || m.file?.name || "", location.pathname);
@@ -69,7 +72,7 @@ function message(m) {
 
 // elsewhere is told of another chat's news.
 function elsewhere(c) {
-  if (c.chat !== chat && c.last && c.last.author !== me.author) notify.show(c.chat, c.name, c.last.from, c.last.text, c.url);
+  if (c.chat !== chat && c.last && !isOwn(c.last.author)) notify.show(c.chat, c.name, c.last.from, c.last.text, c.url);
 }
 
 // Files that are arriving, kept by id so that their bars move smoothly. One
@@ -105,14 +108,15 @@ $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.
 // act does something to a message in the member's name.
 async function act(fields) {
   try {
-    await api.act({ ...fields, author: me.author, from: me.name });
+    await api.act({ ...fields, secret: me.secret, from: me.name });
     composer.notice("");
   } catch (e) { composer.notice(`Not done: ${e.message}.`); }
 }
 
 async function begin() {
   try {
-    await log.init({ isOwn: (author) => author === me.author, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.author,
+    me.mark ||= await api.mark(me.secret);
+    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark,
       onVote: (m, choices) => act({ kind: "vote", target: m.id, choices }) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
