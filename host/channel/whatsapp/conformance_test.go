@@ -43,6 +43,11 @@ func TestConformance(t *testing.T) {
 			}
 			return all
 		},
+		Now: func(t testing.TB, chat groups.JID, id string) channeltest.Seen {
+			w.t = t
+			defer w.srv.HTTPClient().CloseIdleConnections()
+			return w.now(chat, id)
+		},
 		Say: func(t testing.TB, chat groups.JID, s channeltest.Said) {
 			defer w.srv.HTTPClient().CloseIdleConnections()
 			var err error
@@ -162,6 +167,36 @@ func (w *world) shown(e *events.Message) channeltest.Seen {
 		got := w.fetch(m)
 		s.File = &channeltest.SeenFile{Name: d.GetFileName(), MIME: d.GetMimetype(), Size: got.Size, SHA256: got.SHA256}
 		s.ReplyTo = d.GetContextInfo().GetStanzaID()
+	}
+	return s
+}
+
+// now is how Anna's app shows a message at this moment. Like the app, it knows a change
+// by its id too.
+func (w *world) now(chat groups.JID, id string) (s channeltest.Seen) {
+	w.t.Helper()
+	if err := w.anna.CaughtUp(soon(w.t)); err != nil {
+		w.t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, e := range w.anna.Everything() {
+		keys := e.Message.GetSenderKeyDistributionMessage() != nil // they come before the message, under its id
+		if e.Info.Chat != waJID(chat) || e.Info.IsFromMe || keys || known[e.Info.ID] {
+			continue
+		}
+		known[e.Info.ID] = true
+		changed, reaction := e.Message.GetProtocolMessage(), e.Message.GetReactionMessage()
+		switch {
+		case e.Info.ID == id:
+			s = w.shown(e)
+		case reaction.GetKey().GetID() == id:
+			s.Reaction = reaction.GetText()
+		case changed.GetKey().GetID() != id:
+		case changed.GetType() == waE2E.ProtocolMessage_REVOKE:
+			s = channeltest.Seen{ID: id, Gone: true}
+		case changed.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
+			s.Text, s.Edits = whatsapptest.Text(changed.GetEditedMessage()), s.Edits+1
+		}
 	}
 	return s
 }

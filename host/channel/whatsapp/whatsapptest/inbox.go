@@ -2,6 +2,7 @@ package whatsapptest
 
 import (
 	"context"
+	"slices"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types/events"
@@ -75,15 +76,28 @@ func (m *Member) Next(ctx context.Context) (*events.Message, error) {
 // Messages lists the messages so far that a person would see, without taking
 // them from Next.
 func (m *Member) Messages() []*events.Message {
+	return slices.DeleteFunc(m.Everything(), func(e *events.Message) bool { return !visible(e.Message) })
+}
+
+// Everything is Messages and what changes, deletes or announces messages.
+func (m *Member) Everything() []*events.Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []*events.Message
 	for _, e := range m.events {
-		if e, ok := e.(*events.Message); ok && visible(e.Message) {
+		if e, ok := e.(*events.Message); ok {
 			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// CaughtUp returns once the client has taken in all that the server has for it.
+func (m *Member) CaughtUp(ctx context.Context) error {
+	if err := m.srv.Await(ctx, m.Phone.Settled); err != nil {
+		return err
+	}
+	return m.Client.SetPassive(ctx, false) // a question whose answer comes after all else
 }
 
 // visible is false for messages by which clients only run the protocol, such

@@ -146,8 +146,7 @@ func (m *Member) Disconnect() {
 	if m.Phone != nil && m.Phone.Online() && m.Client.IsLoggedIn() {
 		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 		defer cancel()
-		_ = m.srv.Await(ctx, func() bool { return m.Phone.Settled() })
-		_ = m.Client.SetPassive(ctx, false) // a question whose answer comes after all else
+		_ = m.CaughtUp(ctx)
 	}
 	m.Client.Disconnect()
 }
