@@ -254,7 +254,7 @@ func TestTheKeyboardAloneAndAScreenReaderFindEverything(t *testing.T) {
 	p.Wait(`document.querySelectorAll("#messages .msg").length === 1 && !document.getElementById("stop").hidden`)
 	p.Eval(`document.querySelector(".brand").focus()`, nil)
 	var stops []string
-	for i := range 12 {
+	for i := range 13 {
 		if i > 0 {
 			p.Key("Tab", 9)
 		}
@@ -262,7 +262,7 @@ func TestTheKeyboardAloneAndAScreenReaderFindEverything(t *testing.T) {
 		p.Eval(`document.activeElement.id || document.activeElement.className || document.activeElement.getAttribute("href") || document.activeElement.tagName`, &at)
 		stops = append(stops, at)
 	}
-	want := []string{"brand", "/c/family", "/c/work", "notify", "who", "leave", "log", "card", "icon reply", "attach", "text", "stop"}
+	want := []string{"brand", "/c/family", "/c/work", "notify", "who", "leave", "log", "card", "icon reply", "icon more", "attach", "text", "stop"}
 	if diff := cmp.Diff(want, stops); diff != "" {
 		t.Error(diff)
 	}
@@ -284,7 +284,7 @@ func TestTheKeyboardAloneAndAScreenReaderFindEverything(t *testing.T) {
 			t.Errorf("a %s has no name", n.Role.Value)
 		}
 	}
-	for _, want := range []string{"heading Family", "main Messages", "navigation Chats", "button Attach files", "button Stop Andy", "button Send", "button Sign out", "button Reply to Andy", "textbox Message", "link Download a.csv, Table, 4 bytes"} {
+	for _, want := range []string{"heading Family", "main Messages", "navigation Chats", "button Attach files", "button Stop Andy", "button Send", "button Sign out", "button Reply to Andy", "button More for the message of Andy", "textbox Message", "link Download a.csv, Table, 4 bytes"} {
 		if !seen[want] {
 			t.Errorf("the tree lacks %q", want)
 		}

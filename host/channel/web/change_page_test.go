@@ -23,7 +23,6 @@ func TestThePageShowsEditsReactionsAndWhatWasRemovedInPlace(t *testing.T) {
 	s.must(s.React(t.Context(), seen))
 	s.must(s.React(t.Context(), liked))
 	s.must(s.Unsend(t.Context(), to(wrong)))
-	of := func(id string) string { return `document.querySelector('[data-id="` + id + `"]')` }
 	p.Wait(of(wrong) + `.textContent.includes("This message was removed.")`)
 	p.Wait(of(progress) + `.querySelector(".text").textContent === "100 %, the report is below <b>"`)
 	p.Wait(of(progress) + `.querySelector(".edited").textContent === "edited"`)

@@ -27,6 +27,7 @@ type Message struct {
 	Status    Status    `json:"status"`
 
 	Edited    bool       `json:"edited,omitempty"`
+	EditedAt  time.Time  `json:"editedAt,omitzero"` // the last time
 	Removed   bool       `json:"removed,omitempty"` // what it held is deleted
 	Reactions []Reaction `json:"reactions,omitempty"`
 	Poll      *Poll      `json:"poll,omitempty"` // Text is a question, in plain text

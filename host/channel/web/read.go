@@ -151,7 +151,9 @@ func scan(rows *sql.Rows) (*Message, error) {
 		return nil, err
 	}
 	m.Time = time.UnixMilli(ms).UTC()
-	m.Edited = edited != 0
+	if m.Edited = edited != 0; m.Edited {
+		m.EditedAt = time.UnixMilli(edited).UTC()
+	}
 	if reactions != "[]" {
 		m.Reactions = reactionsOf(reactions)
 	}

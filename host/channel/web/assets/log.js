@@ -11,7 +11,7 @@ import * as api from "./api.js";
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
 const nodes = new Map(); // id -> its node
-let isOwn, onReply, onShow, write, onVote, mark; // given by init
+let isOwn, onReply, onShow, onMenu, write, onVote, mark; // given by init
 let answered = false;      // the assistant has written after whatever comes before
 let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
 
@@ -20,7 +20,7 @@ export let last = "0"; // the newest message's id; "0" while there is none
 export let changed = 0; // the number of the last change that is shown
 
 export async function init(options) {
-  ({ isOwn, onReply, onShow, write, onVote, mark } = options);
+  ({ isOwn, onReply, onShow, onMenu, write, onVote, mark } = options);
   const page = await api.history({});
   ({ more, gone, changed = 0 } = page);
   page.messages.forEach((m) => insert(m, null));
@@ -64,7 +64,7 @@ export function change({ n, message: m }) {
   follow();
 }
 
-export const has = (id) => known.has(id);
+export const has = (id) => known.has(id), find = (id) => known.get(id);
 
 // raise says what became of the member's messages up to the one with an id.
 export function raise(id, status) {
@@ -119,10 +119,12 @@ function build(m) {
   }
   if (m.text) bubble.append(el("div", { className: "text", dir: "auto" }, ...format(m.tree ?? [m.text])));
   if (m.poll) bubble.append(poll(m, mark, (choices) => onVote(m, choices)));
-  bubble.append(el("div", { className: "meta" }, m.edited && !m.removed ? el("span", { className: "edited" }, "edited") : null, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
+  bubble.append(el("div", { className: "meta" }, m.edited && !m.removed ? el("span", { className: "edited", title: moment(m.editedAt) }, "edited") : null, el("time", { dateTime: m.time, title: moment(m.time) }, time(m.time)), mine ? tick(m.status) : null));
   const reply = el("button", { type: "button", className: "icon reply", "aria-label": `Reply to ${m.from}`, title: "Reply" }, icon("reply"));
   reply.addEventListener("click", () => onReply(m));
-  const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, reply);
+  const more = m.removed ? null : el("button", { type: "button", className: "icon more", "aria-label": `More for the message of ${m.from}`, title: "More", "aria-haspopup": "dialog" }, icon("more"));
+  more?.addEventListener("click", () => onMenu(m, more));
+  const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, el("div", { className: "tools" }, reply, more));
   if (m.reactions?.length) bubble.append(reactions(m.reactions));
   if (mine) bubble.prepend(el("span", { className: "sr" }, "You: "));
   if (m.file?.kind === "sticker" && m.file.inline) item.classList.add("sticker");

@@ -7,6 +7,7 @@ import { waiting } from "./file.js";
 import * as api from "./api.js";
 import * as log from "./log.js";
 import * as composer from "./composer.js";
+import * as menu from "./menu.js";
 import * as outbox from "./outbox.js";
 
 const { chat, name, assistant } = document.body.dataset;
@@ -105,19 +106,16 @@ function stoppable() {
 }
 $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.say("/stop"); $("text").focus(); });
 
-// act does something to a message in the member's name.
-async function act(fields) {
-  try {
-    await api.act({ ...fields, secret: me.secret, from: me.name });
-    composer.notice("");
-  } catch (e) { composer.notice(`Not done: ${e.message}.`); }
-}
+// act does something to a message in the member's name; doIt shows it if that is refused.
+const act = (fields) => api.act({ ...fields, secret: me.secret, from: me.name });
+const doIt = (fields) => act(fields).then(() => composer.notice(""), (e) => composer.notice(`Not done: ${e.message}.`));
 
 async function begin() {
   try {
     me.mark ||= await api.mark(me.secret);
-    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark,
-      onVote: (m, choices) => act({ kind: "vote", target: m.id, choices }) });
+    menu.init({ mark: me.mark, find: log.find, act, doIt });
+    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark, onMenu: menu.open,
+      onVote: (m, choices) => doIt({ kind: "vote", target: m.id, choices }) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
     setTimeout(begin, 3000);
