@@ -76,6 +76,8 @@ type Setup struct {
 	Tools     string      // how programs of the machine read files: confined, unconfined, off
 	Log       *slog.Logger
 
+	Tasks TaskBook // may be nil
+
 	// Knock, if not nil, is told of each new message that a person wrote in a direct
 	// chat that is not among Chats, which the channel does not keep. It returns at
 	// once.

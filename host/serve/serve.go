@@ -50,6 +50,7 @@ type Options struct {
 
 	disk *scratch // the Host's
 	door *door    // the Host's
+	book *book    // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
@@ -67,6 +68,7 @@ type Host struct {
 	assistants *assistant.Manager
 	tasks      *tasks.Tasks // nil if the host is not to run
 	door       *door
+	book       *book
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -84,6 +86,8 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
 	opts.door = h.door
+	h.book = &book{groups: h.Registry}
+	opts.book = h.book
 	h.opts = opts
 	defer func() {
 		if err != nil {

@@ -32,6 +32,7 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	h.book.tasks.Store(h.tasks)
 	return h.takeOverTasks(ctx)
 }
 

@@ -42,6 +42,8 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("POST /api/chats/{chat}/seen", w.seen)
 	mux.HandleFunc("POST /api/chats/{chat}/acts", w.act)
 	mux.HandleFunc("GET /api/chats/{chat}/events", w.events)
+	mux.HandleFunc("GET /api/chats/{chat}/tasks", w.listTasks)
+	mux.HandleFunc("POST /api/chats/{chat}/tasks/{id}", w.operateTask)
 	mux.HandleFunc("GET /files/{id}/{name}", w.download)
 	return w.guard.wrap(mux)
 }

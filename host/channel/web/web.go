@@ -75,11 +75,12 @@ type Options struct {
 	Token    string       // whoever opens the page must know it; needed off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
-	Push     Push         // notifications while no page is open
-	Terms                 // at the start; Apply changes them
-	Limits   media.Limits // what Send takes; defaultLimits when zero
-	MaxFiles int          // files in one post of a member; 10 when 0
-	Log      *slog.Logger // discarded when nil
+	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
+	Push     Push             // notifications while no page is open
+	Terms                     // at the start; Apply changes them
+	Limits   media.Limits     // what Send takes; defaultLimits when zero
+	MaxFiles int              // files in one post of a member; 10 when 0
+	Log      *slog.Logger     // discarded when nil
 }
 
 // Web is the channel. New makes one, Open listens, Run serves.

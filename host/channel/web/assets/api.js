@@ -46,6 +46,10 @@ export const act = async (fields) => check(await fetch(base + "/acts", { method:
 // mark returns the public mark of a browser's secret.
 export const mark = async (secret) => (await (await check(await fetch("/api/mark", { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ secret }) }))).json()).author;
 
+// tasks lists the chat's scheduled tasks; task does something with one.
+export const tasks = async () => (await check(await fetch(base + "/tasks", { headers: proof() }))).json();
+export const task = async (id, what) => (await check(await fetch(`${base}/tasks/${encodeURIComponent(id)}`, { method: "POST", headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify({ do: what }) }))).json();
+
 const tellPush = (method) => async (own) => check(await fetch("/api/push", { method, headers: { ...proof(), "Content-Type": "application/json" }, body: JSON.stringify(own) }));
 export const subscribe = tellPush("POST"), unsubscribe = tellPush("DELETE");
 

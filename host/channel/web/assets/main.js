@@ -9,6 +9,7 @@ import * as log from "./log.js";
 import * as composer from "./composer.js";
 import * as menu from "./menu.js";
 import * as outbox from "./outbox.js";
+import * as tasks from "./tasks.js";
 
 const { chat, name, assistant } = document.body.dataset;
 
@@ -64,6 +65,7 @@ document.addEventListener("visibilitychange", seen);
 function message(m) {
   log.add(m);
   chats.soon();
+  if (m.assistant) tasks.soon();
   seen();
   if (!document.hidden || isOwn(m.author)) return;
   unread++;
@@ -122,6 +124,7 @@ async function begin() {
     return;
   }
   composer.notice("");
+  tasks.soon();
   chats.init({ news: elsewhere, stays: notify.active });
   seen();
   api.listen({ stays: notify.active, leaves: notify.pushed, chats: chats.soon, last: () => log.last, changed: () => log.changed, message, change: log.change, activity, state: (s) => { live = s; state(); if (s === "live") { outbox.connected(); chats.soon(); } } });
