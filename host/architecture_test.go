@@ -51,6 +51,7 @@ var rooms = map[string][]string{
 	"host/tasks":            {"host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
+	"host/links":            {"host/channel/httpd"},
 	"host/operator":         {"host/tasks", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},

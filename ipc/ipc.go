@@ -233,10 +233,17 @@ type Context struct {
 	Types           map[string][]string `json:"types,omitempty"`           // MIME types that the platform shows as a kind; others go as a document. A kind that is missing: all
 	LargeAsDocument bool                `json:"largeAsDocument,omitempty"` // a picture or video too large for its kind is sent as a document
 	Converts        bool                `json:"converts,omitempty"`        // pictures that are too large are made smaller, and films and sound converted, before they are sent
+	Links           *ContextLinks       `json:"links,omitempty"`           // how files that are too large go; missing: they are refused
 	Can             []string            `json:"can,omitzero"`              // what else this chat and the group's rights allow: react, edit, unsend, ask, schedule, register, history
 	Mounts          []ContextMount      `json:"mounts"`
 	Host            string              `json:"hostVersion"`
 	Time            time.Time           `json:"time"`
+}
+
+// ContextLinks says that a file that is too large for the chat goes as a link.
+type ContextLinks struct {
+	MaxBytes int64 `json:"maxBytes"`  // of one file; the group's own limits hold besides
+	Seconds  int64 `json:"expiresIn"` // how long a link can be followed
 }
 
 // ChatInfo is a chat that the main group may send to.

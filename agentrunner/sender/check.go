@@ -179,7 +179,7 @@ func (c *checkedFile) fits(host hostView) error {
 	info, err := limits.Fit(host.channel(), c.info)
 	if err == nil {
 		c.info, c.limit = info, host.limit(info.Kind)
-	} else if c.mayShrink(host) {
+	} else if c.mayShrink(host) || c.mayBeLink(host, err) {
 		return nil
 	}
 	return asProblem(err)
@@ -188,6 +188,17 @@ func (c *checkedFile) fits(host hostView) error {
 // mayShrink says whether the host may make a picture that is too large smaller.
 func (c *checkedFile) mayShrink(host hostView) bool {
 	return host.context.Converts && c.info.Kind == media.Image && c.limit > 0 && (c.claim.As == "" || c.claim.As == string(media.Auto))
+}
+
+// mayBeLink says whether the host sends a file that is too large as a link instead.
+func (c *checkedFile) mayBeLink(host hostView, err error) bool {
+	var large *media.LimitError
+	links := host.context.Links
+	if links == nil || !errors.As(err, &large) || large.Limit == 0 || large.AsDocument || c.info.Size > links.MaxBytes {
+		return false
+	}
+	c.limit = links.MaxBytes
+	return true
 }
 
 // asProblem turns a refusal of another package into a Problem.

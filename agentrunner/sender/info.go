@@ -28,6 +28,7 @@ type Info struct {
 	Chats       []ipc.ChatInfo     `json:"chats,omitempty" jsonschema:"Chats this group may send to."`
 	Can         []string           `json:"can,omitempty" jsonschema:"What this chat and the group's rights allow besides sending: react, edit, unsend, ask, schedule, register, history."`
 	Limits      map[string]int64   `json:"limits,omitempty" jsonschema:"Largest file of each kind, in bytes."`
+	Links       *LinkInfo          `json:"links,omitempty" jsonschema:"How a file goes that is too large for the chat; missing: it is refused."`
 	Captions    map[string]int     `json:"captions,omitempty" jsonschema:"Longest caption of each kind, in characters; 0: it goes as a message of its own."`
 	TextLimit   int                `json:"text_limit,omitempty" jsonschema:"Characters in one message; longer text is split."`
 	Mounts      []ipc.ContextMount `json:"mounts,omitempty" jsonschema:"Directories from which files are sent without a copy."`
@@ -39,6 +40,12 @@ type Info struct {
 	Hint        string             `json:"hint,omitempty" jsonschema:"What to do about it."`
 }
 
+// LinkInfo says that larger files go as links.
+type LinkInfo struct {
+	MaxBytes int64 `json:"max_bytes" jsonschema:"Largest file."`
+	Hours    int64 `json:"hours" jsonschema:"How long the link can be followed."`
+}
+
 // Info reads the host's description of the group. version is this program's
 // version.
 func (s *Sender) Info(version string) Info {
@@ -47,6 +54,9 @@ func (s *Sender) Info(version string) Info {
 	info := Info{Chat: c.Chat, Thread: s.config.Thread, Group: c.Group, Channel: c.Channel, Connected: c.Connected, Main: c.Main || s.config.Main,
 		Receipts: s.receipts(), Chats: c.Chats, Can: c.Can, Limits: c.Limits, Captions: c.Captions, TextLimit: c.Text,
 		HostVersion: c.Host, ToolVersion: version}
+	if l := c.Links; l != nil {
+		info.Links = &LinkInfo{MaxBytes: l.MaxBytes, Hours: l.Seconds / 3600}
+	}
 	if host.known {
 		info.Mounts = c.Mounts
 	}
@@ -121,6 +131,11 @@ func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration)
 			fmt.Fprintf(&b, " %s %s", kind, media.Size(i.Limits[kind]))
 		}
 		b.WriteString(".")
+		if i.Links != nil {
+			fmt.Fprintf(&b, " A larger file, up to %s, goes as a link.", media.Size(i.Links.MaxBytes))
+		} else {
+			b.WriteString(" A larger file is refused: links are not offered.")
+		}
 	}
 	if len(i.Can) > 0 {
 		b.WriteString(" Possible here besides: " + strings.Join(i.Can, ", ") + ".")

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,6 +55,8 @@ type destination struct {
 	chat    groups.JID
 	channel channel.Channel // that carries it
 	limits  media.Limits
+	own     map[string]int64 // the source's own limits, in bytes by kind
+	links   *Links           // nil: none are offered
 }
 
 // authorize turns the claimed chat into a destination. The source is known by
@@ -73,7 +76,7 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits)}, nil
+		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links()}, nil
 	}
 	return destination{}, &ipc.Refusal{
 		Code:    "channel_unsupported",
@@ -94,16 +97,29 @@ type origin struct {
 func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destination, ahead outbox.Load) ([]outbox.Part, error) {
 	parts := texts(r.Text, dst.limits)
 	more := outbox.Load{Parts: len(parts)}
-	room := func(size int64) error {
+	room := func(size int64, linked bool) error {
 		more.Parts++
+		if linked {
+			before := ahead.Links + more.Links
+			more.Links += size
+			return cmp.Or(b.Outbox.Room(o.folder, ahead, more), b.roomForLink(ctx, o.folder, before, size, dst.links))
+		}
 		more.Bytes += size
 		return b.Outbox.Room(o.folder, ahead, more)
 	}
 	for i, ref := range r.Files {
-		file, err := b.file(ctx, o, ref, dst, room)
+		file, linked, err := b.file(ctx, o, ref, dst, room)
+		var link []outbox.Part
+		if err == nil && linked {
+			link, err = b.link(file, ref.Caption, dst)
+		}
 		if err != nil {
 			b.discard(outbox.Delivery{Parts: parts})
 			return nil, refuseAll(o.open, r.Files, i, dst, err)
+		}
+		if linked {
+			parts = append(parts, link...)
+			continue
 		}
 		parts = attach(parts, file, ref.Caption, dst.limits)
 	}
@@ -124,41 +140,45 @@ const copies = 3
 
 // file opens, checks and copies one file, or what it was converted into. The
 // descriptor that was checked is the one that is copied. Room is asked before the
-// first byte is.
-func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destination, room func(int64) error) (outbox.File, error) {
+// first byte is. linked says that the file is too large for the chat and goes as a link.
+func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destination, room func(size int64, linked bool) error) (_ outbox.File, linked bool, _ error) {
 	f, err := o.open(ref.Path)
 	if err != nil {
-		return outbox.File{}, err
+		return outbox.File{}, false, err
 	}
 	defer f.Close()
 	b.Trace(o.folder, o.request, "opened")
 	out, err := b.shown(ctx, f, ref, dst)
 	if err != nil {
-		return outbox.File{}, err
+		return outbox.File{}, false, err
 	}
 	defer func() { _ = out.close() }() // which only gives room back
 	for try := range copies {
 		info, err := dst.check(out.file, out.ref)
-		if err != nil {
-			return outbox.File{}, err
+		linked, tooLarge := dst.asLink(info, err), err
+		if err != nil && !linked {
+			return outbox.File{}, false, err
 		}
 		b.Trace(o.folder, o.request, "checked")
 		if try == 0 {
-			if err := room(info.Size); err != nil {
-				return outbox.File{}, err
+			if err := room(info.Size, linked); err != nil {
+				return outbox.File{}, false, err
 			}
 		}
 		blob, err := b.copy(ctx, out.file, info, out.ref, dst)
 		if err == nil {
 			info.Note = strings.Trim(out.note+"; "+info.Note, "; ")
+			if linked {
+				info.Note = linkNote(info.Note, tooLarge)
+			}
 			b.Trace(o.folder, o.request, "copied")
-			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}, nil
+			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}, linked, nil
 		}
 		if !errors.Is(err, outbox.ErrChanged) {
-			return outbox.File{}, fmt.Errorf("copy %q: %w", ref.Path, err)
+			return outbox.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
 		}
 	}
-	return outbox.File{}, &ipc.Refusal{
+	return outbox.File{}, false, &ipc.Refusal{
 		Code:    "file_changing",
 		Message: fmt.Sprintf("%q changes while it is read", path.Base(ref.Path)),
 		Hint:    "finish writing the file, then send it",
@@ -209,6 +229,9 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	if err == nil {
 		kept, err = dst.limits.Fit(dst.channel.Name(), kept)
 	}
+	if dst.asLink(kept, err) {
+		err = nil
+	}
 	if err != nil || kept != checked {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
@@ -220,6 +243,9 @@ func (b *Bridge) discard(d outbox.Delivery) {
 	for _, p := range d.Parts {
 		for _, f := range p.Files {
 			b.Outbox.Discard(outbox.Blob{Name: f.Blob})
+		}
+		if p.Link != nil {
+			b.Outbox.Discard(outbox.Blob{Name: p.Link.File.Blob})
 		}
 	}
 }

@@ -40,6 +40,7 @@ type Options struct {
 	Wait     func() time.Duration // how long a tool waits for its result
 	Answers  Answerer             // of calls; nil: all are refused
 	Convert  *convert.Converter   // nil: files go as they are
+	Links    func() *Links        // how files too large for a chat become links; nil, or a nil result: they do not
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

@@ -44,5 +44,9 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		return media.Info{}, err
 	}
 	defer f.Close()
-	return d.check(f, ref)
+	info, err := d.check(f, ref)
+	if d.asLink(info, err) {
+		info.Note, err = linkNote(info.Note, err), nil
+	}
+	return info, err
 }

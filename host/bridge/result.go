@@ -50,6 +50,10 @@ func outcomesOf(p outbox.Part) []ipc.Outcome {
 		o.Kind, o.MessageID = string(p.Act.Verb), p.Act.Target
 	case p.Question != nil:
 		o.Kind = "poll"
+	case p.Link != nil:
+		f := p.Link.File
+		o.Kind, o.Name, o.Size, o.SHA256 = "link", f.Name, f.Size, f.SHA256
+		o.Note = join(join(f.Note, "it can be fetched until "+until(p.Link.Expires)), o.Note)
 	}
 	if len(p.Files) == 0 {
 		return []ipc.Outcome{o}

@@ -126,6 +126,9 @@ func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 		for _, f := range p.Files {
 			a.load.Bytes += f.Size
 		}
+		if p.Link != nil {
+			a.load.Links += p.Link.File.Size
+		}
 	}
 }
 

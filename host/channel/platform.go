@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -77,6 +78,10 @@ type Setup struct {
 	Log       *slog.Logger
 
 	Tasks TaskBook // may be nil
+
+	// Links serves the files behind links, at /links/ beside what the channel serves
+	// itself. It checks each request for itself. It may be nil.
+	Links http.Handler
 
 	// Knock, if not nil, is told of each new message that a person wrote in a direct
 	// chat that is not among Chats, which the channel does not keep. It returns at

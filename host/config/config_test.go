@@ -148,7 +148,8 @@ limits: {files: {audio: 1MB}, free_disk: 0, keep_results: 2d, keep_errors: 0s}
 	if diff := cmp.Diff(wantAssistant, cfg.Assistants["one"]); diff != "" {
 		t.Error(diff)
 	}
-	wantWeb := &web.Settings{Listen: "0.0.0.0:80", URL: "https://chat.example.org", Token: setting.NewSecret("s3cret-of-16-and-more"), TokenFile: "secret", Upload: 5e6}
+	wantWeb := &web.Settings{Listen: "0.0.0.0:80", URL: "https://chat.example.org", Token: setting.NewSecret("s3cret-of-16-and-more"), TokenFile: "secret", Upload: 5e6,
+		LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 	if diff := cmp.Diff(wantWeb, webOf(cfg)); diff != "" {
 		t.Error(diff)
 	}

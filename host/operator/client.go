@@ -123,6 +123,17 @@ func (c *Client) OperateTask(ctx context.Context, id, verb string) (tasks.Answer
 	return answer, c.call(ctx, http.MethodPost, "/v1/tasks/"+url.PathEscape(id)+"/"+url.PathEscape(verb), nil, &answer)
 }
 
+// Links asks the host for the links that can be followed.
+func (c *Client) Links(ctx context.Context, group string) ([]Link, error) {
+	var all []Link
+	return all, c.call(ctx, http.MethodGet, "/v1/links?"+url.Values{"group": {group}}.Encode(), nil, &all)
+}
+
+// RevokeLink asks the host to end a link.
+func (c *Client) RevokeLink(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, "/v1/links/"+url.PathEscape(id), nil, nil)
+}
+
 // Unpair asks the host to unlink a channel from its account.
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)

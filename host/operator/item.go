@@ -56,6 +56,9 @@ func partsOf(p *outbox.Part) []Part {
 		State: string(p.State), Sent: p.Sent, Attempts: p.Attempts,
 		Code: p.Code, Message: p.Message, Hint: p.Hint,
 	}
+	if l := p.Link; l != nil {
+		part.Kind, part.Name, part.MIME, part.Bytes, part.SHA256 = "link", l.File.Name, l.File.MIME, l.File.Size, l.File.SHA256
+	}
 	if len(p.Files) == 0 {
 		return []Part{part}
 	}

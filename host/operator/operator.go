@@ -61,6 +61,10 @@ type Control interface {
 	// OperateTask does something with a task, see [tasks.Tasks.Operate], and says
 	// what it did.
 	OperateTask(ctx context.Context, id, verb string) (tasks.Answer, error)
+	// Links returns the links of a group by its folder, or of all, that can be followed.
+	Links(ctx context.Context, group string) ([]Link, error)
+	// RevokeLink ends a link and deletes its file.
+	RevokeLink(ctx context.Context, id string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
 }

@@ -145,6 +145,13 @@ func (s *Server) Handler() http.Handler {
 		answer, err := s.Control.OperateTask(r.Context(), r.PathValue("id"), r.PathValue("verb"))
 		reply(w, answer, err)
 	})
+	mux.HandleFunc("GET /v1/links", func(w http.ResponseWriter, r *http.Request) {
+		all, err := s.Control.Links(r.Context(), r.URL.Query().Get("group"))
+		reply(w, all, err)
+	})
+	mux.HandleFunc("DELETE /v1/links/{id}", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.Control.RevokeLink(r.Context(), r.PathValue("id")))
+	})
 	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
 		codes, err := s.Control.Requests(r.Context())
 		reply(w, codes, err)

@@ -102,6 +102,12 @@ func (c *control) Approve(_ context.Context, code string) error {
 	return c.err
 }
 
+func (c *control) Links(_ context.Context, group string) ([]operator.Link, error) {
+	return []operator.Link{{ID: "l1", Group: group}}, c.err
+}
+
+func (c *control) RevokeLink(_ context.Context, id string) error { return c.err }
+
 func (c *control) Tasks(_ context.Context, group string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "task-1", Folder: group}}, nil
 }

@@ -32,17 +32,18 @@ type Act struct {
 	Emoji  string    `json:"emoji,omitempty"`
 }
 
-// stored is what stands in the part table of a part that is not a plain message.
+// stored is what stands in the part table of a part that is not only a text or files.
 type stored struct {
-	Act      *Act      `json:"act,omitempty"`
-	Question *Question `json:"question,omitempty"`
+	Act      *Act        `json:"act,omitempty"`
+	Question *Question   `json:"question,omitempty"`
+	Link     *storedLink `json:"link,omitempty"`
 }
 
 func (p *Part) actText() (string, error) {
-	if p.plain() {
+	if p.plain() && p.Link == nil {
 		return "", nil
 	}
-	b, err := json.Marshal(stored{p.Act, p.Question})
+	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored()})
 	return string(b), err
 }
 
@@ -52,7 +53,7 @@ func (p *Part) setAct(text string) error {
 	}
 	var a stored
 	err := json.Unmarshal([]byte(text), &a)
-	p.Act, p.Question = a.Act, a.Question
+	p.Act, p.Question, p.Link = a.Act, a.Question, a.Link.link()
 	return err
 }
 

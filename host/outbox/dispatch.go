@@ -96,6 +96,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 	for {
 		if now := time.Now(); !now.Before(sweep) {
 			d.o.expire(now)
+			d.o.expireLinks(now)
 			sweep = now.Add(time.Hour)
 		}
 		held, down := d.o.releaseHolds(), d.wakeReconnected()

@@ -233,12 +233,25 @@ func (o *Outbox) sweep(ctx context.Context) error {
 	if err != nil {
 		return ofDatabase("sweep the outbox's files", err)
 	}
-	for _, name := range names {
+	linked, ended, err := o.linkBlobs(ctx)
+	if err != nil {
+		return ofDatabase("sweep the outbox's files", err)
+	}
+	for _, name := range append(names, linked...) {
 		known[name] = true
 	}
-	missing, err := o.blobs.Sweep(Store(o.opts.Dir, o.opts.Home), known, nil, o.opts.Log)
+	deleted := map[string]bool{}
+	for _, name := range ended {
+		deleted[name] = true
+	}
+	missing, err := o.blobs.Sweep(Store(o.opts.Dir, o.opts.Home), known, deleted, o.opts.Log)
 	if err != nil {
 		return fmt.Errorf("sweep the outbox's files: %w", err)
+	}
+	if len(ended) > 0 {
+		if err := o.forgetEnded(ctx, ended); err != nil {
+			return err
+		}
 	}
 	if len(missing) == 0 {
 		return nil
@@ -270,6 +283,9 @@ func failLost(t *store.Tx, name string, now time.Time) error {
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, name)
+	}
+	if err == nil {
+		_, err = t.Exec(`DELETE FROM link WHERE blob = ?`, name)
 	}
 	return ofDatabase("record a lost file", err)
 }

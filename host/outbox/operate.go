@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,6 +65,9 @@ func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error
 		if len(p.blobs()) < len(p.Files) {
 			return nil, 0, ErrNoBytes
 		}
+		if stands, err := linkStands(t, p); err != nil || !stands {
+			return nil, 0, cmp.Or(err, ErrNoBytes)
+		}
 		open++
 		freed += p.Size()
 		p.State, p.Attempts, p.Next, p.Code, p.Message, p.Hint = Queued, 0, time.Time{}, "", "", ""
@@ -110,6 +114,7 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	for _, i := range cancelled {
 		o.removeBlobs(it.Parts[i].blobs()...)
 	}
+	o.endLinksOf(ctx, it, cancelled)
 	return nil
 }
 

@@ -29,6 +29,7 @@
 //	act.go      parts that change a message
 //	receipt.go  what is heard of a part afterwards
 //	changes.go  who is handed what changed
+//	link.go     files behind addresses, since their chats take none so large
 //	operate.go  what an operator does, or age
 //	read.go     who looks
 //
@@ -124,6 +125,9 @@ func (d *Delivery) clone() Delivery {
 func (d *Delivery) blobs() (names []string) {
 	for i := range d.Parts {
 		names = append(names, d.Parts[i].blobs()...)
+		if l := d.Parts[i].Link; l != nil {
+			names = append(names, l.File.Blob)
+		}
 	}
 	return names
 }
@@ -136,6 +140,7 @@ type Part struct {
 	Files     []File    // none for a text; not changed after Put
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
 	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
+	Link      *Link     // Text has its address; nil: the part has none. Without Files
 
 	State    State
 	Attempts int

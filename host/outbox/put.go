@@ -23,7 +23,8 @@ import (
 type Load struct {
 	Parts     int
 	Bytes     int64
-	Questions int // Room takes no account of them
+	Questions int   // Room takes no account of them
+	Links     int64 // bytes of files behind links, of which RoomForLink takes account
 }
 
 // usage is what a group has in the outbox. It is counted in memory, because
@@ -220,7 +221,7 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 			if !blob.IsName(name) {
 				continue
 			}
-			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
+			known, err := scanIDs(t.Query(`SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?1) UNION ALL SELECT 0 FROM link WHERE blob = ?1`, name))
 			if err != nil {
 				return nil, err
 			}
@@ -269,6 +270,9 @@ func newItem(d *Delivery) (*item, error) {
 		p.MessageID = messageID(d.Key, i)
 		if !p.plain() && len(p.Files) > 0 {
 			return it, fmt.Errorf("delivery %s has files and is no plain message", d.Key)
+		}
+		if err := it.checkLink(p); err != nil {
+			return it, err
 		}
 		p.Files = slices.Clone(p.Files)
 		for j := range p.Files {

@@ -67,3 +67,17 @@ CREATE TABLE vote (
 	PRIMARY KEY (delivery, voter)
 ) WITHOUT ROWID;
 CREATE INDEX part_act ON part (delivery) WHERE act <> '';
+
+-- Files that members fetch by an address. A row outlives its delivery.
+CREATE TABLE link (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	file    TEXT    NOT NULL, -- JSON of the file's media.Info and hash
+	size    INTEGER NOT NULL,
+	blob    TEXT    NOT NULL,
+	made    INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	ended   INTEGER NOT NULL DEFAULT 0 -- 1: its file is being deleted
+) WITHOUT ROWID;

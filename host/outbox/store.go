@@ -61,7 +61,19 @@ CREATE TABLE vote (
 	time     INTEGER NOT NULL,
 	PRIMARY KEY (delivery, voter)
 ) WITHOUT ROWID;
-CREATE INDEX part_act ON part (delivery) WHERE act <> '';`
+CREATE INDEX part_act ON part (delivery) WHERE act <> '';
+CREATE TABLE link (
+	id      TEXT    PRIMARY KEY,
+	folder  TEXT    NOT NULL,
+	channel TEXT    NOT NULL,
+	chat    TEXT    NOT NULL,
+	file    TEXT    NOT NULL,
+	size    INTEGER NOT NULL,
+	blob    TEXT    NOT NULL,
+	made    INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	ended   INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
@@ -253,6 +265,13 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act); err != nil {
 			return 0, ofDatabase("record a delivery", err)
+		}
+	}
+	for i := range it.Parts {
+		if l := it.Parts[i].Link; l != nil {
+			if err := insertLink(t, &it.Delivery, l); err != nil {
+				return 0, err
+			}
 		}
 	}
 	for _, f := range it.small {

@@ -13,15 +13,15 @@ import (
 
 // SetupOf is what the host gives a channel of its configuration.
 func SetupOf(cfg *config.Config, c config.Channel, log *slog.Logger) channel.Setup {
-	return setupOf(cfg, c, log, &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}, nil, nil)
+	return setupOf(cfg, c, Options{Log: log, disk: &scratch{dir: cfg.State, keep: func() int64 { return int64(cfg.Limits.FreeDisk) }}})
 }
 
-// setupOf is SetupOf with the host's own count of temporary bytes, its door and its book.
-func setupOf(cfg *config.Config, c config.Channel, log *slog.Logger, disk *scratch, d *door, b *book) channel.Setup {
+// setupOf is SetupOf with what the Host lends a channel.
+func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	s := channel.Setup{
 		Name: c.Name, Settings: c.Settings, Dir: dirOf(cfg, c), Home: HomeOf(cfg),
-		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: log,
-		Reserve: disk.reserve, Room: disk.room, Knock: d.of(c.Name), Tasks: b.of(c.Name),
+		Assistant: cfg.Name, FreeDisk: int64(cfg.Limits.FreeDisk), Tools: cfg.MediaTools, Log: o.Log,
+		Reserve: o.disk.reserve, Room: o.disk.room, Knock: o.door.of(c.Name), Tasks: o.book.of(c.Name), Links: o.links,
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
@@ -60,7 +60,7 @@ func (h *Host) openChannels(ctx context.Context) error {
 func configuredChannels(cfg *config.Config, opts Options) ([]channel.Channel, error) {
 	var all []channel.Channel
 	for _, c := range cfg.Channels {
-		made, err := c.Platform.New(setupOf(cfg, c, opts.Log, opts.disk, opts.door, opts.book))
+		made, err := c.Platform.New(setupOf(cfg, c, opts))
 		if err != nil {
 			return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 		}

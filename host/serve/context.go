@@ -73,6 +73,7 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 		}
 		c.Can = append(c.Can, h.callsOf(g)...)
 		limits := ch.Limits().Tighten(g.Limits)
+		c.Links = h.linksToTell()
 		c.Text, c.LargeAsDocument = limits.Text, limits.LargeAsDocument
 		for _, k := range []media.Kind{media.Image, media.Video, media.Audio, media.Voice, media.Sticker, media.Document} {
 			c.Limits[string(k)] = limits.Kinds[k].Bytes

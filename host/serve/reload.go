@@ -68,7 +68,7 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 	for _, c := range h.Channels {
 		one, configured := cfg.Channels.Named(c.Name())
 		if a, ok := c.(channel.Applier); ok && configured {
-			a.Apply(setupOf(cfg, one, h.opts.Log, h.opts.disk, h.door, h.book))
+			a.Apply(setupOf(cfg, one, h.opts))
 		}
 	}
 	h.spool.Add(foldersOf(cfg)...)

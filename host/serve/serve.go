@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -48,9 +50,10 @@ type Options struct {
 	// Channels builds the channels; nil: those that the configuration names.
 	Channels func(*config.Config, Options) ([]channel.Channel, error)
 
-	disk *scratch // the Host's
-	door *door    // the Host's
-	book *book    // the Host's
+	disk  *scratch     // the Host's
+	door  *door        // the Host's
+	book  *book        // the Host's
+	links http.Handler // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
@@ -69,6 +72,7 @@ type Host struct {
 	tasks      *tasks.Tasks // nil if the host is not to run
 	door       *door
 	book       *book
+	links      *links.Server
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -85,9 +89,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h := &Host{Layout: cfg.Layout(), started: time.Now()}
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
-	opts.door = h.door
 	h.book = &book{groups: h.Registry}
-	opts.book = h.book
+	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
+	opts.door, opts.book, opts.links = h.door, h.book, h.links
 	h.opts = opts
 	defer func() {
 		if err != nil {
@@ -103,6 +107,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
+		Links:   h.linksNow,
 	})
 	if !opts.Idle {
 		if err := h.openTasks(ctx); err != nil {

@@ -32,7 +32,7 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
 	return New(Options{
 		Name: s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
-		Tasks: s.Tasks, Push: set.push(), Terms: termsOf(s), Log: s.Log,
+		Tasks: s.Tasks, Links: s.Links, Push: set.push(), Terms: termsOf(s), Log: s.Log,
 	})
 }
 

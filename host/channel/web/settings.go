@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
@@ -29,13 +30,18 @@ type Settings struct {
 	PushText     bool           `yaml:"push_text" restart:"true" help:"Notifications hold the beginning of the message. Otherwise only the chat's name."`
 	PushServices []string       `yaml:"push_services" restart:"true" help:"Hosts of browsers' push services, in place of those of Chrome, Firefox, Edge and Safari: a name, a name that begins with a dot for all below it, or scheme://host:port."`
 
+	PublicURL  string           `yaml:"public_url" form:"url" help:"Offers links: files that are too large for a chat are kept and fetched from https://… by members. A proxy passes /links/ there to listen."`
+	LinkExpiry setting.Duration `yaml:"link_expiry" above:"0" help:"How long a link can be followed."`
+	LinkSize   setting.Size     `yaml:"link_size" above:"0" help:"The largest file that goes as a link."`
+	LinkQuota  setting.Size     `yaml:"link_quota" above:"0" help:"What the files behind a group's links may have in all."`
+
 	Keep    setting.Duration `yaml:"keep" help:"How long a chat keeps messages and their files. 0s is for ever."`
 	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
 // defaultSettings are those in which every key is absent.
 func defaultSettings() channel.Settings {
-	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20}
+	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 }
 
 // Check looks for what would open the page to everybody, or keep the channel
@@ -55,6 +61,7 @@ func (s *Settings) Check(c channel.Checker) {
 	} else if s.URL != "" && open {
 		c.Bad("url", "other machines reach the page by this name, and there is no token", "set token: ${NAME} or token_file:")
 	}
+	s.checkLinks(c, open)
 	s.tokenLength(c)
 	s.checkPush(c)
 	if s.History > 0 && s.History < s.Upload {

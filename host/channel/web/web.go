@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -75,6 +76,7 @@ type Options struct {
 	Token    string       // whoever opens the page must know it; needed off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
+	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
 	Push     Push             // notifications while no page is open
 	Terms                     // at the start; Apply changes them

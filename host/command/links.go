@@ -1,0 +1,64 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newLinks(e *env) *cobra.Command {
+	var group string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "list the links that members can follow",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if group != "" {
+				c, err := e.load()
+				if err != nil {
+					return err
+				}
+				g, err := findGroup(c, group)
+				if err != nil {
+					return err
+				}
+				group = g.Folder
+			}
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				all, err := c.Links(cmd.Context(), group)
+				if err != nil {
+					return ofControl(err)
+				}
+				return e.answer(all, func() error { return e.listLinks(all) })
+			})
+		},
+	}
+	list.Flags().StringVarP(&group, "group", "g", "", "only this group's; its `folder`, name or chat")
+	revoke := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "end a link and delete its file",
+		Args:  exactly("id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				if err := c.RevokeLink(cmd.Context(), args[0]); err != nil {
+					return ofControl(err)
+				}
+				return e.answer(struct{}{}, func() error { e.say("revoked; its file is deleted"); return nil })
+			})
+		},
+	}
+	return family("links", "look at files that went as links, and end links", list, revoke)
+}
+
+func (e *env) listLinks(all []operator.Link) error {
+	if len(all) == 0 {
+		e.say("there are no links")
+		return nil
+	}
+	t := e.table("ID", "GROUP", "FILE", "SIZE", "UNTIL")
+	for _, l := range all {
+		t.row(l.ID, l.Group, l.Name, media.Size(l.Bytes), l.Expires.Format("2006-01-02 15:04Z"))
+	}
+	return t.flush()
+}

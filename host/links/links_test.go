@@ -1,0 +1,173 @@
+package links
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const someID = "0123456789abcdef0123456789abcdef"
+
+func tokenOf(t testing.TB, k *Keys, until time.Time) string {
+	t.Helper()
+	token, err := k.Token(someID, until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// TestOnlyTheHostMakesTokens changes each digit of one.
+func TestOnlyTheHostMakesTokens(t *testing.T) {
+	dir := t.TempDir()
+	until := time.Unix(1_800_000_000, 0)
+	token := tokenOf(t, NewKeys(dir), until)
+	again := NewKeys(dir) // after a restart
+	if id, at, ok := again.Parse(token); !ok || id != someID || !at.Equal(until) {
+		t.Fatal(id, at, ok)
+	}
+	for i := range token {
+		for _, c := range "0f" {
+			if forged := token[:i] + string(c) + token[i+1:]; forged != token {
+				if _, _, ok := again.Parse(forged); ok {
+					t.Errorf("%s passes for %s", forged, token)
+				}
+			}
+		}
+	}
+	if _, _, ok := NewKeys(t.TempDir()).Parse(token); ok {
+		t.Error("another host takes it")
+	}
+	info, err := os.Stat(filepath.Join(dir, keyFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+}
+
+// TestADamagedKeyIsSaid: a link made with another key than the one on disk would end with
+// the host.
+func TestADamagedKeyIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewKeys(dir).Token(someID, time.Now()); err == nil || !strings.Contains(err.Error(), "restore it") {
+		t.Error(err)
+	}
+}
+
+// FuzzParse: a token that is taken is the one that the host made.
+func FuzzParse(f *testing.F) {
+	k := NewKeys(f.TempDir())
+	real := tokenOf(f, k, time.Unix(1_800_000_000, 0))
+	for _, seed := range []string{real, "", "/", strings.ToUpper(real), real + "0", real[1:], someID, "..", "%00", strings.Repeat("0", tokenLen)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		if _, _, ok := k.Parse(token); ok != (token == real) {
+			t.Errorf("%q: %v", token, ok)
+		}
+	})
+}
+
+type content struct{ *strings.Reader }
+
+func (content) Close() error { return nil }
+
+func newServer(t *testing.T, name string) *Server {
+	return &Server{Keys: NewKeys(t.TempDir()), Log: slog.New(slog.DiscardHandler), Open: func(_ context.Context, id string) (File, error) {
+		if id != someID {
+			return File{}, ErrNone
+		}
+		return File{Name: name, Size: 5, SHA256: "aa", Content: content{strings.NewReader("hello")}}, nil
+	}}
+}
+
+func ask(s *Server, method, path, from, forwarded string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.RemoteAddr = from
+	if forwarded != "" {
+		r.Header.Set("X-Forwarded-For", forwarded)
+	}
+	rw := httptest.NewRecorder()
+	s.ServeHTTP(rw, r)
+	return rw
+}
+
+// TestALinkExpires at its second, without anybody having swept.
+func TestALinkExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, "a.txt")
+		path := Path + tokenOf(t, s.Keys, time.Now().Add(time.Hour))
+		time.Sleep(time.Hour - time.Second)
+		if got := ask(s, "GET", path, "1.2.3.4:1", ""); got.Code != http.StatusOK || got.Body.String() != "hello" {
+			t.Error(got.Code, got.Body)
+		}
+		time.Sleep(time.Second)
+		expired, unknown := ask(s, "GET", path, "1.2.3.4:1", ""), ask(s, "GET", Path+"x", "1.2.3.4:1", "")
+		if expired.Code != http.StatusNotFound || expired.Body.String() != unknown.Body.String() || len(expired.Header()) != len(unknown.Header()) {
+			t.Error(expired.Code, expired.Body, unknown.Body)
+		}
+		if got := ask(s, "POST", path, "1.2.3.4:1", ""); got.Code != http.StatusMethodNotAllowed {
+			t.Error(got.Code)
+		}
+	})
+}
+
+// TestANameWritesNoHeader: it is foreign text.
+func TestANameWritesNoHeader(t *testing.T) {
+	for _, name := range []string{"a\r\nSet-Cookie: x=y", "\"; filename=evil.html", "é\u202etxt.exe", "\x00", strings.Repeat("é", 5000), ""} {
+		s := newServer(t, name)
+		got := ask(s, "GET", Path+tokenOf(t, s.Keys, time.Now().Add(time.Hour)), "1.2.3.4:1", "")
+		text := got.Header().Get("Content-Disposition")
+		if got.Code != http.StatusOK || !strings.HasPrefix(text, "attachment") || strings.ContainsAny(text, "\r\n\x00") || strings.Count(text, "filename") > 1 && !strings.Contains(name, "filename") {
+			t.Errorf("%q: %d %q", name, got.Code, text)
+		}
+		for _, c := range text {
+			if c > 126 {
+				t.Errorf("%q: %q", name, text)
+				break
+			}
+		}
+	}
+}
+
+// TestNobodyFetchesForAll: one address gets its share, a proxy's senders one each, and all
+// together no more than the host gives.
+func TestNobodyFetchesForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, "a.txt")
+		path := Path + tokenOf(t, s.Keys, time.Now().Add(time.Hour))
+		for i := range perMinute + 1 {
+			got := ask(s, "GET", path, "127.0.0.1:9", "9.9.9.9, 1.2.3.4")
+			if want := map[bool]int{true: 200, false: 429}[i < perMinute]; got.Code != want {
+				t.Fatal(i, got.Code)
+			}
+		}
+		if got := ask(s, "GET", path, "127.0.0.1:9", "1.2.3.4, 5.6.7.8"); got.Code != 200 {
+			t.Error("another sender behind the proxy:", got.Code)
+		}
+		if got := ask(s, "GET", path, "1.2.3.4:9", "5.6.7.8"); got.Code != 429 {
+			t.Error("a sender of itself says who it is:", got.Code)
+		}
+		time.Sleep(time.Minute)
+		for i := range allPerMinute {
+			if got := ask(s, "GET", path, "[2001:db8:"+string("0123456789abcdef"[i%16])+"::1]:9", ""); got.Code != 200 && got.Code != 429 {
+				t.Fatal(got.Code)
+			}
+		}
+		if s.gate.total > allPerMinute || s.gate.all != 0 || len(s.gate.inside) != 0 {
+			t.Errorf("%d in a minute, %d still inside", s.gate.total, s.gate.all)
+		}
+	})
+}
+
+var _ io.ReadSeekCloser = content{}

@@ -1,0 +1,235 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Link is a file that is too large for its chat, which members fetch from the host by an
+// address. Its row and the delivery whose text has the address are recorded in one commit,
+// but the bytes outlive the delivery: they stay until Expires, or until EndLinks.
+type Link struct {
+	ID      string    // 32 lower-case hex digits
+	Expires time.Time // in whole seconds
+	File    File      // File.Blob names the bytes; empty in a Part that was read
+}
+
+// KeptLink is a link whose bytes are kept.
+type KeptLink struct {
+	Link
+	Folder  string
+	Channel string
+	Chat    string
+	Made    time.Time
+}
+
+// storedLink is how a Link stands in the part table.
+type storedLink struct {
+	ID      string     `json:"id"`
+	Expires int64      `json:"expires"` // Unix seconds
+	File    storedFile `json:"file"`
+}
+
+func (l *Link) stored() *storedLink {
+	if l == nil {
+		return nil
+	}
+	return &storedLink{l.ID, l.Expires.Unix(), storedFile{l.File.Info, l.File.SHA256}}
+}
+
+func (s *storedLink) link() *Link {
+	if s == nil {
+		return nil
+	}
+	return &Link{ID: s.ID, Expires: time.Unix(s.Expires, 0), File: File{Info: s.File.Info, SHA256: s.File.SHA256}}
+}
+
+// RoomForLink says whether a group may keep size bytes more for a link: nil, a *FullError
+// if the disk is too full, or a *LinkQuotaError. ahead is the bytes of links that the caller has
+// accepted and not yet handed to Put; quota is how much a group may keep.
+func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, quota int64) error {
+	var used int64
+	err := o.db.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM link WHERE folder = ? AND ended = 0`, folder).Scan(&used)
+	if err != nil {
+		return ofDatabase("count links", err)
+	}
+	if used+ahead+size > quota {
+		return &LinkQuotaError{Used: used + ahead, Quota: quota}
+	}
+	return o.accepting(size)
+}
+
+// ErrNoLink is of a link that was never made, has expired or was revoked.
+var ErrNoLink = errors.New("there is no such link")
+
+// LinkQuotaError is that of a group whose links have as many bytes as they may. It passes
+// when one expires or is revoked.
+type LinkQuotaError struct{ Used, Quota int64 } // bytes
+
+func (e *LinkQuotaError) Error() string {
+	return fmt.Sprintf("the files behind this group's links have %s, at most %s may be kept", media.Size(e.Used), media.Size(e.Quota))
+}
+
+// insertLink records the link of a delivery's part.
+func insertLink(t *store.Tx, d *Delivery, l *Link) error {
+	file, err := json.Marshal(l.stored().File)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO link (id, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.ID, d.Folder, d.Channel, string(d.Chat), string(file), l.File.Size, l.File.Blob, nano(d.Created), nano(l.Expires))
+	return ofDatabase("record a link", err)
+}
+
+const selectLinks = `SELECT id, folder, channel, chat, file, blob, made, expires FROM link WHERE ended = 0 `
+
+func scanLinks(rows *sql.Rows, err error) (all []KeptLink, _ error) {
+	err = each(rows, err, func() error {
+		var l KeptLink
+		var file string
+		var made, expires int64
+		if err := rows.Scan(&l.ID, &l.Folder, &l.Channel, &l.Chat, &file, &l.File.Blob, &made, &expires); err != nil {
+			return err
+		}
+		var s storedFile
+		err := json.Unmarshal([]byte(file), &s)
+		l.File.Info, l.File.SHA256, l.Made, l.Expires = s.Info, s.SHA256, fromNano(made), fromNano(expires)
+		all = append(all, l)
+		return err
+	})
+	return all, ofDatabase("read links", err)
+}
+
+// Links returns the links of a group, or of all if folder is empty, that have not expired,
+// the oldest first.
+func (o *Outbox) Links(ctx context.Context, folder string) ([]KeptLink, error) {
+	return scanLinks(o.db.QueryContext(ctx, selectLinks+`AND expires > ?1 AND (?2 = '' OR folder = ?2) ORDER BY made, id`, nano(time.Now()), folder))
+}
+
+// OpenLink opens the file behind a link; the caller closes it. ErrNoLink: there is no such
+// link, it has expired, or it was revoked.
+func (o *Outbox) OpenLink(ctx context.Context, id string) (Link, io.ReadSeekCloser, error) {
+	found, err := scanLinks(o.db.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`, id, nano(time.Now())))
+	if err == nil && len(found) == 0 {
+		err = ErrNoLink
+	}
+	if err != nil {
+		return Link{}, nil, err
+	}
+	f, err := o.blobs.Open(found[0].File.Blob)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNoLink // ended at this moment
+	}
+	return found[0].Link, f, err
+}
+
+// EndLink ends a link before its time, and deletes its file. A download under way goes on.
+// ErrNoLink: there is no such link any more.
+func (o *Outbox) EndLink(ctx context.Context, id string) error {
+	n, err := o.endLinks(ctx, `id = ?`, id)
+	if err == nil && n == 0 {
+		err = ErrNoLink
+	}
+	return err
+}
+
+// expireLinks deletes the files of links whose time is over.
+func (o *Outbox) expireLinks(now time.Time) {
+	if _, err := o.endLinks(context.Background(), `expires <= ?`, nano(now)); err != nil {
+		o.opts.Log.Error("delete files of links that expired", "error", err)
+	}
+}
+
+// endLinks ends the links that match: first the rows say so, then the files go, and last the
+// rows. If the host dies between, the next start goes on (see sweep): no file without a row
+// remains, and no row has a file that is going.
+func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, err error) {
+	var names []string
+	err = o.commit.Do(ctx, func(t *store.Tx) (err error) {
+		if names, err = scanNames(t.Query(`SELECT blob FROM link WHERE ended = 0 AND `+where, arg)); err != nil || len(names) == 0 {
+			return ofDatabase("end links", err)
+		}
+		if err := blob.Delete(t, names...); err != nil {
+			return ofDatabase("end links", err)
+		}
+		_, err = t.Exec(`UPDATE link SET ended = 1 WHERE ended = 0 AND `+where, arg)
+		return ofDatabase("end links", err)
+	}, nil)
+	if err != nil || len(names) == 0 {
+		return 0, err
+	}
+	if err := o.blobs.Remove(names...); err != nil {
+		o.opts.Log.Warn("the file of a link is deleted at the next start", "error", err)
+		return len(names), nil
+	}
+	return len(names), o.forgetEnded(ctx, names)
+}
+
+// forgetEnded deletes the rows of links that have ended and have no files any more.
+func (o *Outbox) forgetEnded(ctx context.Context, names []string) error {
+	return o.commit.Do(ctx, func(t *store.Tx) error {
+		for _, name := range names {
+			if _, err := t.Exec(`DELETE FROM link WHERE ended = 1 AND blob = ?`, name); err != nil {
+				return ofDatabase("forget links", err)
+			}
+		}
+		return nil
+	}, nil)
+}
+
+// linkBlobs are the blobs of links: those that are kept, and those whose deletion had begun.
+func (o *Outbox) linkBlobs(ctx context.Context) (kept, ended []string, err error) {
+	kept, err = scanNames(o.db.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 0`))
+	if err == nil {
+		ended, err = scanNames(o.db.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 1`))
+	}
+	return kept, ended, err
+}
+
+// linkStands says whether a part's link can still be followed; true if it has none.
+func linkStands(t *store.Tx, p *Part) (bool, error) {
+	if p.Link == nil {
+		return true, nil
+	}
+	found, err := scanNames(t.Query(`SELECT blob FROM link WHERE id = ? AND ended = 0 AND expires > ?`, p.Link.ID, nano(time.Now())))
+	return len(found) > 0, ofDatabase("look for a link", err)
+}
+
+// endLinksOf ends the links of parts that were cancelled: nobody has their addresses.
+func (o *Outbox) endLinksOf(ctx context.Context, it *item, cancelled []int) {
+	for _, i := range cancelled {
+		if l := it.Parts[i].Link; l != nil {
+			if err := o.EndLink(ctx, l.ID); err != nil && !errors.Is(err, ErrNoLink) {
+				o.opts.Log.Error("end the link of a cancelled message", "error", err)
+			}
+		}
+	}
+}
+
+// checkLink completes what Put records of a part's link.
+func (it *item) checkLink(p *Part) error {
+	if p.Link == nil {
+		return nil
+	}
+	l := *p.Link
+	f := &l.File
+	if len(p.Files) > 0 || !blob.IsName(l.ID) || l.Expires.IsZero() || blob.IsName(f.Blob) == (f.Bytes != nil) || !blob.IsBlob(f.Blob) {
+		return fmt.Errorf("delivery %s has a link that is not whole", it.Key)
+	}
+	if f.Bytes != nil {
+		it.small = append(it.small, *f)
+		f.Bytes = nil
+	}
+	p.Link = &l
+	return nil
+}

@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/links"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// linkTerms are those of the first channel that offers links.
+func (h *Host) linkTerms() (channel.LinkTerms, bool) {
+	for _, c := range h.Config().Channels {
+		if s, can := c.Settings.(channel.LinkSettings); can {
+			if terms, ok := s.Links(); ok {
+				return terms, true
+			}
+		}
+	}
+	return channel.LinkTerms{}, false
+}
+
+// linksNow is how the bridge makes links; nil: it does not.
+func (h *Host) linksNow() *bridge.Links {
+	terms, ok := h.linkTerms()
+	if !ok {
+		return nil
+	}
+	return &bridge.Links{
+		For: terms.For, Largest: terms.Largest, Quota: terms.Quota,
+		Address: func(id string, expires time.Time) (string, error) {
+			token, err := h.links.Keys.Token(id, expires)
+			return terms.URL + links.Path + token, err
+		},
+	}
+}
+
+// linksToTell is what tools may tell of links; nil: they are not offered.
+func (h *Host) linksToTell() *ipc.ContextLinks {
+	terms, ok := h.linkTerms()
+	if !ok {
+		return nil
+	}
+	return &ipc.ContextLinks{MaxBytes: terms.Largest, Seconds: int64(terms.For / time.Second)}
+}
+
+// openLink opens the file of a link. If links are no longer offered, there are none.
+func (h *Host) openLink(ctx context.Context, id string) (links.File, error) {
+	if _, ok := h.linkTerms(); !ok {
+		return links.File{}, links.ErrNone
+	}
+	l, content, err := h.Outbox.OpenLink(ctx, id)
+	if errors.Is(err, outbox.ErrNoLink) {
+		return links.File{}, links.ErrNone
+	}
+	return links.File{Name: l.File.Name, Size: l.File.Size, SHA256: l.File.SHA256, Content: content}, err
+}
