@@ -21,7 +21,7 @@ import (
 type Link struct {
 	ID      string    // 32 lower-case hex digits
 	Expires time.Time // in whole seconds
-	File    File      // File.Blob names the bytes; empty in a Part that was read
+	File    File      // File.Blob names the bytes; in a Part that is read again it may be empty
 }
 
 // KeptLink is a link whose bytes are kept.
