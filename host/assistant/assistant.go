@@ -15,6 +15,7 @@
 //	inbound/<folder>/session            the agent's session id
 //	inbound/<folder>/threads            the session ids of threads, and which turn was whose
 //	inbound/<folder>/seen               the keys of the last few thousand messages that are done with
+//	inbound/<folder>/past               messages that the assistant may look at again
 //	inbound/<folder>/arrived            under which names members' files lie in the inbox
 //	inbound/<folder>/sender-key         the secret behind the ids by which the assistant knows members
 //	groups/<folder>/inbox/              files of members, written for the assistant
@@ -249,6 +250,8 @@ type Manager struct {
 	o    Options
 	wake chan struct{} // to Run, of capacity one: something may be due
 
+	bringing chan struct{} // holds a value for each file that Bring fetches
+
 	opening sync.Mutex // held while conversations are opened; taken before mu
 
 	mu      sync.Mutex       // guards what follows, and the conversations' state
@@ -266,7 +269,7 @@ type Manager struct {
 // New reads what an earlier host has left on disk. It starts nothing, and the
 // directories of Layout must have been made.
 func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}}
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, bringing: make(chan struct{}, bringing)}
 	if err := m.follow(); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type chat struct {
 	leave   func()               // ends ctx
 	gather  func() groups.Gather // as it is configured now
 	arrived *arrived             // set by open
+	past    *past                // as arrived
 
 	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
@@ -104,6 +105,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 		return nil, nil, err
 	}
 	c.arrived = openArrived(c.store.dir)
+	c.past = &past{path: filepath.Join(c.store.dir, pastFile)}
 	c.patient.patient, c.speech.hears = true, true
 	wants, err := c.store.wants()
 	for _, w := range wants {

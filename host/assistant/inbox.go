@@ -39,7 +39,7 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 		attachments = slices.Concat(in.Files, in.Quote.Files)
 	}
 	for i, a := range attachments {
-		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Quoted: i >= len(in.Files)}
+		f := file{Name: safeName(a.Name), Kind: string(a.Kind), MIME: a.MIME, Size: a.Size, Ref: a.Ref, Quoted: i >= len(in.Files)}
 		switch known := c.arrived.name(a.Ref); {
 		case i >= mostFiles:
 			f.Missing = fmt.Sprintf("a message may bring %d files", mostFiles)

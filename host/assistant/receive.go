@@ -47,6 +47,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		return nil
 	}
 	if r.Kind == eventKind {
+		m.rememberChange(c, in)
 		return m.keep(c, r)
 	}
 	wants := m.takeFiles(c, r, in)
@@ -58,6 +59,9 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	first := c.store.untouched()
 	if err := m.keep(c, r); err != nil {
 		return err
+	}
+	if remembersAll(g) {
+		m.remember(c, []*record{r})
 	}
 	if first {
 		m.hint(ctx, c, g, r)

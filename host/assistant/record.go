@@ -64,6 +64,7 @@ type file struct {
 	Size    int64  `json:"size,omitempty"`
 	Path    string `json:"path,omitempty"`    // where the assistant sees it
 	Missing string `json:"missing,omitempty"` // why it is not there
+	Ref     string `json:"ref,omitempty"`     // the channel's
 	Quoted  bool   `json:"quoted,omitempty"`  // it belongs to the message that is answered
 
 	Speech *speech `json:"speech,omitempty"` // of sound that is transcribed

@@ -99,6 +99,7 @@ func (s *session) run(ctx context.Context) {
 	if err == nil {
 		s.c.lost = time.Time{}
 		s.log.Info("assistant started", "messages", len(records), "attempt", attempt+1)
+		s.m.remember(s.c.chat, records)
 		s.m.ack(ctx, s.c, records)
 		err = s.converse(ctx)
 	}
@@ -333,6 +334,7 @@ func (s *session) followUp(records []*record) {
 		}
 		return
 	}
+	s.m.remember(s.c.chat, records)
 	s.m.ack(context.Background(), s.c, records)
 	if s.doing == resting {
 		s.doing = busy

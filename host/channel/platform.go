@@ -117,6 +117,7 @@ type NamedChat struct {
 	JID     groups.JID
 	Name    string
 	Trigger string // the word that calls the assistant, for members to see; empty: no word is needed, or the group gives no hints
+	Heard   bool   // the assistant may read everything that members write, also what does not call it
 }
 
 // Account is how the commands link an account of a platform. "unpair" unlinks

@@ -29,7 +29,7 @@ func runLine(t *testing.T, file string, args ...string) (stdout, stderr string, 
 }
 
 // ask makes a call as an assistant's tool does, and waits for its answer.
-func askHost(t *testing.T, l groups.Layout, folder string, r ipc.Request) ipc.Result {
+func askHost(t testing.TB, l groups.Layout, folder string, r ipc.Request) ipc.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

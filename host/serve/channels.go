@@ -25,7 +25,7 @@ func setupOf(cfg *config.Config, c config.Channel, o Options) channel.Setup {
 	}
 	for _, g := range cfg.Groups {
 		if c.Carries(g) {
-			named := channel.NamedChat{JID: g.Chat, Name: g.Name}
+			named := channel.NamedChat{JID: g.Chat, Name: g.Name, Heard: g.History == groups.HistoryAll && g.Assistant != ""}
 			if g.Hints != groups.HintsOff && g.Assistant != "" {
 				named.Trigger = g.Trigger
 			}

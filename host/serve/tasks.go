@@ -54,6 +54,8 @@ func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
 	switch c.Request.Type {
 	case ipc.TypeScheduleTask, ipc.TypeListTasks, ipc.TypeUpdateTask, ipc.TypePauseTask, ipc.TypeResumeTask, ipc.TypeCancelTask:
 		return a.h.tasks.Answer(ctx, tasks.Call(c))
+	case ipc.TypeListMessages, ipc.TypeFetchFile:
+		return a.h.history(ctx, c)
 	case ipc.TypeRegisterGroup:
 		return a.h.register(ctx, c)
 	case ipc.TypeRefreshGroups:
@@ -67,6 +69,9 @@ func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
 func (h *Host) callsOf(g groups.Group) (all []string) {
 	if g.Actions.Has(groups.ActSchedule) && g.Assistant != "" {
 		all = append(all, string(groups.ActSchedule))
+	}
+	if h.remembers(g) {
+		all = append(all, string(groups.ActHistory))
 	}
 	if h.registers(g) {
 		all = append(all, string(groups.ActRegister))

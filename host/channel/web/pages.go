@@ -59,6 +59,7 @@ type pageChat struct {
 type pageData struct {
 	Chat          pageChat
 	Trigger       string // the word that calls the assistant in Chat; empty: every message does
+	Heard         bool   // the assistant may read everything in Chat
 	Chats         []pageChat
 	AssistantName string
 	MaxUpload     int64
@@ -77,7 +78,7 @@ func (w *Web) pageData(r *http.Request, current string) pageData {
 	for _, room := range now.order {
 		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
 		if c.Current {
-			d.Chat, d.Trigger = c, room.Trigger
+			d.Chat, d.Trigger, d.Heard = c, room.Trigger, room.Heard
 		}
 		d.Chats = append(d.Chats, c)
 	}

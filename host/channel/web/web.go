@@ -63,6 +63,7 @@ type Chat struct {
 	Name string     // for people; the JID's name where empty
 
 	Trigger string // the word that calls the assistant; empty: no word is needed, or none is shown
+	Heard   bool   // the assistant may read everything here; the page says so
 }
 
 // Options configures a Web. Dir and Chats are needed; everything else has a

@@ -1,0 +1,70 @@
+package assistant
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
+	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
+	dir := t.TempDir()
+	at := time.Now().Add(-time.Hour)
+	open := func() *chat { return &chat{past: &past{path: filepath.Join(dir, pastFile)}} }
+	c := open()
+	message := func(id, text string) *record {
+		at = at.Add(time.Second)
+		return &record{Kind: callKind, ID: id, From: "Ann", Text: text, Time: at}
+	}
+	m.remember(c, []*record{message("1", "one"), message("2", "two"), {Kind: noticeKind, Text: "the host's"}})
+	m.remember(c, []*record{message("3", "three"), message("2", "two")}) // a turn that was tried again
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "1", Text: "uno"})
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindDeletion, Target: "3"})
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindReaction, Target: "2", Emoji: "x"})
+	f, err := os.OpenFile(c.past.path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("\n{\"id\": \"torn") // the machine died here
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = open()
+	m.remember(c, []*record{message("4", "four")})
+	old := message("5", "of long ago")
+	old.Time = time.Now().Add(-pastAge - time.Hour)
+	m.remember(c, []*record{old})
+	all, err := c.past.read()
+	var got []string
+	for _, p := range all {
+		got = append(got, p.ID+" "+p.Text)
+	}
+	if want := "1 uno, 2 two, 4 four"; err != nil || strings.Join(got, ", ") != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+func TestPastMessagesTakeBoundedRoom(t *testing.T) {
+	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
+	c := &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	long := strings.Repeat("x", 5000)
+	for i := range 3000 {
+		m.remember(c, []*record{{Kind: callKind, ID: fmt.Sprint(i), Text: long, Time: time.Now()}})
+	}
+	info, err := os.Stat(c.past.path)
+	if err != nil || info.Size() > fullPast+pastText*2 {
+		t.Errorf("%v, %v", info, err)
+	}
+	all, err := c.past.read()
+	if n := len(all); err != nil || n < 500 || n > maxPast || all[n-1].ID != "2999" || len(all[0].Text) > pastText+10 {
+		t.Errorf("%d messages, %v", n, err)
+	}
+}

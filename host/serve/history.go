@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// told is an earlier message, as list_messages shows it.
+type told struct {
+	ID     string     `json:"id"`
+	From   string     `json:"from"`
+	Sender string     `json:"sender_id,omitempty"`
+	Own    bool       `json:"own"`
+	Time   time.Time  `json:"time"`
+	Text   string     `json:"text"`
+	Files  []toldFile `json:"files,omitempty"`
+}
+
+type toldFile struct {
+	Number int    `json:"number"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+}
+
+// maxList is the bytes of the messages in one answer. They stand in it twice, once in words.
+const maxList = ipc.MaxData * 2 / 5
+
+// remembers says whether a group's assistant may look at earlier messages.
+func (h *Host) remembers(g groups.Group) bool {
+	return g.Actions.Has(groups.ActHistory) && g.Assistant != ""
+}
+
+// history answers list_messages and fetch_file, for the group's own chat alone.
+func (h *Host) history(ctx context.Context, c bridge.Call) (any, error) {
+	g, _ := h.Registry().ByFolder(c.Folder)
+	switch {
+	case !h.remembers(g):
+		return nil, &ipc.Refusal{Code: "not_allowed", Message: "the operator does not let this group look at earlier messages", Hint: "do without it"}
+	case c.Chat != g.Address():
+		return nil, &ipc.Refusal{Code: "not_allowed", Message: "only this chat's own messages can be looked at", Hint: "leave the chat out"}
+	case c.Request.Type == ipc.TypeFetchFile:
+		return h.fetchFile(ctx, c)
+	}
+	return h.listMessages(ctx, c)
+}
+
+// listMessages answers list_messages: what members wrote in this thread that the
+// assistant may look at again, and what it said itself.
+func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
+	all, err := h.pastOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Request.Before != "" {
+		i := slices.IndexFunc(all, func(m told) bool { return m.ID == c.Request.Before })
+		if i < 0 {
+			return nil, &ipc.Refusal{Code: "unknown_message", Message: "no message here that you may see has that id", Hint: "leave before out, and go on from the oldest message that is listed"}
+		}
+		all = all[:i]
+	}
+	from := max(0, len(all)-cmp.Or(c.Request.Limit, 20))
+	room := maxList
+	for i := len(all) - 1; i >= from; i-- {
+		one, _ := json.Marshal(all[i]) // which cannot fail
+		if room -= len(one); room < 0 {
+			from = i + 1
+		}
+	}
+	words := []string{"No earlier message is known here."}
+	if shown := all[from:]; len(shown) > 0 {
+		words = nil
+		for _, m := range shown {
+			words = append(words, m.line(h.zone(c.Folder)))
+		}
+	}
+	if from > 0 {
+		words = append([]string{fmt.Sprintf("There are earlier ones: call again with before %s.", all[from].ID)}, words...)
+	}
+	return map[string]any{"messages": append([]told{}, all[from:]...), "more": from > 0, "words": strings.Join(words, "\n")}, nil
+}
+
+// line is the message on one line, so that no text of a member looks like another message.
+func (m told) line(zone *time.Location) string {
+	from := m.From
+	if m.Own {
+		from += " (you)"
+	}
+	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), media.Printable(strings.Join(strings.Fields(m.Text), " ")))
+	for _, f := range m.Files {
+		line += fmt.Sprintf(" [file %d: %s, %s]", f.Number, media.Printable(f.Name), media.Size(f.Bytes))
+	}
+	return line
+}
+
+// pastOf merges both sides of a thread, oldest first.
+func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error) {
+	members, err := h.assistants.Past(c.Folder, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range members {
+		m := told{ID: p.ID, From: p.From, Sender: p.Sender, Time: p.Time, Text: p.Text}
+		for i, f := range p.Files {
+			m.Files = append(m.Files, toldFile{i + 1, f.Name, f.Kind, f.Size})
+		}
+		all = append(all, m)
+	}
+	own, err := h.Outbox.Reader().Said(ctx, c.Chat, c.Folder, c.Thread, time.Now().Add(time.Hour), 500)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range own {
+		m := told{ID: s.ID, From: h.Config().Name, Own: true, Time: s.Time, Text: media.Cut(s.Text, 2000)}
+		for i, f := range s.Files {
+			m.Files = append(m.Files, toldFile{i + 1, f.Name, string(f.Kind), f.Size})
+		}
+		all = append(all, m)
+	}
+	slices.SortStableFunc(all, func(a, b told) int { return a.Time.Compare(b.Time) })
+	return all, nil
+}
+
+// fetchFile answers fetch_file.
+func (h *Host) fetchFile(ctx context.Context, c bridge.Call) (any, error) {
+	number := cmp.Or(c.Request.Number, 1)
+	own, err := h.Outbox.Reader().Sent(ctx, c.Chat, c.Folder, c.Request.Target)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(own, func(s outbox.SentPart) bool { return s.Folder == c.Folder && s.ID == c.Request.Target }) {
+		return nil, &ipc.Refusal{Code: "file_gone", Message: "you sent that message, and the host keeps no copy of its files", Hint: "look for the file in your workspace"}
+	}
+	path, err := h.assistants.Bring(ctx, c.Folder, c.Thread, c.Request.Target, number)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"path": path, "words": "The file lies at " + path + "."}, nil
+}
