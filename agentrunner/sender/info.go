@@ -28,7 +28,7 @@ type Info struct {
 	Chats       []ipc.ChatInfo     `json:"chats,omitempty" jsonschema:"Chats this group may send to."`
 	Can         []string           `json:"can,omitempty" jsonschema:"What this chat and the group's rights allow besides sending: react, edit, unsend, ask, schedule, register, history."`
 	Limits      map[string]int64   `json:"limits,omitempty" jsonschema:"Largest file of each kind, in bytes."`
-	Links       *LinkInfo          `json:"links,omitempty" jsonschema:"How a file goes that is too large for the chat; missing: it is refused."`
+	Links       *LinkInfo          `json:"links,omitempty" jsonschema:"Files too large for the chat go as links; missing: they are refused."`
 	Captions    map[string]int     `json:"captions,omitempty" jsonschema:"Longest caption of each kind, in characters; 0: it goes as a message of its own."`
 	TextLimit   int                `json:"text_limit,omitempty" jsonschema:"Characters in one message; longer text is split."`
 	Mounts      []ipc.ContextMount `json:"mounts,omitempty" jsonschema:"Directories from which files are sent without a copy."`
@@ -42,8 +42,8 @@ type Info struct {
 
 // LinkInfo says that larger files go as links.
 type LinkInfo struct {
-	MaxBytes int64 `json:"max_bytes" jsonschema:"Largest file."`
-	Hours    int64 `json:"hours" jsonschema:"How long the link can be followed."`
+	MaxBytes int64 `json:"max_bytes"` // of one file
+	Hours    int64 `json:"hours"`     // how long a link can be followed
 }
 
 // Info reads the host's description of the group. version is this program's
