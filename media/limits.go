@@ -40,6 +40,8 @@ type Limits struct {
 	Files int   // files in one message; 0 is 1
 	Bytes int64 // of all files of one message; 0: no more than each file's
 
+	LoopsAlone bool // a video that repeats like a GIF shares no message
+
 	Threads bool // a message may go to a thread of the chat
 
 	Poll PollLimit // a question with choices; zero: the platform has none
@@ -204,13 +206,20 @@ func (i Info) asDocument(why string) Info {
 // MayShare says whether a file may go in one message with those before it,
 // which may share one already.
 func (l Limits) MayShare(before []Info, i Info) bool {
-	album, size := l.Kinds[i.Kind].Album, i.Size
+	album, size := l.albumOf(i), i.Size
 	for _, b := range before {
-		if size += b.Size; l.Kinds[b.Kind].Album != album {
+		if size += b.Size; l.albumOf(b) != album {
 			return false
 		}
 	}
 	return album != "" && len(before) < l.Files && (l.Bytes <= 0 || size <= l.Bytes)
+}
+
+func (l Limits) albumOf(i Info) string {
+	if l.LoopsAlone && i.Loop {
+		return ""
+	}
+	return l.Kinds[i.Kind].Album
 }
 
 // LimitError is a file that a channel does not take in its kind.

@@ -1,7 +1,9 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -34,7 +36,7 @@ func (w *WhatsApp) UnsendWithin() time.Duration { return unsendWithin }
 // another text, or with another caption.
 func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		before, err := s.ledger.sent(ctx, c.Target)
+		before, err := s.ledger.shown(ctx, c.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -46,36 +48,48 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 		if !setText(content, c.Text) {
 			return nil, &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "WhatsApp cannot edit a message of this kind", Hint: "send a new message instead"}
 		}
-		return s.client.BuildEdit(chat, c.Target, content), nil
+		return s.client.BuildEdit(chat, before.ID, content), nil
 	})
 }
 
-// Unsend implements channel.Unsender: a message deleted for everybody.
+// Unsend implements channel.Unsender: a message deleted for everybody. Of an album, each
+// file is a message to delete.
 func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
-	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		return s.client.BuildRevoke(chat, types.EmptyJID, c.Target), nil
-	})
+	s, inner, leave, ok := w.enter(ctx)
+	if !ok {
+		return cmp.Or(w.link.Held(), notConnected(nil))
+	}
+	ids, err := s.ledger.shownIDs(inner, c.Target, c.Files)
+	leave()
+	if err != nil {
+		return passing("store_failed", "the host cannot look up the message", err)
+	}
+	for i, id := range ids {
+		one := c
+		if i < len(ids)-1 { // the last is Target
+			one.ID += " " + strconv.Itoa(i)
+		}
+		if err := w.change(ctx, one, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+			return s.client.BuildRevoke(chat, types.EmptyJID, id), nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // React implements channel.Reactor. WhatsApp wants to know who wrote the message: the
 // journal does.
 func (w *WhatsApp) React(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, func(ctx context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
-		author := types.EmptyJID // the account itself
-		ours, err := s.ledger.sent(ctx, c.Target)
-		if err == nil && (ours == nil || ours.Chat != c.Chat) {
-			var theirs *inboundMessage
-			if theirs, err = s.ledger.inbound(ctx, c.Chat, c.Target); theirs == nil && err == nil {
-				err = unknownMessage()
-			}
-			if theirs != nil {
-				author = theirs.info.Sender
-			}
-		}
+		id, writer, m, err := s.known(ctx, c.Chat, c.Target)
 		if err != nil {
 			return nil, err
 		}
-		return s.client.BuildReaction(chat, author, c.Target, c.Emoji), nil
+		if m == nil {
+			return nil, unknownMessage()
+		}
+		return s.client.BuildReaction(chat, writer.jid, id, c.Emoji), nil
 	})
 }
 

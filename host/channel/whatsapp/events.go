@@ -163,8 +163,12 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 			if m.Acked.IsZero() {
 				s.reported(ctx, r.id, r.at)
 			}
-			if r.state != "" {
-				in.Report(ctx, m.Chat, r.id, r.state)
+			id, err := s.ledger.whole(ctx, m)
+			if err != nil {
+				s.log.Error("look up the album that a device reports of", "error", err)
+			}
+			if r.state != "" && id != "" {
+				in.Report(ctx, m.Chat, id, r.state)
 			}
 		}
 	}

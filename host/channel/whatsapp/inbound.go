@@ -33,7 +33,7 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 		in.Role = channel.RoleAdmin
 	}
 	in.Kind, in.Target = actOf(m.message)
-	in.Target = first(in.Target, maxQuotedID)
+	in.Target = s.ourName(ctx, m.Chat, first(in.Target, maxQuotedID))
 	switch {
 	case m.info.members():
 		in.Kind, in.Joined, in.Left = channel.KindMembership, s.persons(ctx, m.info.Joined), s.persons(ctx, m.info.Left)
@@ -61,6 +61,22 @@ func (s *session) inbound(ctx context.Context, m *inboundMessage) channel.Inboun
 	}
 	in.Files = fileOf(m.message, m.info.Time, m.Ref())
 	return in
+}
+
+// ourName returns the id of the Receipt if a member refers to a file of an album of ours,
+// else the id as it is.
+func (s *session) ourName(ctx context.Context, chat groups.JID, id string) string {
+	if id == "" {
+		return ""
+	}
+	m, err := s.ledger.sent(ctx, id)
+	if err != nil {
+		s.log.Error("look up what a member refers to", "chat", chat, "error", err)
+	}
+	if m == nil || m.Chat != chat {
+		return id
+	}
+	return m.receiptID()
 }
 
 // fileOf is the file in a message, by the ref that Fetch knows; none if it has none.
@@ -132,12 +148,12 @@ func (s *session) quote(ctx context.Context, chat groups.JID, info *waE2E.Contex
 // writer's phone, so the id alone proves nothing.
 func (s *session) prove(ctx context.Context, chat groups.JID, who member, q *channel.Quote) error {
 	if s.people.isMe(who.jid) {
-		m, err := s.ledger.sent(ctx, q.ID)
+		m, err := s.ledger.shown(ctx, q.ID)
 		if err != nil || m == nil || m.Chat != chat {
 			return err
 		}
-		q.Own, q.Text = true, first(ownText(m.message), maxInboundText)
-		q.From, q.Files = s.people.nameOf(ctx, who, ""), fileOf(m.message, m.Created, sentRef+q.ID)
+		q.ID, q.Own, q.Text = m.receiptID(), true, first(ownText(m.message), maxInboundText)
+		q.From, q.Files = s.people.nameOf(ctx, who, ""), fileOf(m.message, m.Created, sentRef+m.ID)
 		return nil
 	}
 	m, err := s.ledger.inboundBy(ctx, chat, q.ID, s.people.both(ctx, who))

@@ -23,14 +23,14 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 	info := &waE2E.ContextInfo{}
 	note := ""
 	if m.ReplyTo != "" {
-		writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
+		id, writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
 			return nil, "", err
 		}
 		if quoted == nil {
 			note = "sent without a quote: the message it answers is too old to be known"
 		} else {
-			info.StanzaID, info.Participant, info.QuotedMessage = &m.ReplyTo, proto.String(writer.address(chat.hidden)), quotable(quoted)
+			info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), quotable(quoted)
 		}
 	}
 	if chat.expiration != 0 {
@@ -42,20 +42,21 @@ func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (
 	return info, note, nil
 }
 
-// known returns a recorded message of a chat, ours or a member's, and its writer.
-func (s *session) known(ctx context.Context, chat groups.JID, id string) (writer member, m *waE2E.Message, err error) {
-	ours, err := s.ledger.sent(ctx, id)
+// known returns a recorded message of a chat, ours or a member's, its writer, and the id
+// that it has for members.
+func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown string, writer member, m *waE2E.Message, err error) {
+	ours, err := s.ledger.shown(ctx, id)
 	if err != nil {
-		return member{}, nil, err
+		return "", member{}, nil, err
 	}
 	if ours != nil && ours.Chat == chat {
-		return member{s.people.me.ToNonAD(), s.people.lid.ToNonAD()}, ours.message, nil
+		return ours.ID, member{s.people.me.ToNonAD(), s.people.lid.ToNonAD()}, ours.message, nil
 	}
 	theirs, err := s.ledger.inbound(ctx, chat, id)
 	if err != nil || theirs == nil {
-		return member{}, nil, err
+		return "", member{}, nil, err
 	}
-	return theirs.writer(), theirs.message, nil
+	return id, theirs.writer(), theirs.message, nil
 }
 
 // quotable returns the part of a message that a quote repeats: its content, without

@@ -20,8 +20,8 @@ import (
 // servers keep media for weeks.
 const reuseFor = 24 * time.Hour
 
-// Send uploads the file, if any, and sends m. The receipt's id is WhatsApp's,
-// derived from m.ID; a message that was acknowledged before is not sent again,
+// Send uploads the files, if any, and sends m; several files go as an album. The
+// receipt's id is WhatsApp's, derived from m.ID; a message that was acknowledged before is not sent again,
 // also after a restart.
 //
 // An error is Permanent if the account is not a member of the chat or may not
@@ -58,6 +58,9 @@ func (w *WhatsApp) sendOut(ctx context.Context, out outgoing) (channel.Receipt, 
 		return channel.Receipt{}, cancelled(ctx)
 	}
 	defer unlock()
+	if len(out.Files) > 1 {
+		return s.sendAlbum(ctx, out)
+	}
 	return s.send(ctx, out)
 }
 
@@ -66,8 +69,10 @@ type outgoing struct {
 	channel.Message
 	id   string // WhatsApp's
 	to   types.JID
-	file *channel.File // nil for a text
+	file *channel.File // nil for a text, and for an album: that has several Files
 	note string
+
+	album string // the id of the album that file belongs to; empty: none
 
 	change changeBuilder // makes a message that changes another one; nil: this is a message to be seen
 }
@@ -88,10 +93,12 @@ func (w *WhatsApp) check(m *outgoing) error {
 	if err := channel.Check(w.Name(), m.Message, w.opts.Limits); err != nil {
 		return err
 	}
-	if m.Poll != nil {
+	switch {
+	case len(m.Files) > 1:
+		return checkAlbum(m.Files)
+	case m.Poll != nil:
 		return checkPoll(m.Message, w.opts.Limits)
-	}
-	if m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0 {
+	case m.file != nil && m.Text != "" && w.opts.Limits.Kinds[m.file.Kind].Caption == 0:
 		return &channel.Error{Class: channel.Permanent, Code: "caption_not_taken",
 			Message: "WhatsApp shows no text with " + string(m.file.Kind), Hint: "send the text as a message of its own"}
 	}
@@ -107,25 +114,40 @@ func (s *session) send(ctx context.Context, m outgoing) (channel.Receipt, error)
 	if before != nil && !before.Acked.IsZero() {
 		return channel.Receipt{ID: before.ID, Time: before.Acked, Note: before.Note}, nil
 	}
-	if !s.connected() {
-		return channel.Receipt{}, notConnected(nil)
-	}
-	chat, err := s.chats.writable(ctx, m.to)
+	chat, err := s.mayWrite(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
-		return channel.Receipt{}, tooSoon(wait)
-	}
-	if before == nil || time.Since(before.Created) > reuseFor {
-		before, err = s.prepare(ctx, m, chat, before)
-		if err != nil {
-			return channel.Receipt{}, err
-		}
-	} else if m.file != nil && m.Progress != nil {
-		m.Progress(m.file.Size) // uploaded already
+	if before, err = s.prepared(ctx, m, chat, before); err != nil {
+		return channel.Receipt{}, err
 	}
 	return s.deliver(ctx, m, before)
+}
+
+// mayWrite waits for nothing: it is an error if a message cannot go to its chat now.
+func (s *session) mayWrite(ctx context.Context, m outgoing) (chatFacts, error) {
+	if !s.connected() {
+		return chatFacts{}, notConnected(nil)
+	}
+	chat, err := s.chats.writable(ctx, m.to)
+	if err != nil {
+		return chatFacts{}, err
+	}
+	if wait := s.w.pacer.Turn(m.Chat); wait > 0 {
+		return chatFacts{}, tooSoon(wait)
+	}
+	return chat, nil
+}
+
+// prepared returns the recorded message: that of an earlier attempt, or a new one.
+func (s *session) prepared(ctx context.Context, m outgoing, chat chatFacts, before *sentMessage) (*sentMessage, error) {
+	if before == nil || before.Acked.IsZero() && time.Since(before.Created) > reuseFor {
+		return s.prepare(ctx, m, chat, before)
+	}
+	if m.file != nil && m.Progress != nil {
+		m.Progress(m.file.Size) // uploaded already
+	}
+	return before, nil
 }
 
 // prepare uploads the file, builds the message, and records it durably. before is
@@ -138,16 +160,11 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 	if err != nil {
 		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
 	}
-	message := textMessage(m.Text, info)
-	if m.Poll != nil {
-		message = pollMessage(m.Text, m.Poll, info)
+	message, err := s.content(ctx, m, info)
+	if err != nil {
+		return nil, err
 	}
-	if m.file != nil {
-		if message, err = s.attach(ctx, m, info); err != nil {
-			return nil, err
-		}
-	}
-	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before)}
+	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before), MessageAssociation: s.association(m)}
 	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: joinNotes(m.note, note), Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
 		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
@@ -188,6 +205,19 @@ func secretOf(before *sentMessage) []byte {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	return secret
+}
+
+// content builds what members see; info may be nil.
+func (s *session) content(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {
+	switch {
+	case m.file != nil:
+		return s.attach(ctx, m, info)
+	case len(m.Files) > 1:
+		return albumMessage(m.Files, info), nil
+	case m.Poll != nil:
+		return pollMessage(m.Text, m.Poll, info), nil
+	}
+	return textMessage(m.Text, info), nil
 }
 
 func (s *session) attach(ctx context.Context, m outgoing, info *waE2E.ContextInfo) (*waE2E.Message, error) {

@@ -200,8 +200,8 @@ func mediaClient(opts Options) (*http.Client, error) {
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}},
-			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}},
+			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: albumKind},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Album: albumKind},
 			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}},
 			media.Voice:    {Bytes: 16 * media.MiB, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB, MIME: []string{"image/webp"}},
@@ -209,6 +209,8 @@ func DefaultLimits() media.Limits {
 		},
 		Text:            65536,
 		Markup:          media.MarkupWhatsApp,
+		Files:           maxAlbum,
+		LoopsAlone:      true,
 		Poll:            pollLimit,
 		LargeAsDocument: true,
 	}

@@ -52,7 +52,7 @@ type BaileysEvent struct {
 	Status                  int
 
 	ID, Chat, From         string
-	Kind, Text, Name, MIME string // kind: conversation, extendedText, document, image, video, audio, sticker, pollCreation
+	Kind, Text, Name, MIME string // kind: conversation, extendedText, document, image, video, audio, sticker, pollCreation, album
 	SHA256                 string // of the file, decrypted by Baileys, in hexadecimal
 	Width, Height          int
 	Seconds, Waveform      int // waveform: its bytes
@@ -60,6 +60,8 @@ type BaileysEvent struct {
 	Secret                 int      // bytes of the message's secret
 	Choices                []string // of a poll, whose question is Text
 	Selectable             int      // how many of the choices; 0: any number
+	Pictures, Videos       int      // of an album: how many follow
+	Album                  string   // the id of the album that a file belongs to
 	Quoted, QuotedFrom     string   // what it answers
 	QuotedSecret           int      // bytes of the secret inside the quote
 }

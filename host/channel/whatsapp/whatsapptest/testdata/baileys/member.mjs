@@ -102,6 +102,8 @@ async function show(m) {
 		width: part.width ?? 0, height: part.height ?? 0, seconds: part.seconds ?? 0, voice: !!part.ptt, gif: !!part.gifPlayback,
 		thumbnail: !!part.jpegThumbnail?.length, waveform: part.waveform?.length ?? 0,
 		secret: m.message.messageContextInfo?.messageSecret?.length ?? 0,
+		pictures: part.expectedImageCount ?? 0, videos: part.expectedVideoCount ?? 0,
+		album: m.message.messageContextInfo?.messageAssociation?.parentMessageKey?.id ?? '',
 		quoted: context.stanzaId ?? '', quotedFrom: context.participant ?? '',
 		quotedSecret: context.quotedMessage?.messageContextInfo?.messageSecret?.length ?? 0
 	}
