@@ -24,8 +24,9 @@ type Counted struct {
 
 // vote takes what answers an assistant's question. The assistant reads it in the
 // answer to its tool. If the tool has stopped waiting, the member's message becomes a
-// note of what was chosen, as in becomes then. An error means that the channel is to
-// bring it again.
+// note of what was chosen, as in becomes then. A vote that does not count, such as one
+// after the question's end, is dropped: WhatsApp's polls never close. An error means that
+// the channel is to bring it again.
 func (m *Manager) vote(ctx context.Context, c *chat, g groups.Group, in *channel.Inbound) (done bool, err error) {
 	if m.o.Vote == nil || in.Kind != channel.KindVote && (in.Kind != channel.KindMessage || in.Text == "" || len(in.Files) > 0 || in.Forwarded) {
 		return false, nil
@@ -42,7 +43,7 @@ func (m *Manager) vote(ctx context.Context, c *chat, g groups.Group, in *channel
 	}
 	counted, err := m.o.Vote(ctx, v)
 	if err != nil || counted == nil {
-		return false, err
+		return err == nil && in.Kind == channel.KindVote, err // it came too late, or answers nothing
 	}
 	if counted.Waited {
 		return true, nil

@@ -82,3 +82,18 @@ func TestWhoMayNotSpeakAnswersNoQuestionAndFilesAreNoAnswers(t *testing.T) {
 		}
 	})
 }
+
+// WhatsApp's polls never close: a vote after the question's end went into the next turn.
+func TestAVoteThatDoesNotCountIsNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *assistant.Options) {
+			o.Vote = func(context.Context, assistant.Vote) (*assistant.Counted, error) { return nil, nil }
+		})
+		w.run()
+		w.does(channel.Inbound{From: "Ann", Sender: "a", ID: "1", Kind: channel.KindVote, Target: "Q", Choices: []string{"Monday"}})
+		w.does(channel.Inbound{From: "Ann", Sender: "a", ID: "2", Text: "so?"})
+		if prompt := w.runtime.next().input.Prompt; strings.Contains(prompt, "Monday") || !strings.Contains(prompt, ">so?</message>") {
+			t.Errorf("the prompt is %s", prompt)
+		}
+	})
+}

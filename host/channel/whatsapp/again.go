@@ -54,6 +54,13 @@ func (s *session) sendAgain(ctx context.Context, asks *events.Receipt, count int
 	if err != nil {
 		return err
 	}
+	switch {
+	case message.PollCreationMessage != nil:
+		to["type"] = "poll"
+		content = append(content, waBinary.Node{Tag: "meta", Attrs: waBinary.Attrs{"polltype": "creation"}})
+	case message.ReactionMessage != nil:
+		to["type"] = "reaction"
+	}
 	return s.client.DangerousInternals().SendNode(ctx, waBinary.Node{Tag: "message", Attrs: to, Content: content})
 }
 

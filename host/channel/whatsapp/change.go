@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -53,7 +52,8 @@ func (w *WhatsApp) Edit(ctx context.Context, c channel.Change) error {
 }
 
 // Unsend implements channel.Unsender: a message deleted for everybody. Of an album, each
-// file is a message to delete.
+// file is a message to delete. The deletion's id follows from the message's, so that vote
+// finds it.
 func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	s, inner, leave, ok := w.enter(ctx)
 	if !ok {
@@ -64,12 +64,8 @@ func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	if err != nil {
 		return passing("store_failed", "the host cannot look up the message", err)
 	}
-	for i, id := range ids {
-		one := c
-		if i < len(ids)-1 { // the last is Target
-			one.ID += " " + strconv.Itoa(i)
-		}
-		if err := w.change(ctx, one, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
+	for _, id := range ids {
+		if err := w.change(ctx, channel.Change{ID: unsendOf(id), Chat: c.Chat}, func(_ context.Context, s *session, chat types.JID) (*waE2E.Message, error) {
 			return s.client.BuildRevoke(chat, types.EmptyJID, id), nil
 		}); err != nil {
 			return err
@@ -77,6 +73,9 @@ func (w *WhatsApp) Unsend(ctx context.Context, c channel.Change) error {
 	}
 	return nil
 }
+
+// unsendOf is the Change.ID under which a message is deleted.
+func unsendOf(id string) string { return "unsend " + id }
 
 // React implements channel.Reactor. WhatsApp wants to know who wrote the message: the
 // journal does.

@@ -54,9 +54,10 @@ func ownText(m *waE2E.Message) string {
 
 // vote decrypts a member's vote. Its choices are those of our question, in the
 // question's order; none: the member takes the vote back. counts is false if the vote
-// is not on a question of ours in this chat, if it is not encrypted with the
-// question's secret for this very member, or if it chooses what the question does
-// not offer.
+// is not on a question of ours in this chat, if the question was deleted, if the vote is
+// not encrypted with the question's secret for this very member, or if it chooses what
+// the question does not offer. Every member knows that secret: who votes is whom
+// WhatsApp's server names as the sender, never what the vote says.
 func (s *session) vote(ctx context.Context, chat groups.JID, e *events.Message) (choices []string, counts bool, err error) {
 	update := e.Message.GetPollUpdateMessage()
 	id := update.GetPollCreationMessageKey().GetID()
@@ -66,6 +67,10 @@ func (s *session) vote(ctx context.Context, chat groups.JID, e *events.Message) 
 	}
 	if asked == nil || asked.Chat != chat || asked.message.GetPollCreationMessage() == nil {
 		return nil, false, nil
+	}
+	deleted, err := s.ledger.sent(ctx, messageID(unsendOf(id)))
+	if err != nil || deleted != nil && !deleted.Acked.IsZero() {
+		return nil, false, err
 	}
 	secret := asked.message.GetMessageContextInfo().GetMessageSecret()
 	who := s.people.both(ctx, member{e.Info.Sender.ToNonAD(), e.Info.SenderAlt.ToNonAD()})

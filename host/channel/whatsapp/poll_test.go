@@ -155,3 +155,67 @@ func TestAPollThatTheAppsWouldNotShowIsPermanent(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A modified app can vote for ever on a question that was deleted.
+func TestAVoteOnADeletedQuestionIsIgnored(t *testing.T) {
+	w := newWorld(t).run()
+	asked := w.send(question(family, false, "yes", "no"))
+	e := w.seen(family, 1)[0]
+	w.says(family, w.vote(e.Info, "yes"))
+	isVote(t, w.received(1)[0], asked.ID, "yes")
+	made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: family, Target: asked.ID}))
+	w.restart()
+	w.says(family, w.vote(e.Info, "no"))
+	w.says(family, plain("later"))
+	if got := w.received(1); got[0].Text != "later" {
+		t.Errorf("%+v came in", got)
+	}
+}
+
+// Members choose their names themselves, and know the question's secret.
+func TestNobodyVotesAsSomebodyElse(t *testing.T) {
+	for _, lid := range []bool{false, true} {
+		w := newWorld(t)
+		bo := w.withBo("Anna", lid)
+		w.run()
+		asked := w.send(question(trio, false, "yes", "no"))
+		e := w.seen(trio, 1)[0]
+		annas := w.vote(e.Info, "yes")
+		if _, err := bo.Send(soon(t), waJID(trio), annas); err != nil {
+			t.Fatal(err)
+		}
+		bos, err := bo.Client.BuildPollVote(soon(t), &e.Info, []string{"no"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bo.Send(soon(t), waJID(trio), bos); err != nil {
+			t.Fatal(err)
+		}
+		isVote(t, w.received(1)[0], asked.ID, "no") // Bo's own, and not what he sent of Anna's
+		w.says(trio, annas)
+		got := w.received(2)
+		isVote(t, got[1], asked.ID, "yes")
+		if got[0].Sender == got[1].Sender {
+			t.Errorf("hidden ids %t: two members of one name vote as %q", lid, got[0].Sender)
+		}
+	}
+}
+
+// A device that could not decrypt a question asks for it again. It came as a text.
+func TestAQuestionThatIsAskedForAgainIsAPoll(t *testing.T) {
+	w := newWorld(t).run()
+	w.send(text(family, "first"))
+	w.seen(family, 1)
+	w.anna.Disconnect()
+	asked := w.send(question(family, false, "yes", "no"))
+	if err := w.anna.WipeSessions(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.anna.Reconnect(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	e := w.seen(family, 2)[1]
+	if e.Info.ID != asked.ID || e.Info.Type != "poll" || len(e.Message.GetPollCreationMessage().GetOptions()) != 2 {
+		t.Errorf("Anna got a %s: %v", e.Info.Type, e.Message)
+	}
+}
