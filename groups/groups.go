@@ -46,6 +46,7 @@ type Group struct {
 	Timezone  string     `yaml:"timezone" form:"zone" help:"The time zone of the group's prompts and schedules. Without it, that of the whole file."`
 	Events    Events     `yaml:"events" enum:"notes,turn,off" help:"Edits, deletions, reactions and votes: notes: the assistant reads them with its next turn. turn: they start a turn. off: it never reads them."`
 	History   History    `yaml:"history" enum:"given,all" help:"Which of the members' messages the assistant may look at again: given: those that a turn was given. all: every one that the host has heard since."`
+	TextFiles TextFiles  `yaml:"text_files" enum:"prompt,path" help:"prompt: the text of a member's small text file (up to 16 KiB) stands in the prompt. path: only its name and path."`
 	Speech    Speech     `yaml:"transcription" enum:"on,off" help:"off: voice notes of this group's members are not turned into text."`
 	Members   Members    `yaml:"members" help:"Who may speak to the assistant, and who may use /stop and /new."`
 	Ack       string     `yaml:"ack" help:"An emoji, such as 👀: the assistant reacts with it to the message that it works on, until its turn is over. Without it, it does not."`
@@ -97,6 +98,13 @@ type Speech string
 
 // SpeechOff is the other value.
 const SpeechOff Speech = "off"
+
+// TextFiles says whether the text of members' small text files stands in the prompt. The
+// zero value is that it does.
+type TextFiles string
+
+// TextFilesPath is the other value: the prompt names the file alone.
+const TextFilesPath TextFiles = "path"
 
 // History says which earlier messages of members a group's assistant may look at again.
 // The zero value is those that one of its turns was given.

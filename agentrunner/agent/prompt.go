@@ -26,6 +26,7 @@ var (
 	messageForm    = regexp.MustCompile(`(?s)<message [^>]*>(.*?)(?:</message>|$)`)
 	quoteForm      = regexp.MustCompile(`(?s)<quoted_message[^>]*>(.*?)(?:</quoted_message>|$)`)
 	attachmentForm = regexp.MustCompile(`\n?<attachment ([^>]*)/>`)
+	contentForm    = regexp.MustCompile(`(?s)\n<(?:content|voice)[^>]*>.*?</(?:content|voice)>`) // of a file
 	attributeForm  = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
@@ -47,6 +48,7 @@ func Messages(prompt string) (all []Message) {
 		}
 		text = quoteForm.ReplaceAllString(text, "")
 		m.Files = files(text)
+		text = contentForm.ReplaceAllString(text, "")
 		m.Text = strings.TrimSpace(unescape(attachmentForm.ReplaceAllString(text, "")))
 		all = append(all, m)
 	}

@@ -26,6 +26,7 @@ const (
 //	<messages>
 //	<message id="…" sender="Ann" sender_id="0a1b2c3d" time="…" reply_to="…"><quoted_message from="Bob" from_id="…">…</quoted_message>text
 //	<attachment path="/workspace/group/inbox/report.pdf" name="report.pdf" kind="document" mime="application/pdf" size="71 kB" />
+//	<content name="notes.txt">…</content>
 //	<voice seconds="7" transcript="machine">…</voice>
 //	</message>
 //	</messages>
@@ -99,6 +100,7 @@ func fit(records []*record) (messages []*record, omitted int) {
 func weight(r *record) int {
 	w := min(len(r.Text), maxText) + 300*(1+len(r.Files))
 	for _, f := range r.Files {
+		w += len(f.content)
 		if f.Speech != nil {
 			w += min(len(f.Speech.Text), maxText)
 		}
@@ -172,6 +174,9 @@ func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
 		}
 		b.WriteString(" />")
 		writeSpeech(b, f.Speech)
+		if f.content != "" {
+			fmt.Fprintf(b, "\n<content name=\"%s\">\n%s\n</content>", attribute(f.Name), escape(f.content))
+		}
 	}
 	return any
 }

@@ -68,6 +68,8 @@ type file struct {
 	Quoted  bool   `json:"quoted,omitempty"`  // it belongs to the message that is answered
 
 	Speech *speech `json:"speech,omitempty"` // of sound that is transcribed
+
+	content string // of a small text file, while it is handed over
 }
 
 // turn is what was handed to an assistant and has not been ended by an output.

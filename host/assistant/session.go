@@ -94,6 +94,7 @@ func (s *session) run(ctx context.Context) {
 
 	err := context.Cause(ctx)
 	if err == nil {
+		s.m.readContents(s.c.chat, records)
 		err = s.start(ctx, prompt(records, s.m.o.Zone(s.c.group.Folder)))
 	}
 	if err == nil {
@@ -319,6 +320,7 @@ func (s *session) followUp(records []*record) {
 		s.turn.Started = now()
 	}
 	s.turn.add(name, records)
+	s.m.readContents(s.c.chat, records)
 	err := s.c.store.saveTurn(s.c.thread, s.turn) // before the assistant can have read it
 	if err == nil {
 		err = s.inputs.write(name, prompt(records, s.m.o.Zone(s.c.group.Folder)))
