@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 func TestMissingQueueIsNamed(t *testing.T) {
@@ -34,6 +35,15 @@ func TestInfoSaysWhatIsTheMatter(t *testing.T) {
 	if info := s.Info("1.0"); !info.Working || !info.Connected ||
 		!strings.HasPrefix(info.Summary, "Working: this group's chat is web:family on web, which is connected. Largest files: audio 1 MiB, document 4 MiB") {
 		t.Errorf("connected: %+v", info)
+	}
+	if info := s.Info("1.0"); info.Links != nil || !strings.Contains(info.Summary, "larger file is refused: links are not offered") {
+		t.Errorf("without links: %+v", info)
+	}
+	linking := fakehost.Context()
+	linking.Links = &ipc.ContextLinks{MaxBytes: 1 << 30, Seconds: 7 * 24 * 3600}
+	h.Tell(linking)
+	if info := s.Info("1.0"); info.Links == nil || *info.Links != (sender.LinkInfo{MaxBytes: 1 << 30, Hours: 168}) || !strings.Contains(info.Summary, "up to 1 GiB, goes as a link") {
+		t.Errorf("with links: %+v", info)
 	}
 	down := fakehost.Context()
 	down.Connected = false

@@ -33,6 +33,19 @@ type linking struct {
 	client *operator.Client
 }
 
+// maker is an assistant that sends a file of two megabytes in each way that there is.
+const maker = `#!/bin/sh
+cat > /dev/null
+make() { head -c 2097152 /dev/zero > "$1"; }
+mkdir -p outbox
+make "$TMPDIR/staged.bin"
+$LONGSHORE agentrunner send "$TMPDIR/staged.bin" > told.txt 2>&1
+make outbox/dropped.bin
+make named.bin
+echo done
+echo "MEDIA:$PWD/named.bin"
+`
+
 const linkToken = "a token for the page 0123456789"
 
 // newLinking has something in the entry of the page.
@@ -57,8 +70,10 @@ channels:
   push: {url: %q, secret_file: ./secret, listen: %q, max_file: 1MiB}
   web: {listen: %q, token_file: ./token%s}
 limits: {rate: {per_minute: 100000, burst: 10000}, free_disk: 1MB}
-groups: [{folder: desk, chat: "push:desk", limits: {audio: 1MiB}}, {folder: quay, chat: "push:quay"}]
-`, l.receiver.URL, push, page, web), 0o644))
+assistants: {maker: {runtime: process, agent: command, command: [%q]}}
+groups: [{folder: desk, chat: "push:desk", limits: {audio: 1MiB}, assistant: maker, gather: {after: 0s}}, {folder: quay, chat: "push:quay"}]
+`, l.receiver.URL, push, page, web, filepath.Join(dir, "maker.sh")), 0o644),
+		os.WriteFile(filepath.Join(dir, "maker.sh"), []byte(strings.ReplaceAll(maker, "$LONGSHORE", os.Args[0])), 0o755))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +285,75 @@ func TestALinkHasItsOwnLimits(t *testing.T) {
 	if got := l.send("quay", ipc.FileRef{Path: "other.bin"}); got.Status != ipc.Sent || got.Parts[0].Kind != "link" {
 		t.Errorf("another group: %+v", got)
 	}
+	sound := append([]byte("RIFF\x00\x00\x20\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x20\x00"), make([]byte, 2<<20)...)
+	for folder, code := range map[string]string{"desk": "file_too_large", "quay": ""} {
+		if err := os.WriteFile(filepath.Join(l.layout.Workspace(folder), "sound.wav"), sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.send(folder, ipc.FileRef{Path: "sound.wav"}); got.Code != code {
+			t.Errorf("a sound of %s, whose limit is the group's own: %+v", folder, got)
+		}
+	}
 	c := l.context("desk")
 	if c.Links == nil || c.Links.MaxBytes != 120<<20 || c.Links.Seconds != 7*24*3600 || c.Limits["document"] != 1<<20 {
 		t.Errorf("the tools are told %+v", c)
+	}
+}
+
+// TestEveryWayOfSendingMakesALink: the tool with a copy, the drop directory and a directive
+// take one road. What the tool says is what happened.
+func TestEveryWayOfSendingMakesALink(t *testing.T) {
+	l := newLinking(t, offered)
+	l.post("", "make them")
+	want := map[string]bool{"staged.bin": true, "dropped.bin": true, "named.bin": true}
+	eventually(t, "three links are in the chat", func() bool {
+		for _, m := range l.receiver.Shown(t, "push:desk", 0) {
+			for name := range want {
+				if found := linkForm.FindStringSubmatch(m.Text); found != nil && strings.Contains(m.Text, name) {
+					if resp, body := l.get(http.MethodGet, l.page+"/"+found[1]); resp.StatusCode != http.StatusOK || len(body) != 2<<20 {
+						t.Errorf("%s: %s, %d bytes", name, resp.Status, len(body))
+					}
+					delete(want, name)
+				}
+			}
+		}
+		return len(want) == 0
+	})
+	if told, err := os.ReadFile(filepath.Join(l.layout.Workspace("desk"), "told.txt")); err != nil || !strings.Contains(string(told), "goes as a link") {
+		t.Errorf("the tool says %q, %v", told, err)
+	}
+}
+
+// TestALinkRestsWhileNoneAreOffered, and is there again with the same address.
+func TestALinkRestsWhileNoneAreOffered(t *testing.T) {
+	l := newLinking(t, offered)
+	l.file("quay", "big.bin", 2<<20)
+	if got := l.send("quay", ipc.FileRef{Path: "big.bin"}); got.Status != ipc.Sent {
+		t.Fatalf("%+v", got)
+	}
+	address := l.address("push:quay", 1)
+	file := filepath.Join(l.dir, "longshore.yaml")
+	with, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		text string
+		want int
+	}{{strings.Replace(string(with), offered, "", 1), http.StatusNotFound}, {string(with), http.StatusOK}} {
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := l.client.Reload(t.Context()); err != nil || len(r.Problems) > 0 {
+			t.Fatalf("not reloaded: %+v, %v", r, err)
+		}
+		if resp, _ := l.get(http.MethodGet, address); resp.StatusCode != tt.want {
+			t.Errorf("%s, want %d", resp.Status, tt.want)
+		}
+		eventually(t, "the tools are told", func() bool { return (l.context("quay").Links != nil) == (tt.want == http.StatusOK) })
+	}
+	if resp, _ := l.get(http.MethodGet, l.page+"/c/anything"); resp.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("the page under the name of the links: %s", resp.Status)
 	}
 }
 
