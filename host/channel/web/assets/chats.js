@@ -22,6 +22,9 @@ export function init(options = {}) {
   refresh();
 }
 
+// lastRead is the last of this chat's messages that was before the reader's eyes.
+export const lastRead = () => marks()[here];
+
 // read says that this chat's messages up to id were before the reader's eyes.
 export function read(id) {
   const now = marks();

@@ -6,6 +6,7 @@ import { suggestions } from "./suggest.js";
 import { format } from "./text.js";
 import { shown } from "./file.js";
 import { poll } from "./poll.js";
+import { joins, grid } from "./album.js";
 import * as api from "./api.js";
 
 const log = $("log"), list = $("messages"), start = $("start");
@@ -13,7 +14,7 @@ const known = new Map(); // id -> message
 const nodes = new Map(); // id -> its node
 let isOwn, onReply, onShow, onMenu, write, onVote, mark; // given by init
 let answered = false;      // the assistant has written after whatever comes before
-let oldest = null, more = false, gone = false, loading = false, missed = 0, stuck = true;
+let oldest = null, more = false, gone = false, loading = null, missed = 0, stuck = true;
 
 export const settings = document.body.dataset;
 export let last = "0"; // the newest message's id; "0" while there is none
@@ -24,12 +25,37 @@ export async function init(options) {
   const page = await api.history({});
   ({ more, gone, changed = 0 } = page);
   page.messages.forEach((m) => insert(m, null));
+  arrange(page.messages);
   page.messages.findLast((m) => m.assistant && raise(m.id, "read"));
   oldest = page.messages[0]?.id ?? null;
   if (page.messages.length) last = page.messages.at(-1).id;
   frame();
   bottom();
+  await resume(options.read);
   atTop(); // a tall screen has room for more
+}
+
+// resume begins at the first message of others after the one that was read last, if that
+// is further up than the screen reaches.
+async function resume(read) {
+  if (!read || read === last) return;
+  let first;
+  try { first = (await api.history({ after: read })).messages.find((m) => !own(m))?.id; } catch { return; } // it is not of this history
+  for (let i = 0; i < 5 && first && more && !known.has(first); i++) await older();
+  news(first);
+  const line = list.querySelector(".unseen");
+  if (!line || line.getBoundingClientRect().top > log.getBoundingClientRect().top) return;
+  stuck = false;
+  line.scrollIntoView({ block: "start" });
+  top = log.scrollTop;
+  pill();
+}
+
+// news draws the line above the first message that the reader has not seen.
+export function news(id) {
+  list.querySelector(".unseen")?.remove();
+  const item = nodes.get(id), day = item?.previousElementSibling;
+  (day?.classList.contains("day") ? day : item)?.before(el("li", { className: "unseen" }, el("span", {}, "New messages")));
 }
 
 // add takes a message that has just happened.
@@ -38,7 +64,10 @@ export function add(m) {
   if (known.has(m.id)) return;
   oldest ??= m.id;
   insert(m, null);
+  arrange([m]);
   if (m.assistant) raise(m.id, "read");
+  if (own(m)) news(null);
+  else if (!stuck && !missed) news(m.id);
   frame();
   if (stuck || own(m)) return bottom();
   missed++;
@@ -50,17 +79,13 @@ export function change({ n, message: m }) {
   changed = n;
   const old = nodes.get(m.id);
   if (!old) return; // it comes with the earlier ones
+  const shown = together(old), focus = [...shown[0].querySelectorAll("button")].indexOf(document.activeElement), focused = shown[0].contains(document.activeElement);
   known.set(m.id, m);
-  const item = build(m);
-  nodes.set(m.id, item);
-  eyes.unobserve(old);
-  const focus = [...old.querySelectorAll("button")].indexOf(document.activeElement), focused = old.contains(document.activeElement);
-  old.replaceWith(item);
-  item.classList.toggle("first", old.classList.contains("first"));
-  const who = item.querySelector(".who");
-  if (who) who.hidden = !item.classList.contains("first");
+  const messages = shown.map((item) => known.get(item.dataset.id));
+  shown.forEach((item, i) => renew(item, [messages[i]]));
+  arrange(messages);
+  const item = nodes.get(messages[0].id);
   if (focused) (item.querySelectorAll("button:enabled")[focus] ?? item.querySelector("button.reply"))?.focus({ preventScroll: true });
-  if (m.assistant && m.status !== "read") eyes.observe(item);
   follow();
 }
 
@@ -85,12 +110,50 @@ function insert(m, before) {
   boundary(item);
   if (item.nextElementSibling) boundary(nextMessage(item));
   answered ||= m.assistant;
-  if (m.assistant && m.status !== "read") eyes.observe(item);
+  if (unseen(m)) eyes.observe(item);
 }
 
 const isMessage = (n) => n?.classList.contains("msg");
 function nextMessage(item) { let n = item.nextElementSibling; while (n && !isMessage(n)) n = n.nextElementSibling; return n; }
 function prevMessage(item) { let n = item.previousElementSibling; while (n && !isMessage(n)) n = n.previousElementSibling; return n; }
+
+// together are the nodes whose messages stand in one bubble with that of item.
+function together(item) {
+  const of = (n) => known.get(n.dataset.id), all = [item];
+  for (let p; (p = prevMessage(all[0])) && joins(of(p), of(all[0]));) all.unshift(p);
+  for (let n; (n = nextMessage(all.at(-1))) && joins(of(all.at(-1)), of(n));) all.push(n);
+  return all;
+}
+
+// arrange puts messages that are on the page together with their neighbours.
+function arrange(messages) {
+  for (const m of messages) {
+    const [head, ...others] = nodes.get(m.id).hidden ? [] : together(nodes.get(m.id));
+    if (!others.length) continue;
+    others.forEach((item) => { item.hidden = true; });
+    renew(head, [head, ...others].map((item) => known.get(item.dataset.id)));
+  }
+}
+
+// renew builds the node of the first of messages anew, which shows them all.
+function renew(old, messages) {
+  const item = build(messages[0], messages);
+  nodes.set(messages[0].id, item);
+  eyes.unobserve(old);
+  old.replaceWith(item);
+  item.classList.toggle("first", old.classList.contains("first"));
+  const who = item.querySelector(".who");
+  if (who) who.hidden = !item.classList.contains("first");
+  if (messages.some(unseen)) eyes.observe(item);
+}
+
+const unseen = (m) => m.assistant && m.status !== "read";
+
+// above is where a message's own lines begin: its day, and that of news.
+function above(item) {
+  while (item?.previousElementSibling && !isMessage(item.previousElementSibling)) item = item.previousElementSibling;
+  return item;
+}
 
 // boundary sets what depends on the message before: the day and the group.
 function boundary(item) {
@@ -98,20 +161,24 @@ function boundary(item) {
   if (item.previousElementSibling?.classList.contains("day")) item.previousElementSibling.remove();
   const m = known.get(item.dataset.id), p = known.get(prevMessage(item)?.dataset.id);
   const newDay = !p || dayKey(p.time) !== dayKey(m.time);
-  if (newDay) item.before(el("li", { className: "day" }, dayName(m.time)));
+  if (newDay) item.before(el("li", { className: "day" }, el("span", {}, dayName(m.time))));
   const first = newDay || p.from !== m.from || p.assistant !== m.assistant || p.author !== m.author || new Date(m.time) - new Date(p.time) > 600000;
   item.classList.toggle("first", first);
   const who = item.querySelector(".who");
   if (who) who.hidden = !first;
 }
 
-function build(m) {
+function build(m, messages = [m]) {
   const mine = own(m);
   const bubble = el("div", { className: "bubble" });
   if (!mine) bubble.append(el("span", { className: "who ink" + colour(m), title: m.from }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
   if (m.removed) bubble.append(el("div", { className: "text gone" }, "This message was removed."));
   if (m.quote) bubble.append(quoted(m));
-  if (m.file) {
+  const album = grid(messages);
+  if (album) {
+    bubble.classList.add("media");
+    bubble.append(album);
+  } else if (m.file) {
     const f = shown(m.file);
     bubble.classList.toggle("media", !!f.media);
     bubble.append(f.node);
@@ -125,7 +192,8 @@ function build(m) {
   const more = m.removed ? null : el("button", { type: "button", className: "icon more", "aria-label": `More for the message of ${m.from}`, title: "More", "aria-haspopup": "dialog" }, icon("more"));
   more?.addEventListener("click", () => onMenu(m, more));
   const item = el("li", { className: "msg " + (mine ? "own" : "other"), "data-id": m.id }, bubble, el("div", { className: "tools" }, reply, more));
-  if (m.reactions?.length) bubble.append(reactions(m.reactions));
+  const liked = messages.flatMap((one) => one.reactions ?? []);
+  if (liked.length) bubble.append(reactions(liked));
   if (mine) bubble.prepend(el("span", { className: "sr" }, "You: "));
   if (m.file?.kind === "sticker" && m.file.inline) item.classList.add("sticker");
   return item;
@@ -152,7 +220,8 @@ function quoted(m) {
 
 async function reveal(id) {
   for (let i = 0; i < 10 && !known.has(id) && more; i++) await older();
-  const item = nodes.get(id);
+  let item = nodes.get(id);
+  while (item?.hidden) item = prevMessage(item); // the one that shows it
   if (!item) return;
   item.scrollIntoView({ block: "center", behavior: "smooth" });
   item.classList.add("flash");
@@ -169,15 +238,16 @@ function frame() {
       suggestions(settings.trigger, write)]));
 }
 
-async function older() {
-  if (loading || !more || !oldest) return;
-  loading = true;
+const older = async () => more && oldest && (loading ??= loadOlder());
+
+async function loadOlder() {
   try {
     const page = await api.history({ before: oldest, limit: 100 });
     const height = log.scrollHeight, top = log.scrollTop;
     log.style.overflowAnchor = "none"; // this once, the place is kept by hand: at the top, no browser keeps it
     const first = list.querySelector(".msg"), later = answered;
-    page.messages.forEach((m) => known.has(m.id) || insert(m, first?.previousElementSibling?.classList.contains("day") ? first.previousElementSibling : first));
+    page.messages.forEach((m) => known.has(m.id) || insert(m, above(first)));
+    arrange(page.messages);
     page.messages.findLast((m) => (later || m.assistant) && raise(m.id, "read"));
     if (page.messages.length) oldest = page.messages[0].id;
     boundary(first);
@@ -185,7 +255,7 @@ async function older() {
     frame();
     log.scrollTop = top + log.scrollHeight - height;
     requestAnimationFrame(() => { log.style.overflowAnchor = ""; atTop(); });
-  } catch { /* the next scroll tries again */ } finally { loading = false; }
+  } catch { /* the next scroll tries again */ } finally { loading = null; }
 }
 const atTop = () => { if (log.scrollTop < 500) older(); };
 
@@ -222,8 +292,8 @@ $("newer").addEventListener("click", () => { bottom(); $("text").focus({ prevent
 const read = new Set();
 let timer = 0;
 const eyes = new IntersectionObserver((entries) => {
-  for (const e of entries) {
-    if (e.isIntersecting) read.add(e.target.dataset.id); else if (!sent.has(e.target.dataset.id)) read.delete(e.target.dataset.id);
+  for (const e of entries) for (const { dataset: { id } } of together(e.target)) {
+    if (e.isIntersecting) read.add(id); else if (!sent.has(id)) read.delete(id);
   }
   tell();
 }, { root: log, threshold: 0.3 });

@@ -68,7 +68,7 @@ function message(m) {
   if (m.assistant) tasks.soon();
   seen();
   if (!document.hidden || isOwn(m.author)) return;
-  unread++;
+  if (!unread++) log.news(m.id);
   title();
   notify.show(chat, name, m.from, m.text || m.file?.name || "", location.pathname);
 }
@@ -112,11 +112,12 @@ $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.
 const act = (fields) => api.act({ ...fields, secret: me.secret, from: me.name });
 const doIt = (fields) => act(fields).then(() => composer.notice(""), (e) => composer.notice(`Not done: ${e.message}.`));
 
+const read = chats.lastRead();
 async function begin() {
   try {
     me.mark ||= await api.mark(me.secret);
     menu.init({ mark: me.mark, find: log.find, act, doIt });
-    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark, onMenu: menu.open,
+    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark, read, onMenu: menu.open,
       onVote: (m, choices) => doIt({ kind: "vote", target: m.id, choices }) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
