@@ -130,7 +130,7 @@ function arrange(messages) {
   for (const m of messages) {
     const [head, ...others] = nodes.get(m.id).hidden ? [] : together(nodes.get(m.id));
     if (!others.length) continue;
-    others.forEach((item) => { item.hidden = true; });
+    others.forEach((item) => { item.hidden = true; item.replaceChildren(); });
     renew(head, [head, ...others].map((item) => known.get(item.dataset.id)));
   }
 }
