@@ -32,9 +32,7 @@ func album(t *testing.T, chat groups.JID, pictures int) channel.Message {
 // inAlbum returns what Anna got of an album, in order: of each id once.
 func (w *world) inAlbum(chat groups.JID, id string) (all []*events.Message) {
 	w.t.Helper()
-	if err := w.anna.CaughtUp(soon(w.t)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.quiet()
 	known := map[string]bool{}
 	for _, e := range w.anna.Everything() {
 		of := e.Message.GetMessageContextInfo().GetMessageAssociation()
@@ -81,6 +79,7 @@ func TestAnAlbumArrivesOnceAndIsReportedOnce(t *testing.T) {
 	m.Progress = func(sent int64) { last = max(last, sent) }
 	first := w.send(m)
 	m.Progress = nil
+	w.quiet()
 	w.restart()
 	if again := w.send(m); again.ID != first.ID || !again.Time.Equal(first.Time) || last != size {
 		t.Errorf("the receipts are %+v and %+v, the progress ended at %d of %d", first, again, last, size)
@@ -110,6 +109,7 @@ func TestAnAlbumIsReadIfItsLastFileIs(t *testing.T) {
 		defer w.in.mu.Unlock()
 		return slices.Contains(w.in.reports, string(family)+" "+r.ID+" read")
 	})
+	w.quiet()
 	w.in.mu.Lock()
 	defer w.in.mu.Unlock()
 	for i, report := range w.in.reports {
@@ -131,6 +131,7 @@ func TestAnAlbumGoesOnWhereItBrokeOff(t *testing.T) {
 			t.Errorf("%s of message %d: no error", do, i)
 		}
 		if i == 1 {
+			w.quiet()
 			w.restart()
 		}
 		r := w.taken(m)
@@ -150,13 +151,16 @@ func TestAnAlbumGoesOnWhereItBrokeOff(t *testing.T) {
 }
 
 func TestTheRateDelaysAnAlbumAndRepeatsNothing(t *testing.T) {
-	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = pace.Rates{Chat: pace.Rate{PerMinute: 600, Burst: 2}} }).run()
+	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = pace.Rates{Chat: pace.Rate{PerMinute: 0.001, Burst: 2}} }).run()
 	m := album(t, family, 4)
 	_, err := w.ch.Send(soon(t), m)
 	if wait := channel.RetryAfterOf(err); channel.ClassOf(err) != channel.Passing || wait <= 0 {
 		t.Errorf("five files at a rate of two: %v", err)
 	}
-	r := w.taken(m)
+	w.quiet()
+	w.opts.Rates.Chat.PerMinute = -1 // as after a while
+	w.restart()
+	r := w.send(m)
 	w.isWhole(m, r.ID)
 	for _, sent := range w.srv.Relayed(waJID(family)) {
 		if sent.Times != 1 {
@@ -192,6 +196,7 @@ func TestAnAlbumThatFailsInTheMiddleSaysSo(t *testing.T) {
 	if !errors.As(err, &e) || e.Class != channel.Permanent || e.Code != "not_a_member" || e.Message != "the WhatsApp account is no member of this chat; members see 2 of the 4 files" {
 		t.Errorf("%v", err)
 	}
+	w.quiet()
 }
 
 // Members know the files, assistants the album.

@@ -102,6 +102,15 @@ func (w *world) confirmed() {
 	}
 }
 
+// quiet waits until nothing is under way between Anna and the channel.
+func (w *world) quiet() {
+	w.t.Helper()
+	if err := w.anna.CaughtUp(soon(w.t)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.confirmed()
+}
+
 // acts lets Anna do what is no message. Bo joins and leaves.
 func (w *world) acts(chat groups.JID, in channel.Inbound) {
 	to := waJID(chat)
@@ -175,9 +184,7 @@ func (w *world) shown(e *events.Message) channeltest.Seen {
 // by its id too.
 func (w *world) now(chat groups.JID, id string) (s channeltest.Seen) {
 	w.t.Helper()
-	if err := w.anna.CaughtUp(soon(w.t)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.quiet()
 	known := map[string]bool{}
 	for _, e := range w.anna.Everything() {
 		keys := e.Message.GetSenderKeyDistributionMessage() != nil // they come before the message, under its id

@@ -164,12 +164,14 @@ func TestAVoteOnADeletedQuestionIsIgnored(t *testing.T) {
 	w.says(family, w.vote(e.Info, "yes"))
 	isVote(t, w.received(1)[0], asked.ID, "yes")
 	made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: family, Target: asked.ID}))
+	w.quiet()
 	w.restart()
 	w.says(family, w.vote(e.Info, "no"))
 	w.says(family, plain("later"))
 	if got := w.received(1); got[0].Text != "later" {
 		t.Errorf("%+v came in", got)
 	}
+	w.quiet()
 }
 
 // Members choose their names themselves, and know the question's secret.
@@ -198,6 +200,7 @@ func TestNobodyVotesAsSomebodyElse(t *testing.T) {
 		if got[0].Sender == got[1].Sender {
 			t.Errorf("hidden ids %t: two members of one name vote as %q", lid, got[0].Sender)
 		}
+		w.quiet()
 	}
 }
 
@@ -218,4 +221,5 @@ func TestAQuestionThatIsAskedForAgainIsAPoll(t *testing.T) {
 	if e.Info.ID != asked.ID || e.Info.Type != "poll" || len(e.Message.GetPollCreationMessage().GetOptions()) != 2 {
 		t.Errorf("Anna got a %s: %v", e.Info.Type, e.Message)
 	}
+	w.quiet()
 }
