@@ -69,6 +69,7 @@ const (
 	MarkupPlain    Markup = "plain"    // no formatting at all
 	MarkupWhatsApp Markup = "whatsapp" // *bold* _italic_ ~struck~ `code`
 	MarkupSlack    Markup = "slack"    // mrkdwn
+	MarkupDiscord  Markup = "discord"  // **bold** _italic_ ~~struck~~ `code` [words](<url>), with backslashes
 )
 
 // Unit is what a platform counts the length of a text in.

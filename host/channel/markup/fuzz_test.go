@@ -35,7 +35,7 @@ func FuzzParts(f *testing.F) {
 	f.Add("*a [b\nc](http://d) `e`* <!here> ~~f~~ https://x.example/"+strings.Repeat("y", 90), uint16(40), uint8(2))
 	f.Fuzz(func(t *testing.T, text string, limit uint16, unit uint8) {
 		u := media.Unit(unit % 3)
-		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupPlain} {
+		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupPlain} {
 			for _, part := range markup.Parts(text, form, int(limit), u) {
 				if limit > 0 && u.Len(part) > int(limit) {
 					t.Errorf("%s: %d %s, not %d: %q", form, u.Len(part), u, limit, part)

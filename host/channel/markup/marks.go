@@ -16,6 +16,12 @@ type marks struct {
 	of          map[Kind]string // of Bold, Italic, Strike and Mono
 	open, close string          // of a Fence
 	escape      *strings.Replacer
+
+	// backslashed are the characters before which a backslash makes a platform show
+	// them as they are, and at a line's start also those of lineStart. Empty: the
+	// platform knows no backslash.
+	backslashed, lineStart string
+	masked                 bool // a link is [words](<url>); otherwise <url|words>
 }
 
 // alike are the characters that look like marks and are none.
@@ -102,7 +108,7 @@ func newLine(m marks, s styled, from, to int) line {
 		}
 		l.spans = append(l.spans, p)
 	}
-	if len(m.of) > 0 {
+	if len(m.of) > 0 && m.backslashed == "" {
 		l.findRuns()
 	}
 	return l
@@ -155,7 +161,7 @@ func (l line) write(b *strings.Builder) {
 		if len(runs) > 0 && runs[0].from <= i && runs[0].active {
 			b.WriteString(l.instead(r, i))
 		} else {
-			b.WriteString(l.escape.Replace(string(r)))
+			b.WriteString(l.escaped(r, i))
 		}
 		i += n
 	}
@@ -168,14 +174,34 @@ func (l line) openMark(p span) string {
 	if l.text[p.from:p.to] == p.url {
 		return "<"
 	}
+	if l.masked {
+		return "["
+	}
 	return "<" + l.escape.Replace(p.url) + "|"
 }
 
 func (l line) closeMark(p span) string {
+	if p.kind == Link && l.masked && l.text[p.from:p.to] != p.url {
+		return "](<" + p.url + ">)"
+	}
 	if p.kind == Link {
 		return ">"
 	}
 	return l.of[p.kind]
+}
+
+// escaped is a character of the text as the platform shows it.
+func (l line) escaped(r rune, i int) string {
+	if l.backslashed == "" {
+		return l.escape.Replace(string(r))
+	}
+	switch kind := l.kindAt(i); {
+	case kind == Mono, kind == address:
+	case kind == Link && slices.ContainsFunc(l.spans, func(p span) bool { return p.kind == Link && p.from <= i && i < p.to && l.text[p.from:p.to] == p.url }):
+	case strings.ContainsRune(l.backslashed, r), strings.ContainsRune(l.lineStart, r) && l.first && strings.TrimLeft(l.text[l.from:i], " \t") == "":
+		return `\` + string(r)
+	}
+	return string(r)
 }
 
 // instead is what is written for a character that the platform would take for a mark.

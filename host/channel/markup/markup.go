@@ -30,6 +30,8 @@ func Parts(text string, form media.Markup, limit int, unit media.Unit) []string 
 		d = whatsApp
 	case media.MarkupSlack:
 		d = slack
+	case media.MarkupDiscord:
+		d = discord
 	case media.MarkupPlain:
 		d = plain
 	default:

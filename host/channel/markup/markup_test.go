@@ -33,7 +33,7 @@ func TestEveryPlatformShowsItsForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, file, "json", string(tree))
-		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupPlain} {
+		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupPlain} {
 			golden(t, file, string(form), strings.Join(markup.Parts(string(text), form, 0, media.Characters), "\n=====\n"))
 		}
 	}

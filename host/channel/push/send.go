@@ -53,7 +53,7 @@ func (p *Push) Send(ctx context.Context, m channel.Message) (channel.Receipt, er
 	}
 	body := transfer.Plain("application/json", signed)
 	if len(m.Files) > 0 {
-		body, err = transfer.Form(ctx, []transfer.Field{{Name: "message", Type: "application/json", Content: signed}}, m.Files, "file", m.Progress)
+		body, err = transfer.Form(ctx, []transfer.Field{{Name: "message", Type: "application/json", Content: signed}}, m.Files, func(i int) string { return fmt.Sprint("file", i) }, m.Progress)
 		if err != nil {
 			return channel.Receipt{}, err
 		}

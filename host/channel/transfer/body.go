@@ -44,10 +44,10 @@ type Field struct {
 	Content    []byte
 }
 
-// Form returns a form (RFC 7578) of fields and then files. partName names the
-// part of each file by its index. Form opens the files. tell, which may be nil,
+// Form returns a form (RFC 7578) of fields and then files. partName is the name of
+// each file's part, without quotes, by its index. Form opens the files. tell, which may be nil,
 // is called with the number of file bytes sent.
-func Form(ctx context.Context, fields []Field, files []channel.File, partName string, tell func(int64)) (*Body, error) {
+func Form(ctx context.Context, fields []Field, files []channel.File, partName func(i int) string, tell func(int64)) (*Body, error) {
 	size := int64(0)
 	for _, f := range files {
 		size += f.Size
@@ -75,7 +75,7 @@ func Form(ctx context.Context, fields []Field, files []channel.File, partName st
 			return nil, errors.Join(fmt.Errorf("open accepted file: %w", err), b.Close())
 		}
 		b.files = append(b.files, src)
-		begin(multipart.FileContentDisposition(fmt.Sprintf("%s%d", partName, i), f.Name), f.MIME)
+		begin(multipart.FileContentDisposition(partName(i), f.Name), f.MIME)
 		text()
 		parts = append(parts, Bounded(ctx, src, f.Size))
 	}

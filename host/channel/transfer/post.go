@@ -16,11 +16,22 @@ import (
 
 const maxAnswer = 64 << 10 // bytes of an answer that are read
 
+// Answer is the cause of an error of Post if the platform answered: a channel may
+// know what its platform means.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // at most 64 KiB, foreign
+}
+
+func (a *Answer) Error() string { return fmt.Sprintf("it answered %q", media.Cut(string(a.Body), 200)) }
+
 // Post sends a message to a platform; who is the platform's name for people. It
 // closes b. With status 2xx it returns the answer, cut at 64 KiB. Any other
 // status is an error of this class: Held for 401, 403 and a redirect, which is
 // not followed; Passing for 408, 429 and 503; Ambiguous for any other
 // 5xx; Permanent for the rest, of which 404 and 410 mean an unknown chat.
+// The cause of such an error is an *Answer.
 // Without an answer the error is Ambiguous if the whole body was sent, and
 // Passing otherwise.
 func Post(ctx context.Context, c *http.Client, who, address string, header http.Header, b *Body) (answer []byte, err error) {
@@ -71,7 +82,7 @@ func (b *Body) unanswered(who string, err error) error {
 func refused(who string, res *http.Response, answer []byte) error {
 	s := strconv.Itoa(res.StatusCode)
 	e := &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: who + " refused the message (" + s + ")",
-		Err: fmt.Errorf("it answered %q", media.Cut(string(answer), 200))}
+		Err: &Answer{Status: res.StatusCode, Header: res.Header, Body: answer}}
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Class, e.Code, e.Message = channel.Held, "not_authorized", who+" does not accept the host's credentials ("+s+")"

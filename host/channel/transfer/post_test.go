@@ -71,7 +71,7 @@ func TestAFormIsReadAsItGoesOutAndItsLengthIsKnown(t *testing.T) {
 	})
 	open, told := 0, int64(0)
 	files := []channel.File{fileOf(`a "quoted".txt`, "first", 5, &open), fileOf("b.txt", "second", 6, &open)}
-	b, err := transfer.Form(t.Context(), []transfer.Field{{Name: "message", Type: "application/json", Content: []byte("{}")}}, files, "file", func(n int64) { told = n })
+	b, err := transfer.Form(t.Context(), []transfer.Field{{Name: "message", Type: "application/json", Content: []byte("{}")}}, files, partName, func(n int64) { told = n })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestALostAnswerIsAmbiguousAndALostMessageIsNot(t *testing.T) {
 	})
 	open := 0
 	form := func(size int64, content string) *transfer.Body {
-		b, err := transfer.Form(t.Context(), nil, []channel.File{fileOf("a", content, size, &open)}, "file", nil)
+		b, err := transfer.Form(t.Context(), nil, []channel.File{fileOf("a", content, size, &open)}, partName, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,3 +201,5 @@ func TestAFileIsFetchedWithinItsBounds(t *testing.T) {
 		}
 	}
 }
+
+func partName(i int) string { return fmt.Sprint("file", i) }

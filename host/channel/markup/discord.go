@@ -1,0 +1,17 @@
+package markup
+
+import "strings"
+
+// discord is https://support.discord.com/hc/en-us/articles/210298617. A backslash makes
+// all that it would act on, such as <@1> and <t:1>, text. The addresses of links stand
+// between < and >, so that they get no previews.
+var discord = dialect{
+	width: 60, links: true,
+	marks: marks{
+		of:   map[Kind]string{Bold: "**", Italic: "_", Strike: "~~", Mono: "`"},
+		open: "```\n", close: "\n```",
+		escape:      strings.NewReplacer(),
+		backslashed: "\\*_~`|<[", lineStart: "#->",
+		masked: true,
+	},
+}
