@@ -139,7 +139,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 // forTests are the rooms that only tests use.
 var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/npmtest", "media/probe/probetest",
-	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/push/pushtest", "host/channel/slack/slacktest",
+	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/web"
@@ -16,5 +17,6 @@ func platforms() []channel.Platform {
 		whatsapp.Platform(whatsapp.Net{}),
 		push.Platform(),
 		slack.Platform(slack.Net{}),
+		discord.Platform(discord.Net{}),
 	}
 }

@@ -1,0 +1,99 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// EditWithin is without an end.
+func (d *Discord) EditWithin() time.Duration { return channel.Forever }
+
+// UnsendWithin is without an end.
+func (d *Discord) UnsendWithin() time.Duration { return channel.Forever }
+
+// change enters, and calls do with the path of the message that c changes. A right that
+// only changes need does not hold up the chat's messages.
+func (d *Discord) change(ctx context.Context, c channel.Change, do func(ctx context.Context, path string) error) error {
+	ctx, _, leave, err := d.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !isID(c.Target) {
+		return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "Discord does not have the message", Hint: "send another message"}
+	}
+	to, _, err := d.threadOf(ctx, channel.Message{Chat: c.Chat, Thread: c.Thread})
+	if err == nil {
+		err = do(ctx, "channels/"+to+"/messages/"+c.Target)
+	}
+	var e *channel.Error
+	if errors.As(err, &e) && e.Code == "discord_right_missing" {
+		mine := *e
+		mine.Class = channel.Permanent
+		return &mine
+	}
+	return err
+}
+
+// Edit implements channel.Editor. The message keeps its files.
+func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
+	return d.change(ctx, c, func(ctx context.Context, path string) error {
+		in := struct {
+			Text    string  `json:"content"`
+			Allowed allowed `json:"allowed_mentions"`
+		}{c.Text, allowed{Parse: []string{}}}
+		return d.web.call(ctx, http.MethodPatch, path, in, nil)
+	})
+}
+
+// Unsend implements channel.Unsender; a message that is gone already is no error.
+func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
+	return d.change(ctx, c, func(ctx context.Context, path string) error {
+		if err := d.web.call(ctx, http.MethodDelete, path, nil, nil); !says(err, 10008) {
+			return err
+		}
+		return nil
+	})
+}
+
+// React implements channel.Reactor. The bot may have several reactions to a message on
+// Discord: React leaves the one, or none.
+func (d *Discord) React(ctx context.Context, c channel.Change) error {
+	return d.change(ctx, c, func(ctx context.Context, path string) error {
+		if c.Emoji != "" {
+			if err := d.web.call(ctx, http.MethodPut, path+"/reactions/"+url.PathEscape(c.Emoji)+"/@me", nil, nil); err != nil {
+				return err
+			}
+		}
+		var there struct {
+			Reactions []struct {
+				Me    bool `json:"me"`
+				Emoji struct {
+					ID   string `json:"id"`
+					Name string `json:"name"`
+				} `json:"emoji"`
+			} `json:"reactions"`
+		}
+		if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+			if says(err, 10008) && c.Emoji == "" {
+				return nil
+			}
+			return err
+		}
+		for _, r := range there.Reactions {
+			if !r.Me || r.Emoji.ID != "" || r.Emoji.Name == c.Emoji {
+				continue
+			}
+			err := d.web.call(ctx, http.MethodDelete, path+"/reactions/"+url.PathEscape(r.Emoji.Name)+"/@me", nil, nil)
+			if err != nil && !says(err, 10008, 10014) {
+				return err
+			}
+		}
+		return nil
+	})
+}

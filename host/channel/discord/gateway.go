@@ -1,0 +1,388 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+)
+
+// What passes through the gateway:
+// discord.com/developers/docs/topics/opcodes-and-status-codes.
+const (
+	opDispatch       = 0
+	opHeartbeat      = 1
+	opIdentify       = 2
+	opResume         = 6
+	opReconnect      = 7
+	opInvalidSession = 9
+	opHello          = 10
+	opAck            = 11
+)
+
+// The intents. Discord gives members and the content of messages only to a bot whose
+// application has these switched on.
+const (
+	intentGuilds         = 1 << 0
+	intentMembers        = 1 << 1
+	intentMessages       = 1 << 9
+	intentReactions      = 1 << 10
+	intentDirect         = 1 << 12
+	intentDirectReaction = 1 << 13
+	intentContent        = 1 << 15
+)
+
+// The flags of an application that has an intent, on any number of servers and on
+// less than 100.
+const (
+	flagMembers = 1<<14 | 1<<15
+	flagContent = 1<<18 | 1<<19
+)
+
+const (
+	maxFrame   = 16 << 20         // bytes; a large server's GUILD_CREATE has a few MiB
+	writeLimit = 10 * time.Second // for one frame
+)
+
+// self is who the token makes the channel.
+type self struct {
+	id, app string
+	name    string // foreign
+	flags   int    // of the application
+}
+
+func (me *self) intents() int {
+	all := intentGuilds | intentMessages | intentReactions | intentDirect | intentDirectReaction
+	if me.flags&flagMembers != 0 {
+		all |= intentMembers
+	}
+	if me.flags&flagContent != 0 {
+		all |= intentContent
+	}
+	return all
+}
+
+// notPaired is the stop without a token.
+func (d *Discord) notPaired() *link.Stop {
+	return &link.Stop{Code: "discord_not_paired", Message: "the channel has no token of a Discord bot",
+		Hint: "docs/discord.md says how to get it; then restart the host"}
+}
+
+// ask asks Discord who the token belongs to, and what its application may hear.
+func (d *Discord) ask(ctx context.Context) (*self, error) {
+	var me user
+	var app struct {
+		ID    string `json:"id"`
+		Flags int    `json:"flags"`
+	}
+	if err := d.web.call(ctx, "GET", "users/@me", nil, &me); err != nil {
+		return nil, err
+	}
+	if err := d.web.call(ctx, "GET", "applications/@me", nil, &app); err != nil {
+		return nil, err
+	}
+	if !isID(me.ID) || !isID(app.ID) { // each message would be taken for one to it
+		return nil, link.Lost("Discord", errors.New("it does not say who the bot is"))
+	}
+	return &self{id: me.ID, app: app.ID, name: channel.CleanName(me.Username), flags: app.Flags}, nil
+}
+
+// gateway is the connection on which events come. connect is called by one
+// goroutine.
+type gateway struct {
+	*Discord
+	journal *journal.Journal
+
+	session, resume string // of the session; empty: there is none
+	seq             atomic.Int64
+	acked           atomic.Bool // the last heartbeat was answered
+}
+
+// frame is what comes through the gateway.
+type frame struct {
+	Op   int            `json:"op"`
+	Type string         `json:"t"`
+	Seq  int64          `json:"s"`
+	Data jsontext.Value `json:"d"`
+}
+
+// connect is one connection to the gateway, from the question for its address to its
+// loss.
+func (g *gateway) connect(ctx context.Context, up func(string)) error {
+	if g.web.token == "" {
+		return g.notPaired()
+	}
+	me, err := g.ask(ctx)
+	if err != nil {
+		return stopped(err)
+	}
+	g.self.Store(me)
+	address := g.resume
+	if g.session == "" {
+		var at struct {
+			URL   string `json:"url"`
+			Limit struct {
+				Remaining int `json:"remaining"`
+				Reset     int `json:"reset_after"` // milliseconds
+			} `json:"session_start_limit"`
+		}
+		if err := g.web.call(ctx, "GET", "gateway/bot", nil, &at); err != nil {
+			return stopped(err)
+		}
+		if at.Limit.Remaining <= 0 { // Discord resets the token of a bot that goes on
+			return &link.Stop{Code: "discord_sessions", Message: "the bot has connected too often today", Hint: "the host connects when Discord allows it again",
+				Wait: link.After(min(time.Duration(at.Limit.Reset)*time.Millisecond+time.Second, 25*time.Hour))}
+		}
+		address = at.URL
+	}
+	conn, res, err := websocket.Dial(ctx, address+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: g.web.client})
+	if res != nil && res.Body != nil {
+		defer res.Body.Close()
+	}
+	if err != nil {
+		g.session = "" // its own address may be gone
+		return fmt.Errorf("open the gateway: %w", err)
+	}
+	conn.SetReadLimit(maxFrame)
+	ctx, end := context.WithCancel(ctx)
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	defer end()
+	defer conn.CloseNow() // without a goodbye, so that the session can be resumed
+	err = g.hear(ctx, conn, me, func(interval time.Duration) {
+		beats.Go(func() { g.beat(ctx, conn, interval) })
+	}, func() { up("connected as " + me.name + g.deaf(me)) })
+	return g.lost(err)
+}
+
+// deaf is what the bot does not hear.
+func (g *gateway) deaf(me *self) string {
+	if me.flags&flagContent != 0 {
+		return ""
+	}
+	return "; it hears mentions and direct messages only: switch on Message Content Intent at https://discord.com/developers/applications/" + me.app + "/bot"
+}
+
+// lost reads the reason with which Discord closed the connection.
+func (g *gateway) lost(err error) error {
+	switch websocket.CloseStatus(err) {
+	case 4004:
+		return stopped(refused(&transfer.Answer{Status: http.StatusUnauthorized}))
+	case 4013, 4014:
+		return &link.Stop{Code: "discord_intents", Message: "Discord does not let the bot hear messages", Hint: "switch on Message Content Intent under Bot of the application at discord.com/developers",
+			Wait: link.After(5 * time.Minute)}
+	case 4007, 4009, 1000, 1001:
+		g.session = ""
+	}
+	return err
+}
+
+// hear reads frames until the connection is lost.
+func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hello func(time.Duration), up func()) error {
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read from Discord: %w", err)
+		}
+		var f frame
+		if err := json.Unmarshal(data, &f, lenient); err != nil {
+			g.Log.Warn("Discord sent what is no frame", "bytes", len(data))
+			continue
+		}
+		switch f.Op {
+		case opHello:
+			var h struct {
+				Interval int64 `json:"heartbeat_interval"` // milliseconds
+			}
+			if err := json.Unmarshal(f.Data, &h, lenient); err != nil || h.Interval <= 0 || h.Interval > 600_000 {
+				return errors.New("Discord's greeting has no heartbeat")
+			}
+			hello(time.Duration(h.Interval) * time.Millisecond)
+			err = g.greet(ctx, conn, me)
+		case opHeartbeat:
+			err = g.pulse(ctx, conn)
+		case opAck:
+			g.acked.Store(true)
+		case opReconnect:
+			return errors.New("Discord wants another connection")
+		case opInvalidSession:
+			return g.invalid(ctx, string(f.Data) == "true")
+		case opDispatch:
+			err = g.dispatch(ctx, f, up)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// invalid waits as Discord asks before it is greeted again.
+func (g *gateway) invalid(ctx context.Context, resumable bool) error {
+	if !resumable {
+		g.session = ""
+	}
+	timer := time.NewTimer(time.Second + rand.N(4*time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return errors.New("Discord does not know the session any more")
+}
+
+// greet resumes the session, or begins one.
+func (g *gateway) greet(ctx context.Context, conn *websocket.Conn, me *self) error {
+	if g.session != "" {
+		return write(ctx, conn, opResume, map[string]any{"token": g.web.token, "session_id": g.session, "seq": g.seq.Load()})
+	}
+	return write(ctx, conn, opIdentify, map[string]any{
+		"token": g.web.token, "intents": me.intents(), "large_threshold": 50,
+		"properties": map[string]string{"os": "linux", "browser": "longshore", "device": "longshore"},
+	})
+}
+
+func write(ctx context.Context, conn *websocket.Conn, op int, data any) error {
+	frame, err := json.Marshal(map[string]any{"op": op, "d": data})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	return conn.Write(ctx, websocket.MessageText, frame)
+}
+
+func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
+	return write(ctx, conn, opHeartbeat, g.seq.Load())
+}
+
+// beat sends heartbeats, and ends a connection that does not answer one until the
+// next.
+func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
+	g.acked.Store(true)
+	timer := time.NewTimer(rand.N(interval))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if !g.acked.Swap(false) || g.pulse(ctx, conn) != nil {
+			_ = conn.CloseNow()
+			return
+		}
+		if err := g.heard(ctx); err != nil && ctx.Err() == nil {
+			g.Log.Warn("note until when Discord was heard", "error", err)
+		}
+		timer.Reset(interval)
+	}
+}
+
+// dispatch takes an event. It counts as heard once it is durable, or is nothing for
+// this host.
+func (g *gateway) dispatch(ctx context.Context, f frame, up func()) error {
+	var err error
+	switch f.Type {
+	case "READY":
+		err = g.ready(ctx, f.Data)
+		up()
+	case "RESUMED":
+		up()
+	default:
+		g.learn(f.Type, f.Data)
+		err = g.keep(ctx, f)
+	}
+	if err != nil {
+		return fmt.Errorf("take an event; Discord sends it again: %w", err)
+	}
+	g.seq.Store(f.Seq)
+	return nil
+}
+
+// ready begins a session, and asks for what was written since the last one.
+func (g *gateway) ready(ctx context.Context, data []byte) error {
+	var r struct {
+		Session string `json:"session_id"`
+		Resume  string `json:"resume_gateway_url"`
+	}
+	if err := json.Unmarshal(data, &r, lenient); err != nil {
+		return err
+	}
+	g.refusals.forget("")
+	if err := g.catchUp(ctx); err != nil {
+		return err
+	}
+	g.session, g.resume = r.Session, r.Resume
+	return g.heard(ctx)
+}
+
+// heardKey is where the journal keeps until when the gateway was heard.
+const heardKey = "heard"
+
+func (g *gateway) heard(ctx context.Context) error {
+	now := time.Now()
+	return g.journal.Record(ctx, journal.Sent{ID: heardKey, Body: []byte(strconv.FormatInt(now.UnixMilli(), 10)), Created: now})
+}
+
+const (
+	overlap  = time.Minute // of what is asked for and what was heard
+	maxPages = 5           // of a chat's messages
+	pageOf   = 100
+)
+
+// catchUp asks each chat of the groups for what was written while nobody heard. What
+// the journal has already stays once. Threads are left out.
+func (g *gateway) catchUp(ctx context.Context) error {
+	last, err := g.journal.Sent(ctx, heardKey)
+	if err != nil || last == nil {
+		return err
+	}
+	for _, c := range *g.chats.Load() {
+		err := g.eachAfter(ctx, idOf(c.JID), last.Created.Add(-overlap), func(m *message) (bool, error) {
+			return false, g.keepMessage(ctx, m)
+		})
+		switch class := channel.ClassOf(err); {
+		case err == nil:
+		case class == channel.Passing && channel.RetryAfterOf(err) == 0:
+			return err
+		default: // the chats that can be asked are not held up
+			g.Log.Warn("ask a chat for what was written meanwhile", "chat", c.JID, "error", err)
+		}
+	}
+	return nil
+}
+
+// eachAfter gives a chat's messages since a time, in order, until it is told to stop.
+func (d *Discord) eachAfter(ctx context.Context, id string, since time.Time, see func(*message) (stop bool, err error)) error {
+	after := idAt(since)
+	for range maxPages {
+		var page []message
+		if err := d.web.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, pageOf), nil, &page); err != nil {
+			return err
+		}
+		for i := len(page) - 1; i >= 0; i-- { // the newest comes first
+			if stop, err := see(&page[i]); stop || err != nil {
+				return err
+			}
+			after = page[i].ID
+		}
+		if len(page) < pageOf || !isID(after) {
+			return nil
+		}
+	}
+	return &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since"}
+}

@@ -1,0 +1,134 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// maxFile is the most that a member may send, with Nitro.
+const maxFile = 500 << 20 // bytes
+
+// give hands a kept event to the host.
+func (d *Discord) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
+	var ev event
+	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil { // another version kept it
+		d.Log.Warn("drop an event that cannot be read any more", "error", err)
+		return nil
+	}
+	return in.Receive(ctx, ev.inbound(m))
+}
+
+// inbound is an event for the host.
+func (ev *event) inbound(m journal.Inbound) channel.Inbound {
+	in := channel.Inbound{
+		Kind: ev.Kind, ID: m.ID, Chat: m.Chat, Thread: ev.Thread, From: ev.Name, Sender: ev.Sender, Role: ev.Role, Time: time.UnixMilli(ev.UnixMsec),
+		Target: ev.Target, Text: ev.Text, Direct: ev.Direct, Emoji: ev.Emoji,
+	}
+	in.Files = attachments(ev.Files, m)
+	if q := ev.Quote; q != nil {
+		in.Quote = &channel.Quote{ID: q.ID, From: q.Name, Sender: q.Sender, Text: q.Text, Own: q.Own, Files: attachments(q.Files, m)}
+	}
+	if ev.Kind == channel.KindMembership {
+		who := []channel.Person{{Name: ev.Name, Sender: ev.Sender}}
+		in.From, in.Sender = "", ""
+		if ev.Joined {
+			in.Joined = who
+		} else {
+			in.Left = who
+		}
+	}
+	return in
+}
+
+func attachments(files []attachment, m journal.Inbound) (all []channel.Attachment) {
+	for _, f := range files {
+		name := cmp.Or(f.Long, f.Name)
+		if f.Long != "" && !strings.Contains(f.Long, ".") { // a title has no extension
+			name = f.Name
+		}
+		kind := media.KindByName(name)
+		if f.Wave != "" {
+			kind = media.Voice
+		}
+		info := media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), m.Received)
+		all = append(all, channel.Attachment{Info: info, Ref: f.ID + " " + m.Ref()})
+	}
+	return all
+}
+
+// Fetch brings a member's file from Discord's file server. Its Ref is Discord's id of
+// it and its message's own Ref. The address ends after a day: then Discord is asked
+// for a new one.
+func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	ctx, open, leave, err := d.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	id, ref, _ := strings.Cut(f.Ref, " ")
+	m, err := open.journal.ByRef(ctx, f.Chat, ref)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, channel.Unfetchable("the host does not know the message any more")
+	}
+	var ev event
+	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil {
+		return nil, channel.Unfetchable("the message cannot be read any more")
+	}
+	message, files := m.ID, ev.Files
+	if ev.Quote != nil && !has(files, id) {
+		message, files = ev.Quote.ID, ev.Quote.Files
+	}
+	if !has(files, id) {
+		return nil, channel.Unfetchable("the message has no such file")
+	}
+	pace := transfer.Brisk
+	if f.Patient {
+		pace = transfer.Patient
+	}
+	body, err := open.scratch.Get(ctx, d.web.files, urlOf(files, id), maxFile, pace)
+	if channel.ClassOf(err) != channel.Permanent {
+		return body, err
+	}
+	fresh := d.freshURL(ctx, ev.Channel, message, id)
+	if fresh == "" || fresh == urlOf(files, id) {
+		return nil, err
+	}
+	return open.scratch.Get(ctx, d.web.files, fresh, maxFile, pace)
+}
+
+func has(files []attachment, id string) bool {
+	return slices.ContainsFunc(files, func(f attachment) bool { return f.ID == id })
+}
+
+func urlOf(files []attachment, id string) string {
+	for _, f := range files {
+		if f.ID == id {
+			return f.URL
+		}
+	}
+	return ""
+}
+
+// freshURL is the address of a file now; empty if Discord does not say.
+func (d *Discord) freshURL(ctx context.Context, channelID, messageID, id string) string {
+	var m message
+	if err := d.web.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &m); err != nil {
+		d.Log.Info("ask for a file's new address", "error", err)
+		return ""
+	}
+	return urlOf(bounded(m.Files), id)
+}

@@ -1,0 +1,116 @@
+package discord
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const platformKey = "discord"
+
+// Net is where Discord is, which only tests set.
+type Net struct {
+	API string // the address of its HTTP API with the version, and a slash at its end
+}
+
+// Platform is Discord for the host's table.
+func Platform(net Net) channel.Platform {
+	return channel.Platform{
+		Key:      platformKey,
+		Help:     "A bot on a Discord server, by its gateway.",
+		Form:     owns,
+		Settings: func() channel.Settings { return &Settings{Rate: groups.Rate{PerMinute: 60, Burst: 5}} },
+		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
+		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
+		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
+	}
+}
+
+func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+
+// owns says whether a chat is a channel or a direct message of Discord.
+func owns(chat groups.JID) bool { return chat.Channel() == platformKey && isID(idOf(chat)) }
+
+// idOf is what Discord calls a chat, and chatOf the other way round.
+func idOf(chat groups.JID) string { return strings.TrimPrefix(string(chat), "dc:") }
+func chatOf(id string) groups.JID { return groups.JID("dc:" + id) }
+
+// isID says whether something has the form of Discord's ids, snowflakes: a number of
+// 64 bits, which begins with its time.
+func isID(id string) bool {
+	n, err := strconv.ParseUint(id, 10, 63)
+	return err == nil && n > 0 && id[0] != '0'
+}
+
+// epoch is the first millisecond of 2015, from which snowflakes count.
+const epoch = 1420070400000
+
+func timeOf(id string) time.Time {
+	n, err := strconv.ParseUint(id, 10, 63)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(n>>22) + epoch)
+}
+
+// idAt is the first id of a time.
+func idAt(t time.Time) string { return strconv.FormatInt(max(1, t.UnixMilli()-epoch)<<22, 10) }
+
+// Settings are a bot's part of longshore.yaml. Without a token the channel waits for
+// one.
+type Settings struct {
+	BotToken     setting.Secret    `yaml:"bot_token" restart:"true" help:"The bot's token, from the environment."`
+	BotTokenFile string            `yaml:"bot_token_file" restart:"true" help:"The file that holds the bot's token."`
+	BoostLevel   int               `yaml:"boost_level" restart:"true" help:"The boost level of the server, 0 to 3: it takes larger files from level 2 on."`
+	Files        groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what Discord takes."`
+	Rate         groups.Rate       `yaml:"rate" help:"Messages to one chat."`
+}
+
+// Check looks at the form of the token.
+func (s *Settings) Check(c channel.Checker) {
+	c.Secret("bot_token", &s.BotToken, s.BotTokenFile)
+	if t := s.BotToken.Reveal(); t != "" && strings.Count(t, ".") != 2 {
+		c.Bad("bot_token", "this is no bot token", "take the one under Bot of the application at discord.com/developers; it has two dots")
+	}
+	if s.BoostLevel < 0 || s.BoostLevel > 3 {
+		c.Bad("boost_level", "there is no such level", "write 0, 1, 2 or 3")
+	}
+}
+
+// What Discord takes: discord.com/developers/docs, Create Message and Uploading
+// Files. It does not say how it counts characters; UTF-16 is the most that they
+// can be.
+const (
+	maxFiles = 10
+	maxText  = 2000
+)
+
+// perBoost are the bytes of a file at each boost level of a server.
+var perBoost = []int64{10 * media.MiB, 10 * media.MiB, 50 * media.MiB, 100 * media.MiB}
+
+func (s *Settings) limits() media.Limits {
+	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true}
+	for _, kind := range media.Kinds() {
+		limit := media.Limit{Bytes: perBoost[max(0, min(s.BoostLevel, 3))], Caption: maxText, Album: "files"}
+		if n, ok := s.Files[string(kind)]; ok {
+			limit.Bytes = n
+		}
+		l.Kinds[kind] = limit
+	}
+	return l
+}
+
+func (s *Settings) rates() pace.Rates {
+	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}}
+}
+
+// asking is how long a question to Discord may take that no Send waits for.
+const asking = 20 * time.Second

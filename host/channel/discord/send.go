@@ -1,0 +1,249 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// fallback is the note of a message whose thread takes none.
+const fallback = "it went to the chat itself: the thread is gone"
+
+// outgoing is what Create Message takes. It mentions nobody.
+type outgoing struct {
+	Text    string         `json:"content"`
+	Nonce   string         `json:"nonce"`
+	Enforce bool           `json:"enforce_nonce"`
+	Allowed allowed        `json:"allowed_mentions"`
+	Refers  *reference     `json:"message_reference,omitempty"`
+	Files   []outgoingFile `json:"attachments,omitempty"`
+}
+
+type allowed struct {
+	Parse []string `json:"parse"`
+	Reply bool     `json:"replied_user"`
+}
+
+type reference struct {
+	ID   string `json:"message_id"`
+	Fail bool   `json:"fail_if_not_exists"`
+}
+
+type outgoingFile struct {
+	ID   int    `json:"id"`
+	Name string `json:"filename"`
+	Alt  string `json:"description,omitempty"`
+}
+
+// Send posts m, and returns once Discord has answered. The classes of errors are
+// those of the table in errors.go; without an answer, those of transfer.Post. A chat
+// whose rights are missing is held, and is not asked for 5 minutes.
+func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if err := channel.Check(d.Name(), m, d.Limits()); err != nil {
+		return channel.Receipt{}, err
+	}
+	ctx, open, leave, err := d.enter(ctx)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	defer leave()
+	if err := d.refusals.of(m.Chat); err != nil {
+		return channel.Receipt{}, err
+	}
+	if wait := d.pacer.Turn(m.Chat); wait > 0 {
+		return channel.Receipt{}, slow(wait)
+	}
+	r, err := d.deliver(ctx, open, m)
+	return r, d.refusals.note(m.Chat, err)
+}
+
+func (d *Discord) deliver(ctx context.Context, open *opened, m channel.Message) (channel.Receipt, error) {
+	if err := d.fits(ctx, m); err != nil {
+		return channel.Receipt{}, err
+	}
+	to, note, err := d.threadOf(ctx, m)
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	got, err := d.create(ctx, m, to)
+	if to != idOf(m.Chat) && says(err, threadGone...) {
+		note = fallback
+		got, err = d.create(ctx, m, idOf(m.Chat))
+	}
+	if err != nil {
+		return channel.Receipt{}, err
+	}
+	if !isID(got.ID) {
+		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Discord did not say which message it made"}
+	}
+	d.posted(ctx, open, m, got.ID)
+	return channel.Receipt{ID: got.ID, Time: timeOf(got.ID), Note: note}, nil
+}
+
+// fits refuses a file that the server of the chat does not take, before its first
+// byte.
+func (d *Discord) fits(ctx context.Context, m channel.Message) error {
+	if d.settings.BoostLevel < 2 || len(m.Files) == 0 {
+		return nil // the limits are everybody's
+	}
+	g, err := d.guildOf(ctx, m.Chat)
+	if err != nil {
+		return err
+	}
+	most := perBoost[0]
+	if g != nil {
+		most = perBoost[max(0, min(g.Tier, 3))]
+	}
+	for _, f := range m.Files {
+		if f.Size > most {
+			return &channel.Error{Class: channel.Permanent, Code: "file_too_large",
+				Message: fmt.Sprintf("%q has %s; this Discord chat takes up to %s, by its server's boost level", f.Name, media.Size(f.Size), media.Size(most)),
+				Hint:    "send a smaller file"}
+		}
+	}
+	return nil
+}
+
+// threadOf is the channel of Discord that m goes to: the chat, or a thread in it.
+func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to, note string, err error) {
+	if m.Thread == "" {
+		return idOf(m.Chat), "", nil
+	}
+	if !isID(m.Thread) {
+		return idOf(m.Chat), fallback, nil
+	}
+	r, err := d.roomOf(ctx, m.Thread)
+	if err != nil {
+		return "", "", err
+	}
+	if !r.thread() || chatOf(r.Parent) != m.Chat {
+		return idOf(m.Chat), fallback, nil
+	}
+	return m.Thread, "", nil
+}
+
+// create posts a message, with its files in one request.
+func (d *Discord) create(ctx context.Context, m channel.Message, to string) (*message, error) {
+	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: allowed{Parse: []string{}}}
+	if isID(m.ReplyTo) {
+		out.Refers = &reference{ID: m.ReplyTo}
+	}
+	files := slices.Clone(m.Files)
+	for i := range files {
+		files[i].Name = cmp.Or(files[i].Name, "file")
+		out.Files = append(out.Files, outgoingFile{ID: i, Name: files[i].Name, Alt: media.Cut(files[i].Alt, 1000)})
+	}
+	payload, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	body := transfer.Plain("application/json", payload)
+	if len(files) > 0 {
+		fields := []transfer.Field{{Name: "payload_json", Type: "application/json", Content: payload}}
+		if body, err = transfer.Form(ctx, fields, files, func(i int) string { return fmt.Sprintf("files[%d]", i) }, m.Progress); err != nil {
+			return nil, err
+		}
+	}
+	var got message
+	return &got, d.web.post(ctx, "channels/"+to+"/messages", body, &got)
+}
+
+// posted notes which message of Discord's is m.
+func (d *Discord) posted(ctx context.Context, open *opened, m channel.Message, id string) {
+	err := open.journal.Record(ctx, journal.Sent{ID: id, Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
+	if err == nil {
+		err = open.journal.Acknowledge(ctx, id, timeOf(id))
+	}
+	if err != nil {
+		d.Log.Warn("note which message was sent", "error", err)
+	}
+}
+
+// skew is how far the clocks of the host and of Discord may be apart.
+const skew = time.Minute
+
+// Find asks Discord whether it has m: a message of the bot's since the attempt began,
+// with the same text and files, which is not known as another one.
+func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
+	ctx, open, leave, err := d.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if m.Since.IsZero() {
+		return nil, nil
+	}
+	to, _, err := d.threadOf(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.find(ctx, open, m, to)
+	if r == nil && err == nil && to != idOf(m.Chat) {
+		r, err = d.find(ctx, open, m, idOf(m.Chat))
+	}
+	return r, err
+}
+
+func (d *Discord) find(ctx context.Context, open *opened, m channel.Message, to string) (r *channel.Receipt, err error) {
+	me := d.self.Load()
+	if me == nil {
+		return nil, errors.New("Discord has not said yet who the bot is")
+	}
+	err = d.eachAfter(ctx, to, m.Since.Add(-skew), func(got *message) (bool, error) {
+		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
+			return false, nil
+		}
+		known, err := open.journal.Sent(ctx, got.ID)
+		if err != nil || known != nil && string(known.Body) != m.ID {
+			return false, err
+		}
+		r = &channel.Receipt{ID: got.ID, Time: timeOf(got.ID)}
+		return true, nil
+	})
+	if says(err, threadGone...) {
+		err = nil
+	}
+	if r != nil {
+		d.posted(ctx, open, m, r.ID)
+	}
+	return r, err
+}
+
+// same says whether a message of Discord's has the content of m. Discord changes
+// names of files, and not their sizes.
+func same(m channel.Message, got *message) bool {
+	return got.Text == m.Text && slices.EqualFunc(m.Files, got.Files, func(f channel.File, a attachment) bool { return f.Size == a.Size }) &&
+		(got.Refers.ID == m.ReplyTo || !isID(m.ReplyTo))
+}
+
+// Typing implements channel.Typing. Discord shows it for ten seconds, or until the
+// message comes.
+func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
+	ctx, _, leave, err := d.enter(ctx)
+	if err != nil || !on || d.refusals.of(chat) != nil {
+		if err == nil {
+			leave()
+		}
+		return
+	}
+	defer leave()
+	to, _, err := d.threadOf(ctx, channel.Message{Chat: chat, Thread: thread})
+	if err == nil {
+		err = d.web.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil)
+	}
+	if err != nil {
+		d.Log.Info("show that the assistant works", "error", err)
+	}
+}

@@ -1,0 +1,246 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+)
+
+const (
+	apiURL    = "https://discord.com/api/v10/"
+	maxAnswer = 4 << 20 // bytes; a hundred messages of the longest text have less
+)
+
+// web is Discord's side of HTTP. Nothing in it goes anywhere but to Discord.
+type web struct {
+	base   string
+	token  string
+	client *http.Client // to the API and the gateway
+	files  *http.Client // to the file server, which wants no token
+	limits limits
+}
+
+func newWeb(set *Settings, net Net) (*web, error) {
+	w := &web{base: apiURL, token: set.BotToken.Reveal()}
+	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}}
+	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
+	if net.API != "" {
+		u, err := url.Parse(net.API)
+		if err != nil {
+			return nil, err
+		}
+		w.base = net.API
+		all.Origins = []string{u.Scheme + "://" + u.Host}
+		files.Origins = all.Origins
+	}
+	var errAll, errFiles error
+	w.client, errAll = transfer.New(all)
+	w.files, errFiles = transfer.New(files)
+	if err := errors.Join(errAll, errFiles); err != nil {
+		return nil, err
+	}
+	w.client.Transport = noting{w.client.Transport, w}
+	return w, nil
+}
+
+// noting reads the limits that each answer of the API states.
+type noting struct {
+	http.RoundTripper
+	w *web
+}
+
+func (n noting) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := n.RoundTripper.RoundTrip(req)
+	if path, ok := strings.CutPrefix(req.URL.String(), n.w.base); ok && err == nil {
+		n.w.limits.note(routeOf(req.Method, path), res.StatusCode, res.Header)
+	}
+	return res, err
+}
+
+// CloseIdleConnections lets http.Client do so.
+func (n noting) CloseIdleConnections() {
+	if c, ok := n.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (w *web) close() {
+	w.client.CloseIdleConnections()
+	w.files.CloseIdleConnections()
+}
+
+// userAgent is of the form that Discord asks of bots, and without which it may block
+// them.
+func userAgent() string {
+	version := "0"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = strings.Trim(info.Main.Version, "()")
+	}
+	return "DiscordBot (https://github.com/longshore-bridge/longshore, " + version + ")"
+}
+
+func (w *web) header() http.Header {
+	return http.Header{"Authorization": {"Bot " + w.token}, "User-Agent": {userAgent()}}
+}
+
+// call makes a request without files. in and out may be nil. Its errors have the
+// classes of those of post; a request that shows nothing twice may be made again in
+// any case.
+func (w *web) call(ctx context.Context, method, path string, in, out any) error {
+	route := routeOf(method, path)
+	if err := w.limits.turn(route); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", route, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.base+path, body)
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header = w.header()
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := w.client.Do(req)
+	if err != nil {
+		var of *url.Error
+		if errors.As(err, &of) {
+			err = of.Err
+		}
+		return link.Lost("Discord", err)
+	}
+	defer transfer.Drain(res)
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return link.Lost("Discord", err)
+	case res.StatusCode/100 != 2:
+		return refused(&transfer.Answer{Status: res.StatusCode, Header: res.Header, Body: answer})
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(answer, out, lenient); err != nil {
+		return link.Lost("Discord", fmt.Errorf("read the answer of %s: %w", route, err))
+	}
+	return nil
+}
+
+// post makes a message. Its error says whether Discord may have done so.
+func (w *web) post(ctx context.Context, path string, b *transfer.Body, out any) error {
+	route := routeOf(http.MethodPost, path)
+	if err := w.limits.turn(route); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	got, err := transfer.Post(ctx, w.client, "Discord", w.base+path, w.header(), b)
+	var answer *transfer.Answer
+	if errors.As(err, &answer) {
+		return refused(answer)
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(got, out, lenient); err != nil {
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Discord answered something else", Err: err}
+	}
+	return nil
+}
+
+var ids = regexp.MustCompile(`/[0-9]+|\?.*`)
+
+// routeOf is what Discord counts requests by: the method, the kind of the path, and
+// the first id in it.
+func routeOf(method, path string) string {
+	major := ids.FindString(path)
+	return method + " " + ids.ReplaceAllString(path, "") + major
+}
+
+// limits are how many requests Discord takes. They are not waited for here: who asks
+// too early gets an error that passes, or one that is held.
+type limits struct {
+	mu     sync.Mutex
+	until  map[string]time.Time // of a route
+	global time.Time
+	bad    int       // requests that were refused with 401, 403 or 429
+	since  time.Time // from which these are counted
+}
+
+const (
+	maxRoutes = 10_000
+	// Discord blocks the address of a bot with 10,000 bad requests in 10 minutes.
+	maxBad    = 1000
+	badWindow = 10 * time.Minute
+)
+
+// turn is why a request must not be made now; nil if it may.
+func (l *limits) turn(route string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.bad >= maxBad && now.Before(l.since.Add(badWindow)) {
+		return &channel.Error{Class: channel.Held, Code: "discord_paused", Message: "Discord has refused too many requests of the bot",
+			Hint: "the host asks nothing for up to 10 minutes, since Discord blocks who goes on; the log says what it refused"}
+	}
+	if wait := max(l.global.Sub(now), l.until[route].Sub(now)); wait > 0 {
+		return slow(wait)
+	}
+	return nil
+}
+
+// note reads the limits that an answer states.
+func (l *limits) note(route string, status int, h http.Header) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.until == nil || len(l.until) >= maxRoutes {
+		l.until = map[string]time.Time{}
+	}
+	if h.Get("X-RateLimit-Remaining") == "0" {
+		l.until[route] = now.Add(seconds(h.Get("X-RateLimit-Reset-After")))
+	}
+	wait := seconds(h.Get("Retry-After"))
+	switch {
+	case status == http.StatusTooManyRequests && h.Get("X-RateLimit-Global") != "":
+		l.global = now.Add(wait)
+	case status == http.StatusTooManyRequests:
+		l.until[route] = now.Add(wait)
+	}
+	if status == 401 || status == 403 || status == 429 && h.Get("X-RateLimit-Scope") != "shared" {
+		if now.After(l.since.Add(badWindow)) {
+			l.bad, l.since = 0, now
+		}
+		l.bad++
+	}
+}
+
+// seconds reads a header's seconds, which may have a fraction.
+func seconds(s string) time.Duration {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f > 0) {
+		return 0
+	}
+	return min(time.Duration(min(f, 1e6)*float64(time.Second)), longestWait)
+}

@@ -1,0 +1,135 @@
+package discord_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// inbox keeps what comes in.
+type inbox struct {
+	mu   sync.Mutex
+	news chan struct{}
+	got  []channel.Inbound
+}
+
+// Receive implements channel.Inbox.
+func (in *inbox) Receive(_ context.Context, m channel.Inbound) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.got = append(in.got, m)
+	close(in.news)
+	in.news = make(chan struct{})
+	return nil
+}
+
+// Report implements channel.Inbox.
+func (in *inbox) Report(context.Context, groups.JID, string, channel.State) {}
+
+// wait waits for n messages and returns all.
+func (in *inbox) wait(t testing.TB, n int) []channel.Inbound {
+	t.Helper()
+	patience := time.After(60 * time.Second)
+	for {
+		in.mu.Lock()
+		got, news := in.got, in.news
+		in.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		select {
+		case <-news:
+		case <-patience:
+			t.Fatalf("%d messages came in, want %d: %+v", len(got), n, got)
+		}
+	}
+}
+
+// run runs the channel until the test ends, or stop. It is connected then, or stopped
+// by Discord.
+func (w *world) run(t testing.TB) (in *inbox, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	in = &inbox{news: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() { ended <- w.ch.Run(ctx, in) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	w.status(t, func(ok bool, detail string) bool {
+		return ok || !strings.HasPrefix(detail, "not running") && !strings.HasPrefix(detail, "connecting")
+	})
+	return in, stop
+}
+
+// status waits until the channel's status is as wanted, and returns it.
+func (w *world) status(t testing.TB, holds func(ok bool, detail string) bool) string {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	patience := time.After(60 * time.Second)
+	for {
+		ok, detail := w.ch.(channel.Status).Connected()
+		if holds(ok, detail) {
+			return detail
+		}
+		select {
+		case <-tick.C:
+		case <-patience:
+			t.Fatalf("the status stays %t, %q", ok, detail)
+		}
+	}
+}
+
+var ids atomic.Int64
+
+func newID() string { return fmt.Sprintf("%016x%016x", ids.Add(1), ids.Add(1)) }
+
+func (w *world) text(s string) channel.Message {
+	return channel.Message{ID: newID(), Chat: w.desk, Text: s}
+}
+
+// files is a message with a file of each content.
+func (w *world) files(s string, contents ...string) channel.Message {
+	m := w.text(s)
+	for i, c := range contents {
+		sum := sha256.Sum256([]byte(c))
+		m.Files = append(m.Files, channel.File{
+			Info:   media.Info{Name: fmt.Sprintf("Übersicht „%d“.txt", i), Kind: media.Document, MIME: "text/plain", Size: int64(len(c)), Alt: fmt.Sprint("file ", i)},
+			SHA256: hex.EncodeToString(sum[:]),
+			Open:   func() (io.ReadSeekCloser, error) { return nopCloser{strings.NewReader(c)}, nil },
+		})
+	}
+	return m
+}
+
+type nopCloser struct{ io.ReadSeeker }
+
+func (nopCloser) Close() error { return nil }
+
+// is checks the class and the code of an error.
+func is(t testing.TB, what string, err error, class channel.Class, code string) *channel.Error {
+	t.Helper()
+	var e *channel.Error
+	if !errors.As(err, &e) || e.Class != class || e.Code != code {
+		t.Errorf("%s: %v is %v, want %v %s", what, err, channel.ClassOf(err), class, code)
+		return &channel.Error{}
+	}
+	return e
+}
