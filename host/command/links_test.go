@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -219,8 +220,12 @@ func (l *linking) wantRevoked(address string) {
 	if others, failed := l.client.Links(l.t.Context(), "quay"); err != nil || failed != nil || len(all) != 1 || len(others) != 0 {
 		l.t.Fatalf("%+v, %v; another group's %+v, %v", all, err, others, failed)
 	}
-	if err := l.client.RevokeLink(l.t.Context(), all[0].ID); err != nil {
-		l.t.Fatal(err)
+	out, code := l.command("links", "list", "--group", "desk")
+	if code != exitOK || !strings.Contains(out, all[0].ID) || !strings.Contains(out, "95 MiB") || strings.Contains(out, address[strings.LastIndex(address, "/")+1:]) {
+		l.t.Errorf("%d:\n%s", code, out)
+	}
+	if out, code := l.command("links", "revoke", all[0].ID); code != exitOK || !strings.Contains(out, "revoked") {
+		l.t.Fatalf("%d: %s", code, out)
 	}
 	end := address[len(address)-1:]
 	forged := address[:len(address)-1] + map[bool]string{true: "1", false: "0"}[end == "0"]
@@ -238,9 +243,17 @@ func (l *linking) wantRevoked(address string) {
 	if left, err := os.ReadDir(filepath.Join(l.layout.Outbox(), "files")); err != nil || len(left) != 0 {
 		l.t.Errorf("left: %v, %v", left, err)
 	}
-	if err := l.client.RevokeLink(l.t.Context(), all[0].ID); err == nil {
-		l.t.Error("revoked twice")
+	if out, code := l.command("links", "revoke", all[0].ID); code == exitOK || !strings.Contains(out, "longshore links list") {
+		l.t.Errorf("revoked twice: %d: %s", code, out)
 	}
+}
+
+// command runs a command of the operator's.
+func (l *linking) command(args ...string) (out string, code int) {
+	var b bytes.Buffer
+	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: &b, getenv: os.Getenv, platforms: allPlatforms()}
+	code = e.run(l.t.Context(), append([]string{"-c", filepath.Join(l.dir, "longshore.yaml")}, args...))
+	return b.String(), code
 }
 
 // peak is the most memory that the host has had, in bytes; 0 if the system does not say.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
@@ -89,6 +90,15 @@ func insertLink(t *store.Tx, d *Delivery, l *Link) error {
 	_, err = t.Exec(`INSERT INTO link (id, folder, channel, chat, file, size, blob, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.ID, d.Folder, d.Channel, string(d.Chat), string(file), l.File.Size, l.File.Blob, nano(d.Created), nano(l.Expires))
 	return ofDatabase("record a link", err)
+}
+
+// unlink ends the link of a message that is to be deleted, also if the platform then does
+// not delete it. The next sweep deletes the file.
+func unlink(t *store.Tx, chat groups.Address, message string) error {
+	_, err := t.Exec(`UPDATE link SET expires = 0 WHERE id IN (SELECT json_extract(p.act, '$.link.id')
+		FROM part p JOIN delivery d ON d.id = p.delivery
+		WHERE p.receipt = ? AND p.receipt <> '' AND d.channel = ? AND d.chat = ? AND p.act LIKE '{"link"%')`, message, chat.Channel, string(chat.JID))
+	return ofDatabase("end a link", err)
 }
 
 const selectLinks = `SELECT id, folder, channel, chat, file, blob, made, expires FROM link WHERE ended = 0 `

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 )
@@ -159,6 +160,35 @@ func TestALinkThatNobodyHasEndsWithItsMessage(t *testing.T) {
 		if err := o.Retry(t.Context(), failed.Key); !errors.Is(err, outbox.ErrNoBytes) {
 			t.Errorf("retried: %v", err)
 		}
+	})
+}
+
+// TestALinkEndsWhenItsMessageIsDeleted: somebody sent the wrong file. Another chat's
+// message of that id has nothing to do with it.
+func TestALinkEndsWhenItsMessageIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{&fake{name: "fake"}}})
+		run(t, o)
+		d := linked(t, o, "a", "wrong.bin", large("bytes"), time.Now().Add(100*time.Hour))
+		put(t, o, d)
+		b.settled(t, d)
+		unsend := func(chat groups.JID) {
+			u := text(chat, "unsend")
+			u.Parts = []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbUnsend, Target: b.of(d).Parts[0].Receipt.ID}}}
+			put(t, o, u)
+		}
+		unsend("fake:b")
+		if _, err := follow(t, o, d); err != nil {
+			t.Errorf("ended from another chat: %v", err)
+		}
+		unsend("fake:a")
+		if _, err := follow(t, o, d); !errors.Is(err, outbox.ErrNoLink) {
+			t.Errorf("followed: %v", err)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		wantGone(t, o, d)
 	})
 }
 

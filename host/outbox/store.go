@@ -273,6 +273,11 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 				return 0, err
 			}
 		}
+		if a := it.Parts[i].Act; a != nil && a.Verb == VerbUnsend {
+			if err := unlink(t, it.Address(), a.Target); err != nil {
+				return 0, err
+			}
+		}
 	}
 	for _, f := range it.small {
 		if err := blob.Insert(t, f.Blob, f.Bytes); err != nil {
