@@ -133,7 +133,8 @@ func TestMembersChangeTheirOwnMessagesOnly(t *testing.T) {
 		"another's deletion":   {map[string]any{"kind": "deletion", "target": mine, "secret": bob}, "not_your_message"},
 		"the assistant's":      {map[string]any{"kind": "deletion", "target": answer, "secret": bob}, "not_your_message"},
 		"nobody's":             {map[string]any{"kind": "deletion", "target": anonymous, "secret": ann}, "not_your_message"},
-		"by the public mark":   {map[string]any{"kind": "deletion", "target": mine, "secret": s.mark(ann)}, "not_your_message"},
+		"by the public mark":   {map[string]any{"kind": "deletion", "target": mine, "secret": s.mark(ann)}, "bad_key"},
+		"by what is in a mark": {map[string]any{"kind": "deletion", "target": mine, "secret": s.mark(ann)[1:]}, "not_your_message"},
 		"a mark beside":        {map[string]any{"kind": "deletion", "target": mine, "secret": bob, "author": s.mark(ann)}, "bad_key"},
 		"a guessable secret":   {map[string]any{"kind": "deletion", "target": mine, "secret": "short-one"}, "bad_key"},
 		"half a post":          {map[string]any{"kind": "deletion", "target": mine + "-2", "secret": ann}, "bad_target"},
@@ -163,6 +164,21 @@ func TestMembersChangeTheirOwnMessagesOnly(t *testing.T) {
 	}
 	if got := s.in.received(); len(got) != 2 {
 		t.Errorf("the host got %+v", got)
+	}
+}
+
+// Everybody sees the mark of a browser. A page shows what bears its own as "You".
+func TestNobodyPostsUnderTheMarkOfAnother(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	s.writes(ann, "hello")
+	mark := s.history("")[0].Author
+	body, kind := form(t, map[string]string{"text": "I quit", "from": "Ann", "author": mark})
+	if res, got := s.do("POST", "/api/chats/family/messages", body, "Content-Type", kind); res.StatusCode != 400 || !strings.Contains(string(got), `"bad_key"`) {
+		t.Errorf("%d %s", res.StatusCode, got)
+	}
+	s.upload(map[string]string{"text": "I stay", "from": "Ann", "secret": ann, "author": mark[1:]})
+	if all := s.history(""); len(all) != 2 || all[1].Author != mark {
+		t.Errorf("the chat has %+v", all)
 	}
 }
 

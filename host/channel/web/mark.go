@@ -8,13 +8,17 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
+// markSign begins every mark of a secret. keyForm does not have it, so that nobody can
+// post under the mark of somebody else.
+const markSign = "."
+
 // markOf is the mark of the browser that has a secret. Everybody sees the mark, in
 // Message.Author; whoever has the secret may edit and delete what bears it, and change
 // its reactions and votes. A mark that a poster chooses without a secret is a
 // colour only.
 func markOf(secret string) string {
 	sum := sha256.Sum256([]byte("longshore page author\x00" + secret))
-	return base64.RawURLEncoding.EncodeToString(sum[:18])
+	return markSign + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
 // secretOK says whether a secret is long enough not to be guessed.
