@@ -140,6 +140,25 @@ func TestAnAssistantListsWhatItWasGivenAndFetchesAFileAgain(t *testing.T) {
 	}
 }
 
+// The list showed the assistant's own words as they were before it edited them, and those
+// that it had taken back.
+func TestOwnMessagesAreListedAsTheyAreNow(t *testing.T) {
+	h := newChanging(t, remembering)
+	for _, text := range []string{"first draft", "gone"} {
+		sent := askHost(t, h.layout, "quay", ipc.Request{Type: ipc.TypeMessage, Text: text})
+		change := ipc.Request{Type: ipc.TypeEdit, Target: sent.MessageID, Text: "final"}
+		if text == "gone" {
+			change = ipc.Request{Type: ipc.TypeUnsend, Target: sent.MessageID}
+		}
+		if got := askHost(t, h.layout, "quay", change); got.Status != ipc.Sent {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if got := h.listMessages("quay", 0, ""); len(got.Messages) != 1 || got.Messages[0].Text != "final" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestHistoryAllListsWhatTheHostHeard is the operator's choice, and the page tells members.
 func TestHistoryAllListsWhatTheHostHeard(t *testing.T) {
 	h := newChanging(t, remembering)

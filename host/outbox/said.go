@@ -16,27 +16,49 @@ type Said struct {
 	Files []File
 }
 
-// Said returns what a group has sent to a thread of a chat before a time, oldest first,
-// the newest limit of them. What the outbox has forgotten is not among them.
+// Said returns what a group has sent to a thread of a chat before a time and not taken
+// back, as it was edited last, oldest first: the newest limit of them. What the outbox has
+// forgotten is not among them.
 func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread string, before time.Time, limit int) (all []Said, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, p.text, p.receipt_time, p.file, p.blob
+	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, p.text, p.receipt_time, p.file, p.blob, p.act, p.state
 		FROM delivery d JOIN part p ON p.delivery = d.id
-		WHERE d.channel = ? AND d.chat = ? AND d.folder = ? AND d.thread = ? AND p.receipt <> '' AND p.receipt_time < ?
-			AND (p.act = '' OR p.act LIKE '{"question"%')
-		ORDER BY d.id DESC, p.position DESC LIMIT ?`, chat.Channel, string(chat.JID), folder, thread, nano(before), limit)
+		WHERE d.channel = ? AND d.chat = ? AND d.folder = ? AND d.thread = ? AND (p.receipt <> '' AND p.receipt_time < ? OR p.act LIKE '{"act"%')
+		ORDER BY d.id DESC, p.position DESC LIMIT ?`, chat.Channel, string(chat.JID), folder, thread, nano(before), 2*limit)
+	later := map[string]*Part{} // the newest change of each message
 	err = each(rows, err, func() error {
 		var s Said
 		var at int64
-		var files, blobs string
-		if err := rows.Scan(&s.ID, &s.Text, &at, &files, &blobs); err != nil {
+		var files, blobs, act string
+		var state State
+		if err := rows.Scan(&s.ID, &s.Text, &at, &files, &blobs, &act, &state); err != nil {
 			return err
 		}
-		s.Time = fromNano(at)
+		p := Part{Text: s.Text}
+		if err := p.setAct(act); err != nil {
+			return err
+		}
+		if p.Act != nil {
+			if state.sent() && p.Act.changes() && later[p.Act.Target] == nil {
+				later[p.Act.Target] = &p
+			}
+			return nil
+		}
 		var err error
+		s.Time = fromNano(at)
 		s.Files, err = decodeFiles(files, blobs)
+		change := later[s.ID]
+		switch {
+		case len(all) == limit || change != nil && change.Act.Verb == VerbUnsend:
+			return err
+		case change != nil:
+			s.Text = change.Text
+		}
 		all = append(all, s)
 		return err
 	})
 	slices.Reverse(all)
 	return all, ofDatabase("look for earlier messages", err)
 }
+
+// changes says whether a message has another text afterwards, or none.
+func (a *Act) changes() bool { return a.Verb == VerbEdit || a.Verb == VerbUnsend }
