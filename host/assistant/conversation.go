@@ -41,7 +41,8 @@ type chat struct {
 	answers   answerPace // of the host to members' words
 
 	// Guarded by Manager.mu.
-	running        int       // conversations whose assistant runs
+	running        int // conversations whose assistant runs
+	ignored        Ignored
 	orders         []*record // of members, until the chat was told of them
 	users          int       // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane      // files to fetch

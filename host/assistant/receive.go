@@ -60,6 +60,9 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if err := m.keep(c, r); err != nil {
 		return err
 	}
+	if r.Kind == contextKind {
+		m.ignore(c, Ignored{NotCalled: 1})
+	}
 	if remembersAll(g) {
 		m.remember(c, []*record{r})
 	}

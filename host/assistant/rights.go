@@ -37,6 +37,9 @@ func (m *Manager) admit(ctx context.Context, c *chat, g groups.Group, in *channe
 		if speaks, err := m.may(ctx, g, groups.MaySpeak, in); err != nil || !speaks {
 			right = groups.MaySpeak // which is all that is said
 		}
+		if right == groups.MaySpeak {
+			m.ignore(c, Ignored{NotAllowed: 1})
+		}
 		if in.Kind == channel.KindMessage && (w != "" || in.Direct || calls(g.Trigger, in.Text)) {
 			m.refuse(ctx, at, in, right)
 		}

@@ -20,6 +20,31 @@ type Status struct {
 	Cause cause.Cause `json:"cause,omitempty"` // why it does not answer now; empty: nothing is known to keep it from that
 }
 
+// Ignored counts the messages of a group's members since this process began to serve
+// the group that did not call its assistant.
+type Ignored struct {
+	NotCalled  int // without the trigger word; kept as context
+	NotAllowed int // of members who may not speak
+}
+
+// Ignored returns what was not for the assistant of the group with that folder.
+func (m *Manager) Ignored(folder string) Ignored {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.byGroup[folder]; c != nil {
+		return c.ignored
+	}
+	return Ignored{}
+}
+
+// ignore counts a message that does not call the assistant.
+func (m *Manager) ignore(c *chat, one Ignored) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.ignored.NotCalled += one.NotCalled
+	c.ignored.NotAllowed += one.NotAllowed
+}
+
 // Status tells the state of each group that has an assistant, in the order of
 // the configuration, and of the threads in which something waits or runs.
 func (m *Manager) Status() []Status {

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,4 +101,24 @@ func family(use, short string, members ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(members...)
 	return cmd
+}
+
+// command is a command line of longshore that reads the same configuration.
+func (e *env) command(args ...string) string {
+	words := []string{"longshore"}
+	if e.config != defaultConfig {
+		words = append(words, "-c", shellWord(e.config))
+	}
+	return strings.Join(append(words, args...), " ")
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
+
+// shellWord writes a text as one word of a POSIX shell.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -52,6 +52,9 @@ func (e *env) printStatus(s operator.Status) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
+	if err := e.printListeners(s.Groups); err != nil {
+		return err
+	}
 	if len(s.Assistants) > 0 {
 		e.say("")
 		t := e.table("ASSISTANT OF", "STATE", "SINCE", "CAUSE", "DETAIL")
@@ -100,4 +103,18 @@ func (e *env) printFailures(s operator.Status) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
+}
+
+// printListeners prints who answers in each group, and what was not for them.
+func (e *env) printListeners(all []operator.Group) error {
+	e.say("")
+	t := e.table("GROUP", "ASSISTANT", "TRIGGER", "NOT CALLED", "NOT ALLOWED")
+	for _, g := range all {
+		who := g.Assistant
+		if who == "" {
+			who = "nobody answers"
+		}
+		t.row(g.Folder, who, g.Trigger, strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed))
+	}
+	return t.flush()
 }

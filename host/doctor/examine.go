@@ -13,13 +13,17 @@ import (
 // Examine runs every check on the installation of a valid configuration. file
 // is the path of the configuration, stores are those that serve opens, channels
 // the checks of the configured channels, and getenv the environment that names
-// the container engine.
+// the container engine. If a host runs, it is asked about its own environment instead.
 func Examine(ctx context.Context, c *config.Config, file string, stores []store.Spec, channels []Check, getenv func(string) string) []Finding {
 	d := doctorFor(c, stores)
 	d.Channels = channels
-	socket, engine := examineEngine(ctx, c, getenv)
-	d.Container = socket
-	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), engine)
+	surroundings, hosted := ofHost(ctx, c)
+	if hosted { // its PATH and its user count, not those of this shell
+		d.Commands = nil
+	} else {
+		d.Container, surroundings = examineEngine(ctx, c, getenv)
+	}
+	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), surroundings)
 }
 
 // doctorFor returns the Doctor for a valid configuration.

@@ -134,6 +134,12 @@ func (c *Client) RevokeLink(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/links/"+url.PathEscape(id), nil, nil)
 }
 
+// Environment asks the host to check what its assistants need.
+func (c *Client) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
+	var all []channel.Finding
+	return all, c.call(ctx, http.MethodGet, "/v1/environment?"+url.Values{"group": {folder}}.Encode(), nil, &all)
+}
+
 // Unpair asks the host to unlink a channel from its account.
 func (c *Client) Unpair(ctx context.Context, channelName string) error {
 	return c.call(ctx, http.MethodDelete, "/v1/channels/"+url.PathEscape(channelName)+"/account", nil, nil)

@@ -33,6 +33,10 @@ type DeskOptions struct {
 	Started time.Time
 
 	Assistants func() []Assistant // nil: none
+	// Ignored is what was not for the assistant of the group with that folder; nil: unknown.
+	Ignored func(folder string) Ignored
+	// Surroundings is Control's Environment. Nil: this process does not run the host.
+	Surroundings func(ctx context.Context, folder string) []channel.Finding
 
 	Applied func() time.Time // when the configuration in force was; nil with Running false
 	// Reload is Control's. Nil: this process does not run the host.
@@ -244,6 +248,14 @@ func (d *Desk) Approve(ctx context.Context, code string) error {
 	return d.Approving(ctx, code)
 }
 
+// Environment checks what assistants need; without a running host it returns ErrNoHost.
+func (d *Desk) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
+	if d.Surroundings == nil {
+		return nil, ErrNoHost
+	}
+	return d.Surroundings(ctx, folder), nil
+}
+
 // Unpair unlinks the channel from its account.
 func (d *Desk) Unpair(ctx context.Context, channelName string) error {
 	c, err := d.channel(channelName)
@@ -358,7 +370,10 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
 		all[i] = Group{
 			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),
-			Main: g.Main, Waiting: waiting,
+			Main: g.Main, Waiting: waiting, Assistant: g.Assistant, Trigger: g.Trigger,
+		}
+		if d.Ignored != nil {
+			all[i].Ignored = d.Ignored(g.Folder)
 		}
 		place[g.Folder] = &all[i]
 	}

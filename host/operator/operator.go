@@ -65,6 +65,10 @@ type Control interface {
 	Links(ctx context.Context, group string) ([]Link, error)
 	// RevokeLink ends a link and deletes its file.
 	RevokeLink(ctx context.Context, id string) error
+	// Environment checks what the assistant of the group with that folder needs, or all
+	// assistants if it is empty, in the host's own environment: programs, engine,
+	// images, directories.
+	Environment(ctx context.Context, folder string) ([]channel.Finding, error)
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
 }

@@ -31,6 +31,7 @@ const maxBody = 64 << 10
 //	DELETE /v1/channels/{name}/account
 //	GET    /v1/tasks?group=
 //	POST   /v1/tasks/{id}/{verb}
+//	GET    /v1/environment?group=
 //	GET    /v1/pairing
 //	POST   /v1/pairing/{code}
 //
@@ -151,6 +152,10 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("DELETE /v1/links/{id}", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.RevokeLink(r.Context(), r.PathValue("id")))
+	})
+	mux.HandleFunc("GET /v1/environment", func(w http.ResponseWriter, r *http.Request) {
+		all, err := s.Control.Environment(r.Context(), r.URL.Query().Get("group"))
+		reply(w, all, err)
 	})
 	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
 		codes, err := s.Control.Requests(r.Context())

@@ -44,12 +44,24 @@ type Group struct {
 	Bytes   int64     `json:"bytes"`   // of open deliveries
 	Waiting int       `json:"waiting"` // requests that are not accepted yet
 	Oldest  time.Time `json:"oldest,omitzero"`
+
+	Assistant string `json:"assistant,omitempty"` // its name; empty: nobody answers
+	Trigger   string `json:"trigger,omitempty"`   // empty: every message calls the assistant
+
+	// Messages since the host's start that were not for the assistant.
+	Ignored
+}
+
+// Ignored counts messages that were not for a group's assistant.
+type Ignored struct {
+	NotCalled  int `json:"not_called"`  // without the trigger
+	NotAllowed int `json:"not_allowed"` // of members who may not speak
 }
 
 // Assistant is a group's assistant that is not idle, or whose last turn failed.
 type Assistant struct {
 	Group   string    `json:"group"`
-	State   string    `json:"state"` // idle, queued, running, resting (running with nothing to do) or waiting (after a failure)
+	State   string    `json:"state"` // queued, running, resting (running with nothing to do), waiting (after a failure), broken (the last turn failed) or idle
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 

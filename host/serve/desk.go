@@ -3,13 +3,16 @@ package serve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -30,7 +33,8 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	if running {
 		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
 		o.Schedule = h.tasks
-		o.Assistants = h.assistantsNow
+		o.Assistants, o.Ignored = h.assistantsNow, h.ignored
+		o.Surroundings = h.environment
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)
@@ -51,6 +55,19 @@ func FileRequest(s operator.Send) ipc.Request {
 	return ipc.Request{Type: ipc.TypeFile, Thread: s.Thread, Files: []ipc.FileRef{{Path: s.Path, Name: s.Name, Caption: s.Caption, Alt: s.Alt, As: s.As}}}
 }
 
+func (h *Host) ignored(folder string) operator.Ignored {
+	return operator.Ignored(h.assistants.Ignored(folder))
+}
+
+// environment checks what assistants need by this process's own PATH and user.
+func (h *Host) environment(ctx context.Context, folder string) []channel.Finding {
+	c := *h.Config()
+	if folder != "" {
+		c.Groups = slices.DeleteFunc(slices.Clone(c.Groups), func(g groups.Group) bool { return g.Folder != folder })
+	}
+	return doctor.Environment(ctx, &c, h.opts.Getenv)
+}
+
 // assistantsNow describes the assistants that have something to do.
 func (h *Host) assistantsNow() []operator.Assistant {
 	var all []operator.Assistant
@@ -60,6 +77,8 @@ func (h *Host) assistantsNow() []operator.Assistant {
 		}
 		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Next: s.Next}
 		switch {
+		case s.State == "idle":
+			a.State, a.Detail = "broken", "the last turn failed: "+s.LastError
 		case s.Failures == 0 && s.LastError != "":
 			a.Detail = "the model does not answer: " + s.LastError
 		case s.LastError != "":

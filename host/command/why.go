@@ -1,0 +1,230 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newWhy(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "why GROUP",
+		Short: "say what keeps a group's assistant from answering",
+		Long: `Goes through everything between a member's message and an answer, in order, and
+ends at the first thing that stops it, with what to do. GROUP is the group's
+folder, name or chat.
+
+Ends with exit code 4 if something stops the answer.`,
+		Args: exactly("group"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.load()
+			if err != nil {
+				return err
+			}
+			g, err := findGroup(c, args[0])
+			if err != nil {
+				return err
+			}
+			w := &path{env: e, config: c, group: g}
+			w.walk(cmd.Context())
+			if err := e.answer(map[string]any{"group": g.Folder, "answers": !w.stopped, "steps": w.steps}, w.print); err != nil {
+				return err
+			}
+			if w.stopped {
+				return &exitError{code: exitFailed, err: fmt.Errorf("the assistant of group %s does not answer", g.Folder)}
+			}
+			return nil
+		},
+	}
+}
+
+// leg is one thing between a member's message and an answer.
+type leg struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Words  string `json:"words"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// path is the way from a member's message to an answer, as far as it was walked.
+type path struct {
+	env     *env
+	config  *config.Config
+	group   groups.Group
+	client  *operator.Client
+	status  operator.Status
+	served  operator.Group // the group as the host serves it
+	steps   []leg
+	stopped bool
+}
+
+func (w *path) good(name, format string, args ...any) {
+	w.steps = append(w.steps, leg{Name: name, OK: true, Words: fmt.Sprintf(format, args...)})
+}
+
+func (w *path) stop(name, words, remedy string) {
+	w.steps = append(w.steps, leg{Name: name, Words: words, Remedy: remedy})
+	w.stopped = true
+}
+
+// walk takes the steps in the order of a message.
+func (w *path) walk(ctx context.Context) {
+	for _, step := range []func(context.Context){w.host, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.turn, w.delivery} {
+		if step(ctx); w.stopped {
+			return
+		}
+	}
+}
+
+func (w *path) print() error {
+	t := w.env.table()
+	for _, s := range w.steps {
+		mark := "ok"
+		if !s.OK {
+			mark = "no"
+		}
+		t.row(mark, s.Name, s.Words)
+		if s.Remedy != "" {
+			t.row(" ", " ", "to do: "+s.Remedy)
+		}
+	}
+	return t.flush()
+}
+
+func (w *path) host(ctx context.Context) {
+	w.client = operator.NewClient(operator.ControlDir(w.config.Layout()))
+	var err error
+	w.status, err = w.client.Status(ctx)
+	switch {
+	case errors.Is(err, operator.ErrDenied):
+		w.stop("host", err.Error(), asOwner)
+	case errors.Is(err, operator.ErrNoHost):
+		w.stop("host", "no host is running", w.env.command("serve"))
+	case err != nil:
+		w.stop("host", "the host does not answer: "+err.Error(), w.env.command("doctor"))
+	default:
+		w.good("host", "runs as process %d", w.status.PID)
+	}
+}
+
+func (w *path) channel(context.Context) {
+	i := slices.IndexFunc(w.status.Channels, func(c operator.Channel) bool { return c.Name == w.group.Channel })
+	switch {
+	case i < 0:
+		w.stop("channel", "the host runs without the channel "+w.group.Channel, "restart the host: a new channel needs it")
+	case !w.status.Channels[i].Connected:
+		w.stop("channel", w.group.Channel+" is not connected: "+w.status.Channels[i].Detail, w.env.command("doctor"))
+	default:
+		w.good("channel", "%s is connected: %s", w.group.Channel, orDash(w.status.Channels[i].Detail))
+	}
+}
+
+// registration compares the group of the file with the one that the host serves.
+func (w *path) registration(context.Context) {
+	g := w.group
+	i := slices.IndexFunc(w.status.Groups, func(s operator.Group) bool { return s.Folder == g.Folder })
+	if i >= 0 {
+		w.served = w.status.Groups[i]
+	}
+	switch s := w.served; {
+	case i < 0:
+		w.stop("group", "the host does not serve this group yet", w.env.command("reload"))
+	case s.Chat != string(g.Chat) || s.Channel != g.Channel || s.Assistant != g.Assistant || s.Trigger != g.Trigger:
+		w.stop("group", "the host still serves it as the file was before", w.env.command("reload"))
+	default:
+		w.good("group", "%s is the chat %s", g.Folder, string(g.Chat))
+	}
+}
+
+func (w *path) members(context.Context) {
+	words := "may speak: " + strings.Join(w.group.Members.Of(groups.MaySpeak), ", ")
+	if n := w.served.NotAllowed; n > 0 {
+		words += fmt.Sprintf("; %s of others not read since the host's start", media.Count(n, "message"))
+	}
+	w.good("members", "%s", words)
+}
+
+func (w *path) trigger(context.Context) {
+	switch n := w.served.NotCalled; {
+	case w.group.Trigger == "":
+		w.good("trigger", "every message calls the assistant")
+	case n > 0:
+		w.good("trigger", "a message must have %s; %s since the host's start had not", w.group.Trigger, media.Count(n, "message"))
+	default:
+		w.good("trigger", "a message must have %s", w.group.Trigger)
+	}
+}
+
+func (w *path) assistant(context.Context) {
+	if w.group.Assistant == "" {
+		w.stop("assistant", "the group has none: nobody answers",
+			fmt.Sprintf("add assistant: NAME to the group in %s, then: %s", w.env.config, w.env.command("reload")))
+		return
+	}
+	a := w.config.Assistants[w.group.Assistant]
+	w.good("assistant", "%s: agent %s, runtime %s", w.group.Assistant, a.Agent, a.Runtime)
+}
+
+// program asks the host, since its PATH and its user count.
+func (w *path) program(ctx context.Context) {
+	findings, err := w.client.Environment(ctx, w.group.Folder)
+	if err != nil {
+		w.stop("program", err.Error(), w.env.command("doctor"))
+		return
+	}
+	for _, f := range findings {
+		if f.Severity == channel.Fault {
+			w.stop("program", f.Message, f.Remedy)
+			return
+		}
+	}
+	w.good("program", "the host finds all that the assistant needs")
+}
+
+// turn looks at the assistant's last turn, or the one under way.
+func (w *path) turn(context.Context) {
+	for _, a := range w.status.Assistants {
+		if a.Group != w.group.Folder {
+			continue
+		}
+		if a.Cause != "" || a.State == "waiting" || a.State == "broken" {
+			w.stop("turn", strings.TrimSuffix(a.State+", "+a.Cause, ", ")+": "+a.Detail, w.remedy(cause.Cause(a.Cause)))
+			return
+		}
+		w.good("turn", "%s since %s", a.State, clockText(a.Started))
+	}
+}
+
+// remedy is what to do about a cause for which the assistant does not answer.
+func (w *path) remedy(c cause.Cause) string {
+	switch name := w.group.Assistant; c {
+	case cause.Key:
+		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.config, w.env.command("reload"))
+	case cause.Credit:
+		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
+	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
+		return "the host tries again by itself; if it lasts, check the network and the service's status page"
+	}
+	return "tail -n 20 " + shellWord(filepath.Join(w.config.Layout().State, "logs", w.group.Folder, "assistant.log"))
+}
+
+func (w *path) delivery(context.Context) {
+	s := w.served
+	if s.Pending+s.Waiting == 0 {
+		w.good("answers", "none is on the way")
+		return
+	}
+	w.good("answers", "%s, %s not yet accepted; see: %s", media.Count(s.Pending, "delivery"), media.Count(s.Waiting, "request"), w.env.command("queue", "list"))
+}
