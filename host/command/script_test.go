@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv(whatsappEnv); addr != "" {
 		os.Exit(mainOnLoopback(addr))
 	}
+	if api := os.Getenv(discordEnv); api != "" {
+		os.Exit(mainOnDiscord(api))
+	}
 	if api := os.Getenv(slackEnv); api != "" {
 		os.Exit(mainOnSlack(api))
 	}

@@ -37,6 +37,7 @@ var (
 	_ channel.Editor   = (*Discord)(nil)
 	_ channel.Fetcher  = (*Discord)(nil)
 	_ channel.Finder   = (*Discord)(nil)
+	_ channel.Lister   = (*Discord)(nil)
 	_ channel.Reactor  = (*Discord)(nil)
 	_ channel.Roles    = (*Discord)(nil)
 	_ channel.Status   = (*Discord)(nil)

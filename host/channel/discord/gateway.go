@@ -78,8 +78,12 @@ func (me *self) intents() int {
 
 // notPaired is the stop without a token.
 func (d *Discord) notPaired() *link.Stop {
+	pair := "longshore pair discord"
+	if d.Name() != platformKey {
+		pair += " " + d.Name()
+	}
 	return &link.Stop{Code: "discord_not_paired", Message: "the channel has no token of a Discord bot",
-		Hint: "docs/discord.md says how to get it; then restart the host"}
+		Hint: pair + " says how to get it; then restart the host"}
 }
 
 // ask asks Discord who the token belongs to, and what its application may hear.
@@ -174,7 +178,7 @@ func (g *gateway) deaf(me *self) string {
 	if me.flags&flagContent != 0 {
 		return ""
 	}
-	return "; it hears mentions and direct messages only: switch on Message Content Intent at https://discord.com/developers/applications/" + me.app + "/bot"
+	return "; it hears mentions and direct messages only: switch on Message Content Intent at " + settingsOf(me.app)
 }
 
 // lost reads the reason with which Discord closed the connection.

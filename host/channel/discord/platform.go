@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ func Platform(net Net) channel.Platform {
 		Limits:   func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
 		New:      func(s channel.Setup) (channel.Channel, error) { return newOf(s, net) },
 		Stores:   func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
+		Examine:  func(ctx context.Context, s channel.Setup, _ bool) []channel.Finding { return examine(ctx, s, net) },
+		Account:  account(),
 	}
 }
 

@@ -47,6 +47,8 @@ func (s *Server) routes() http.Handler {
 		do   func(*call) (any, error)
 	}{
 		"GET /users/@me":                                                      {"me", func(*call) (any, error) { return s.user(s.BotID), nil }},
+		"GET /users/@me/guilds":                                               {"guilds", func(*call) (any, error) { return []object{{"id": GuildID, "name": "Harbour"}}, nil }},
+		"GET /guilds/{guild}/channels":                                        {"channels", func(*call) (any, error) { return s.guild()["channels"], nil }},
 		"GET /applications/@me":                                               {"application", s.application},
 		"GET /gateway/bot":                                                    {"gateway", s.gatewayURL},
 		"GET /channels/{channel}":                                             {"channel", s.getChannel},
@@ -91,6 +93,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, kind string, do f
 		answer, err = do(c)
 		s.changed()
 		s.mu.Unlock()
+	}
+	if f.After != nil {
+		f.After()
 	}
 	if f.Lost {
 		breaks(w)
@@ -145,6 +150,9 @@ func (s *Server) read(c *call) error {
 	}
 }
 
+// maxKept is how much of a file is kept; more is only hashed.
+const maxKept = 16 << 20 // bytes
+
 func (s *Server) part(c *call, part *multipart.Part) error {
 	if part.FormName() == "payload_json" {
 		body, err := io.ReadAll(part)
@@ -154,12 +162,16 @@ func (s *Server) part(c *call, part *multipart.Part) error {
 	if part.FormName() != fmt.Sprintf("files[%d]", len(c.file)) {
 		return invalid("a part is called " + part.FormName())
 	}
-	data, err := io.ReadAll(part)
+	sum := sha256.New()
+	data, err := io.ReadAll(io.TeeReader(io.LimitReader(part, maxKept), sum))
+	more := int64(0)
+	if err == nil {
+		more, err = io.Copy(sum, part)
+	}
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(data)
-	c.file = append(c.file, File{Name: part.FileName(), MIME: part.Header.Get("Content-Type"), Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+	c.file = append(c.file, File{Name: part.FileName(), MIME: part.Header.Get("Content-Type"), Size: int64(len(data)) + more, SHA256: hex.EncodeToString(sum.Sum(nil))})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(&c.file[len(c.file)-1], c.PathValue("channel"), data)
@@ -378,7 +390,7 @@ func (s *Server) typing(c *call) (any, error) {
 }
 
 func (s *Server) member(c *call) (any, error) {
-	for _, u := range s.users {
+	for _, u := range append(s.users, &user{id: s.BotID}) {
 		if u.id == c.PathValue("user") {
 			return s.memberObject(u.id), nil
 		}

@@ -71,6 +71,7 @@ type room struct {
 	id, name, parent, recipient string
 	kind                        int
 	messages                    []*Message
+	denied                      uint64 // rights that everybody lacks here
 }
 
 // Message is a message as its chat has it.
@@ -137,6 +138,13 @@ func (s *Server) Owner() string { return s.owner }
 // AddChannel adds a channel of the server, and returns its id.
 func (s *Server) AddChannel(name string) string { return s.addRoom(room{name: name, kind: typeText}) }
 
+// Deny takes rights from everybody in a channel.
+func (s *Server) Deny(channel string, rights uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.must(channel).denied = rights
+}
+
 // AddDirect adds a direct message with a member, and returns its id.
 func (s *Server) AddDirect(user string) string {
 	return s.addRoom(room{recipient: user, kind: typeDirect})
@@ -161,7 +169,8 @@ func (s *Server) addRoom(r room) string {
 }
 
 func (r *room) object() object {
-	o := object{"id": r.id, "type": r.kind, "name": r.name, "parent_id": nil}
+	o := object{"id": r.id, "type": r.kind, "name": r.name, "parent_id": nil,
+		"permission_overwrites": []object{{"id": GuildID, "type": 0, "allow": "0", "deny": strconv.FormatUint(r.denied, 10)}}}
 	if r.kind != typeDirect {
 		o["guild_id"] = GuildID
 	}

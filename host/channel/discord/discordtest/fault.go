@@ -9,6 +9,8 @@ import (
 type Fault struct {
 	Before func() // is called when the whole request has come, before anything is done
 
+	After func() // is called when all is done, before the answer
+
 	Status     int     // is answered instead of doing anything, such as 429 or 503
 	Code       int     // Discord's number of the error in that answer
 	RetryAfter float64 // in seconds, of that answer

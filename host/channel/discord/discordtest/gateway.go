@@ -183,7 +183,7 @@ func (s *Server) guild() object {
 		}
 	}
 	return object{"id": GuildID, "name": "Harbour", "owner_id": s.owner, "premium_tier": s.Tier, "channels": channels, "threads": threads,
-		"roles": []object{{"id": GuildID, "name": "@everyone", "permissions": "104324673"}, {"id": "1009", "name": "Boss", "permissions": "8"}}}
+		"roles": []object{{"id": GuildID, "name": "@everyone", "permissions": "274982231617"}, {"id": "1009", "name": "Boss", "permissions": "8"}}}
 }
 
 // Drop breaks all connections to the gateway, whose sessions can be resumed.
