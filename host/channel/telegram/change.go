@@ -1,0 +1,91 @@
+package telegram
+
+import (
+	"context"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// EditWithin is without an end: a bot may always edit what it sent.
+func (t *Telegram) EditWithin() time.Duration { return channel.Forever }
+
+// UnsendWithin is 48 hours, by the documentation of deleteMessage.
+func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
+
+// change calls a method that changes a message.
+func (t *Telegram) change(ctx context.Context, c channel.Change, method string, args map[string]any) error {
+	ctx, _, leave, err := t.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	id := numberOf(c.Target)
+	if id == 0 {
+		return refused(&word{code: 400, text: messageGone}, 0)
+	}
+	args["chat_id"], args["message_id"] = t.moved.now(idOf(c.Chat)), id
+	var done any
+	err = t.web.ask(ctx, method, args, &done)
+	if to := t.migrated(c.Chat, err); to != 0 {
+		args["chat_id"] = to
+		err = t.web.ask(ctx, method, args, &done)
+	}
+	return err
+}
+
+// Edit implements channel.Editor.
+func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
+	method, args := "editMessageText", map[string]any{"text": c.Text, "link_preview_options": preview{true}}
+	if c.Files {
+		method, args = "editMessageCaption", map[string]any{"caption": c.Text}
+	}
+	if err := t.change(ctx, c, method, args); !says(err, notModified) {
+		return err
+	}
+	return nil
+}
+
+// Unsend implements channel.Unsender. A message that is gone already is no error.
+func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
+	if err := t.change(ctx, c, "deleteMessage", map[string]any{}); !says(err, deletedGone) {
+		return err
+	}
+	return nil
+}
+
+// emoji is a reaction, in Telegram's words.
+type emoji struct {
+	Type  string `json:"type"`
+	Emoji string `json:"emoji,omitempty"`
+}
+
+// React implements channel.Reactor. A bot has one reaction to a message.
+func (t *Telegram) React(ctx context.Context, c channel.Change) error {
+	all := []emoji{}
+	if c.Emoji != "" {
+		all = append(all, emoji{"emoji", c.Emoji})
+	}
+	return t.change(ctx, c, "setMessageReaction", map[string]any{"reaction": all})
+}
+
+// Typing implements channel.Typing. Telegram hides it by itself after 5 seconds.
+func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
+	if !on {
+		return
+	}
+	ctx, _, leave, err := t.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer leave()
+	args := map[string]any{"chat_id": t.moved.now(idOf(chat)), "action": "typing"}
+	if id := numberOf(thread); id != 0 {
+		args["message_thread_id"] = id
+	}
+	var done any
+	if err := t.web.ask(ctx, "sendChatAction", args, &done); err != nil && ctx.Err() == nil {
+		t.Log.Debug("show that somebody is writing", "error", err)
+	}
+}

@@ -1,0 +1,153 @@
+package telegram_test
+
+import (
+	"log/slog"
+	"os"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/telegram"
+	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	deskID, officeID = -1001, -1002
+	desk             = groups.JID("tg:-1001")
+	office           = groups.JID("tg:-1002")
+)
+
+// world is a Bot API server and the channel of its bot.
+type world struct {
+	*telegramtest.Server
+	setup channel.Setup
+	ch    channel.Channel
+}
+
+var ada = map[string]any{"id": 77, "is_bot": false, "first_name": "Ada"}
+
+func id(chat groups.JID) int64 {
+	if chat == desk {
+		return deskID
+	}
+	return officeID
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{Server: telegramtest.New(t, deskID, officeID)}
+	set := telegram.Platform().Settings().(*telegram.Settings)
+	set.Token, set.Server, set.Rate = setting.NewSecret(telegramtest.Token), w.URL, groups.Rate{PerMinute: 60_000, Burst: 1000}
+	w.setup = channel.Setup{Name: "telegram", Settings: set, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		Chats: []channel.NamedChat{{JID: desk, Name: "Desk"}, {JID: office, Name: "Office"}}}
+	return w.made(t)
+}
+
+// made makes the channel, again after a restart.
+func (w *world) made(t testing.TB) *world {
+	t.Helper()
+	ch, err := telegram.Platform().New(w.setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ch = ch
+	return w
+}
+
+func TestConformance(t *testing.T) {
+	var w *world
+	channeltest.Run(t, channeltest.Harness{
+		Chat: desk, Other: office, Unknown: "tg:-1999",
+		Leaks: []goleak.Option{goleak.IgnoreAnyFunction("net/http/httptest.(*Server).goServe.func1"), goleak.IgnoreAnyFunction("github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest.(*Server).poll"),
+			goleak.IgnoreAnyFunction("net/http.(*conn).serve"), goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead")},
+		New: func(t testing.TB) channel.Channel {
+			w = newWorld(t)
+			return w.ch
+		},
+		Restart: func(t testing.TB) channel.Channel { return w.made(t).ch },
+		Received: func(t testing.TB, chat groups.JID, n int) (all []channeltest.Seen) {
+			for _, m := range w.WaitFor(t, id(chat), n) {
+				all = append(all, seen(m))
+			}
+			return all
+		},
+		Now: func(t testing.TB, chat groups.JID, target string) channeltest.Seen {
+			for _, m := range w.WaitFor(t, id(chat), 0) {
+				if s := seen(m); s.ID == target {
+					return s
+				}
+			}
+			return channeltest.Seen{ID: target, Gone: true}
+		},
+		Say: func(_ testing.TB, chat groups.JID, s channeltest.Said) {
+			m := map[string]any{"from": map[string]any{"id": 77, "is_bot": false, "first_name": s.From}}
+			if f := s.File; f != nil {
+				m["caption"] = s.Text
+				m["document"] = map[string]any{"file_id": w.Keep(f.Data), "file_name": f.Name, "mime_type": f.MIME, "file_size": len(f.Data)}
+			} else {
+				m["text"] = s.Text
+			}
+			w.Tell("message", id(chat), m)
+		},
+		Act:    func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
+		Acts:   []channel.Kind{channel.KindEdit, channel.KindReaction, channel.KindMembership},
+		Expire: func(testing.TB) { w.Forget() },
+		Untouched: func(t testing.TB) {
+			if files, err := os.ReadDir(w.setup.Dir); err != nil || len(files) > 0 {
+				t.Errorf("New has made %v, %v", files, err)
+			}
+		},
+		Stall: func(t testing.TB) <-chan struct{} {
+			reached, until := make(chan struct{}), make(chan struct{})
+			t.Cleanup(func() { close(until) })
+			w.Next("sendMessage", telegramtest.Fault{Before: func() {
+				close(reached)
+				<-until
+			}, Status: 503})
+			return reached
+		},
+		Thread: func(testing.TB, groups.JID) string { return "42" },
+	})
+}
+
+// act does what a member does.
+func (w *world) act(chat int64, in channel.Inbound) {
+	target, _ := strconv.ParseInt(in.Target, 10, 64)
+	switch {
+	case in.Kind == channel.KindEdit:
+		w.Tell("edited_message", chat, map[string]any{"from": ada, "message_id": target, "text": in.Text, "edit_date": 1_800_000_000})
+	case in.Kind == channel.KindReaction:
+		all := []any{}
+		if in.Emoji != "" {
+			all = append(all, map[string]any{"type": "emoji", "emoji": in.Emoji})
+		}
+		w.Tell("message_reaction", chat, map[string]any{"user": ada, "message_id": target, "old_reaction": []any{}, "new_reaction": all})
+	case len(in.Joined) > 0:
+		w.Tell("message", chat, map[string]any{"from": ada, "new_chat_members": []any{map[string]any{"id": 78, "first_name": "Bo"}}})
+	default:
+		w.Tell("message", chat, map[string]any{"from": ada, "left_chat_member": ada})
+	}
+}
+
+func seen(m telegramtest.Message) channeltest.Seen {
+	if m.Gone {
+		return channeltest.Seen{ID: strconv.FormatInt(m.ID, 10), Gone: true}
+	}
+	s := channeltest.Seen{ID: strconv.FormatInt(m.ID, 10), Text: m.Text, Edits: m.Edits, Reaction: m.Reaction}
+	if m.Thread != 0 {
+		s.Thread = strconv.FormatInt(m.Thread, 10)
+	}
+	if m.ReplyTo != 0 {
+		s.ReplyTo = strconv.FormatInt(m.ReplyTo, 10)
+	}
+	if f := m.File; f != nil {
+		s.File = &channeltest.SeenFile{Name: f.Name, MIME: media.MIMEByName(f.Name), Size: f.Size, SHA256: f.SHA256}
+	}
+	return s
+}

@@ -1,0 +1,76 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Fetch brings a member's file from the Bot API server. Its Ref is its index in its
+// message and its message's own Ref.
+func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
+	ctx, open, leave, err := t.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	index, ref, _ := strings.Cut(f.Ref, " ")
+	kept, err := open.journal.ByRef(ctx, f.Chat, ref)
+	if err != nil {
+		return nil, err
+	}
+	if kept == nil {
+		return nil, channel.Unfetchable("the host does not know the message any more")
+	}
+	var u update
+	if err := json.Unmarshal(kept.Body, &u); err != nil || u.Message == nil {
+		return nil, channel.Unfetchable("the message cannot be read any more")
+	}
+	files := u.Message.files()
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= len(files) {
+		return nil, channel.Unfetchable("the message has no such file")
+	}
+	return t.download(ctx, open.scratch, files[i], f.Patient)
+}
+
+func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
+	most := t.settings.fetchable()
+	if f.Size > most {
+		return nil, tooLarge(most)
+	}
+	var where struct {
+		Path string `json:"file_path"`
+	}
+	switch err := t.brief(ctx, "getFile", map[string]string{"file_id": f.ID}, &where); {
+	case says(err, "file is too big"):
+		return nil, tooLarge(most)
+	case channel.ClassOf(err) == channel.Permanent:
+		return nil, channel.Unfetchable("Telegram does not have it any more")
+	case err != nil:
+		return nil, err
+	case strings.HasPrefix(where.Path, "/"): // a path of the server's own disk, which is not for us to open
+		return nil, channel.Unfetchable("the Bot API server keeps it on its own disk: the operator starts the server without --local")
+	case where.Path == "" || path.Clean(where.Path) != where.Path || strings.HasPrefix(where.Path, ".."):
+		return nil, channel.Unfetchable("Telegram names no place where it lies")
+	}
+	pace := transfer.Brisk
+	if patient {
+		pace = transfer.Patient
+	}
+	at := url.URL{Path: "/file/bot/" + where.Path}
+	return scratch.Get(ctx, t.web.client, t.web.base+at.EscapedPath(), most, pace)
+}
+
+func tooLarge(most int64) error {
+	return channel.Unfetchable(fmt.Sprintf("bots get members' files of up to %s from Telegram", media.Size(most)))
+}

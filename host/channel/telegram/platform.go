@@ -1,0 +1,122 @@
+package telegram
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/pace"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const platformKey = "telegram"
+
+// Platform is Telegram for the host's table.
+func Platform() channel.Platform {
+	return channel.Platform{
+		Key:  platformKey,
+		Help: "A Telegram bot, by long polling.",
+		Form: owns,
+		Settings: func() channel.Settings {
+			return &Settings{Server: publicServer, Rate: groups.Rate{PerMinute: 20, Burst: 5}}
+		},
+		Limits: func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
+		New:    newOf,
+		Stores: func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
+	}
+}
+
+func specOf(s channel.Setup) store.Spec { return journal.Spec(s.Name, platformKey, s.Dir, s.Home) }
+
+// owns says whether a chat is named by its number.
+func owns(chat groups.JID) bool { return chat.Channel() == platformKey && idOf(chat) != 0 }
+
+// idOf is what Telegram calls a chat, 0 if it is no number; chatOf is the other way round.
+func idOf(chat groups.JID) int64 {
+	id, err := strconv.ParseInt(strings.TrimPrefix(string(chat), "tg:"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+func chatOf(id int64) groups.JID { return groups.JID("tg:" + strconv.FormatInt(id, 10)) }
+
+const publicServer = "https://api.telegram.org"
+
+var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{10,100}$`)
+
+// Settings are a bot's part of longshore.yaml. Without a token the channel waits for it.
+type Settings struct {
+	Token     setting.Secret    `yaml:"token" restart:"true" help:"The bot's token, from the environment."`
+	TokenFile string            `yaml:"token_file" restart:"true" help:"The file that holds the token."`
+	Server    string            `yaml:"server" form:"url" restart:"true" help:"The Bot API server: scheme://host:port of one of your own, which takes larger files."`
+	Files     groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what Telegram takes."`
+	Rate      groups.Rate       `yaml:"rate" help:"Messages to one chat."`
+}
+
+// Check looks at the form of the token and of the address.
+func (s *Settings) Check(c channel.Checker) {
+	c.Secret("token", &s.Token, s.TokenFile)
+	if t := s.Token.Reveal(); t != "" && !tokenForm.MatchString(t) {
+		c.Bad("token", "this is no bot token", "take the one that @BotFather gives, digits, a colon and letters")
+	}
+	if _, err := newWeb(s); err != nil {
+		c.Bad("server", err.Error(), "write scheme://host:port, such as http://127.0.0.1:8081")
+	}
+}
+
+// What Telegram takes: https://core.telegram.org/bots/api#sending-files and sendMessage.
+const (
+	maxText    = 4096 // UTF-16 units
+	maxCaption = 1024 // UTF-16 units
+	maxPhoto   = 10 << 20
+	maxUpload  = 50 << 20
+	maxFetch   = 20 << 20
+	maxLocal   = 2000 << 20 // either way, by a server of the operator's own
+	unsendable = 48 * time.Hour
+)
+
+// ownServer says whether the Bot API server is the operator's.
+func (s *Settings) ownServer() bool { return strings.TrimSuffix(s.Server, "/") != publicServer }
+
+// fetchable is how many bytes a member's file may have.
+func (s *Settings) fetchable() int64 {
+	if s.ownServer() {
+		return maxLocal
+	}
+	return maxFetch
+}
+
+func (s *Settings) limits() media.Limits {
+	most := int64(maxUpload)
+	if s.ownServer() {
+		most = maxLocal
+	}
+	l := media.Limits{Text: maxText, Unit: media.UTF16, Markup: media.MarkupPlain, Threads: true, LargeAsDocument: true,
+		Kinds: map[media.Kind]media.Limit{
+			media.Image:    {Bytes: maxPhoto, Caption: maxCaption, MIME: []string{"image/jpeg", "image/png", "image/webp"}},
+			media.Video:    {Bytes: most, Caption: maxCaption, MIME: []string{"video/mp4"}},
+			media.Audio:    {Bytes: most, Caption: maxCaption, MIME: []string{"audio/mpeg", "audio/mp4"}},
+			media.Voice:    {Bytes: most, Caption: maxCaption, MIME: []string{"audio/ogg"}},
+			media.Sticker:  {Bytes: media.MiB / 2, MIME: []string{"image/webp"}},
+			media.Document: {Bytes: most, Caption: maxCaption},
+		}}
+	for kind, limit := range l.Kinds {
+		if n, ok := s.Files[string(kind)]; ok {
+			limit.Bytes = n
+			l.Kinds[kind] = limit
+		}
+	}
+	return l
+}
+
+func (s *Settings) rates() pace.Rates {
+	return pace.Rates{Chat: pace.Rate{PerMinute: float64(s.Rate.PerMinute), Burst: s.Rate.Burst}, Account: pace.Rate{PerMinute: 25 * 60, Burst: 25}}
+}

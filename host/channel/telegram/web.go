@@ -1,0 +1,137 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+)
+
+// web is the Bot API. Nothing in it goes anywhere but to its server.
+type web struct {
+	base   string
+	client *http.Client
+}
+
+func newWeb(set *Settings) (*web, error) {
+	base := strings.TrimSuffix(set.Server, "/")
+	client, err := transfer.New(transfer.Options{Origins: []string{base}})
+	if err != nil {
+		return nil, err
+	}
+	client.Transport = secret{client.Transport, set.Token.Reveal()}
+	return &web{base, client}, nil
+}
+
+// secret puts the token in the address when the request goes out, so that no error
+// holds it. A refusal in Telegram's own words passes as an answer: call reads it.
+type secret struct {
+	http.RoundTripper
+	token string
+}
+
+func (s secret) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Path = strings.Replace(req.URL.Path, "/bot/", "/bot"+s.token+"/", 1)
+	res, err := s.RoundTripper.RoundTrip(req)
+	if err != nil || strings.HasPrefix(req.URL.Path, "/file/") {
+		return res, err
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if res.StatusCode/100 == 4 && kind == "application/json" {
+		res.StatusCode, res.Status = http.StatusOK, ""
+	}
+	return res, nil
+}
+
+// CloseIdleConnections lets http.Client do so.
+func (s secret) CloseIdleConnections() {
+	if c, ok := s.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (w *web) address(method string) string { return w.base + "/bot/" + method }
+
+// post calls a method that shows something in a chat, with a body of transfer's. Its
+// error says whether it may have done so.
+func (w *web) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
+	got, err := transfer.Post(ctx, w.client, "Telegram", w.address(method), http.Header{}, body)
+	if err != nil {
+		return err
+	}
+	return read(method, got, answer)
+}
+
+// read takes an answer apart.
+func read(method string, got []byte, answer any) error {
+	var said struct {
+		OK          *bool           `json:"ok"`
+		Result      json.RawMessage `json:"result"`
+		Code        int             `json:"error_code"`
+		Description string          `json:"description"`
+		Parameters  struct {
+			MigrateTo  int64 `json:"migrate_to_chat_id"`
+			RetryAfter int64 `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	err := json.Unmarshal(got, &said)
+	switch {
+	case err == nil && said.OK != nil && !*said.OK:
+		return refused(&word{said.Code, said.Description, said.Parameters.MigrateTo}, said.Parameters.RetryAfter)
+	case err == nil && said.OK != nil:
+		err = json.Unmarshal(said.Result, answer)
+	case err == nil:
+		err = errors.New("it holds no ok")
+	}
+	if err != nil {
+		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram answered something else", Err: fmt.Errorf("%s: %w", method, err)}
+	}
+	return nil
+}
+
+// maxAnswer is how many bytes of an answer are read: 100 updates at most.
+const maxAnswer = 16 << 20
+
+// ask calls a method that shows nothing new in a chat, however often it is called.
+func (w *web) ask(ctx context.Context, method string, args, answer any) error {
+	body, err := json.Marshal(args)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address(method), bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := w.client.Do(req)
+	if err != nil {
+		var of *url.Error
+		if errors.As(err, &of) {
+			err = of.Err
+		}
+		return link.Lost("Telegram", err)
+	}
+	defer transfer.Drain(res)
+	got, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: status %d", method, res.StatusCode)
+	}
+	if err == nil {
+		err = read(method, got, answer)
+	}
+	if channel.ClassOf(err) == channel.Ambiguous || err != nil && !isWord(err) {
+		return link.Lost("Telegram", err)
+	}
+	return err
+}
