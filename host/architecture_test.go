@@ -140,6 +140,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/npmtest", "media/probe/probetest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
+	"host/channel/telegram/telegramtest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.

@@ -5,6 +5,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
+	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -18,5 +19,6 @@ func platforms() []channel.Platform {
 		push.Platform(),
 		slack.Platform(slack.Net{}),
 		discord.Platform(discord.Net{}),
+		telegram.Platform(),
 	}
 }

@@ -168,7 +168,7 @@ func (t *Telegram) upload(ctx context.Context, m channel.Message, out outgoing, 
 		add("supports_streaming", "true")
 	}
 	add(field, "attach://file0")
-	body, err := transfer.Form(ctx, fields, m.Files, "file", m.Progress)
+	body, err := transfer.Form(ctx, fields, m.Files, func(i int) string { return "file" + strconv.Itoa(i) }, m.Progress)
 	if err != nil {
 		return channel.Receipt{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,7 +33,7 @@ func newWeb(set *Settings) (*web, error) {
 }
 
 // secret puts the token in the address when the request goes out, so that no error
-// holds it. A refusal in Telegram's own words passes as an answer: call reads it.
+// holds it.
 type secret struct {
 	http.RoundTripper
 	token string
@@ -43,15 +42,7 @@ type secret struct {
 func (s secret) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.URL.Path = strings.Replace(req.URL.Path, "/bot/", "/bot"+s.token+"/", 1)
-	res, err := s.RoundTripper.RoundTrip(req)
-	if err != nil || strings.HasPrefix(req.URL.Path, "/file/") {
-		return res, err
-	}
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if res.StatusCode/100 == 4 && kind == "application/json" {
-		res.StatusCode, res.Status = http.StatusOK, ""
-	}
-	return res, nil
+	return s.RoundTripper.RoundTrip(req)
 }
 
 // CloseIdleConnections lets http.Client do so.
@@ -67,6 +58,12 @@ func (w *web) address(method string) string { return w.base + "/bot/" + method }
 // error says whether it may have done so.
 func (w *web) post(ctx context.Context, method string, body *transfer.Body, answer any) error {
 	got, err := transfer.Post(ctx, w.client, "Telegram", w.address(method), http.Header{}, body)
+	var a *transfer.Answer
+	if errors.As(err, &a) && a.Status/100 == 4 {
+		if said := read(method, a.Body, answer); isWord(said) {
+			return said
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -124,7 +121,7 @@ func (w *web) ask(ctx context.Context, method string, args, answer any) error {
 	}
 	defer transfer.Drain(res)
 	got, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err == nil && res.StatusCode != http.StatusOK {
+	if err == nil && res.StatusCode/100 != 2 && res.StatusCode/100 != 4 {
 		err = fmt.Errorf("%s: status %d", method, res.StatusCode)
 	}
 	if err == nil {
