@@ -297,13 +297,13 @@ func (u *upgrade) isFile(m *events.Message, sum string) bool {
 // membersAreAnswered looks for what members had written to the host before.
 func (u *upgrade) membersAreAnswered() {
 	u.t.Helper()
-	u.answered("office", 1, "is anybody there", `path="/workspace/group/inbox/question.txt"`)
+	u.answered("office", 1, "is anybody there", "question.txt")
 	u.answered("garden", 1, "make the list", "and the other one")                      // the turn had sent nothing: it runs again
 	if echoes, rest := answers(u.since("attic")); len(echoes) != 0 || len(rest) != 2 { // it had: the chat is told, before or after the probe
 		u.t.Errorf("the attic sees %q and %q", echoes, rest)
 	}
 	u.page.say("family", "@Andy who wrote")
-	u.answered("family", 1, "nobody calls the assistant here", `path="/workspace/group/inbox/list.txt"`, "@Andy who wrote")
+	u.answered("family", 1, "nobody calls the assistant here", "list.txt", "@Andy who wrote")
 
 	u.annaReads("what about the pier")
 	if diff := cmp.Diff([]string{"media", "text", "text"}, sorted(u.relayed(2))); diff != "" {
