@@ -17,11 +17,10 @@ import (
 func Examine(ctx context.Context, c *config.Config, file string, stores []store.Spec, channels []Check, getenv func(string) string) []Finding {
 	d := doctorFor(c, stores)
 	d.Channels = channels
-	surroundings, hosted := ofHost(ctx, c)
-	if hosted { // its PATH and its user count, not those of this shell
-		d.Commands = nil
-	} else {
-		d.Container, surroundings = examineEngine(ctx, c, getenv)
+	socket, surroundings := examineEngine(ctx, c, getenv)
+	d.Container = socket
+	if hosted, ok := ofHost(ctx, c); ok { // its PATH and its user count, not those of this shell
+		surroundings, d.Commands = hosted, nil
 	}
 	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), surroundings)
 }
