@@ -333,7 +333,7 @@ func (u *upgrade) answered(chat string, n int, words ...string) {
 		return len(echoes) >= n
 	})
 	for _, w := range words {
-		if strings.Count(strings.Join(echoes, "\n"), ">"+w) != 1 && strings.Count(strings.Join(echoes, "\n"), `name="`+w+`"`) != 1 {
+		if strings.Count(strings.Join(echoes, "\n"), ">"+w) != 1 && strings.Count(strings.Join(echoes, "\n"), `/inbox/`+w+`"`) != 1 {
 			u.t.Errorf("the answers in %s do not hold %q once: %q", chat, w, echoes)
 		}
 	}
