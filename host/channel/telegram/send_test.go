@@ -9,20 +9,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 )
 
-// nobody takes what members write.
-type nobody struct{ channel.Inbox }
+// inbox takes what members write.
+type inbox chan channel.Inbound
+
+func (in inbox) Receive(_ context.Context, m channel.Inbound) error {
+	in <- m
+	return nil
+}
+
+func (inbox) Report(context.Context, groups.JID, string, channel.State) {}
 
 // run runs the channel until the test ends.
 func (w *world) run(t *testing.T) *world {
 	t.Helper()
+	return w.runTo(t, nil)
+}
+
+func (w *world) runTo(t *testing.T, in inbox) *world {
+	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- w.ch.Run(ctx, nobody{}) }()
+	go func() { ended <- w.ch.Run(ctx, in) }()
 	t.Cleanup(func() {
 		end()
 		if err := <-ended; err != nil {
