@@ -21,7 +21,7 @@ func TestWhoSpeaksToTheBotIsHeardSo(t *testing.T) {
 		"a mention":                  {of: map[string]any{"text": "hello @Harbour_Bot, send it"}, direct: true},
 		"a reply to the bot":         {of: map[string]any{"text": "thanks", "reply_to_message": map[string]any{"message_id": 5, "from": bot, "text": "here"}}, direct: true},
 		"a command":                  {of: map[string]any{"text": "/stop"}, command: "stop"},
-		"a command to the bot":       {of: map[string]any{"text": "/new@harbour_bot"}, direct: true, command: "new"},
+		"a command to the bot":       {of: map[string]any{"text": "/new@harbour_bot"}, command: "new"},
 		"a command to another":       {of: map[string]any{"text": "/stop@other_bot"}},
 		"a topic":                    {of: map[string]any{"text": "here", "message_thread_id": 7, "is_topic_message": true}, thread: "7"},
 		"an answer that is no topic": {of: map[string]any{"text": "here", "message_thread_id": 7}},
