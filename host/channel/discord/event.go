@@ -98,6 +98,7 @@ type event struct {
 	Role     channel.Role `json:"role,omitempty"`
 	Text     string       `json:"text,omitempty"`
 	Emoji    string       `json:"emoji,omitempty"`
+	Command  string       `json:"command,omitempty"` // of the host's words
 	Direct   bool         `json:"direct,omitempty"`
 	Files    []attachment `json:"files,omitempty"`
 	Quote    *quote       `json:"quote,omitempty"`
@@ -165,7 +166,7 @@ func (g *gateway) keepMessage(ctx context.Context, m *message) error {
 	}
 	ev := event{Channel: m.Channel, Thread: thread, Private: private, Sender: m.Author.ID, Name: g.world.name(m.Author.ID, nameOf(*m.Author, m.Member)),
 		Role: g.roleIn(m.Guild, private, m.Author.ID, m.Member), Text: readable(m), Files: bounded(m.Files), UnixMsec: timeOf(m.ID).UnixMilli()}
-	ev.Direct = private
+	ev.Direct, ev.Command = private, wordOf(m.Text, me.id)
 	for _, u := range m.Mentions {
 		ev.Direct = ev.Direct || u.ID == me.id
 	}
@@ -174,6 +175,23 @@ func (g *gateway) keepMessage(ctx context.Context, m *message) error {
 		ev.Direct = ev.Direct || ev.Quote.Own
 	}
 	return g.store(ctx, chat, m.ID, ev, false)
+}
+
+// wordOf is the word of the host in a message that is a mention of the bot and that
+// word.
+func wordOf(text, me string) string {
+	text = strings.TrimSpace(text)
+	after, ok := strings.CutPrefix(text, "<@"+me+">")
+	if !ok {
+		after, ok = strings.CutPrefix(text, "<@!"+me+">")
+	}
+	switch word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); word {
+	case "stop", "new", "status", "help":
+		if ok {
+			return word
+		}
+	}
+	return ""
 }
 
 // direct says whether a channel is a direct message. One that no server has told of

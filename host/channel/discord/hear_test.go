@@ -3,6 +3,8 @@ package discord_test
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -28,13 +30,15 @@ func TestWhoSpeaksToTheAssistant(t *testing.T) {
 	}{
 		{desk, w.ada, "to all", none, w.desk, channel.Inbound{Text: "to all", Role: channel.RoleMember}},
 		{desk, w.Owner(), "<@1002> look", discordtest.Says{Mentions: []string{"1002"}}, w.desk, channel.Inbound{Text: "@longshore look", Direct: true, Role: channel.RoleAdmin}},
+		{desk, w.ada, "<@1002>: Stop", discordtest.Says{Mentions: []string{"1002"}}, w.desk, channel.Inbound{Text: "@longshore: Stop", Direct: true, Command: "stop", Role: channel.RoleMember}},
+		{desk, w.ada, "stop", none, w.desk, channel.Inbound{Text: "stop", Role: channel.RoleMember}},
 		{desk, w.ada, "why?", discordtest.Says{ReplyTo: r.ID}, w.desk, channel.Inbound{Text: "why?", Direct: true, Role: channel.RoleMember, Quote: &channel.Quote{ID: r.ID, Text: "the plan", Own: true}}},
 		{thread, w.ada, "in here", none, w.desk, channel.Inbound{Text: "in here", Thread: thread, Role: channel.RoleMember}},
 		{id(w.direct), w.ada, "psst", none, w.direct, channel.Inbound{Text: "psst", Direct: true, Role: channel.RoleAdmin}},
 	} {
 		w.Post(tt.channel, tt.user, tt.text, tt.says)
 		got := in.wait(t, i+1)[i]
-		if got.Chat != tt.chat || got.Text != tt.want.Text || got.Direct != tt.want.Direct || got.Thread != tt.want.Thread || got.Role != tt.want.Role || got.Sender != tt.user {
+		if got.Chat != tt.chat || got.Text != tt.want.Text || got.Direct != tt.want.Direct || got.Thread != tt.want.Thread || got.Role != tt.want.Role || got.Command != tt.want.Command || got.Sender != tt.user {
 			t.Errorf("%q came in as %+v", tt.text, got)
 		}
 		if q, want := got.Quote, tt.want.Quote; want != nil && (q == nil || q.ID != want.ID || q.Text != want.Text || !q.Own) {
@@ -133,6 +137,19 @@ func TestAnAddressThatHasEndedIsAskedFor(t *testing.T) {
 	defer body.Close()
 	if data, err := io.ReadAll(body); err != nil || !bytes.Equal(data, []byte("content")) {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func TestAMembersFileIsFetchedFromDiscordAlone(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the host asked another server") }))
+	defer elsewhere.Close()
+	w := newWorld(t)
+	in, _ := w.run(t)
+	for i, address := range []string{elsewhere.URL + "/a.txt", "https://cdn.discordapp.com.evil.example/a.txt", "http://169.254.169.254/", "file:///etc/passwd", "no address"} {
+		w.Post(id(w.desk), w.ada, "", discordtest.Says{Name: "a.txt", MIME: "text/plain", Data: []byte("content"), URL: address})
+		m := in.wait(t, i+1)[i]
+		_, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref})
+		is(t, address, err, channel.Permanent, "not_fetchable")
 	}
 }
 

@@ -33,7 +33,7 @@ func (d *Discord) give(ctx context.Context, in channel.Inbox, m journal.Inbound)
 func (ev *event) inbound(m journal.Inbound) channel.Inbound {
 	in := channel.Inbound{
 		Kind: ev.Kind, ID: m.ID, Chat: m.Chat, Thread: ev.Thread, From: ev.Name, Sender: ev.Sender, Role: ev.Role, Time: time.UnixMilli(ev.UnixMsec),
-		Target: ev.Target, Text: ev.Text, Direct: ev.Direct, Emoji: ev.Emoji,
+		Target: ev.Target, Text: ev.Text, Direct: ev.Direct, Emoji: ev.Emoji, Command: ev.Command,
 	}
 	in.Files = attachments(ev.Files, m)
 	if q := ev.Quote; q != nil {

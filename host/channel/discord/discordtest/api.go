@@ -66,6 +66,7 @@ func (s *Server) routes() http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /api/v10"+path, func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, r.kind, r.do) })
 	}
+	mux.HandleFunc("GET /gateway", s.socket)
 	mux.HandleFunc("GET /gateway/", s.socket)
 	mux.HandleFunc("GET /attachments/{channel}/{file}/{name}", s.download)
 	return mux

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -14,6 +15,7 @@ type Says struct {
 	Name     string   // of a file; empty: there is none
 	MIME     string
 	Data     []byte
+	URL      string // where the file is said to be; empty: on the file server
 }
 
 // Post has a member write into a channel, a thread or a direct message, and returns
@@ -26,6 +28,7 @@ func (s *Server) Post(channel, user, text string, says Says) string {
 		sum := sha256.Sum256(says.Data)
 		f := File{Name: says.Name, MIME: says.MIME, Size: int64(len(says.Data)), SHA256: hex.EncodeToString(sum[:])}
 		s.keep(&f, channel, says.Data)
+		f.URL = cmp.Or(says.URL, f.URL)
 		m.Files = []File{f}
 	}
 	return s.add(s.must(channel), m).ID
