@@ -37,7 +37,11 @@ func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst des
 	}
 	style := media.Style(ref.As)
 	recipe, ok := convert.For(info, style, dst.limits)
-	if !ok || info.MIME == "image/tiff" && convert.ManyPages(f) {
+	if !ok {
+		return asIs, nil
+	}
+	if convert.Partly(f, info.MIME) {
+		asIs.note = "not " + recipe.Note + ": ffmpeg would keep a part of the picture only"
 		return asIs, nil
 	}
 	out, err := b.Convert.Run(ctx, f, recipe, dst.limits.Kinds[recipe.Kind].Bytes)

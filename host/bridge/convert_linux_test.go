@@ -129,3 +129,13 @@ func TestAHostThatEndsAcceptsNothingHalfConverted(t *testing.T) {
 		t.Errorf("offered: %v", err)
 	}
 }
+
+// A phone's HEIC is a grid of tiles, of which ffmpeg would show the chat one.
+func TestAPictureOfTilesIsNotSentAsOneOfThem(t *testing.T) {
+	s := converting(t, confine.Confined)
+	content := "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic\x00\x00\x00\x42meta\x00\x00\x00\x00\x00\x00\x00\x0epitm\x00\x00\x00\x00\x00\x01infe\x02\x00\x00\x00\x00\x01\x00\x00grid" + strings.Repeat("\x00", 64)
+	f := s.kept(ipc.FileRef{Path: s.write("family", "IMG_1.heic", content)})
+	if f.Kind != media.Document || f.SHA256 != sum(content) || !strings.Contains(f.Note, "not converted from heic to jpeg: ffmpeg would keep a part of the picture only") {
+		t.Errorf("%+v", f)
+	}
+}

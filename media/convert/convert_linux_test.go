@@ -140,6 +140,7 @@ func TestEachFileBecomesOneThatTheChatShows(t *testing.T) {
 	}{
 		{made(t, "a.tiff", picture...), "", "a.jpg", "converted from tif to jpeg", []stream{{Codec: "mjpeg", Width: 320, Height: 240}}, "image/jpeg"},
 		{made(t, "a.webp", picture...), "auto", "a.jpg", "converted from webp to jpeg", []stream{{Codec: "mjpeg", Width: 320, Height: 240}}, "image/jpeg"},
+		{made(t, "a.avif", picture...), "", "a.jpg", "converted from avif to jpeg", []stream{{Codec: "mjpeg", Width: 320, Height: 240}}, "image/jpeg"},
 		{made(t, "a.mov", film...), "", "a.mp4", "converted from mov to mp4", []stream{{Codec: "h264", Width: 318, Height: 240}, {Codec: "aac", Channels: 2, Rate: "44100"}}, "video/mp4"},
 		{made(t, "a.mkv", film...), "gif", "a.mp4", "converted from mkv to mp4", []stream{{Codec: "h264", Width: 318, Height: 240}}, "video/mp4"},
 		{made(t, "a.gif", "-f", "lavfi", "-i", "testsrc=size=64x64:rate=5:duration=2"), "gif", "a.mp4", "converted from gif to mp4", []stream{{Codec: "h264", Width: 64, Height: 64}}, "video/mp4"},
