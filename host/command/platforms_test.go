@@ -5,6 +5,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
+	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
@@ -14,5 +15,5 @@ func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}, sl
 
 // platformsOver are those of the program, with WhatsApp and Slack elsewhere.
 func platformsOver(wa whatsapp.Net, sl slack.Net) []channel.Platform {
-	return []channel.Platform{web.Platform(), whatsapp.Platform(wa), push.Platform(), slack.Platform(sl), discord.Platform(discord.Net{})}
+	return []channel.Platform{web.Platform(), whatsapp.Platform(wa), push.Platform(), slack.Platform(sl), discord.Platform(discord.Net{}), telegram.Platform()}
 }
