@@ -42,7 +42,7 @@ type Past struct {
 	Time   time.Time `json:"time"`
 	Chat   string    `json:"chat,omitempty"`
 	Files  []file    `json:"files,omitempty"`
-	Change string    `json:"change,omitempty"` // edit: only Text counts, in place of the message's; deletion: it is gone
+	Change string    `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
 }
 
 // past is one group's list. It is a line for each message, the newest last; a message
@@ -67,12 +67,13 @@ func (m *Manager) remember(c *chat, records []*record) {
 	m.rememberLines(c, lines)
 }
 
-// rememberChange has the list show what a member did to a message.
-func (m *Manager) rememberChange(c *chat, in channel.Inbound) {
+// rememberChange has the list show what a member did to a message. sender is the
+// member's id there.
+func (m *Manager) rememberChange(c *chat, in channel.Inbound, sender string) {
 	if in.Kind != channel.KindEdit && in.Kind != channel.KindDeletion {
 		return
 	}
-	line, err := json.Marshal(Past{ID: in.Target, Text: media.Cut(in.Text, pastText), Time: time.Now(), Change: string(in.Kind)})
+	line, err := json.Marshal(Past{ID: in.Target, Sender: sender, Text: media.Cut(in.Text, pastText), Time: time.Now(), Change: string(in.Kind)})
 	if err == nil {
 		m.rememberLines(c, append([]byte{'\n'}, line...))
 	}
@@ -120,17 +121,20 @@ func (p *past) read() ([]Past, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var all []Past
+	var all, messages []Past
 	seen, changes := map[string]bool{}, map[string]Past{}
-	lines := bytes.Split(b, []byte{'\n'})
-	for _, line := range slices.Backward(lines) {
+	for line := range bytes.SplitSeq(b, []byte{'\n'}) {
 		var one Past
-		if json.Unmarshal(line, &one) == nil && one.Change != "" {
-			if _, later := changes[one.ID]; !later {
-				changes[one.ID] = one
-			}
+		if json.Unmarshal(line, &one) != nil {
 			continue
 		}
+		if one.Change == "" {
+			messages = append(messages, one)
+		} else if changes[one.ID].Change != string(channel.KindDeletion) {
+			changes[one.ID] = one // which may stand before its message: a turn is given that later
+		}
+	}
+	for _, one := range slices.Backward(messages) {
 		if one.ID == "" || seen[one.ID] || time.Since(one.Time) > pastAge || len(all) >= maxPast {
 			continue
 		}
@@ -139,7 +143,9 @@ func (p *past) read() ([]Past, error) {
 		case channel.KindDeletion:
 			continue
 		case channel.KindEdit:
-			one.Text = change.Text
+			if change.Sender == one.Sender {
+				one.Text = change.Text
+			}
 		}
 		all = append(all, one)
 	}

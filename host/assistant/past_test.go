@@ -24,9 +24,9 @@ func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
 	}
 	m.remember(c, []*record{message("1", "one"), message("2", "two"), {Kind: noticeKind, Text: "the host's"}})
 	m.remember(c, []*record{message("3", "three"), message("2", "two")}) // a turn that was tried again
-	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "1", Text: "uno"})
-	m.rememberChange(c, channel.Inbound{Kind: channel.KindDeletion, Target: "3"})
-	m.rememberChange(c, channel.Inbound{Kind: channel.KindReaction, Target: "2", Emoji: "x"})
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "1", Text: "uno"}, "")
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindDeletion, Target: "3"}, "")
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindReaction, Target: "2", Emoji: "x"}, "")
 	f, err := os.OpenFile(c.past.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString("\n{\"id\": \"torn") // the machine died here
@@ -66,5 +66,30 @@ func TestPastMessagesTakeBoundedRoom(t *testing.T) {
 	all, err := c.past.read()
 	if n := len(all); err != nil || n < 500 || n > maxPast || all[n-1].ID != "2999" || len(all[0].Text) > pastText+10 {
 		t.Errorf("%d messages, %v", n, err)
+	}
+}
+
+// A member deletes or edits a message before a turn is given it, and another member
+// cannot put words into its writer's mouth.
+func TestADeletedMessageIsNotListedIfATurnIsGivenItLater(t *testing.T) {
+	m := &Manager{o: Options{Log: slog.New(slog.DiscardHandler)}}
+	c := &chat{past: &past{path: filepath.Join(t.TempDir(), pastFile)}}
+	at := time.Now().Add(-time.Hour)
+	ann := func(id, text string) *record {
+		return &record{Kind: callKind, ID: id, From: "Ann", Sender: "ann", Text: text, Time: at}
+	}
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindDeletion, Target: "1"}, "ann")
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "1", Text: "back again"}, "ann")
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "2", Text: "mended"}, "ann")
+	m.rememberChange(c, channel.Inbound{Kind: channel.KindEdit, Target: "3", Text: "forged"}, "bob")
+	m.remember(c, []*record{ann("1", "secret"), ann("2", "draft"), ann("3", "her own")})
+	all, err := c.past.read()
+	if err != nil || len(all) != 2 || all[0].Text == all[1].Text {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, p := range all {
+		if want := map[string]string{"2": "mended", "3": "her own"}[p.ID]; p.Text != want {
+			t.Errorf("%s is %q, want %q", p.ID, p.Text, want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 		return nil
 	}
 	if r.Kind == eventKind {
-		m.rememberChange(c, in)
+		m.rememberChange(c, in, r.Sender)
 		return m.keep(c, r)
 	}
 	wants := m.takeFiles(c, r, in)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
@@ -34,8 +35,8 @@ type toldFile struct {
 	Bytes  int64  `json:"bytes,omitempty"`
 }
 
-// maxList is the bytes of the messages in one answer. They stand in it twice, once in words.
-const maxList = ipc.MaxData * 2 / 5
+// maxList is the bytes of the messages in one answer, and of the words for them.
+const maxList = ipc.MaxData - 1<<10
 
 // remembers says whether a group's assistant may look at earlier messages.
 func (h *Host) remembers(g groups.Group) bool {
@@ -70,25 +71,55 @@ func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
 		}
 		all = all[:i]
 	}
-	from := max(0, len(all)-cmp.Or(c.Request.Limit, 20))
-	room := maxList
-	for i := len(all) - 1; i >= from; i-- {
-		one, _ := json.Marshal(all[i]) // which cannot fail
-		if room -= len(one); room < 0 {
-			from = i + 1
+	shown, words := newest(all, cmp.Or(c.Request.Limit, 20), h.zone(c.Folder))
+	more := len(shown) < len(all)
+	switch {
+	case len(all) == 0:
+		words = []string{"No earlier message is known here."}
+	case more:
+		words = append([]string{fmt.Sprintf("There are earlier ones: call again with before %s.", shown[0].ID)}, words...)
+	}
+	return map[string]any{"messages": shown, "more": more, "words": strings.Join(words, "\n")}, nil
+}
+
+// newest returns the newest messages that one answer has room for, oldest first, and a
+// line for each; at least one if there is any.
+func newest(all []told, limit int, zone *time.Location) (shown []told, lines []string) {
+	shown, room := []told{}, maxList
+	for _, m := range slices.Backward(all) {
+		m = m.within(maxList, zone)
+		if room -= m.size(zone); len(shown) == limit || room < 0 && len(shown) > 0 {
+			break
+		}
+		shown, lines = append(shown, m), append(lines, m.line(zone))
+	}
+	slices.Reverse(shown)
+	slices.Reverse(lines)
+	return shown, lines
+}
+
+// size is the bytes that a message takes in an answer, with its line.
+func (m told) size(zone *time.Location) int {
+	message, _ := json.Marshal(m) // which cannot fail, nor can this
+	line, _ := json.Marshal(m.line(zone))
+	return len(message) + len(line)
+}
+
+// within shortens a message that would take more bytes alone: a member may have filled
+// it, and the names of its files, with characters that are escaped.
+func (m told) within(room int, zone *time.Location) told {
+	m.From = media.Cut(m.From, 100)
+	for m.size(zone) > room {
+		switch n := utf8.RuneCountInString(m.Text); {
+		case n > 200:
+			m.Text = media.Cut(m.Text, n/2)
+		case len(m.Files) > 0:
+			m.Files = m.Files[:len(m.Files)-1]
+		default:
+			return m
 		}
 	}
-	words := []string{"No earlier message is known here."}
-	if shown := all[from:]; len(shown) > 0 {
-		words = nil
-		for _, m := range shown {
-			words = append(words, m.line(h.zone(c.Folder)))
-		}
-	}
-	if from > 0 {
-		words = append([]string{fmt.Sprintf("There are earlier ones: call again with before %s.", all[from].ID)}, words...)
-	}
-	return map[string]any{"messages": append([]told{}, all[from:]...), "more": from > 0, "words": strings.Join(words, "\n")}, nil
+	return m
 }
 
 // line is the message on one line, so that no text of a member looks like another message.

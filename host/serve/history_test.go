@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// A message of a member that was alone larger than an answer ended the host: the list was
+// empty, and its first message was asked for an id.
+func TestNoMessageIsTooLargeForTheListOrEndsTheHost(t *testing.T) {
+	for name, m := range map[string]told{
+		"plain":           {Text: "hello"},
+		"escaped in JSON": {Text: strings.Repeat("<", 2000), From: strings.Repeat("&", 5000)},
+		"escaped twice":   {Text: strings.Repeat("\U000e0041", 2000), From: strings.Repeat("\u202e", 5000)},
+		"many files":      {Text: strings.Repeat("\U000e0041", 2000), Files: make([]toldFile, 100)},
+	} {
+		for i := range m.Files {
+			m.Files[i] = toldFile{Number: i + 1, Name: strings.Repeat("&", 250)}
+		}
+		var all []told
+		for i := range 30 {
+			m.ID = fmt.Sprint(i)
+			all = append(all, m)
+		}
+		seen := 0
+		for len(all) > 0 {
+			shown, lines := newest(all, 20, time.UTC)
+			data, err := json.Marshal(map[string]any{"messages": shown, "words": strings.Join(lines, "\n")})
+			if err != nil || len(shown) == 0 || len(shown) > 20 || len(lines) != len(shown) || len(data) > ipc.MaxData {
+				t.Fatalf("%s: %d messages in %d bytes, %v", name, len(shown), len(data), err)
+			}
+			seen += len(shown)
+			all = all[:len(all)-len(shown)]
+			if last := shown[len(shown)-1].ID; last != fmt.Sprint(len(all)+len(shown)-1) {
+				t.Fatalf("%s: the newest is %s", name, last)
+			}
+		}
+		if seen != 30 {
+			t.Errorf("%s: %d of 30 were seen", name, seen)
+		}
+	}
+}
