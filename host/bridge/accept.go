@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -57,6 +58,7 @@ type destination struct {
 	limits  media.Limits
 	own     map[string]int64 // the source's own limits, in bytes by kind
 	links   *Links           // nil: none are offered
+	screen  *screen.Screen   // nil: every file may leave
 }
 
 // authorize turns the claimed chat into a destination. The source is known by
@@ -76,7 +78,11 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		return destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links()}, nil
+		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links()}
+		if b.Screen != nil {
+			dst.screen = b.Screen()
+		}
+		return dst, nil
 	}
 	return destination{}, &ipc.Refusal{
 		Code:    "channel_unsupported",
@@ -165,7 +171,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				return outbox.File{}, false, err
 			}
 		}
-		blob, err := b.copy(ctx, out.file, info, out.ref, dst)
+		blob, err := b.copy(ctx, out.file, info, out.ref, dst, ref.Path, nameOf(ref))
 		if err == nil {
 			info.Note = strings.Trim(out.note+"; "+info.Note, "; ")
 			if linked {
@@ -219,8 +225,8 @@ func classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
 
 // copy keeps the file if the copy is what the check said: a file that was
 // exchanged between the two is whole in the copy and passed for another kind
-// in the check.
-func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref ipc.FileRef, dst destination) (outbox.Blob, error) {
+// in the check. The copy is what is screened, under the names that the file has.
+func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref ipc.FileRef, dst destination, names ...string) (outbox.Blob, error) {
 	blob, err := b.Outbox.CopyFile(ctx, f, checked.Size)
 	if err != nil {
 		return blob, err
@@ -235,6 +241,11 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	if err != nil || kept != checked {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
+	}
+	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screen.Check(r, blob.Size, names...) })
+	if err != nil {
+		b.Outbox.Discard(blob)
+		return outbox.Blob{}, err
 	}
 	return blob, nil
 }

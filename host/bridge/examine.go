@@ -48,5 +48,8 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 	if d.asLink(info, err) {
 		info.Note, err = linkNote(info.Note, err), nil
 	}
+	if err == nil {
+		err = d.screen.Check(f, info.Size, ref.Path, nameOf(ref))
+	}
 	return info, err
 }

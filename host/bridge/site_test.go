@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -57,8 +58,11 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	s.spool = ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{"family", "work", "ops", "far"}})
 	t.Cleanup(func() { check(t, s.spool.Close()) })
 	seen := map[string]*mounts.Map{}
+	rules, err := screen.New(nil, nil)
+	check(t, err)
 	s.opts = bridge.Options{
 		Registry: func() *groups.Registry { return registry }, Mounts: func(folder string) *mounts.Map { return seen[folder] },
+		Screen:   func() *screen.Screen { return rules },
 		Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: func() time.Duration { return time.Minute },
 	}
 	for _, g := range all {

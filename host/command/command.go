@@ -80,7 +80,7 @@ func newAgentrunner() *cobra.Command {
 func newRoot(e *env) *cobra.Command {
 	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
 		newDemo(e), newInit(e), newImport(e), newServe(e), newReload(e), newSend(e),
-		newQueue(e), newErrors(e), newTasks(e), newLinks(e), newStatus(e), newWhy(e), newDoctor(e), newStore(e),
+		newQueue(e), newErrors(e), newTasks(e), newLinks(e), newScreen(e), newStatus(e), newWhy(e), newDoctor(e), newStore(e),
 		newPair(e), newUnpair(e), newGroups(e),
 		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newVersion(e), newExitCodes(),
 	)

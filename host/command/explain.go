@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -78,7 +79,13 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 		return nil, err
 	}
 	defer seen.Close()
-	b := bridge.New(bridge.Options{Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c)})
+	rules, err := c.Screen.New()
+	if err != nil {
+		return nil, err
+	}
+	b := bridge.New(bridge.Options{
+		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() *screen.Screen { return rules },
+	})
 	var d, opening decisions
 	main := ""
 	if g.Main {

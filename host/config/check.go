@@ -35,6 +35,7 @@ func (c *checker) check() {
 	c.directories()
 	c.metrics()
 	c.transcription()
+	c.screen()
 	c.timezone("timezone", c.cfg.Timezone)
 	c.channels()
 	c.assistants()

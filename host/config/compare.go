@@ -40,6 +40,8 @@ func Compare(now, next *Config) Changes {
 			c.say("timezone: %s", next.Timezone)
 		case key == "register":
 			c.say("register: what the main group may register")
+		case key == "screen":
+			c.say("screen: which files may not leave")
 		case key == "mounts":
 			c.say("mounts: what groups may mount")
 		}

@@ -59,6 +59,7 @@ type Config struct {
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
 	Register   Register             `yaml:"register" help:"Chats that the main group may make groups of, with register_group."`
 	Mounts     MountPolicy          `yaml:"mounts" help:"What the groups may mount."`
+	Screen     Screen               `yaml:"screen" help:"Which files may not leave."`
 	Limits     Limits               `yaml:"limits" help:"What one group can take from the host and from the others."`
 }
 

@@ -130,6 +130,23 @@ func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, er
 	return b, orDiskFull(err)
 }
 
+// Kept has read look at the bytes of a blob that no Put was given.
+func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
+	if b.Bytes != nil {
+		return read(bytes.NewReader(b.Bytes))
+	}
+	f, err := o.blobs.Open(b.Name)
+	if err != nil {
+		return fmt.Errorf("read a kept file: %w", err)
+	}
+	defer func() { _ = f.Close() }() // which was only read
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return fmt.Errorf("read a kept file: %T", f)
+	}
+	return read(at)
+}
+
 // Discard deletes a blob that no Put was given.
 func (o *Outbox) Discard(b Blob) { o.removeBlobs(b.Name) }
 

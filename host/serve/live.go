@@ -12,6 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -24,6 +25,7 @@ type live struct {
 	layout   groups.Layout
 	runtimes runtimes
 	limits   outbox.Limits
+	screen   *screen.Screen
 
 	mu     sync.Mutex             // guards mounts
 	mounts map[string]*mounts.Map // by folder; of a group without directories of the operator's from its first use on
@@ -39,6 +41,7 @@ func (h *Host) Config() *config.Config { return h.now().config }
 func (h *Host) Registry() *groups.Registry         { return h.now().registry }
 func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mountsOf(folder) }
 func (h *Host) limits() outbox.Limits              { return h.now().limits }
+func (h *Host) screenNow() *screen.Screen          { return h.now().screen }
 func (h *Host) wait() time.Duration                { return h.Config().Limits.Wait.Std() }
 
 // keep is for how long the queue keeps results and what was refused.
@@ -79,6 +82,9 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_
 		}
 	}()
 	if l.registry, err = groups.NewRegistry(cfg.Groups); err != nil {
+		return nil, err
+	}
+	if l.screen, err = cfg.Screen.New(); err != nil {
 		return nil, err
 	}
 	for _, g := range cfg.Groups {

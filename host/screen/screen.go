@@ -1,0 +1,240 @@
+// Package screen says of a file that is about to leave whether it may: whether its name
+// or its content is that of a secret, such as a private key or a store of credentials.
+//
+// It catches mistakes and crude attempts. It cannot keep in what somebody has encrypted,
+// encoded or cut into pieces.
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+)
+
+// Code is that of every refusal of a Screen.
+const Code = "screened"
+
+// What is read of a file for the rules of content: its first and its last bytes. Of an
+// archive its names are read too, see members.
+const (
+	head = 1 << 20
+	tail = 64 << 10
+)
+
+// near is within how many bytes of a mark a rule's content stands.
+const near = 4 << 10
+
+// Bounds of the operator's rules.
+const (
+	MaxRules   = 50
+	MaxPattern = 500 // bytes of one expression
+)
+
+// Rule refuses files of a name, of a content, or of both.
+type Rule struct {
+	Name string // stable, for the configuration and for refusals
+	What string // is refused, such as "a private key"
+
+	name    *regexp.Regexp // stands in the path
+	ending  *regexp.Regexp // is the path from one of its parts on; with neither, any path will do
+	except  *regexp.Regexp // stands in the path of what the ending is not about; may be nil
+	content *regexp.Regexp // nil: any
+
+	start string   // what a file with the content begins with
+	marks []string // the content begins with one of them; none: it stands anywhere
+}
+
+// Pattern is a rule of the operator's. Name and Content are RE2 expressions, of which one may be
+// empty.
+type Pattern struct{ Rule, Name, Content string }
+
+// Screen is the rules that are in force. It never changes. A nil Screen lets all pass.
+type Screen struct {
+	rules []Rule
+	pairs [1 << 16]uint8 // which of marks begin with the two bytes; 0: none
+	marks [][]mark
+}
+
+// New returns the built-in rules, but for those in off, and the operator's. An
+// error quotes the expression that is wrong.
+func New(off []string, deny []Pattern) (*Screen, error) {
+	s := &Screen{}
+	for _, r := range BuiltIn() {
+		if !slices.Contains(off, r.Name) {
+			s.rules = append(s.rules, r)
+		}
+	}
+	if len(deny) > MaxRules {
+		return nil, fmt.Errorf("more than %d rules", MaxRules)
+	}
+	for _, p := range deny {
+		r, err := p.compile()
+		if err != nil {
+			return nil, err
+		}
+		s.rules = append(s.rules, r)
+	}
+	s.index()
+	return s, nil
+}
+
+func (p Pattern) compile() (r Rule, err error) {
+	r = Rule{Name: p.Rule, What: "what the operator keeps in"}
+	if p.Name == "" && p.Content == "" {
+		return r, fmt.Errorf("rule %q has neither a name nor a content", p.Rule)
+	}
+	for _, e := range []struct {
+		text string
+		to   **regexp.Regexp
+	}{{p.Name, &r.name}, {p.Content, &r.content}} {
+		if e.text == "" {
+			continue
+		}
+		if len(e.text) > MaxPattern {
+			return r, fmt.Errorf("rule %q: an expression is longer than %d bytes", p.Rule, MaxPattern)
+		}
+		if *e.to, err = regexp.Compile(e.text); err != nil {
+			return r, fmt.Errorf("rule %q: %w", p.Rule, err)
+		}
+	}
+	return r, nil
+}
+
+// Check refuses a file of size bytes that has one of the names, paths as a rule, if a rule
+// hits. An error that is no *refusal.Error is one of reading content.
+func (s *Screen) Check(content io.ReaderAt, size int64, names ...string) error {
+	if s == nil {
+		return nil
+	}
+	text, err := window(content, size)
+	if err != nil {
+		return fmt.Errorf("screen a file: %w", err)
+	}
+	has := s.contents(text)
+	for _, name := range names {
+		for i := range s.rules {
+			if r := &s.rules[i]; has[i] && r.named(name) {
+				return refused(r, fmt.Sprintf("%q is or holds %s", short(name), r.What))
+			}
+		}
+	}
+	for name := range members(content, size, text) {
+		for i := range s.rules {
+			if r := &s.rules[i]; r.content == nil && r.named(name) {
+				return refused(r, fmt.Sprintf("%q holds %q: %s", short(names[0]), short(name), r.What))
+			}
+		}
+	}
+	return nil
+}
+
+func refused(r *Rule, message string) error {
+	return &refusal.Error{
+		Code: Code, Message: fmt.Sprintf("%s, which must not leave (rule %s)", message, r.Name),
+		Hint: "leave the secret out; if this is none, ask the operator, who finds the rule by: longshore screen rules",
+	}
+}
+
+// short is the last part of a name, for a message.
+func short(name string) string {
+	base := path.Base(name)
+	return strings.ToValidUTF8(base[:min(len(base), 80)], "")
+}
+
+// named says whether the rule is one for files of that name.
+func (r *Rule) named(name string) bool {
+	name = strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), " .")
+	switch {
+	case r.name != nil:
+		return r.name.MatchString(name)
+	case r.ending == nil:
+		return true
+	}
+	for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
+		if r.ending.MatchString(rest) {
+			return r.except == nil || !r.except.MatchString(name)
+		}
+	}
+	return false
+}
+
+// mark is where the content of the rule at a position may begin.
+type mark struct {
+	rule int
+	text []byte
+}
+
+// index puts the marks where their first two bytes lead to.
+func (s *Screen) index() {
+	s.marks = make([][]mark, 1)
+	for i, r := range s.rules {
+		for _, text := range r.marks {
+			at := &s.pairs[int(text[0])<<8|int(text[1])]
+			if *at == 0 {
+				*at = uint8(len(s.marks))
+				s.marks = append(s.marks, nil)
+			}
+			s.marks[*at] = append(s.marks[*at], mark{i, []byte(text)})
+		}
+	}
+}
+
+// contents says of each rule whether the text has its content, going over the text once for all marks.
+func (s *Screen) contents(text []byte) []bool {
+	has := make([]bool, len(s.rules))
+	for i, r := range s.rules {
+		has[i] = r.content == nil || len(r.marks) == 0 && r.content.Match(text)
+	}
+	for i := 1; i < len(text); i++ {
+		at := s.pairs[int(text[i-1])<<8|int(text[i])]
+		if at == 0 {
+			continue
+		}
+		rest := text[i-1:]
+		for _, m := range s.marks[at] {
+			r := &s.rules[m.rule]
+			if has[m.rule] || !bytes.HasPrefix(rest, m.text) || !bytes.HasPrefix(text, []byte(r.start)) {
+				continue
+			}
+			found := r.content.Find(rest[:min(len(rest), near)])
+			has[m.rule] = found != nil && !placeholder(found)
+		}
+	}
+	return has
+}
+
+// placeholders stand in documentation in the place of a secret.
+var placeholders = regexp.MustCompile(`(?i)example|xxxxxx|placeholder|changeme|change_me|redacted|your[_-]|\*\*\*\*`)
+
+func placeholder(found []byte) bool { return placeholders.Match(found) }
+
+// window is the first and the last bytes of a file. Of UTF-16 the zero bytes are
+// left out, so that Latin letters read as themselves.
+func window(r io.ReaderAt, size int64) ([]byte, error) {
+	first, last := min(size, head), min(max(size-head, 0), tail)
+	text := make([]byte, first+last)
+	if err := readAt(r, text[:first], 0); err != nil {
+		return nil, err
+	}
+	if err := readAt(r, text[first:], size-last); err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		text = bytes.ReplaceAll(text[2:], []byte{0}, nil)
+	}
+	return text, nil
+}
+
+// readAt fills b. Fewer bytes are an error.
+func readAt(r io.ReaderAt, b []byte, at int64) error {
+	if n, err := r.ReadAt(b, at); n < len(b) {
+		return err
+	}
+	return nil
+}
