@@ -114,7 +114,7 @@ func (m told) within(room int, zone *time.Location) told {
 		case n > 200:
 			m.Text = media.Cut(m.Text, n/2)
 		case len(m.Files) > 0:
-			m.Files = m.Files[:len(m.Files)-1]
+			m.Files = m.Files[:len(m.Files)/2]
 		default:
 			return m
 		}
