@@ -40,7 +40,7 @@ func (b *Bridge) shown(ctx context.Context, f *os.File, ref ipc.FileRef, dst des
 	if !ok {
 		return asIs, nil
 	}
-	if convert.Partly(f, info.MIME) {
+	if convert.Partly(f, info.Size, info.MIME) {
 		asIs.note = "not " + recipe.Note + ": ffmpeg would keep a part of the picture only"
 		return asIs, nil
 	}

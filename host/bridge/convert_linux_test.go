@@ -130,7 +130,7 @@ func TestAHostThatEndsAcceptsNothingHalfConverted(t *testing.T) {
 	}
 }
 
-// A phone's HEIC is a grid of tiles, of which ffmpeg would show the chat one.
+// A HEIC whose tiles cannot be found would show the chat one of them.
 func TestAPictureOfTilesIsNotSentAsOneOfThem(t *testing.T) {
 	s := converting(t, confine.Confined)
 	content := "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic\x00\x00\x00\x42meta\x00\x00\x00\x00\x00\x00\x00\x0epitm\x00\x00\x00\x00\x00\x01infe\x02\x00\x00\x00\x00\x01\x00\x00grid" + strings.Repeat("\x00", 64)

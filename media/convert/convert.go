@@ -74,11 +74,47 @@ func (c *Converter) Run(ctx context.Context, src *os.File, r Recipe, most int64)
 		return nil, fmt.Errorf("make room for a conversion: %w", err)
 	}
 	out := &File{to, release}
-	if err := c.ffmpeg(ctx, src, out, r, most); err != nil {
+	var input []string
+	if r.heic {
+		tiles, done, err := c.tiles(src, &r)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("convert: %w", err), out.Close())
+		}
+		defer done()
+		src, input = tiles, []string{"-f", "hevc"}
+	}
+	if err := c.ffmpeg(ctx, src, out, input, r, most); err != nil {
 		_ = out.Close()
 		return nil, fmt.Errorf("convert: %w", err)
 	}
 	return out, nil
+}
+
+// tiles makes a stream of a HEIC's tiles, and has the recipe put them together.
+func (c *Converter) tiles(src *os.File, r *Recipe) (tiles *os.File, done func(), err error) {
+	info, err := src.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := readHEIC(src, info.Size())
+	if err != nil {
+		return nil, nil, err
+	}
+	room := info.Size() + heicMeta
+	tiles, release, err := c.temp(room)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make room for a conversion: %w", err)
+	}
+	done = func() { _ = tiles.Close(); release() }
+	if err = h.stream(tiles, src, room); err == nil {
+		_, err = tiles.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	r.output = jpeg(h.filter())
+	return tiles, done, nil
 }
 
 // enter waits for a place among those that run, for at most Time.
@@ -102,10 +138,9 @@ func (c *Converter) enter(ctx context.Context) (leave func(), err error) {
 	return nil, err
 }
 
-func (c *Converter) ffmpeg(ctx context.Context, src *os.File, out *File, r Recipe, most int64) error {
-	args := slices.Concat([]string{
-		"-v", "error", "-nostdin", "-threads", "2", "-protocol_whitelist", "file,pipe,fd", "-i", "/dev/stdin", "-map_metadata", "-1", "-threads", "2",
-	}, r.output, []string{"-y", "-truncate", "0", "/dev/stdout"})
+func (c *Converter) ffmpeg(ctx context.Context, src *os.File, out *File, input []string, r Recipe, most int64) error {
+	args := slices.Concat([]string{"-v", "error", "-nostdin", "-threads", "2", "-protocol_whitelist", "file,pipe,fd"}, input,
+		[]string{"-i", "/dev/stdin", "-map_metadata", "-1", "-threads", "2"}, r.output, []string{"-y", "-truncate", "0", "/dev/stdout"})
 	copied := func() {} // gives back the room of the copy that a host running as root makes
 	runner := confine.Runner{Mode: c.mode, Temp: func(bytes int64) (f *os.File, err error) {
 		f, release, err := c.temp(bytes)

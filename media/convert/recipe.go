@@ -15,6 +15,7 @@ type Recipe struct {
 	Kind   media.Kind // of the result
 	Note   string     // for the agent: what was done
 	output []string
+	heic   bool // the source is read by readHEIC
 }
 
 // WAV makes sound into 16 kHz mono, as speech recognizers want it.
@@ -31,11 +32,11 @@ func within(edge string) string {
 	return "scale=w='min(" + edge + ",iw)':h='min(" + edge + ",ih)':force_original_aspect_ratio=decrease:force_divisible_by=2"
 }
 
-// jpeg converts a picture. Without transparency, whose colours are arbitrary, it has
-// a white ground.
-func jpeg() []string {
+// jpeg converts a picture, which the filters before make of the source. Without
+// transparency, whose colours are arbitrary, it has a white ground.
+func jpeg(before string) []string {
 	return []string{"-frames:v", "1", "-an", "-sn", "-filter_complex",
-		"[0:v:0]" + within(pictureEdge) + ",format=rgba,split[a][b];[a]lutrgb=r=255:g=255:b=255:a=255[ground];[ground][b]overlay=format=auto,format=yuvj420p",
+		"[0:v:0]" + before + within(pictureEdge) + ",format=rgba,split[a][b];[a]lutrgb=r=255:g=255:b=255:a=255[ground];[ground][b]overlay=format=auto,format=yuvj420p",
 		"-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg"}
 }
 
@@ -66,9 +67,9 @@ func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 		return made(info, media.Voice, "audio/ogg", []string{"-vn", "-sn", "-map", "0:a:0", "-ar", "16000", "-ac", "1", "-c:a", "libopus", "-b:a", "24k", "-f", "ogg"},
 			"converted from "+word(info)+" to Ogg Opus"), true
 	case picture && !(info.Kind == media.Image && shows(media.Image, info.MIME)):
-		return made(info, media.Image, "image/jpeg", jpeg(), "converted from "+word(info)+" to jpeg"), true
+		return ofPicture(info, "converted from "+word(info)+" to jpeg"), true
 	case picture && info.MIME != "image/gif" && info.Size > l.Kinds[media.Image].Bytes:
-		return made(info, media.Image, "image/jpeg", jpeg(), "made smaller, from "+media.Size(info.Size)), true
+		return ofPicture(info, "made smaller, from "+media.Size(info.Size)), true
 	case info.Kind == media.Video && info.MIME != "video/mp4" && clip && (as == media.AsGIF || auto && !shows(media.Video, info.MIME)):
 		sound := []string{"-c:a", "aac", "-b:a", "128k", "-ac", "2"}
 		if as == media.AsGIF {
@@ -89,6 +90,12 @@ var usual = map[media.Kind][]string{
 // pictures are the types that ffmpeg makes a JPEG of.
 var pictures = map[string]bool{
 	"image/jpeg": true, "image/png": true, "image/webp": true, "image/tiff": true, "image/bmp": true, "image/heic": true, "image/heif": true, "image/avif": true,
+}
+
+func ofPicture(info media.Info, note string) Recipe {
+	r := made(info, media.Image, "image/jpeg", jpeg(""), note)
+	r.heic = info.MIME == "image/heic" || info.MIME == "image/heif"
+	return r
 }
 
 // made is a recipe for a file, whose result bears the file's name with another
