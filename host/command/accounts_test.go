@@ -36,6 +36,10 @@ groups:
 - {folder: team, chat: "web:team", channel: web-team}
 `
 	cfg := configIn(t, file, text)
+	report := filepath.Join(filepath.Dir(file), "report.txt")
+	if err := os.WriteFile(report, []byte("the report"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h := startHost(t, cfg, nil)
 	desk := h.Desk(true)
 	for i, want := range []struct{ name, chat, dir string }{{"web", "family", "web"}, {"web-team", "team", "channels/web-team"}} {
@@ -45,7 +49,7 @@ groups:
 		if _, err := os.Stat(filepath.Join(cfg.State, want.dir, "web.db")); err != nil {
 			t.Error(err)
 		}
-		item, err := desk.Send(t.Context(), operator.Send{Group: want.chat, Path: file})
+		item, err := desk.Send(t.Context(), operator.Send{Group: want.chat, Path: report})
 		if err != nil {
 			t.Fatal(err)
 		}
