@@ -23,7 +23,7 @@ const Code = "screened"
 // What is read of a file for the rules of content: its first and its last bytes. Of an
 // archive its names are read too, see members.
 const (
-	head = 1 << 20
+	head = 256 << 10
 	tail = 64 << 10
 )
 
