@@ -230,8 +230,9 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 	}
 	b := newBook()
 	o = b.open(t, opts)
-	run(t, o)
+	stop := run(t, o)
 	b.settled(t, d)
+	stop() // the bytes go after the record
 	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: "+large("the bytes") || len(blobs(t, o)) != 0 {
 		t.Errorf("%q arrived, settled as %+v", got, p)
 	}
