@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -128,7 +129,8 @@ func (e *env) addGroup(g groups.Group) error {
 }
 
 // writeGroup writes a group into the configuration file, or returns what would be wrong
-// with the file then. undo writes the file as it was.
+// with the file then. undo writes the file as it was. Neither writes over what somebody
+// else has written meanwhile.
 func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.Problem, err error) {
 	before, err := config.Read(e.config)
 	if err != nil {
@@ -153,11 +155,14 @@ func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	write := func(text []byte) error {
+	replace := func(was, text []byte) error {
+		if now, err := config.Read(path); err != nil || !bytes.Equal(now, was) {
+			return errors.Join(errors.New("the configuration was changed meanwhile; it is left as it is"), err)
+		}
 		if err := safefs.WriteFile(path, text, mode); err != nil {
 			return fmt.Errorf("write configuration: %w", err)
 		}
 		return nil
 	}
-	return func() error { return write(before) }, nil, write(text)
+	return func() error { return replace(text, before) }, nil, replace(before, text)
 }

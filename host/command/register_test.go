@@ -134,3 +134,40 @@ func TestAV1RequestWithoutATriggerMakesEveryMessageCall(t *testing.T) {
 	}
 	h.until("the page has the chat", func() bool { return strings.Contains(string(h.get("/api/chats")), "dock") })
 }
+
+// Taking a group out again wrote over what the operator had saved in the meantime.
+func TestTakingAGroupOutAgainKeepsWhatTheOperatorWrote(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "longshore.yaml")
+	text := strings.ReplaceAll(registering, "%LISTEN%", "127.0.0.1:0")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(want string) {
+		t.Helper()
+		if now, err := os.ReadFile(file); err != nil || string(now) != want {
+			t.Errorf("%v; longshore.yaml is now:\n%s", err, now)
+		}
+	}
+	e := &env{config: file, platforms: allPlatforms(), getenv: os.Getenv}
+	dock := groups.Group{Name: "Dock", Folder: "dock", Chat: "web:dock"}
+	write(text)
+	undo, problems, err := e.writeGroup(dock)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	if err := undo(); err != nil {
+		t.Error(err)
+	}
+	has(text)
+	if undo, _, err = e.writeGroup(dock); err != nil {
+		t.Fatal(err)
+	}
+	write(text + "name: Ada\n")
+	if err := undo(); err == nil {
+		t.Error("the operator's change was overwritten without a word")
+	}
+	has(text + "name: Ada\n")
+}

@@ -157,7 +157,11 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		return u.ID, nil
 	}
 	in := t.inbound(&u)
-	if in == nil || len(raw) > maxUpdate {
+	if in == nil {
+		return u.ID, nil
+	}
+	if len(raw) > maxUpdate {
+		t.Log.Warn("pass over an update that is too large", "chat", in.Chat, "bytes", len(raw))
 		return u.ID, nil
 	}
 	if !t.counts(in.Chat) {
