@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"host/blob":             {"host/store", "media"},
 	"host/channel":          {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer": {"host/channel", "media"},
-	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/httpd", "host/channel/markup", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
+	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
 	"host/outbox":           {"host/blob", "host/channel", "host/store", "groups", "media"},
 	"host/bridge":           {"host/outbox", "host/screen", "host/channel", "host/channel/markup", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/runtime":          {"groups", "groups/mounts", "ipc", "internal/cause"},
@@ -61,6 +61,7 @@ var rooms = map[string][]string{
 
 	"host/channel/pace":        {"groups"},
 	"host/channel/link":        {"host/channel"},
+	"host/channel/bot":         {"host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"media", "internal/hostnames"},
 	"host/channel/journal":     {"host/store", "groups"},

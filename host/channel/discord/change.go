@@ -19,7 +19,7 @@ func (d *Discord) UnsendWithin() time.Duration { return channel.Forever }
 // change enters, and calls do with the path of the message that c changes. A right that
 // only changes need does not hold up the chat's messages.
 func (d *Discord) change(ctx context.Context, c channel.Change, do func(ctx context.Context, path string) error) error {
-	ctx, _, leave, err := d.enter(ctx)
+	ctx, _, leave, err := d.Enter(ctx)
 	if err != nil {
 		return err
 	}

@@ -326,7 +326,7 @@ func (g *gateway) keepMoved(ctx context.Context, f frame, id string) error {
 		return nil
 	}
 	ev := event{Kind: channel.KindMembership, Sender: m.User.ID, Name: g.world.name(m.User.ID, nameOf(m.User, &m.member)), Joined: f.Type == "GUILD_MEMBER_ADD"}
-	for _, c := range *g.chats.Load() {
+	for _, c := range g.Served() {
 		if r, ok := g.world.room(idOf(c.JID)); ok && r.Guild == m.Guild {
 			ev.Channel = idOf(c.JID)
 			if err := g.store(ctx, c.JID, id, ev, true); err != nil {

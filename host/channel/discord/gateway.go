@@ -355,7 +355,7 @@ func (g *gateway) catchUp(ctx context.Context) error {
 	if err != nil || last == nil {
 		return err
 	}
-	for _, c := range *g.chats.Load() {
+	for _, c := range g.Served() {
 		err := g.eachAfter(ctx, idOf(c.JID), last.Created.Add(-overlap), func(m *message) (bool, error) {
 			return false, g.keepMessage(ctx, m)
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
@@ -62,7 +63,7 @@ func attachments(files []attachment, m journal.Inbound) (all []channel.Attachmen
 			kind = media.Voice
 		}
 		info := media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), m.Received)
-		all = append(all, channel.Attachment{Info: info, Ref: f.ID + " " + m.Ref()})
+		all = append(all, channel.Attachment{Info: info, Ref: bot.Ref(f.ID, m.Ref())})
 	}
 	return all
 }
@@ -71,18 +72,14 @@ func attachments(files []attachment, m journal.Inbound) (all []channel.Attachmen
 // it and its message's own Ref. The address ends after a day: then Discord is asked
 // for a new one.
 func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := d.enter(ctx)
+	ctx, open, leave, err := d.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	id, ref, _ := strings.Cut(f.Ref, " ")
-	m, err := open.journal.ByRef(ctx, f.Chat, ref)
+	id, m, err := open.Kept(ctx, f)
 	if err != nil {
 		return nil, err
-	}
-	if m == nil {
-		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
 	var ev event
 	if err := json.Unmarshal(m.Body, &ev, lenient); err != nil {
@@ -95,11 +92,8 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if !has(files, id) {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
-	pace := transfer.Brisk
-	if f.Patient {
-		pace = transfer.Patient
-	}
-	body, err := open.scratch.Get(ctx, d.web.files, urlOf(files, id), maxFile, pace)
+	pace := transfer.PaceFor(f.Patient)
+	body, err := open.Scratch.Get(ctx, d.web.files, urlOf(files, id), maxFile, pace)
 	if channel.ClassOf(err) != channel.Permanent {
 		return body, err
 	}
@@ -107,7 +101,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if fresh == "" || fresh == urlOf(files, id) {
 		return nil, err
 	}
-	return open.scratch.Get(ctx, d.web.files, fresh, maxFile, pace)
+	return open.Scratch.Get(ctx, d.web.files, fresh, maxFile, pace)
 }
 
 func has(files []attachment, id string) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
@@ -54,7 +55,7 @@ func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	if err := channel.Check(d.Name(), m, d.Limits()); err != nil {
 		return channel.Receipt{}, err
 	}
-	ctx, open, leave, err := d.enter(ctx)
+	ctx, open, leave, err := d.Enter(ctx)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
@@ -69,7 +70,7 @@ func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	return r, d.refusals.note(m.Chat, err)
 }
 
-func (d *Discord) deliver(ctx context.Context, open *opened, m channel.Message) (channel.Receipt, error) {
+func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message) (channel.Receipt, error) {
 	if err := d.fits(ctx, m); err != nil {
 		return channel.Receipt{}, err
 	}
@@ -161,10 +162,10 @@ func (d *Discord) create(ctx context.Context, m channel.Message, to string) (*me
 }
 
 // posted notes which message of Discord's is m.
-func (d *Discord) posted(ctx context.Context, open *opened, m channel.Message, id string) {
-	err := open.journal.Record(ctx, journal.Sent{ID: id, Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
+func (d *Discord) posted(ctx context.Context, open *bot.Open, m channel.Message, id string) {
+	err := open.Journal.Record(ctx, journal.Sent{ID: id, Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
 	if err == nil {
-		err = open.journal.Acknowledge(ctx, id, timeOf(id))
+		err = open.Journal.Acknowledge(ctx, id, timeOf(id))
 	}
 	if err != nil {
 		d.Log.Warn("note which message was sent", "error", err)
@@ -177,7 +178,7 @@ const skew = time.Minute
 // Find asks Discord whether it has m: a message of the bot's since the attempt began,
 // with the same text and files, which is not known as another one.
 func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
-	ctx, open, leave, err := d.enter(ctx)
+	ctx, open, leave, err := d.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt
 	return r, err
 }
 
-func (d *Discord) find(ctx context.Context, open *opened, m channel.Message, to string) (r *channel.Receipt, err error) {
+func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, to string) (r *channel.Receipt, err error) {
 	me := d.self.Load()
 	if me == nil {
 		return nil, errors.New("Discord has not said yet who the bot is")
@@ -205,7 +206,7 @@ func (d *Discord) find(ctx context.Context, open *opened, m channel.Message, to 
 		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
 			return false, nil
 		}
-		known, err := open.journal.Sent(ctx, got.ID)
+		known, err := open.Journal.Sent(ctx, got.ID)
 		if err != nil || known != nil && string(known.Body) != m.ID {
 			return false, err
 		}
@@ -231,7 +232,7 @@ func same(m channel.Message, got *message) bool {
 // Typing implements channel.Typing. Discord shows it for ten seconds, or until the
 // message comes.
 func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
-	ctx, _, leave, err := d.enter(ctx)
+	ctx, _, leave, err := d.Enter(ctx)
 	if err != nil || !on || d.refusals.of(chat) != nil {
 		if err == nil {
 			leave()

@@ -52,12 +52,12 @@ type update struct {
 // Edit implements channel.Editor. Of a message with files it changes the text, if
 // Slack lets it, and is refused as not_supported otherwise.
 func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
-	ctx, open, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	switch question, err := open.pollOf(ctx, c.Chat, c.Target); {
+	switch question, err := pollOf(ctx, open.Journal, c.Chat, c.Target); {
 	case err != nil:
 		return err
 	case question != "":
@@ -110,7 +110,7 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message
 // Unsend implements channel.Unsender. The app's files of the message go first, since
 // only the message names them; a message that is gone already is no error.
 func (s *Slack) Unsend(ctx context.Context, c channel.Change) error {
-	ctx, _, leave, err := s.enter(ctx)
+	ctx, _, leave, err := s.Enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Slack) React(ctx context.Context, c channel.Change) error {
 			return refused("invalid_name", "")
 		}
 	}
-	ctx, _, leave, err := s.enter(ctx)
+	ctx, _, leave, err := s.Enter(ctx)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *Slack) wordsOn(e envelope) string {
 	if err != nil {
 		return ""
 	}
-	if ev, err := decode(body); err != nil || ev == nil || !s.counts(ev.chat) {
+	if ev, err := decode(body); err != nil || ev == nil || !s.Counts(ev.chat) {
 		return "No assistant is in this chat."
 	}
 	return ""

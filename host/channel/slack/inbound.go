@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
@@ -34,7 +35,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 	}
 	if ev.kind == channel.KindVote {
 		counted := false
-		if msg.Choices, counted, err = s.vote(ctx, s.open.Load(), ev, m.ID, msg.From); err != nil || !counted {
+		if msg.Choices, counted, err = s.vote(ctx, s.Open().Journal, ev, m.ID, msg.From); err != nil || !counted {
 			return err
 		}
 		defer s.polls.changed(ev.poll, shownPoll{ev.chat, ev.target})
@@ -65,7 +66,7 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 			in.Quote = s.quote(ctx, ev, m.Received)
 		}
 		for _, f := range ev.files {
-			in.Files = append(in.Files, channel.Attachment{Info: f.info(m.Received), Ref: f.ID + " " + m.Ref()})
+			in.Files = append(in.Files, channel.Attachment{Info: f.info(m.Received), Ref: bot.Ref(f.ID, m.Ref())})
 		}
 	case channel.KindMembership:
 		who := []channel.Person{{Name: in.From, Sender: ev.sender}}
@@ -89,7 +90,11 @@ func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	if private(ev) || me != nil && (ev.parent == me.user || strings.Contains(ev.text, "<@"+me.user+">") || strings.Contains(ev.text, "<@"+me.user+"|")) {
 		return true, nil
 	}
-	return s.threads.spokenIn(ctx, s.open.Load(), ev.chat, ev.thread)
+	open := s.Open()
+	if open == nil {
+		return false, nil
+	}
+	return s.threads.spokenIn(ctx, open.Journal, ev.chat, ev.thread)
 }
 
 func (f *file) info(at time.Time) media.Info {
@@ -104,21 +109,17 @@ func (f *file) info(at time.Time) media.Info {
 // Fetch brings a member's file, from Slack's file server and with the token. Its
 // Ref is Slack's id of it and its message's own Ref.
 func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	id, ref, _ := strings.Cut(f.Ref, " ")
-	if ref == quotedRef {
-		return s.fetchQuoted(ctx, open.scratch, f.Chat, id, f.Patient)
+	if id, ref := bot.CutRef(f.Ref); ref == quotedRef {
+		return s.fetchQuoted(ctx, open.Scratch, f.Chat, id, f.Patient)
 	}
-	m, err := open.journal.ByRef(ctx, f.Chat, ref)
+	id, m, err := open.Kept(ctx, f)
 	if err != nil {
 		return nil, err
-	}
-	if m == nil {
-		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
 	ev, err := decode(m.Body)
 	if err != nil || ev == nil {
@@ -128,7 +129,7 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 	if i < 0 {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
-	return s.download(ctx, open.scratch, ev.files[i], f.Patient)
+	return s.download(ctx, open.Scratch, ev.files[i], f.Patient)
 }
 
 func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
@@ -147,11 +148,7 @@ func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file,
 		}
 		f.URL, f.MIME = all.URLPrivate, all.Mimetype
 	}
-	pace := transfer.Brisk
-	if patient {
-		pace = transfer.Patient
-	}
-	body, err := scratch.Get(ctx, s.web.files, f.URL, maxFile, pace)
+	body, err := scratch.Get(ctx, s.web.files, f.URL, maxFile, transfer.PaceFor(patient))
 	if err != nil {
 		return nil, err
 	}

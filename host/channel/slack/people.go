@@ -88,12 +88,12 @@ func (t *threads) known(key string) bool {
 }
 
 // spoke notes that the assistant spoke in a thread.
-func (t *threads) spoke(ctx context.Context, o *opened, chat groups.JID, thread string) error {
+func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) error {
 	key := place(chat, thread)
-	if thread == "" || o == nil || t.known(key) {
+	if thread == "" || t.known(key) {
 		return nil
 	}
-	if err := o.journal.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()}); err != nil {
+	if err := j.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()}); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -106,14 +106,11 @@ func (t *threads) spoke(ctx context.Context, o *opened, chat groups.JID, thread 
 }
 
 // spokenIn says whether the assistant spoke in a thread.
-func (t *threads) spokenIn(ctx context.Context, o *opened, chat groups.JID, thread string) (bool, error) {
+func (t *threads) spokenIn(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) (bool, error) {
 	key := place(chat, thread)
 	if thread == "" || t.known(key) {
 		return thread != "", nil
 	}
-	if o == nil {
-		return false, nil
-	}
-	sent, err := o.journal.Sent(ctx, key)
+	sent, err := j.Sent(ctx, key)
 	return sent != nil, err
 }

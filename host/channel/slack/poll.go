@@ -50,24 +50,24 @@ func pollKey(id string) string                 { return "poll " + id }
 func pollAt(chat groups.JID, ts string) string { return "poll at " + place(chat, ts) }
 
 // keepPoll makes a question durable before it is posted.
-func (o *opened) keepPoll(ctx context.Context, m channel.Message) error {
-	if p, err := o.poll(ctx, m.Chat, m.ID); p != nil || err != nil {
+func keepPoll(ctx context.Context, j *journal.Journal, m channel.Message) error {
+	if p, err := keptPoll(ctx, j, m.Chat, m.ID); p != nil || err != nil {
 		return err
 	}
-	return o.savePoll(ctx, m.Chat, &poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices, Several: m.Poll.Several})
+	return savePoll(ctx, j, m.Chat, &poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices, Several: m.Poll.Several})
 }
 
-func (o *opened) savePoll(ctx context.Context, chat groups.JID, p *poll) error {
+func savePoll(ctx context.Context, j *journal.Journal, chat groups.JID, p *poll) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode a poll: %w", err)
 	}
-	return o.journal.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: chat, Body: body, Created: time.Now()})
+	return j.Record(ctx, journal.Sent{ID: pollKey(p.ID), Chat: chat, Body: body, Created: time.Now()})
 }
 
-// poll is a question of that chat; nil if there is none.
-func (o *opened) poll(ctx context.Context, chat groups.JID, id string) (*poll, error) {
-	kept, err := o.journal.Sent(ctx, pollKey(id))
+// keptPoll is a question of that chat; nil if there is none.
+func keptPoll(ctx context.Context, j *journal.Journal, chat groups.JID, id string) (*poll, error) {
+	kept, err := j.Sent(ctx, pollKey(id))
 	if err != nil || kept == nil || kept.Chat != chat {
 		return nil, err
 	}
@@ -79,13 +79,13 @@ func (o *opened) poll(ctx context.Context, chat groups.JID, id string) (*poll, e
 }
 
 // placePoll notes which message shows a question.
-func (o *opened) placePoll(ctx context.Context, chat groups.JID, ts, id string) error {
-	return o.journal.Record(ctx, journal.Sent{ID: pollAt(chat, ts), Chat: chat, Body: []byte(id), Created: time.Now()})
+func placePoll(ctx context.Context, j *journal.Journal, chat groups.JID, ts, id string) error {
+	return j.Record(ctx, journal.Sent{ID: pollAt(chat, ts), Chat: chat, Body: []byte(id), Created: time.Now()})
 }
 
 // pollOf is the id of the question that a message shows; empty: none.
-func (o *opened) pollOf(ctx context.Context, chat groups.JID, ts string) (string, error) {
-	kept, err := o.journal.Sent(ctx, pollAt(chat, ts))
+func pollOf(ctx context.Context, j *journal.Journal, chat groups.JID, ts string) (string, error) {
+	kept, err := j.Sent(ctx, pollAt(chat, ts))
 	if err != nil || kept == nil {
 		return "", err
 	}
@@ -156,16 +156,16 @@ func (p *poll) tally() string {
 
 // EndPoll implements channel.PollEnder: the buttons go, the votes stay.
 func (s *Slack) EndPoll(ctx context.Context, c channel.Change) error {
-	ctx, open, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.changed(s.endPoll(ctx, open, c))
+	return s.changed(s.endPoll(ctx, open.Journal, c))
 }
 
-func (s *Slack) endPoll(ctx context.Context, o *opened, c channel.Change) error {
-	id, err := o.pollOf(ctx, c.Chat, c.Target)
+func (s *Slack) endPoll(ctx context.Context, j *journal.Journal, c channel.Change) error {
+	id, err := pollOf(ctx, j, c.Chat, c.Target)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Slack) endPoll(ctx context.Context, o *opened, c channel.Change) error 
 		return err
 	}
 	defer free()
-	p, err := o.poll(ctx, c.Chat, id)
+	p, err := keptPoll(ctx, j, c.Chat, id)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Slack) endPoll(ctx context.Context, o *opened, c channel.Change) error 
 	}
 	p.Closed = true
 	if p.ID != "" {
-		if err := o.savePoll(ctx, c.Chat, p); err != nil {
+		if err := savePoll(ctx, j, c.Chat, p); err != nil {
 			return err
 		}
 	}

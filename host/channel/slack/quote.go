@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -23,11 +24,11 @@ const (
 // the assistant there mostly means them. Nil once the assistant has spoken in the
 // thread, and if Slack does not say: then the message comes in without it.
 func (s *Slack) quote(ctx context.Context, ev *event, received time.Time) *channel.Quote {
-	open := s.open.Load()
+	open := s.Open()
 	if ev.thread == "" || ev.thread == ev.ts || open == nil {
 		return nil
 	}
-	if spoken, err := s.threads.spokenIn(ctx, open, ev.chat, ev.thread); spoken || err != nil {
+	if spoken, err := s.threads.spokenIn(ctx, open.Journal, ev.chat, ev.thread); spoken || err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, nameWithin)
@@ -45,13 +46,13 @@ func (s *Slack) quote(ctx context.Context, ev *event, received time.Time) *chann
 		q.Own, q.Sender = true, ""
 	}
 	ref := quotedRef
-	if kept, err := open.journal.Inbound(ctx, ev.chat, ev.thread, m.User); err == nil && kept != nil {
+	if kept, err := open.Journal.Inbound(ctx, ev.chat, ev.thread, m.User); err == nil && kept != nil {
 		ref = kept.Ref() // the same as when the message itself came in
 	}
 	for _, f := range m.Files[:min(len(m.Files), maxInFiles)] {
 		if slackID.MatchString(f.ID) {
 			in := quoted(&f)
-			q.Files = append(q.Files, channel.Attachment{Info: in.info(received), Ref: f.ID + " " + ref})
+			q.Files = append(q.Files, channel.Attachment{Info: in.info(received), Ref: bot.Ref(f.ID, ref)})
 		}
 	}
 	return q

@@ -10,6 +10,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
 // metadataType names our metadata, in which a text carries its id.
@@ -23,7 +24,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 	if err := channel.Check(s.Name(), m, s.Limits()); err != nil {
 		return channel.Receipt{}, err
 	}
-	ctx, open, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
@@ -32,7 +33,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 		return channel.Receipt{}, slow(wait)
 	}
 	if m.Poll != nil {
-		if err := open.keepPoll(ctx, m); err != nil {
+		if err := keepPoll(ctx, open.Journal, m); err != nil {
 			return channel.Receipt{}, err
 		}
 	}
@@ -44,10 +45,10 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 }
 
 // posted notes what the channel has to know later of a message that the chat has.
-func (s *Slack) posted(ctx context.Context, open *opened, m channel.Message, r channel.Receipt, thread string) {
-	err := s.threads.spoke(ctx, open, m.Chat, thread)
+func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r channel.Receipt, thread string) {
+	err := s.threads.spoke(ctx, open.Journal, m.Chat, thread)
 	if m.Poll != nil {
-		err = errors.Join(err, open.placePoll(ctx, m.Chat, r.ID, m.ID))
+		err = errors.Join(err, placePoll(ctx, open.Journal, m.Chat, r.ID, m.ID))
 	}
 	if err != nil {
 		s.Log.Warn("note that the assistant spoke", "error", err)
@@ -169,7 +170,7 @@ const (
 // chat itself, since the attempt began of which nobody knows the end; of a file it
 // knows from m.State what Slack calls it.
 func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, error) {
-	ctx, open, leave, err := s.enter(ctx)
+	ctx, open, leave, err := s.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil
 	}
-	if !s.counts(ev.chat) {
+	if !s.Counts(ev.chat) {
 		if s.Knock != nil && private(ev) && ev.kind == channel.KindMessage && ev.command == "" {
 			s.Knock(channel.Knock{Chat: ev.chat, From: ev.sender, Time: ev.at})
 		}

@@ -61,7 +61,7 @@ func (s *Slack) reference(ctx context.Context, ref string, ask bool) string {
 
 // chatName is what the operator calls a chat, or its id.
 func (s *Slack) chatName(id string) string {
-	for _, c := range *s.chats.Load() {
+	for _, c := range s.Served() {
 		if c.JID == chatOf(id) && c.Name != "" {
 			return c.Name
 		}

@@ -87,7 +87,7 @@ func (t *signs) owned(chat groups.JID, ts string) bool {
 
 // Typing implements channel.Typing.
 func (s *Slack) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
-	ctx, _, leave, err := s.enter(ctx)
+	ctx, _, leave, err := s.Enter(ctx)
 	if err != nil {
 		return
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
@@ -91,13 +93,13 @@ func pressed(m *message) *event {
 
 // vote counts a press and is all that its member chooses from then on; false if the
 // question is not known or is closed. A second press takes a choice back.
-func (s *Slack) vote(ctx context.Context, o *opened, ev *event, id, name string) (choices []string, counted bool, err error) {
+func (s *Slack) vote(ctx context.Context, j *journal.Journal, ev *event, id, name string) (choices []string, counted bool, err error) {
 	free, err := s.polls.busy.Enter(ctx, ev.poll)
 	if err != nil {
 		return nil, false, err
 	}
 	defer free()
-	p, err := o.poll(ctx, ev.chat, ev.poll)
+	p, err := keptPoll(ctx, j, ev.chat, ev.poll)
 	if err != nil || p == nil || p.Closed || ev.choice >= len(p.Choices) {
 		return nil, false, err
 	}
@@ -111,7 +113,7 @@ func (s *Slack) vote(ctx context.Context, o *opened, ev *event, id, name string)
 			p.Votes = map[string]ballot{}
 		}
 		p.Votes[ev.sender] = b
-		if err := o.savePoll(ctx, ev.chat, p); err != nil {
+		if err := savePoll(ctx, j, ev.chat, p); err != nil {
 			return nil, false, err
 		}
 	}
@@ -174,7 +176,7 @@ func (p *polls) take() map[string]shownPoll {
 }
 
 // redraw shows votes until ctx is done. A vote counts whether it is shown or not.
-func (s *Slack) redraw(ctx context.Context, o *opened) {
+func (s *Slack) redraw(ctx context.Context, o *bot.Open) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -184,7 +186,7 @@ func (s *Slack) redraw(ctx context.Context, o *opened) {
 		wait := redrawEvery
 		stale := s.polls.take()
 		for _, id := range slices.Sorted(maps.Keys(stale)) {
-			err := s.redrawOne(ctx, o, id, stale[id])
+			err := s.redrawOne(ctx, o.Journal, id, stale[id])
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
@@ -203,7 +205,7 @@ func (s *Slack) redraw(ctx context.Context, o *opened) {
 	}
 }
 
-func (s *Slack) redrawOne(ctx context.Context, o *opened, id string, at shownPoll) error {
+func (s *Slack) redrawOne(ctx context.Context, j *journal.Journal, id string, at shownPoll) error {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	free, err := s.polls.busy.Enter(ctx, id)
@@ -211,7 +213,7 @@ func (s *Slack) redrawOne(ctx context.Context, o *opened, id string, at shownPol
 		return err
 	}
 	defer free()
-	p, err := o.poll(ctx, at.chat, id)
+	p, err := keptPoll(ctx, j, at.chat, id)
 	if err != nil || p == nil || p.Closed {
 		return err
 	}

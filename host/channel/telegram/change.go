@@ -16,7 +16,7 @@ func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
 // change calls a method that changes a message.
 func (t *Telegram) change(ctx context.Context, c channel.Change, method string, args map[string]any) error {
-	ctx, _, leave, err := t.enter(ctx)
+	ctx, _, leave, err := t.Enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, o
 	if !on {
 		return
 	}
-	ctx, _, leave, err := t.enter(ctx)
+	ctx, _, leave, err := t.Enter(ctx)
 	if err != nil {
 		return
 	}

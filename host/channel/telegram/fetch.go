@@ -18,18 +18,14 @@ import (
 // Fetch brings a member's file from the Bot API server. Its Ref is its index in its
 // message and its message's own Ref.
 func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
-	ctx, open, leave, err := t.enter(ctx)
+	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	index, ref, _ := strings.Cut(f.Ref, " ")
-	kept, err := open.journal.ByRef(ctx, f.Chat, ref)
+	index, kept, err := open.Kept(ctx, f)
 	if err != nil {
 		return nil, err
-	}
-	if kept == nil {
-		return nil, channel.Unfetchable("the host does not know the message any more")
 	}
 	var u update
 	if err := json.Unmarshal(kept.Body, &u); err != nil || u.Message == nil {
@@ -40,7 +36,7 @@ func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if err != nil || i < 0 || i >= len(files) {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
-	return t.download(ctx, open.scratch, files[i], f.Patient)
+	return t.download(ctx, open.Scratch, files[i], f.Patient)
 }
 
 func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
@@ -63,12 +59,8 @@ func (t *Telegram) download(ctx context.Context, scratch *transfer.Scratch, f fi
 	case where.Path == "" || path.Clean(where.Path) != where.Path || strings.HasPrefix(where.Path, ".."):
 		return nil, channel.Unfetchable("Telegram names no place where it lies")
 	}
-	pace := transfer.Brisk
-	if patient {
-		pace = transfer.Patient
-	}
 	at := url.URL{Path: "/file/bot/" + where.Path}
-	return scratch.Get(ctx, t.web.client, t.web.base+at.EscapedPath(), most, pace)
+	return scratch.Get(ctx, t.web.client, t.web.base+at.EscapedPath(), most, transfer.PaceFor(patient))
 }
 
 func tooLarge(most int64) error {

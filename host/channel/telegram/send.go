@@ -41,7 +41,7 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
 		return channel.Receipt{}, err
 	}
-	ctx, _, leave, err := t.enter(ctx)
+	ctx, _, leave, err := t.Enter(ctx)
 	if err != nil {
 		return channel.Receipt{}, err
 	}

@@ -164,7 +164,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		t.Log.Warn("pass over an update that is too large", "chat", in.Chat, "bytes", len(raw))
 		return u.ID, nil
 	}
-	if !t.counts(in.Chat) {
+	if !t.Counts(in.Chat) {
 		t.stranger(&u, in)
 		return u.ID, nil
 	}

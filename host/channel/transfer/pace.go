@@ -28,6 +28,14 @@ var (
 	Patient = Pace{PerSecond: 64 << 10, Window: 30 * time.Second}
 )
 
+// PaceFor is the speed for a fetch that is patient, or not.
+func PaceFor(patient bool) Pace {
+	if patient {
+		return Patient
+	}
+	return Brisk
+}
+
 // Total returns how long a transfer of so many bytes may take.
 func (p Pace) Total(size int64) time.Duration {
 	return grace + time.Duration(size/p.PerSecond)*time.Second

@@ -37,11 +37,7 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if msg == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	pace := transfer.Brisk
-	if f.Patient {
-		pace = transfer.Patient
-	}
-	file, err := s.fetch(ctx, m, msg, info, pace)
+	file, err := s.fetch(ctx, m, msg, info, transfer.PaceFor(f.Patient))
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, notAsked(err)

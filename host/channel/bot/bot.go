@@ -1,0 +1,162 @@
+// Package bot is what the channels have in common that are an account of the
+// operator's on a platform, and keep what it hears in a journal: they wait until
+// their store is theirs, open it, hand on what it holds, and stay connected.
+//
+//	channels/<name>/<platform>-messages.db   what was heard, until the host has it
+//	channels/<name>/<platform>.lock          held by the one process that runs the channel
+//	channels/<name>/tmp/                     members' files on their way; without a name, swept at start
+//
+// A channel embeds a [Bot] and gives [Bot.Run] its own [Side].
+package bot
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// busyFor is how long a channel waits for its store while another process has it.
+const busyFor = 10 * time.Second
+
+// Bot is the part of a channel that does not depend on its platform. Its methods may
+// be called concurrently, Run once.
+type Bot struct {
+	channel.Setup
+	Link *link.Link
+
+	platform string        // its key in longshore.yaml
+	people   string        // its name for people
+	fresh    time.Duration // how long the journal knows what it has handed on
+	chats    atomic.Pointer[[]channel.NamedChat]
+	open     atomic.Pointer[Open]
+}
+
+// New is the Bot of a configuration. platform is the platform's key in longshore.yaml,
+// people its name for people. The journal knows for the time fresh what it has handed
+// on, so that a platform's repeats within it count once. New opens nothing.
+func New(s channel.Setup, platform, people string, fresh time.Duration) *Bot {
+	s.Log = s.Log.With("channel", s.Name)
+	b := &Bot{Setup: s, Link: link.New(people, s.Log), platform: platform, people: people, fresh: fresh}
+	b.Heed(s)
+	return b
+}
+
+// Heed takes the groups' chats from another configuration.
+func (b *Bot) Heed(to channel.Setup) { b.chats.Store(&to.Chats) }
+
+// Served are the groups' chats on the channel.
+func (b *Bot) Served() []channel.NamedChat { return *b.chats.Load() }
+
+// Counts says whether a chat is one of the groups'.
+func (b *Bot) Counts(chat groups.JID) bool {
+	return slices.ContainsFunc(b.Served(), func(c channel.NamedChat) bool { return c.JID == chat })
+}
+
+// Name is what longshore.yaml calls the channel.
+func (b *Bot) Name() string { return b.Setup.Name }
+
+// Connected says whether events come in, and as whom or why not.
+func (b *Bot) Connected() (ok bool, detail string) { return b.Link.Connected() }
+
+// Open is what Run has open: it stays so for whoever has entered.
+type Open struct {
+	Journal *journal.Journal
+	Scratch *transfer.Scratch
+
+	gate *link.Gate
+}
+
+// Open is nil while Run has nothing open.
+func (b *Bot) Open() *Open { return b.open.Load() }
+
+// Side is what the platform's own package does in a run.
+type Side struct {
+	Give    func(context.Context, journal.Inbound) error                     // hands what was kept to the host
+	Connect func(ctx context.Context, o *Open, up func(detail string)) error // as link.Link.Stay wants it
+	Beside  func(ctx context.Context, o *Open)                               // runs until ctx is done; may be nil
+}
+
+// Run opens the store and hears until ctx is done. While another process has the
+// store, or a [link.Stop] keeps the channel down, Run waits, and Enter is held.
+func (b *Bot) Run(ctx context.Context, side Side) error {
+	return b.Link.Run(ctx, func(ctx context.Context) error { return b.serve(ctx, side) })
+}
+
+func (b *Bot) serve(ctx context.Context, side Side) (err error) {
+	spec := journal.Spec(b.Setup.Name, b.platform, b.Dir, b.Home)
+	lock, err := store.Lock(spec)
+	if err != nil {
+		return &link.Stop{Code: b.platform + "_in_use", Message: "the channel's store cannot be had", Hint: err.Error(), Wait: link.After(busyFor)}
+	}
+	defer lock.Close()
+	j, err := journal.Open(ctx, spec, journal.Options{Room: b.Room, Fresh: b.fresh, Log: b.Log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	scratch, err := transfer.OpenScratch(filepath.Join(b.Dir, "tmp"), b.Reserve)
+	if err != nil {
+		return err
+	}
+	open := &Open{Journal: j, Scratch: scratch, gate: link.NewGate(ctx)}
+	defer open.gate.Close()
+	b.open.Store(open)
+	defer b.open.Store(nil)
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	if side.Beside != nil {
+		running.Go(func() { side.Beside(ctx, open) })
+	}
+	running.Go(func() { j.Hand(ctx, side.Give) })
+	return b.Link.Stay(ctx, func(ctx context.Context, up func(string)) error { return side.Connect(ctx, open, up) })
+}
+
+// Enter is for a Send or a question of the host: what Run has open stays open until
+// leave, which the caller calls once. The context ends when Run does. The error is a
+// channel.Error that is held.
+func (b *Bot) Enter(ctx context.Context) (_ context.Context, o *Open, leave func(), err error) {
+	if err := b.Link.Held(); err != nil {
+		return nil, nil, nil, err
+	}
+	if o = b.Open(); o != nil {
+		if inner, leave, ok := o.gate.Enter(ctx); ok {
+			return inner, o, leave, nil
+		}
+	}
+	return nil, nil, nil, link.Lost(b.people, nil)
+}
+
+// Ref is how the host names a member's file: what the platform calls it, and the Ref
+// of the message that has it.
+func Ref(file, message string) string { return file + " " + message }
+
+// CutRef undoes Ref.
+func CutRef(ref string) (file, message string) {
+	file, message, _ = strings.Cut(ref, " ")
+	return file, message
+}
+
+// Kept is the message that has a member's file, and what the platform calls the file.
+// The error is for good if the journal does not know the message any more.
+func (o *Open) Kept(ctx context.Context, f channel.FileRef) (file string, m *journal.Inbound, err error) {
+	file, ref := CutRef(f.Ref)
+	m, err = o.Journal.ByRef(ctx, f.Chat, ref)
+	if err == nil && m == nil {
+		err = channel.Unfetchable("the host does not know the message any more")
+	}
+	return file, m, err
+}

@@ -1,0 +1,135 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+func newBot(dir string) *Bot {
+	home := store.Home{}
+	return New(channel.Setup{Name: "post-work", Dir: dir, Home: home, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, "post", "Post", time.Hour)
+}
+
+// side is a platform that is up at once.
+func side(given chan<- journal.Inbound) Side {
+	return Side{
+		Give: func(_ context.Context, m journal.Inbound) error { given <- m; return nil },
+		Connect: func(ctx context.Context, o *Open, up func(string)) error {
+			up("connected as clerk")
+			<-ctx.Done()
+			return nil
+		},
+	}
+}
+
+func TestTwoProcessesShareNoStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		first, second := newBot(dir), newBot(dir)
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		go func() { ended <- first.Run(ctx, side(nil)) }()
+		synctest.Wait()
+		later, endSecond := context.WithCancel(t.Context())
+		go func() { ended <- second.Run(later, side(nil)) }()
+		synctest.Wait()
+		var held *channel.Error
+		if _, _, _, err := second.Enter(ctx); !errors.As(err, &held) || held.Code != "post_in_use" || held.Class != channel.Held {
+			t.Errorf("the second process answers a Send with %v", err)
+		}
+		if ok, _ := second.Connected(); ok {
+			t.Error("the second process says that it is connected")
+		}
+		end()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(busyFor)
+		synctest.Wait()
+		if _, _, leave, err := second.Enter(later); err != nil {
+			t.Errorf("the store is free, and the second process does not take it: %v", err)
+		} else {
+			leave()
+		}
+		endSecond()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWhatASendUsesStaysOpenUntilItHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBot(t.TempDir())
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(ctx, side(nil)) }()
+		synctest.Wait()
+		sending, open, leave, err := b.Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		synctest.Wait()
+		if sending.Err() == nil {
+			t.Error("the Send was not told that the run ends")
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the run ended below a Send: %v", err)
+		default:
+		}
+		if err := open.Journal.Record(t.Context(), journal.Sent{ID: "1", Chat: "post:desk", Body: []byte{}, Created: time.Now()}); err != nil {
+			t.Errorf("the journal was closed below a Send: %v", err)
+		}
+		leave()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := b.Enter(t.Context()); channel.ClassOf(err) != channel.Passing {
+			t.Errorf("after the run, a Send is answered with %v", err)
+		}
+	})
+}
+
+func TestWhatWasKeptIsHandedOnAndItsFilesFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, given := newBot(t.TempDir()), make(chan journal.Inbound, 1)
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(ctx, side(given)) }()
+		synctest.Wait()
+		m := journal.Inbound{Chat: "post:desk", ID: "m1", Info: []byte{}, Body: []byte("a card"), Received: time.Now()}
+		if _, err := b.Open().Journal.KeepNew(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+		if m = <-given; m.ID != "m1" {
+			t.Errorf("the host was given %q", m.ID)
+		}
+		file, kept, err := b.Open().Kept(ctx, channel.FileRef{Chat: "post:desk", Ref: Ref("photo-7", m.Ref())})
+		if err != nil || file != "photo-7" || string(kept.Body) != "a card" {
+			t.Errorf("the file %q of the message %v was found, %v", file, kept, err)
+		}
+		_, _, err = b.Open().Kept(ctx, channel.FileRef{Chat: "post:other", Ref: Ref("photo-7", m.Ref())})
+		if err == nil || !strings.Contains(err.Error(), "does not know the message") {
+			t.Errorf("another chat's file was found: %v", err)
+		}
+		end()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(b.Dir, "tmp", "*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
