@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS inbound (
 );
 CREATE INDEX IF NOT EXISTS inbound_open ON inbound (chat, seq) WHERE done = 0;
 CREATE INDEX IF NOT EXISTS inbound_id ON inbound (chat, id);
-` + eventSchema
+` + eventSchema + factSchema
 
 // eventSchema is what version 2 adds: which of inbound are events.
 const eventSchema = `CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY);`
@@ -68,7 +68,7 @@ const eventSchema = `CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY);
 func Spec(channel, platform, dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: channel + "-messages", With: channel, Dir: dir, File: platform + "-messages.db", Lock: platform + ".lock", Home: home,
-		Schema: schema, Steps: []string{eventSchema}, TxLock: "immediate",
+		Schema: schema, Steps: []string{eventSchema, factSchema}, TxLock: "immediate",
 		// FULL: what is acknowledged to the platform must be on the disk.
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}

@@ -16,7 +16,7 @@ func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
 // change calls a method that changes a message.
 func (t *Telegram) change(ctx context.Context, c channel.Change, method string, args map[string]any) error {
-	ctx, _, leave, err := t.Enter(ctx)
+	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (t *Telegram) change(ctx context.Context, c channel.Change, method string, 
 	args["chat_id"], args["message_id"] = t.moved.now(idOf(c.Chat)), id
 	var done any
 	err = t.web.ask(ctx, method, args, &done)
-	if to := t.migrated(c.Chat, err); to != 0 {
+	if to := t.migrated(ctx, open.Journal, c.Chat, err); to != 0 {
 		args["chat_id"] = to
 		err = t.web.ask(ctx, method, args, &done)
 	}

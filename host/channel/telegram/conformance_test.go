@@ -146,7 +146,8 @@ func seen(m telegramtest.Message) channeltest.Seen {
 	if m.ReplyTo != 0 {
 		s.ReplyTo = strconv.FormatInt(m.ReplyTo, 10)
 	}
-	if f := m.File; f != nil {
+	if len(m.Files) > 0 {
+		f := m.Files[0]
 		s.File = &channeltest.SeenFile{Name: f.Name, MIME: media.MIMEByName(f.Name), Size: f.Size, SHA256: f.SHA256}
 	}
 	return s

@@ -26,9 +26,11 @@ func Platform() channel.Platform {
 		Settings: func() channel.Settings {
 			return &Settings{Server: publicServer, Rate: groups.Rate{PerMinute: 20, Burst: 5}}
 		},
-		Limits: func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
-		New:    newOf,
-		Stores: func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
+		Limits:  func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
+		New:     func(s channel.Setup) (channel.Channel, error) { return newOf(s) },
+		Examine: examine,
+		Account: account(),
+		Stores:  func(s channel.Setup) []store.Spec { return []store.Spec{specOf(s)} },
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -41,14 +42,22 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
 		return channel.Receipt{}, err
 	}
-	ctx, _, leave, err := t.Enter(ctx)
+	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
 	defer leave()
+	if err := t.standing.of(m.Chat); err != nil {
+		return channel.Receipt{}, err
+	}
 	if wait := t.pacer.Turn(m.Chat); wait > 0 {
 		return channel.Receipt{}, slow(wait, nil)
 	}
+	return t.deliver(ctx, open.Journal, m)
+}
+
+// deliver is Send without its bounds. The journal may be nil.
+func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
 	out := outgoing{Chat: t.moved.now(idOf(m.Chat)), Text: m.Text}
 	note := ""
 	if m.Thread != "" {
@@ -64,7 +73,7 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 		out.Thread, note = 0, fallback
 		r, err = t.try(ctx, m, out)
 	}
-	if to := t.migrated(m.Chat, err); to != 0 {
+	if to := t.migrated(ctx, j, m.Chat, err); to != 0 {
 		out.Chat, note = to, fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(to))
 		r, err = t.try(ctx, m, out)
 	}
@@ -82,13 +91,23 @@ func numberOf(id string) int64 {
 }
 
 // migrated is the new number of a chat if that is why Telegram refused a message.
-func (t *Telegram) migrated(chat groups.JID, err error) int64 {
-	var w *word
-	if !errors.As(err, &w) || w.migrateTo == 0 {
+func (t *Telegram) migrated(ctx context.Context, j *journal.Journal, chat groups.JID, err error) int64 {
+	to := migration(err)
+	if to == 0 {
 		return 0
 	}
-	t.moved.note(idOf(chat), w.migrateTo)
-	t.Log.Warn("a group became a supergroup: correct its chat in longshore.yaml", "chat", chat, "now", chatOf(w.migrateTo))
+	if err := t.follow(ctx, j, idOf(chat), to); err != nil {
+		t.Log.Warn("note that a group has another number", "error", err) // Telegram says it again
+	}
+	return to
+}
+
+// migration is the number that Telegram says a chat has now; 0 if it does not.
+func migration(err error) int64 {
+	var w *word
+	if !errors.As(err, &w) {
+		return 0
+	}
 	return w.migrateTo
 }
 

@@ -12,7 +12,6 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,11 +41,12 @@ type Telegram struct {
 	web      *web
 	pacer    *pace.Pacer
 	moved    moved
+	standing standing
 	self     atomic.Pointer[user] // once Telegram has said who the bot is
 }
 
 // newOf makes the channel of a configuration, and opens nothing.
-func newOf(s channel.Setup) (channel.Channel, error) {
+func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
 	w, err := newWeb(set)
 	if err != nil {
@@ -72,8 +72,16 @@ func (t *Telegram) Limits() media.Limits { return t.settings.limits() }
 // Repeat is that Telegram looks at no id.
 func (t *Telegram) Repeat() channel.Repeat { return channel.Repeat{} }
 
-// Connected says whether updates come in, and for whom.
-func (t *Telegram) Connected() (ok bool, detail string) { return t.Bot.Connected() }
+// Connected says whether updates come in, for whom, and what somebody has to see to.
+func (t *Telegram) Connected() (ok bool, detail string) {
+	ok, detail = t.Bot.Connected()
+	for _, trouble := range []string{t.standing.trouble(), t.moved.trouble(t.Counts)} {
+		if ok && trouble != "" {
+			detail += "; " + trouble
+		}
+	}
+	return ok, detail
+}
 
 // Run hears updates until ctx is done. While the token is missing or refused, or
 // another program polls for the bot, it waits and Send is held.
@@ -83,42 +91,4 @@ func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
 		Give:    func(ctx context.Context, m journal.Inbound) error { return t.give(ctx, in, m) },
 		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error { return t.connect(ctx, o.Journal, up) },
 	})
-}
-
-// moved are groups that became supergroups, which have another number: by the old
-// one that longshore.yaml has. The zero moved is ready.
-type moved struct {
-	mu sync.Mutex
-	to map[int64]int64
-}
-
-func (m *moved) note(from, to int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.to == nil {
-		m.to = map[int64]int64{}
-	}
-	m.to[from] = to
-}
-
-// now is the number that a chat has now.
-func (m *moved) now(id int64) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if to, ok := m.to[id]; ok {
-		return to
-	}
-	return id
-}
-
-// before is the number that longshore.yaml has for a chat.
-func (m *moved) before(id int64) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for from, to := range m.to {
-		if to == id {
-			return from
-		}
-	}
-	return id
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 const (
@@ -31,7 +29,14 @@ type update struct {
 	Message  *message  `json:"message"`
 	Edited   *message  `json:"edited_message"`
 	Reaction *reaction `json:"message_reaction"`
+	Mine     *struct {
+		Chat chat   `json:"chat"`
+		New  member `json:"new_chat_member"`
+	} `json:"my_chat_member"`
 }
+
+// heard are the updates that the channel asks for.
+var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member"}
 
 type user struct {
 	ID        int64  `json:"id"`
@@ -43,8 +48,10 @@ type user struct {
 }
 
 type chat struct {
-	ID   int64  `json:"id"`
-	Type string `json:"type"`
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"` // of a group
+	First string `json:"first_name"`
 }
 
 type message struct {
@@ -83,8 +90,12 @@ type reaction struct {
 // connect takes updates until the connection is lost.
 func (t *Telegram) connect(ctx context.Context, j *journal.Journal, up func(string)) error {
 	if t.settings.Token.Reveal() == "" {
-		return stopOf(&channel.Error{Class: channel.Held, Code: "telegram_no_token", Message: "the Telegram bot has no token", Hint: "make a bot with @BotFather and put its token in place, as docs/telegram.md says"})
+		return stopOf(t.noToken())
 	}
+	if err := t.moved.load(ctx, j); err != nil {
+		return err
+	}
+	t.standing.forget()
 	var me user
 	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
 		return stopOf(err)
@@ -93,14 +104,13 @@ func (t *Telegram) connect(ctx context.Context, j *journal.Journal, up func(stri
 	t.register(ctx)
 	detail := "connected as @" + channel.CleanName(me.Name)
 	if !me.SeesGroup {
-		detail += "; privacy mode hides what does not speak to the bot: turn it off with @BotFather, /setprivacy, or make the bot an admin"
+		detail += "; " + privacy
 	}
 	up(detail)
 	for offset := int64(0); ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
-		err := t.web.ask(poll, "getUpdates", map[string]any{"offset": offset, "timeout": polling,
-			"allowed_updates": []string{"message", "edited_message", "message_reaction"}}, &all)
+		err := t.web.ask(poll, "getUpdates", map[string]any{"offset": offset, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
 		if err != nil {
 			return stopOf(err)
@@ -152,8 +162,10 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		return only.ID, nil
 	}
 	if m := u.Message; m != nil && m.MigrateTo != 0 {
-		t.moved.note(m.Chat.ID, m.MigrateTo)
-		t.Log.Warn("a group became a supergroup: correct its chat in longshore.yaml", "chat", chatOf(m.Chat.ID), "now", chatOf(m.MigrateTo))
+		return u.ID, t.follow(ctx, j, m.Chat.ID, m.MigrateTo)
+	}
+	if u.Mine != nil {
+		t.membership(u.Mine.Chat, u.Mine.New)
 		return u.ID, nil
 	}
 	in := t.inbound(&u)
@@ -205,7 +217,7 @@ func (t *Telegram) inbound(u *update) *channel.Inbound {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-func (t *Telegram) chatOf(c chat) groups.JID { return chatOf(t.moved.before(c.ID)) }
+func (t *Telegram) chatOf(c chat) groups.JID { return chatOf(t.moved.before(c.ID, t.Counts)) }
 
 func (u *user) name() string {
 	return cmp.Or(channel.CleanName(u.First+" "+u.Last), channel.CleanName(u.Name), number(u.ID))
@@ -295,74 +307,4 @@ func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound
 		got.Files[i].Ref += " " + m.Ref()
 	}
 	return in.Receive(ctx, *got)
-}
-
-// RoleOf implements channel.Roles.
-func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
-	id := t.moved.now(idOf(chat))
-	if id > 0 {
-		return channel.RoleAdmin, nil
-	}
-	var member struct {
-		Status string `json:"status"`
-	}
-	err := t.brief(ctx, "getChatMember", map[string]any{"chat_id": id, "user_id": numberOf(sender)}, &member)
-	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
-		return channel.RoleUnknown, nil
-	} else if err != nil {
-		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
-	}
-	switch member.Status {
-	case "creator", "administrator":
-		return channel.RoleAdmin, nil
-	case "member", "restricted":
-		return channel.RoleMember, nil
-	}
-	return channel.RoleUnknown, nil
-}
-
-// file is any kind of file.
-type file struct {
-	ID   string `json:"file_id"`
-	Name string `json:"file_name"`
-	MIME string `json:"mime_type"`
-	Size int64  `json:"file_size"`
-	kind media.Kind
-}
-
-// files are those of a message: an animation comes as a document, too, and a photo
-// in several sizes, the last of which is the largest.
-func (m *message) files() []file {
-	one := func(f *file, kind media.Kind, name, mime string) []file {
-		mine := *f
-		mine.kind, mine.Name, mine.MIME = kind, cmp.Or(f.Name, name), cmp.Or(f.MIME, mime)
-		return []file{mine}
-	}
-	switch {
-	case m.Animation != nil:
-		return one(m.Animation, media.Video, "animation.mp4", "video/mp4")
-	case m.Document != nil:
-		return one(m.Document, media.Document, "file", "")
-	case len(m.Photo) > 0:
-		return one(&m.Photo[len(m.Photo)-1], media.Image, "photo.jpg", "image/jpeg")
-	case m.Video != nil:
-		return one(m.Video, media.Video, "video.mp4", "video/mp4")
-	case m.Note != nil:
-		return one(m.Note, media.Video, "video.mp4", "video/mp4")
-	case m.Audio != nil:
-		return one(m.Audio, media.Audio, "audio.mp3", "audio/mpeg")
-	case m.Voice != nil:
-		return one(m.Voice, media.Voice, "voice.ogg", "audio/ogg")
-	case m.Sticker != nil:
-		return one(m.Sticker, media.Sticker, "sticker.webp", "image/webp")
-	}
-	return nil
-}
-
-func (f file) info(at time.Time) media.Info {
-	kind := f.kind
-	if kind == media.Document {
-		kind = media.KindByName(f.Name)
-	}
-	return media.Claimed(kind, f.Name, f.MIME, uint64(max(0, f.Size)), at)
 }

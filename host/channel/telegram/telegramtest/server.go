@@ -3,16 +3,13 @@
 package telegramtest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,17 +25,19 @@ const (
 	BotName = "harbour_bot"
 )
 
-// File is a file of the bot's, as a member gets it.
-type File struct {
-	Name, SHA256 string
-	Size         int64
-}
+// Entity is the format of a part of a text, in UTF-16 units.
+type Entity = entity
 
 // Message is one of the bot's, as members see it.
 type Message struct {
 	ID, Thread, ReplyTo int64
+	IDs                 []int64 // of an album: each file is a message
 	Method, Text        string
-	File                *File
+	Entities            []Entity
+	Files               []File
+	Kinds               []string // of the files: document, photo, ...
+	Choices             []string // of a poll
+	Several, Closed     bool     // of a poll
 	Edits               int
 	Reaction            string
 	Gone                bool
@@ -47,6 +46,8 @@ type Message struct {
 // Fault is what goes wrong with one call of a method.
 type Fault struct {
 	Before func() // called when the request's head has come; its body is not read
+	After  func() // called when the method was carried out, before it is answered
+	Torn   bool   // the connection is closed after some of the body was read
 	Status int    // answered instead, without doing anything
 	Body   string // of that answer, JSON
 	Lost   bool   // the method is carried out, and the connection closed without an answer
@@ -55,6 +56,12 @@ type Fault struct {
 // Server is the server. Its fields are set before it is used.
 type Server struct {
 	*httptest.Server
+	Privacy   bool           // the bot hears only what speaks to it
+	Webhook   string         // the address of another program that has the updates
+	Member    map[string]any // the bot's own place in all chats, as ChatMember
+	Rights    map[string]any // what members may do in all chats, as ChatPermissions
+	MaxUpload int64          // bytes of a file
+
 	t testing.TB
 
 	mu      sync.Mutex
@@ -63,13 +70,17 @@ type Server struct {
 	chats   map[int64][]*Message
 	updates []map[string]any
 	files   map[string][]byte
+	sentIDs map[string]sentFile
 	faults  map[string][]Fault
+	calls   map[string]int
 	ended   chan struct{}
 }
 
 // New starts a server with these chats.
 func New(t testing.TB, chats ...int64) *Server {
-	s := &Server{t: t, changed: make(chan struct{}), last: 100, chats: map[int64][]*Message{}, files: map[string][]byte{}, faults: map[string][]Fault{}, ended: make(chan struct{})}
+	s := &Server{t: t, Member: map[string]any{"status": "member"}, Rights: map[string]any{"can_send_messages": true}, MaxUpload: 50 << 20,
+		changed: make(chan struct{}), last: 100, chats: map[int64][]*Message{}, files: map[string][]byte{}, sentIDs: map[string]sentFile{},
+		faults: map[string][]Fault{}, calls: map[string]int{}, ended: make(chan struct{})}
 	for _, id := range chats {
 		s.chats[id] = nil
 	}
@@ -89,11 +100,19 @@ func (s *Server) Next(method string, all ...Fault) {
 	s.faults[method] = append(s.faults[method], all...)
 }
 
-// Forget forgets all files of members.
+// Calls is how often a method was called.
+func (s *Server) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Forget forgets all files of members, and those that the bot has sent.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.files)
+	clear(s.sentIDs)
 }
 
 // Tell gives the bot an update, and returns the number of the message that it holds.
@@ -101,13 +120,26 @@ func (s *Server) Tell(kind string, chat int64, of map[string]any) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	if of["message_id"] == nil {
+	if of["message_id"] == nil && kind != "my_chat_member" {
 		of["message_id"] = s.last
 	}
-	of["chat"], of["date"] = map[string]any{"id": chat, "type": "supergroup"}, time.Now().Unix()
+	of["chat"], of["date"] = map[string]any{"id": chat, "type": "supergroup", "title": "Chat " + fmt.Sprint(-chat)}, time.Now().Unix()
+	s.update(kind, of)
+	return s.last
+}
+
+// Vote gives the bot an answer to a poll.
+func (s *Server) Vote(message int64, user map[string]any, options ...int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.update("poll_answer", map[string]any{"poll_id": fmt.Sprint("poll-", message), "user": user, "option_ids": append([]int{}, options...)})
+}
+
+// update is called with the lock held.
+func (s *Server) update(kind string, of map[string]any) {
 	s.updates = append(s.updates, map[string]any{"update_id": s.last, kind: of})
 	s.wake()
-	return s.last
 }
 
 // Keep keeps a member's file and returns its file_id.
@@ -151,14 +183,7 @@ func (s *Server) wake() {
 
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
 	if name, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+Token+"/"); ok {
-		s.mu.Lock()
-		content, there := s.files[strings.TrimPrefix(name, "documents/")]
-		s.mu.Unlock()
-		if !there {
-			rw.WriteHeader(http.StatusNotFound)
-			return
-		}
-		_, _ = rw.Write(content)
+		s.download(rw, name)
 		return
 	}
 	method, ok := strings.CutPrefix(r.URL.Path, "/bot"+Token+"/")
@@ -170,22 +195,33 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
 	if fault.Before != nil {
 		fault.Before()
 	}
+	if fault.Torn {
+		_, _ = io.CopyN(io.Discard, r.Body, 16<<10)
+		panic(http.ErrAbortHandler)
+	}
 	if fault.Status != 0 {
 		rw.Header().Set("Content-Type", "application/json")
 		rw.WriteHeader(fault.Status)
 		_, _ = io.WriteString(rw, fault.Body)
 		return
 	}
-	args, file, err := read(r, method)
+	req, err := s.read(r, method)
+	if errors.Is(err, errTooLarge) {
+		fail(rw, 413, err.Error())
+		return
+	}
 	if err != nil {
 		fail(rw, 400, "Bad Request: "+err.Error())
 		return
 	}
 	if method == "getUpdates" {
-		s.poll(rw, r, args)
+		s.poll(rw, r, req)
 		return
 	}
-	result, refusal := s.do(method, args, file)
+	result, refusal := s.do(method, req)
+	if fault.After != nil {
+		fault.After()
+	}
 	switch {
 	case fault.Lost:
 		panic(http.ErrAbortHandler)
@@ -196,9 +232,21 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (s *Server) download(rw http.ResponseWriter, name string) {
+	s.mu.Lock()
+	content, there := s.files[strings.TrimPrefix(name, "documents/")]
+	s.mu.Unlock()
+	if !there {
+		rw.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_, _ = rw.Write(content)
+}
+
 func (s *Server) fault(method string) (f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.calls[method]++
 	if all := s.faults[method]; len(all) > 0 {
 		f, s.faults[method] = all[0], all[1:]
 	}
@@ -217,11 +265,15 @@ func fail(rw http.ResponseWriter, code int, why string) {
 }
 
 // poll holds a poll open until there is something to say.
-func (s *Server) poll(rw http.ResponseWriter, r *http.Request, args map[string]any) {
+func (s *Server) poll(rw http.ResponseWriter, r *http.Request, req *request) {
+	if s.Webhook != "" {
+		fail(rw, 409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+		return
+	}
 	late := time.After(50 * time.Second)
 	for {
 		s.mu.Lock()
-		s.updates = slices.DeleteFunc(s.updates, func(u map[string]any) bool { return u["update_id"].(int64) < num(args["offset"]) })
+		s.updates = slices.DeleteFunc(s.updates, func(u map[string]any) bool { return u["update_id"].(int64) < req.Offset })
 		all, changed := slices.Clone(s.updates), s.changed
 		s.mu.Unlock()
 		if len(all) > 0 {
@@ -239,166 +291,4 @@ func (s *Server) poll(rw http.ResponseWriter, r *http.Request, args map[string]a
 			return
 		}
 	}
-}
-
-func num(v any) int64 {
-	switch v := v.(type) {
-	case json.Number:
-		n, _ := v.Int64()
-		return n
-	case string:
-		n, _ := strconv.ParseInt(v, 10, 64)
-		return n
-	}
-	return 0
-}
-
-func str(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-// documented are the parameters of each method that the channel may use.
-var documented = map[string]string{
-	"getMe": "", "getUpdates": "offset timeout allowed_updates limit", "setMyCommands": "commands", "getFile": "file_id",
-	"getChatMember": "chat_id user_id", "sendChatAction": "chat_id message_thread_id action",
-	"sendMessage":  "chat_id message_thread_id text entities reply_parameters link_preview_options",
-	"sendDocument": sending + "document disable_content_type_detection", "sendPhoto": sending + "photo", "sendVideo": sending + "video supports_streaming",
-	"sendAnimation": sending + "animation", "sendAudio": sending + "audio", "sendVoice": sending + "voice", "sendSticker": "chat_id message_thread_id reply_parameters sticker",
-	"editMessageText": "chat_id message_id text entities link_preview_options", "editMessageCaption": "chat_id message_id caption",
-	"deleteMessage": "chat_id message_id", "setMessageReaction": "chat_id message_id reaction",
-}
-
-const sending = "chat_id message_thread_id caption reply_parameters "
-
-// read reads a request, whole.
-func read(r *http.Request, method string) (map[string]any, *File, error) {
-	names, known := documented[method]
-	if !known {
-		return nil, nil, fmt.Errorf("no method %s", method)
-	}
-	args := map[string]any{}
-	var file *File
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
-		form, err := r.MultipartReader()
-		if err != nil {
-			return nil, nil, err
-		}
-		for {
-			part, err := form.NextPart()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-			_, named, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-			if err != nil {
-				return nil, nil, err
-			}
-			if name, ok := named["filename"]; ok {
-				sum := sha256.New()
-				n, err := io.Copy(sum, part)
-				if err != nil {
-					return nil, nil, err
-				}
-				file = &File{name, hex.EncodeToString(sum.Sum(nil)), n}
-				continue
-			}
-			content, err := io.ReadAll(part)
-			if err != nil {
-				return nil, nil, err
-			}
-			args[part.FormName()] = string(content)
-		}
-	} else {
-		d := json.NewDecoder(r.Body)
-		d.UseNumber()
-		if err := d.Decode(&args); err != nil {
-			return nil, nil, err
-		}
-	}
-	for name := range args {
-		if !slices.Contains(strings.Fields(names), name) {
-			return nil, nil, fmt.Errorf("%s has no parameter %s", method, name)
-		}
-	}
-	return args, file, nil
-}
-
-// do carries a method out.
-func (s *Server) do(method string, args map[string]any, file *File) (result any, refusal string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.wake()
-	chat := num(args["chat_id"])
-	_, there := s.chats[chat]
-	switch {
-	case method == "getMe":
-		return map[string]any{"id": Bot, "is_bot": true, "first_name": "Harbour", "username": BotName, "can_read_all_group_messages": true}, ""
-	case method == "setMyCommands":
-		return true, ""
-	case method == "getFile":
-		id := str(args["file_id"])
-		if s.files[id] == nil {
-			return nil, "wrong file_id or the file is temporarily unavailable"
-		}
-		return map[string]any{"file_id": id, "file_path": "documents/" + id}, ""
-	case !there:
-		return nil, "chat not found"
-	case method == "getChatMember":
-		return map[string]any{"status": "member"}, ""
-	case method == "sendChatAction":
-		return true, ""
-	case strings.HasPrefix(method, "send"):
-		return s.sent(chat, method, args, file)
-	}
-	i := slices.IndexFunc(s.chats[chat], func(m *Message) bool { return m.ID == num(args["message_id"]) && !m.Gone })
-	if i < 0 {
-		return nil, map[string]string{"deleteMessage": "message to delete not found", "setMessageReaction": "message to react not found"}[method] + map[bool]string{true: "message to edit not found"}[strings.HasPrefix(method, "edit")]
-	}
-	return s.change(s.chats[chat][i], method, args)
-}
-
-// change is called with the lock held.
-func (s *Server) change(m *Message, method string, args map[string]any) (any, string) {
-	switch method {
-	case "deleteMessage":
-		m.Gone = true
-	case "setMessageReaction":
-		m.Reaction = ""
-		all, _ := args["reaction"].([]any)
-		for _, one := range all {
-			m.Reaction += str(one.(map[string]any)["emoji"])
-		}
-	default:
-		text := str(args["text"]) + str(args["caption"])
-		if text == m.Text {
-			return nil, "message is not modified"
-		}
-		m.Text = text
-		m.Edits++
-	}
-	return true, ""
-}
-
-// sent is called with the lock held.
-func (s *Server) sent(chat int64, method string, args map[string]any, file *File) (any, string) {
-	s.last++
-	m := &Message{ID: s.last, Thread: num(args["message_thread_id"]), Method: method, Text: str(args["text"]) + str(args["caption"]), File: file}
-	var to struct {
-		ID int64 `json:"message_id"`
-	}
-	switch v := args["reply_parameters"].(type) {
-	case string:
-		_ = json.Unmarshal([]byte(v), &to)
-	case map[string]any:
-		to.ID = num(v["message_id"])
-	}
-	m.ReplyTo = to.ID
-	if file == nil && (method != "sendMessage" || m.Text == "") {
-		return nil, "message text is empty"
-	}
-	s.chats[chat] = append(s.chats[chat], m)
-	return map[string]any{"message_id": m.ID, "date": time.Now().Unix(), "chat": map[string]any{"id": chat, "type": "supergroup"}}, ""
 }

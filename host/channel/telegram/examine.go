@@ -1,0 +1,89 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// examine asks Telegram about the token, the webhook, and the bot's rights in the
+// groups' chats.
+func examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	found := func(severity channel.Severity, message, remedy string) {
+		all = append(all, channel.Finding{Check: setup.Name, Severity: severity, Message: message, Remedy: remedy})
+	}
+	t, err := newOf(setup)
+	if err != nil {
+		found(channel.Fault, err.Error(), "")
+		return all
+	}
+	defer t.web.client.CloseIdleConnections()
+	if t.settings.Token.Reveal() == "" {
+		found(channel.Warning, t.noToken().Error(), remedyOf(t.noToken()))
+		return all
+	}
+	var me user
+	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
+		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(err))
+		return all
+	}
+	var hook webhook
+	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
+		found(channel.Warning, "the bot's webhook: "+err.Error(), remedyOf(err))
+	} else if hook.URL != "" {
+		found(channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own")
+	}
+	inGroups := false
+	for _, c := range setup.Chats {
+		inGroups = inGroups || idOf(c.JID) < 0
+		if words, remedy := t.lacks(ctx, me.ID, c.JID); words != "" {
+			found(channel.Warning, string(c.JID)+": "+words, remedy)
+		}
+	}
+	if inGroups && !me.SeesGroup {
+		found(channel.Note, "the bot hears in groups only what speaks to it", privacy)
+	}
+	if len(all) == 0 {
+		found(channel.Fine, "connects as @"+channel.CleanName(me.Name), "")
+	}
+	return all
+}
+
+// lacks says what the bot cannot do in a chat; empty: nothing that is known.
+func (t *Telegram) lacks(ctx context.Context, me int64, jid groups.JID) (words, remedy string) {
+	var c struct {
+		chat
+		Rights rights `json:"permissions"` // of members
+	}
+	if err := t.brief(ctx, "getChat", map[string]any{"chat_id": idOf(jid)}, &c); err != nil {
+		var to int64
+		if to = migration(err); to != 0 {
+			return fmt.Sprintf("the group became a supergroup, %s", chatOf(to)), "correct its chat in longshore.yaml"
+		}
+		return err.Error(), remedyOf(err)
+	}
+	if idOf(jid) > 0 {
+		return "", ""
+	}
+	var mine member
+	if err := t.brief(ctx, "getChatMember", map[string]any{"chat_id": idOf(jid), "user_id": me}, &mine); err != nil {
+		return err.Error(), remedyOf(err)
+	}
+	if err := mine.barred(false); err != nil {
+		return said(err), remedyOf(err)
+	}
+	missing := mine.missing()
+	if mine.Status == "member" {
+		missing = c.Rights.missing()
+	}
+	if len(missing) == 0 {
+		return "", ""
+	}
+	return "the bot may send no " + strings.Join(missing, ", "), "an admin of the chat allows it, or makes the bot an admin"
+}

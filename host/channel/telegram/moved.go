@@ -1,0 +1,92 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+)
+
+// moved are groups that became supergroups, which have another number: by the old
+// one that longshore.yaml has. The zero moved is ready.
+type moved struct {
+	mu sync.Mutex
+	to map[int64]int64
+}
+
+// movedFact is what the journal calls the numbers, by the old one.
+const movedFact = "moved "
+
+// load takes up what an earlier host has noted.
+func (m *moved) load(ctx context.Context, j *journal.Journal) error {
+	all, err := j.AllNoted(ctx, movedFact)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.to = map[int64]int64{}
+	for from, to := range all {
+		m.to[idOf(groups.JID("tg:"+from))] = idOf(groups.JID("tg:" + to))
+	}
+	return nil
+}
+
+// follow notes durably that a group has another number now.
+func (t *Telegram) follow(ctx context.Context, j *journal.Journal, from, to int64) error {
+	if t.moved.now(from) == to {
+		return nil
+	}
+	t.moved.note(from, to)
+	t.Log.Warn("a group became a supergroup: correct its chat in longshore.yaml", "chat", chatOf(from), "now", chatOf(to))
+	if j == nil {
+		return nil
+	}
+	return j.Note(ctx, movedFact+strconv.FormatInt(from, 10), strconv.FormatInt(to, 10))
+}
+
+func (m *moved) note(from, to int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.to == nil {
+		m.to = map[int64]int64{}
+	}
+	m.to[from] = to
+}
+
+// now is the number that a chat has now.
+func (m *moved) now(id int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if to, ok := m.to[id]; ok {
+		return to
+	}
+	return id
+}
+
+// before is the number that a chat had, if counts knows it by that one.
+func (m *moved) before(id int64, counts func(groups.JID) bool) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for from, to := range m.to {
+		if to == id && counts(chatOf(from)) {
+			return from
+		}
+	}
+	return id
+}
+
+// trouble is what the operator has to correct; empty: nothing.
+func (m *moved) trouble(counts func(groups.JID) bool) (words string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for from, to := range m.to {
+		if counts(chatOf(from)) {
+			words = max(words, fmt.Sprintf("%s is %s now: correct it in longshore.yaml", chatOf(from), chatOf(to)))
+		}
+	}
+	return words
+}
