@@ -69,6 +69,7 @@ const (
 	MarkupPlain    Markup = "plain"    // no formatting at all
 	MarkupWhatsApp Markup = "whatsapp" // *bold* _italic_ ~struck~ `code`
 	MarkupSlack    Markup = "slack"    // mrkdwn
+	MarkupTelegram Markup = "telegram" // <b>bold</b> <i>italic</i> <s>struck</s> <code>code</code> <a href="url">words</a> and the like: see [Shown]
 	MarkupDiscord  Markup = "discord"  // **bold** _italic_ ~~struck~~ `code` [words](<url>), with backslashes
 )
 
@@ -80,12 +81,13 @@ const (
 	Characters Unit = iota // Unicode code points
 	UTF16                  // 16-bit units: most characters are one, emoji two
 	Bytes                  // of UTF-8
+	UTF16Shown             // UTF16 of what a text of MarkupTelegram shows, without its tags
 )
 
 // String is what a limit counts, for people.
 func (u Unit) String() string {
 	switch u {
-	case UTF16:
+	case UTF16, UTF16Shown:
 		return "characters (an emoji counts as two)"
 	case Bytes:
 		return "bytes"
@@ -96,7 +98,7 @@ func (u Unit) String() string {
 // Of is how many units a character takes.
 func (u Unit) Of(r rune) int {
 	switch u {
-	case UTF16:
+	case UTF16, UTF16Shown:
 		return max(1, utf16.RuneLen(r))
 	case Bytes:
 		return max(1, utf8.RuneLen(r))
@@ -114,6 +116,9 @@ func (u Unit) Len(text string) (n int) {
 		return n
 	case Bytes:
 		return len(text)
+	case UTF16Shown:
+		shown, _ := Shown(text)
+		return UTF16.Len(shown)
 	}
 	return utf8.RuneCountInString(text)
 }

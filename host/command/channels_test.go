@@ -119,7 +119,7 @@ func chatOf(p channel.Platform) groups.JID {
 }
 
 var formatting = map[media.Markup]string{
-	media.MarkupWritten: "as written", media.MarkupMarkdown: "Markdown", media.MarkupPlain: "none", media.MarkupWhatsApp: "WhatsApp's", media.MarkupSlack: "mrkdwn", media.MarkupDiscord: "Discord's",
+	media.MarkupWritten: "as written", media.MarkupMarkdown: "Markdown", media.MarkupPlain: "none", media.MarkupWhatsApp: "WhatsApp's", media.MarkupSlack: "mrkdwn", media.MarkupDiscord: "Discord's", media.MarkupTelegram: "Telegram's",
 }
 
 func yes(can bool) string {

@@ -147,7 +147,7 @@ func (f *flow) link(n Node) {
 	words := strings.TrimSpace(n.words())
 	shown := strings.TrimPrefix(n.URL, "mailto:")
 	switch {
-	case f.links && len(n.URL) <= f.longest:
+	case f.links && len(n.URL) <= f.longest && !(f.web && shown != n.URL):
 		f.as(Link, n.URL, func() { f.inline(n.Kids) })
 	case words == shown:
 		f.as(address, "", func() { f.words(shown) })

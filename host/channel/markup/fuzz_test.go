@@ -34,8 +34,8 @@ func FuzzParts(f *testing.F) {
 	}
 	f.Add("*a [b\nc](http://d) `e`* <!here> ~~f~~ https://x.example/"+strings.Repeat("y", 90), uint16(40), uint8(2))
 	f.Fuzz(func(t *testing.T, text string, limit uint16, unit uint8) {
-		u := media.Unit(unit % 3)
-		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupPlain} {
+		u := media.Unit(unit % 4)
+		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupTelegram, media.MarkupPlain} {
 			for _, part := range markup.Parts(text, form, int(limit), u) {
 				if limit > 0 && u.Len(part) > int(limit) {
 					t.Errorf("%s: %d %s, not %d: %q", form, u.Len(part), u, limit, part)
@@ -58,6 +58,9 @@ func harmless(t *testing.T, form media.Markup, part string) {
 	if i := strings.IndexFunc(part, forbidden); i >= 0 {
 		t.Errorf("%s: a character that does something: %q", form, part[i:])
 	}
+	if form == media.MarkupTelegram {
+		harmlessMarks(t, part)
+	}
 	if form != media.MarkupSlack {
 		return
 	}
@@ -71,6 +74,23 @@ func harmless(t *testing.T, form media.Markup, part string) {
 			t.Fatalf("Slack would act on %q in %q", rest[i:], part)
 		}
 		rest = rest[i+len(link):]
+	}
+}
+
+// harmlessMarks: the formats lie within the text and within each other, and are those
+// that Telegram takes there.
+func harmlessMarks(t *testing.T, part string) {
+	t.Helper()
+	shown, marks := media.Shown(part)
+	for i, m := range marks {
+		if m.From < 0 || m.From >= m.To || m.To > media.UTF16.Len(shown) || (m.Kind == "a") != (m.URL != "") {
+			t.Errorf("%+v of %q", m, part)
+		}
+		for _, in := range marks[i+1:] {
+			if in.From < m.To && (in.To > m.To || m.Kind == "code" || m.Kind == "pre" || in.Kind == "code" && m.Kind != "blockquote") {
+				t.Errorf("%+v in %+v of %q", in, m, part)
+			}
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type dialect struct {
 	marks
 	width int  // columns that a table may have
 	links bool // words can be links
+	web   bool // and only to pages
 }
 
 // Parts renders a text in a platform's form and cuts the result into messages of at
@@ -32,14 +33,20 @@ func Parts(text string, form media.Markup, limit int, unit media.Unit) []string 
 		d = slack
 	case media.MarkupDiscord:
 		d = discord
+	case media.MarkupTelegram:
+		d = telegram
 	case media.MarkupPlain:
 		d = plain
 	default:
 		return split(text, limit, unit)
 	}
+	render := d.render
+	if form == media.MarkupTelegram {
+		render = tagged
+	}
 	longest := maxURL
 	if limit > 0 {
 		longest = min(longest, limit/4) // also with the words, and as UTF-8
 	}
-	return layOut(Parse(text), d, longest).parts(d.render, limit, unit)
+	return layOut(Parse(text), d, longest).parts(render, limit, unit)
 }

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write what comes out as the golden files")
 
 // TestEveryPlatformShowsItsForm compares each testdata/*.md with its golden files,
-// .whatsapp, .slack, .plain and .json.
+// .whatsapp, .slack, .discord, .telegram, .plain and .json.
 func TestEveryPlatformShowsItsForm(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil || len(files) == 0 {
@@ -33,7 +33,7 @@ func TestEveryPlatformShowsItsForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, file, "json", string(tree))
-		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupPlain} {
+		for _, form := range []media.Markup{media.MarkupWhatsApp, media.MarkupSlack, media.MarkupDiscord, media.MarkupTelegram, media.MarkupPlain} {
 			golden(t, file, string(form), strings.Join(markup.Parts(string(text), form, 0, media.Characters), "\n=====\n"))
 		}
 	}

@@ -15,7 +15,7 @@ func (t *Telegram) EditWithin() time.Duration { return channel.Forever }
 func (t *Telegram) UnsendWithin() time.Duration { return unsendable }
 
 // change calls a method that changes a message.
-func (t *Telegram) change(ctx context.Context, c channel.Change, method string, args map[string]any) error {
+func (t *Telegram) change(ctx context.Context, c channel.Change, method string, a args) error {
 	ctx, open, leave, err := t.Enter(ctx)
 	if err != nil {
 		return err
@@ -25,23 +25,28 @@ func (t *Telegram) change(ctx context.Context, c channel.Change, method string, 
 	if id == 0 {
 		return refused(&word{code: 400, text: messageGone}, 0)
 	}
-	args["chat_id"], args["message_id"] = t.moved.now(idOf(c.Chat)), id
+	a["chat_id"] = t.moved.now(idOf(c.Chat))
+	if a["message_ids"] == nil {
+		a["message_id"] = id
+	}
 	var done any
-	err = t.web.ask(ctx, method, args, &done)
+	err = t.web.ask(ctx, method, a, &done)
 	if to := t.migrated(ctx, open.Journal, c.Chat, err); to != 0 {
-		args["chat_id"] = to
-		err = t.web.ask(ctx, method, args, &done)
+		a["chat_id"] = to
+		err = t.web.ask(ctx, method, a, &done)
 	}
 	return err
 }
 
 // Edit implements channel.Editor.
 func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
-	method, args := "editMessageText", map[string]any{"text": c.Text, "link_preview_options": preview{true}}
+	method, a := "editMessageText", args{"link_preview_options": preview{true}}
+	a.text("text", "entities", c.Text)
 	if c.Files {
-		method, args = "editMessageCaption", map[string]any{"caption": c.Text}
+		method, a = "editMessageCaption", args{}
+		a.text("caption", "caption_entities", c.Text)
 	}
-	if err := t.change(ctx, c, method, args); !says(err, notModified) {
+	if err := t.change(ctx, c, method, a); !says(err, notModified) {
 		return err
 	}
 	return nil
@@ -49,7 +54,17 @@ func (t *Telegram) Edit(ctx context.Context, c channel.Change) error {
 
 // Unsend implements channel.Unsender. A message that is gone already is no error.
 func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
-	if err := t.change(ctx, c, "deleteMessage", map[string]any{}); !says(err, deletedGone) {
+	method, a := "deleteMessage", args{}
+	if o := t.Open(); o != nil {
+		ids, err := albumOf(ctx, o.Journal, c.Chat, c.Target)
+		if err != nil {
+			return err
+		}
+		if ids != nil {
+			method, a = "deleteMessages", args{"message_ids": ids}
+		}
+	}
+	if err := t.change(ctx, c, method, a); !says(err, deletedGone) {
 		return err
 	}
 	return nil
@@ -67,7 +82,7 @@ func (t *Telegram) React(ctx context.Context, c channel.Change) error {
 	if c.Emoji != "" {
 		all = append(all, emoji{"emoji", c.Emoji})
 	}
-	return t.change(ctx, c, "setMessageReaction", map[string]any{"reaction": all})
+	return t.change(ctx, c, "setMessageReaction", args{"reaction": all})
 }
 
 // Typing implements channel.Typing. Telegram hides it by itself after 5 seconds.

@@ -3,8 +3,10 @@ package telegram_test
 import (
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
+	"unicode/utf16"
 
 	"go.uber.org/goleak"
 
@@ -135,11 +137,22 @@ func (w *world) act(chat int64, in channel.Inbound) {
 	}
 }
 
+// written is a text with its formats as the suite wrote them.
+func written(m telegramtest.Message) string {
+	tag := map[string]string{"bold": "b", "italic": "i", "code": "code"}
+	text := utf16.Encode([]rune(m.Text))
+	for _, e := range slices.Backward(m.Entities) {
+		words := string(utf16.Decode(text[e.Offset : e.Offset+e.Length]))
+		text = slices.Replace(text, e.Offset, e.Offset+e.Length, utf16.Encode([]rune("<"+tag[e.Type]+">"+words+"</"+tag[e.Type]+">"))...)
+	}
+	return string(utf16.Decode(text))
+}
+
 func seen(m telegramtest.Message) channeltest.Seen {
 	if m.Gone {
 		return channeltest.Seen{ID: strconv.FormatInt(m.ID, 10), Gone: true}
 	}
-	s := channeltest.Seen{ID: strconv.FormatInt(m.ID, 10), Text: m.Text, Edits: m.Edits, Reaction: m.Reaction}
+	s := channeltest.Seen{ID: strconv.FormatInt(m.ID, 10), Text: written(m), Edits: m.Edits, Reaction: m.Reaction}
 	if m.Thread != 0 {
 		s.Thread = strconv.FormatInt(m.Thread, 10)
 	}
@@ -147,8 +160,10 @@ func seen(m telegramtest.Message) channeltest.Seen {
 		s.ReplyTo = strconv.FormatInt(m.ReplyTo, 10)
 	}
 	if len(m.Files) > 0 {
-		f := m.Files[0]
-		s.File = &channeltest.SeenFile{Name: f.Name, MIME: media.MIMEByName(f.Name), Size: f.Size, SHA256: f.SHA256}
+		for _, f := range m.Files {
+			s.More = append(s.More, channeltest.SeenFile{Name: f.Name, MIME: media.MIMEByName(f.Name), Size: f.Size, SHA256: f.SHA256})
+		}
+		s.File, s.More = &s.More[0], s.More[1:]
 	}
 	return s
 }

@@ -56,6 +56,8 @@ var refusals = []refusal{
 	{0, messageGone, channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
 	{0, "message to react not found", channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
 	{0, deletedGone, channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
+	{0, pollGone, channel.Permanent, "unknown_message", "Telegram does not have the question any more", "send another message"},
+	{0, "poll can't be stopped", channel.Permanent, "not_your_message", "Telegram does not let the bot end this question", "only questions that the bot itself asked can be ended"},
 	{0, "message can't be edited", channel.Permanent, "not_your_message", "Telegram does not let the bot change this message", "only messages that the bot itself sent can be changed"},
 	{0, "message can't be deleted", channel.Permanent, "not_allowed", "Telegram does not let the bot delete this message", "an admin of the chat can delete it"},
 }
@@ -64,6 +66,8 @@ var refusals = []refusal{
 const (
 	messageGone = "message to edit not found"
 	deletedGone = "message to delete not found"
+	pollGone    = "message with poll to stop not found"
+	pollClosed  = "poll has already been closed"
 	notModified = "message is not modified"
 	threadGone  = "message thread not found"
 	badPhoto    = "photo_invalid_dimensions"

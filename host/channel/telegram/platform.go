@@ -59,6 +59,7 @@ type Settings struct {
 	Token     setting.Secret    `yaml:"token" restart:"true" help:"The bot's token, from the environment."`
 	TokenFile string            `yaml:"token_file" restart:"true" help:"The file that holds the token."`
 	Server    string            `yaml:"server" form:"url" restart:"true" help:"The Bot API server: scheme://host:port of one of your own, which takes larger files."`
+	Depot     groups.JID        `yaml:"depot" restart:"true" help:"The chat that files are uploaded to before they are sent on: tg: and the number of a channel of your own."`
 	Files     groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what Telegram takes."`
 	Rate      groups.Rate       `yaml:"rate" help:"Messages to one chat."`
 }
@@ -69,6 +70,9 @@ func (s *Settings) Check(c channel.Checker) {
 	if t := s.Token.Reveal(); t != "" && !tokenForm.MatchString(t) {
 		c.Bad("token", "this is no bot token", "take the one that @BotFather gives, digits, a colon and letters")
 	}
+	if s.Depot != "" && !owns(s.Depot) {
+		c.Bad("depot", "this is no chat of Telegram", "write tg: and the chat's number, such as tg:-1001234567890")
+	}
 	if _, err := newWeb(s); err != nil {
 		c.Bad("server", err.Error(), "write scheme://host:port, such as http://127.0.0.1:8081")
 	}
@@ -78,10 +82,16 @@ func (s *Settings) Check(c channel.Checker) {
 const (
 	maxText    = 4096 // UTF-16 units
 	maxCaption = 1024 // UTF-16 units
+	maxFiles   = 10   // of an album
 	maxPhoto   = 10 << 20
 	maxUpload  = 50 << 20
 	maxFetch   = 20 << 20
 	maxLocal   = 2000 << 20 // either way, by a server of the operator's own
+
+	maxChoices  = 12
+	maxChoice   = 100 // UTF-16 units
+	maxQuestion = 300 // UTF-16 units
+
 	unsendable = 48 * time.Hour
 )
 
@@ -101,14 +111,15 @@ func (s *Settings) limits() media.Limits {
 	if s.ownServer() {
 		most = maxLocal
 	}
-	l := media.Limits{Text: maxText, Unit: media.UTF16, Markup: media.MarkupPlain, Threads: true, LargeAsDocument: true,
+	l := media.Limits{Text: maxText, Unit: media.UTF16Shown, Markup: media.MarkupTelegram, Threads: true, LargeAsDocument: true,
+		Files: maxFiles, LoopsAlone: true, Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion},
 		Kinds: map[media.Kind]media.Limit{
-			media.Image:    {Bytes: maxPhoto, Caption: maxCaption, MIME: []string{"image/jpeg", "image/png", "image/webp"}},
-			media.Video:    {Bytes: most, Caption: maxCaption, MIME: []string{"video/mp4"}},
-			media.Audio:    {Bytes: most, Caption: maxCaption, MIME: []string{"audio/mpeg", "audio/mp4"}},
+			media.Image:    {Bytes: maxPhoto, Caption: maxCaption, Album: "seen", MIME: []string{"image/jpeg", "image/png", "image/webp"}},
+			media.Video:    {Bytes: most, Caption: maxCaption, Album: "seen", MIME: []string{"video/mp4"}},
+			media.Audio:    {Bytes: most, Caption: maxCaption, Album: "audio", MIME: []string{"audio/mpeg", "audio/mp4"}},
 			media.Voice:    {Bytes: most, Caption: maxCaption, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB / 2, MIME: []string{"image/webp"}},
-			media.Document: {Bytes: most, Caption: maxCaption},
+			media.Document: {Bytes: most, Caption: maxCaption, Album: "documents"},
 		}}
 	for kind, limit := range l.Kinds {
 		if n, ok := s.Files[string(kind)]; ok {

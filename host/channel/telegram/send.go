@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,30 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // fallback is the note of a message whose topic takes none.
 const fallback = "it went to the chat itself: the topic is gone"
-
-// outgoing is what all methods that send take. Markup is never parsed.
-type outgoing struct {
-	Chat    int64    `json:"chat_id"`
-	Thread  int64    `json:"message_thread_id,omitempty"`
-	Text    string   `json:"text,omitempty"`
-	Reply   *reply   `json:"reply_parameters,omitempty"`
-	Preview *preview `json:"link_preview_options,omitempty"`
-}
-
-type reply struct {
-	Message int64 `json:"message_id"`
-	Anyway  bool  `json:"allow_sending_without_reply"`
-}
-
-type preview struct {
-	Off bool `json:"is_disabled"`
-}
 
 // Send sends m and returns once Telegram has answered. The classes of errors are
 // those of the table in errors.go; without an answer, those of transfer.Post.
@@ -58,27 +40,53 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 
 // deliver is Send without its bounds. The journal may be nil.
 func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
-	out := outgoing{Chat: t.moved.now(idOf(m.Chat)), Text: m.Text}
-	note := ""
-	if m.Thread != "" {
-		if out.Thread = numberOf(m.Thread); out.Thread == 0 {
-			note = fallback
-		}
+	to, note := place{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
+	if m.Thread != "" && to.Thread == 0 {
+		note = fallback
 	}
 	if id := numberOf(m.ReplyTo); id != 0 {
-		out.Reply = &reply{id, true}
+		to.Reply = &reply{id, true}
 	}
-	r, err := t.try(ctx, m, out)
-	if out.Thread != 0 && says(err, threadGone) {
-		out.Thread, note = 0, fallback
-		r, err = t.try(ctx, m, out)
+	r, err := t.try(ctx, j, m, to)
+	if to.Thread != 0 && says(err, threadGone) {
+		to.Thread, note = 0, fallback
+		r, err = t.try(ctx, j, m, to)
 	}
-	if to := t.migrated(ctx, j, m.Chat, err); to != 0 {
-		out.Chat, note = to, fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(to))
-		r, err = t.try(ctx, m, out)
+	if now := t.migrated(ctx, j, m.Chat, err); now != 0 {
+		to.Chat, note = now, fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(now))
+		r, err = t.try(ctx, j, m, to)
 	}
 	r.Note = note
 	return r, err
+}
+
+// place is where a message goes.
+type place struct {
+	Chat, Thread int64
+	Reply        *reply
+}
+
+type reply struct {
+	Message int64 `json:"message_id"`
+	Anyway  bool  `json:"allow_sending_without_reply"`
+}
+
+type preview struct {
+	Off bool `json:"is_disabled"`
+}
+
+// args are the parameters of a method.
+type args map[string]any
+
+func (p place) args() args {
+	a := args{"chat_id": p.Chat}
+	if p.Thread != 0 {
+		a["message_thread_id"] = p.Thread
+	}
+	if p.Reply != nil {
+		a["reply_parameters"] = p.Reply
+	}
+	return a
 }
 
 // numberOf is a platform's id of a message or topic; 0 if it is none.
@@ -111,85 +119,75 @@ func migration(err error) int64 {
 	return w.migrateTo
 }
 
-// try makes one request.
-func (t *Telegram) try(ctx context.Context, m channel.Message, out outgoing) (channel.Receipt, error) {
-	if len(m.Files) == 0 {
-		out.Preview = &preview{true}
-		content, err := json.Marshal(out)
-		if err != nil {
-			return channel.Receipt{}, fmt.Errorf("encode message: %w", err)
-		}
-		return t.post(ctx, "sendMessage", transfer.Plain("application/json", content))
+// try sends a message to a place. What Telegram refuses by its form, it sends in another.
+func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
+	switch {
+	case m.Poll != nil:
+		return t.ask(ctx, j, m, to)
+	case len(m.Files) == 0:
+		a := to.args()
+		a.text("text", "entities", m.Text)
+		a["link_preview_options"] = preview{true}
+		return t.post(ctx, "sendMessage", a, nil, nil)
 	}
-	method, field := methodOf(m.Files[0])
-	r, err := t.upload(ctx, m, out, method, field)
-	if method == "sendPhoto" && says(err, badPhoto) {
-		return t.upload(ctx, m, out, "sendDocument", "document")
+	r, err := t.files(ctx, j, m, to, kindOf)
+	if says(err, badPhoto) {
+		return t.files(ctx, j, m, to, func(channel.File) string { return "document" })
 	}
 	return r, err
 }
 
-func (t *Telegram) post(ctx context.Context, method string, body *transfer.Body) (channel.Receipt, error) {
-	var sent message
-	if err := t.web.post(ctx, method, body, &sent); err != nil {
-		return channel.Receipt{}, err
-	}
-	if sent.ID <= 0 {
-		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram did not say which message it made"}
-	}
-	return channel.Receipt{ID: strconv.FormatInt(sent.ID, 10), Time: time.Unix(sent.Date, 0)}, nil
+// entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
+type entity struct {
+	Type   string `json:"type"`
+	Offset int    `json:"offset"` // UTF-16 units, as Length
+	Length int    `json:"length"`
+	URL    string `json:"url,omitempty"`
 }
 
-// methodOf is how a file is sent.
-func methodOf(f channel.File) (method, field string) {
-	switch f.Kind {
-	case media.Image:
-		return "sendPhoto", "photo"
-	case media.Video:
-		if f.Loop {
-			return "sendAnimation", "animation"
-		}
-		return "sendVideo", "video"
-	case media.Audio:
-		return "sendAudio", "audio"
-	case media.Voice:
-		return "sendVoice", "voice"
-	case media.Sticker:
-		return "sendSticker", "sticker"
+var entityOf = map[string]string{"b": "bold", "i": "italic", "s": "strikethrough", "code": "code", "pre": "pre", "blockquote": "blockquote", "a": "text_link"}
+
+// text sets a text of media.MarkupTelegram, if there is one. Telegram parses none.
+func (a args) text(name, entities, text string) {
+	shown, marks := media.Shown(text)
+	if shown != "" {
+		a[name] = shown
 	}
-	return "sendDocument", "document"
+	var all []entity
+	for _, m := range marks {
+		all = append(all, entity{entityOf[m.Kind], m.From, m.To - m.From, m.URL})
+	}
+	if len(all) > 0 {
+		a[entities] = all
+	}
 }
 
-// upload streams the file of m.
-func (t *Telegram) upload(ctx context.Context, m channel.Message, out outgoing, method, field string) (channel.Receipt, error) {
-	var fields []transfer.Field
-	add := func(name, content string) {
-		fields = append(fields, transfer.Field{Name: name, Type: "text/plain; charset=utf-8", Content: []byte(content)})
+// sent are the messages that Telegram made: several of an album.
+type sent []message
+
+// UnmarshalJSON takes one, too.
+func (s *sent) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]message)(s))
 	}
-	add("chat_id", strconv.FormatInt(out.Chat, 10))
-	if out.Thread != 0 {
-		add("message_thread_id", strconv.FormatInt(out.Thread, 10))
-	}
-	if out.Reply != nil {
-		content, err := json.Marshal(out.Reply)
-		if err != nil {
-			return channel.Receipt{}, fmt.Errorf("encode message: %w", err)
-		}
-		add("reply_parameters", string(content))
-	}
-	if out.Text != "" {
-		add("caption", out.Text)
-	}
-	switch method {
-	case "sendDocument":
-		add("disable_content_type_detection", "true")
-	case "sendVideo":
-		add("supports_streaming", "true")
-	}
-	add(field, "attach://file0")
-	body, err := transfer.Form(ctx, fields, m.Files, func(i int) string { return "file" + strconv.Itoa(i) }, m.Progress)
+	*s = make(sent, 1)
+	return json.Unmarshal(raw, &(*s)[0])
+}
+
+// post calls a method that shows something, with the files that its parameters name by
+// attach://file0 and so on. all, if not nil, gets what Telegram made.
+func (t *Telegram) post(ctx context.Context, method string, a args, up *upload, all *sent) (channel.Receipt, error) {
+	body, err := up.body(ctx, a)
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	return t.post(ctx, method, body)
+	all = cmp.Or(all, new(sent))
+	if err := t.web.post(ctx, method, body, all); err != nil {
+		return channel.Receipt{}, err
+	}
+	if len(*all) == 0 || (*all)[0].ID <= 0 {
+		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram did not say which message it made"}
+	}
+	first := (*all)[0]
+	return channel.Receipt{ID: number(first.ID), Time: time.Unix(first.Date, 0)}, nil
 }

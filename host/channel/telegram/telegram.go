@@ -24,14 +24,15 @@ import (
 )
 
 var (
-	_ channel.Applier  = (*Telegram)(nil)
-	_ channel.Editor   = (*Telegram)(nil)
-	_ channel.Fetcher  = (*Telegram)(nil)
-	_ channel.Reactor  = (*Telegram)(nil)
-	_ channel.Roles    = (*Telegram)(nil)
-	_ channel.Status   = (*Telegram)(nil)
-	_ channel.Typing   = (*Telegram)(nil)
-	_ channel.Unsender = (*Telegram)(nil)
+	_ channel.Applier   = (*Telegram)(nil)
+	_ channel.Editor    = (*Telegram)(nil)
+	_ channel.Fetcher   = (*Telegram)(nil)
+	_ channel.PollEnder = (*Telegram)(nil)
+	_ channel.Reactor   = (*Telegram)(nil)
+	_ channel.Roles     = (*Telegram)(nil)
+	_ channel.Status    = (*Telegram)(nil)
+	_ channel.Typing    = (*Telegram)(nil)
+	_ channel.Unsender  = (*Telegram)(nil)
 )
 
 // Telegram is the channel. New of its Platform makes one.

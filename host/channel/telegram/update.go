@@ -25,10 +25,11 @@ const (
 // update is what happened, as far as the host wants to know it:
 // https://core.telegram.org/bots/api#update.
 type update struct {
-	ID       int64     `json:"update_id"`
-	Message  *message  `json:"message"`
-	Edited   *message  `json:"edited_message"`
-	Reaction *reaction `json:"message_reaction"`
+	ID       int64       `json:"update_id"`
+	Message  *message    `json:"message"`
+	Edited   *message    `json:"edited_message"`
+	Reaction *reaction   `json:"message_reaction"`
+	Answer   *pollAnswer `json:"poll_answer"`
 	Mine     *struct {
 		Chat chat   `json:"chat"`
 		New  member `json:"new_chat_member"`
@@ -36,7 +37,7 @@ type update struct {
 }
 
 // heard are the updates that the channel asks for.
-var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member"}
+var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member", "poll_answer"}
 
 type user struct {
 	ID        int64  `json:"id"`
@@ -77,6 +78,9 @@ type message struct {
 	Joined    []user          `json:"new_chat_members"`
 	Left      *user           `json:"left_chat_member"`
 	MigrateTo int64           `json:"migrate_to_chat_id"`
+	Poll      *struct {
+		ID string `json:"id"`
+	} `json:"poll"`
 }
 
 type reaction struct {
@@ -167,6 +171,9 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 	if u.Mine != nil {
 		t.membership(u.Mine.Chat, u.Mine.New)
 		return u.ID, nil
+	}
+	if u.Answer != nil {
+		return u.ID, t.keepVote(ctx, j, &u, raw)
 	}
 	in := t.inbound(&u)
 	if in == nil {
@@ -299,6 +306,9 @@ func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound
 		return nil
 	}
 	got := t.inbound(&u)
+	if u.Answer != nil {
+		got = vote(&u, m.Info)
+	}
 	if got == nil {
 		return nil
 	}

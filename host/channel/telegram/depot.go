@@ -1,0 +1,87 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+)
+
+// fileFacts is what the journal calls Telegram's ids of files; keptFiles of them stay.
+const (
+	fileFacts = "file "
+	keptFiles = 20_000
+)
+
+// fileFact is the journal's name for Telegram's id of a file, which counts for one bot,
+// one kind and one name.
+func (t *Telegram) fileFact(f channel.File, kind string) string {
+	bot, _, _ := strings.Cut(t.settings.Token.Reveal(), ":")
+	return strings.Join([]string{fileFacts + bot, kind, f.SHA256, f.Name}, " ")
+}
+
+// deposited are Telegram's ids of the files of m. What Telegram does not have goes to
+// the depot: no member sees that, so it may happen twice.
+func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message, kind func(channel.File) string) (ids []string, err error) {
+	before := int64(0)
+	tell := func(n int64) {
+		if m.Progress != nil {
+			m.Progress(before + n)
+		}
+	}
+	for _, f := range m.Files {
+		id, err := j.Noted(ctx, t.fileFact(f, kind(f)))
+		if id == "" && err == nil {
+			id, err = t.deposit(ctx, j, f, kind(f), tell)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		tell(f.Size)
+		before += f.Size
+	}
+	return ids, nil
+}
+
+// deposit uploads a file to the depot, and notes its id.
+func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, kind string, tell func(int64)) (id string, err error) {
+	depot := t.settings.Depot
+	put := func(chat int64) (all sent, err error) {
+		a := args{"chat_id": chat, "disable_notification": true}
+		a.as(kind, kind, "attach://file0")
+		_, err = t.post(ctx, methodOf(kind), a, &upload{[]channel.File{f}, tell}, &all)
+		return all, err
+	}
+	all, err := put(t.moved.now(idOf(depot)))
+	if to := t.migrated(ctx, j, depot, err); to != 0 {
+		all, err = put(to)
+	}
+	if err != nil {
+		return "", depotError(err)
+	}
+	files := all[0].files()
+	if len(files) == 0 || files[0].ID == "" {
+		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: again}
+	}
+	return files[0].ID, errors.Join(j.Note(ctx, t.fileFact(f, kind), files[0].ID), j.Trim(ctx, fileFacts, keptFiles))
+}
+
+// depotError is why a file is not in the depot: what may have happened there shows
+// nothing to members, and what is wrong with the depot is the operator's.
+func depotError(err error) error {
+	var e *channel.Error
+	if !errors.As(err, &e) || says(err, badPhoto) {
+		return err
+	}
+	mine := *e
+	switch {
+	case e.Class == channel.Ambiguous:
+		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", again
+	case e.Code == "unknown_chat" || e.Code == "not_a_member" || e.Code == "not_allowed":
+		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Held, "telegram_depot", "the bot cannot write to the depot", "make the bot an admin of the chat that depot names in longshore.yaml, or correct depot"
+	}
+	return &mine
+}

@@ -1,0 +1,98 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+)
+
+// poll is a question that was sent, as the journal keeps it: an answer names neither
+// its chat nor its choices.
+type poll struct {
+	Message string   `json:"message"`
+	Thread  string   `json:"thread,omitempty"`
+	Choices []string `json:"choices"`
+}
+
+// pollAnswer is a member's vote; no options: it is taken back.
+type pollAnswer struct {
+	Poll    string `json:"poll_id"`
+	User    *user  `json:"user"`
+	Options []int  `json:"option_ids"`
+}
+
+func pollKey(id string) string { return "poll " + id }
+
+// ask sends a question. Its text is plain.
+func (t *Telegram) ask(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
+	type option struct {
+		Text string `json:"text"`
+	}
+	var options []option
+	for _, c := range m.Poll.Choices {
+		options = append(options, option{c})
+	}
+	a := to.args()
+	a["question"], a["options"], a["is_anonymous"], a["allows_multiple_answers"] = m.Text, options, false, m.Poll.Several
+	var all sent
+	r, err := t.post(ctx, "sendPoll", a, nil, &all)
+	if err != nil {
+		return r, err
+	}
+	if p := all[0].Poll; p != nil && j != nil {
+		err = t.keepPoll(ctx, j, m.Chat, p.ID, poll{r.ID, m.Thread, m.Poll.Choices})
+	}
+	if err != nil {
+		t.Log.Warn("note which question was sent: its votes are lost", "error", err)
+	}
+	return r, nil
+}
+
+func (t *Telegram) keepPoll(ctx context.Context, j *journal.Journal, chat groups.JID, id string, p poll) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode a question: %w", err)
+	}
+	return j.Record(ctx, journal.Sent{ID: pollKey(id), Chat: chat, Body: body, Created: time.Now()})
+}
+
+// keepVote makes a vote on a question of ours durable, with the question.
+func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, raw json.RawMessage) error {
+	kept, err := j.Sent(ctx, pollKey(u.Answer.Poll))
+	if err != nil || kept == nil || !t.Counts(kept.Chat) || len(raw) > maxUpdate {
+		return err
+	}
+	in := vote(u, kept.Body)
+	if in == nil {
+		return nil
+	}
+	return j.Keep(ctx, journal.Inbound{Chat: kept.Chat, ID: in.ID, Sender: in.Sender, Info: kept.Body, Body: raw, Received: time.Now(), Event: true})
+}
+
+// vote is a vote for the host; nil if it is none. Its chat is that of the question.
+func vote(u *update, question []byte) *channel.Inbound {
+	var p poll
+	if json.Unmarshal(question, &p) != nil || u.Answer.User == nil || u.Answer.User.Bot {
+		return nil
+	}
+	in := &channel.Inbound{Kind: channel.KindVote, ID: "v" + number(u.ID), Thread: p.Thread, From: u.Answer.User.name(), Sender: number(u.Answer.User.ID), Time: time.Now(), Target: p.Message}
+	for _, i := range u.Answer.Options {
+		if i >= 0 && i < len(p.Choices) {
+			in.Choices = append(in.Choices, p.Choices[i])
+		}
+	}
+	return in
+}
+
+// EndPoll implements channel.PollEnder. Telegram itself shows how it ended.
+func (t *Telegram) EndPoll(ctx context.Context, c channel.Change) error {
+	if err := t.change(ctx, c, "stopPoll", args{}); !says(err, pollClosed) {
+		return err
+	}
+	return nil
+}

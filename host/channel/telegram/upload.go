@@ -1,0 +1,167 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// upload is the files of a request.
+type upload struct {
+	files []channel.File
+	tell  func(int64)
+}
+
+// body makes a request. A nil upload has no files.
+func (u *upload) body(ctx context.Context, a args) (*transfer.Body, error) {
+	if u == nil || len(u.files) == 0 {
+		content, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("encode message: %w", err)
+		}
+		return transfer.Plain("application/json", content), nil
+	}
+	var fields []transfer.Field
+	for name, value := range a {
+		content, err := json.Marshal(value)
+		if s, is := value.(string); is {
+			content = []byte(s)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encode message: %w", err)
+		}
+		fields = append(fields, transfer.Field{Name: name, Type: "text/plain; charset=utf-8", Content: content})
+	}
+	slices.SortFunc(fields, func(a, b transfer.Field) int { return strings.Compare(a.Name, b.Name) })
+	return transfer.Form(ctx, fields, u.files, func(i int) string { return "file" + strconv.Itoa(i) }, u.tell)
+}
+
+// kindOf is what Telegram calls the kind of a file.
+func kindOf(f channel.File) string {
+	switch f.Kind {
+	case media.Image:
+		return "photo"
+	case media.Video:
+		if f.Loop {
+			return "animation"
+		}
+		return "video"
+	case media.Audio:
+		return "audio"
+	case media.Voice:
+		return "voice"
+	case media.Sticker:
+		return "sticker"
+	}
+	return "document"
+}
+
+// methodOf is how a file of a kind is sent.
+func methodOf(kind string) string { return "send" + strings.ToUpper(kind[:1]) + kind[1:] }
+
+// as sets the file of a kind, or one of an album.
+func (a args) as(kind, field, ref string) {
+	a[field] = ref
+	switch kind {
+	case "document":
+		a["disable_content_type_detection"] = true
+	case "video":
+		a["supports_streaming"] = true
+	}
+}
+
+// files sends the files of m, each as the kind that it is given. If there is a depot,
+// their bytes go there first, and a file that Telegram has forgotten goes there again.
+func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to place, kind func(channel.File) string) (channel.Receipt, error) {
+	if t.settings.Depot == "" || j == nil {
+		var refs []string
+		for i := range m.Files {
+			refs = append(refs, "attach://file"+strconv.Itoa(i))
+		}
+		return t.show(ctx, j, m, to, kind, refs, &upload{m.Files, m.Progress})
+	}
+	for again := false; ; again = true {
+		refs, err := t.deposited(ctx, j, m, kind)
+		if err != nil {
+			return channel.Receipt{}, err
+		}
+		r, err := t.show(ctx, j, m, to, kind, refs, nil)
+		if again || !slices.ContainsFunc(fileGone, func(words string) bool { return says(err, words) }) {
+			return r, err
+		}
+		for _, f := range m.Files {
+			if err := j.Unnote(ctx, t.fileFact(f, kind(f))); err != nil {
+				return channel.Receipt{}, err
+			}
+		}
+	}
+}
+
+// fileGone are Telegram's words for a file_id that it knows no more.
+var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
+
+// show makes the message that members see.
+func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, kind func(channel.File) string, refs []string, up *upload) (channel.Receipt, error) {
+	a := to.args()
+	if len(refs) == 1 {
+		of := kind(m.Files[0])
+		if a.text("caption", "caption_entities", m.Text); of == "sticker" {
+			delete(a, "caption")
+		}
+		a.as(of, of, refs[0])
+		return t.post(ctx, methodOf(of), a, up, nil)
+	}
+	var album []args
+	for i, ref := range refs {
+		of := kind(m.Files[i])
+		one := args{"type": of}
+		if one.as(of, "media", ref); i == 0 {
+			one.text("caption", "caption_entities", m.Text)
+		}
+		album = append(album, one)
+	}
+	a["media"] = album
+	var all sent
+	r, err := t.post(ctx, "sendMediaGroup", a, up, &all)
+	if err == nil && j != nil {
+		t.keepAlbum(ctx, j, m.Chat, r.ID, all)
+	}
+	return r, err
+}
+
+// albumKey is what the journal calls the messages of an album, by the first.
+func albumKey(chat groups.JID, first string) string { return "album " + string(chat) + " " + first }
+
+// keepAlbum notes all messages of an album, so that they can be deleted together.
+func (t *Telegram) keepAlbum(ctx context.Context, j *journal.Journal, chat groups.JID, first string, all sent) {
+	var ids []int64
+	for i := range all {
+		ids = append(ids, all[i].ID)
+	}
+	body, err := json.Marshal(ids)
+	if err == nil {
+		err = j.Record(ctx, journal.Sent{ID: albumKey(chat, first), Chat: chat, Body: body, Created: time.Now()})
+	}
+	if err != nil {
+		t.Log.Warn("note which messages are an album", "error", err)
+	}
+}
+
+// albumOf are the messages of an album by the first; nil if that is none.
+func albumOf(ctx context.Context, j *journal.Journal, chat groups.JID, first string) (ids []int64, err error) {
+	kept, err := j.Sent(ctx, albumKey(chat, first))
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return ids, json.Unmarshal(kept.Body, &ids)
+}
