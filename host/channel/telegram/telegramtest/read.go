@@ -40,20 +40,19 @@ func (s *Server) read(r *http.Request, method string) (*request, error) {
 	into := params()
 	types := typesOf(reflect.TypeOf(into).Elem())
 	req := &request{parts: map[string]File{}}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
 	var body []byte
-	var err error
 	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind {
 	case "multipart/form-data":
-		body, err = s.form(r, types, req.parts)
+		body, err = s.form(r, types, query, req.parts)
 	case "application/x-www-form-urlencoded":
 		raw, readErr := io.ReadAll(r.Body)
 		values, parseErr := url.ParseQuery(string(raw))
 		if err = errors.Join(readErr, parseErr); err == nil {
-			args := map[string]json.RawMessage{}
-			for name := range values {
-				args[name] = typed(types[name], values.Get(name))
-			}
-			body, err = json.Marshal(args)
+			body, err = json.Marshal(argsOf(types, values))
 		}
 	default:
 		body, err = io.ReadAll(r.Body)
@@ -88,6 +87,15 @@ func typesOf(t reflect.Type) map[string]reflect.Kind {
 	return all
 }
 
+// argsOf are values of an address or a form.
+func argsOf(types map[string]reflect.Kind, values url.Values) map[string]json.RawMessage {
+	args := map[string]json.RawMessage{}
+	for name := range values {
+		args[name] = typed(types[name], values.Get(name))
+	}
+	return args
+}
+
 // typed is a form's value as JSON.
 func typed(kind reflect.Kind, value string) json.RawMessage {
 	if kind == reflect.String || kind == reflect.Invalid || !json.Valid([]byte(value)) {
@@ -99,12 +107,12 @@ func typed(kind reflect.Kind, value string) json.RawMessage {
 
 // form reads a form and its files. A file may be named by attach://, or stand in its
 // parameter's own part.
-func (s *Server) form(r *http.Request, types map[string]reflect.Kind, parts map[string]File) ([]byte, error) {
+func (s *Server) form(r *http.Request, types map[string]reflect.Kind, query url.Values, parts map[string]File) ([]byte, error) {
 	form, err := r.MultipartReader()
 	if err != nil {
 		return nil, err
 	}
-	args := map[string]json.RawMessage{}
+	args := argsOf(types, query)
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {

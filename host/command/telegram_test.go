@@ -1,0 +1,192 @@
+package command
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+func TestAMemberMentionsTheAssistantInATelegramTopicAndTheReportLandsThere(t *testing.T) {
+	s := telegramtest.New(t, dockChat, dockDepot)
+	d := newDock(t, s, fmt.Sprintf(", depot: \"tg:%d\"", dockDepot), sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
+	host := d.start()
+	s.Tell("message", dockChat, map[string]any{"from": map[string]any{"id": 77, "first_name": "Anna"}, "text": "@" + telegramtest.BotName + " send me the report",
+		"message_thread_id": 42, "is_topic_message": true})
+	files := 0
+	for n := 1; files < 2; n++ {
+		files = 0
+		for _, m := range s.WaitFor(t, dockChat, n) {
+			files += len(m.Files)
+		}
+	}
+	host.stop()
+	for _, m := range s.WaitFor(t, dockChat, 0) {
+		if m.Thread != 42 {
+			t.Errorf("this is not in the topic: %+v", m)
+		}
+		for _, f := range m.Files {
+			if got, err := os.ReadFile(filepath.Join(d.dir, "state/groups/dock", f.Name)); err != nil || digest(got) != f.SHA256 {
+				t.Errorf("%s is not what the assistant wrote: %v", f.Name, err)
+			}
+		}
+	}
+}
+
+// telegramKill is a moment of a message, of which there are every so many with one
+// method.
+type telegramKill struct {
+	name, method string
+	nth          func(message int) int // call of the method
+	fault        func(kill func()) telegramtest.Fault
+	depot        bool
+}
+
+func telegramKills() (all []telegramKill) {
+	before := func(kill func()) telegramtest.Fault { return telegramtest.Fault{Before: kill, Status: 503} }
+	after := func(kill func()) telegramtest.Fault { return telegramtest.Fault{After: kill, Lost: true} }
+	same := func(n int) int { return n }
+	upload, show := func(n int) int { return 2*n - 1 }, func(n int) int { return 2 * n }
+	for name, fault := range map[string]func(func()) telegramtest.Fault{"before": before, "after": after} {
+		all = append(all,
+			telegramKill{name + " a text is sent", "sendMessage", same, fault, false},
+			telegramKill{name + " a file is sent", "sendDocument", same, fault, false},
+			telegramKill{name + " the depot has a file", "sendDocument", upload, fault, true},
+			telegramKill{name + " a file is shown", "sendDocument", show, fault, true})
+	}
+	return all
+}
+
+func TestKilledAtEachStepNothingShowsTwiceOnTelegramAndWhatIsMissingIsUncertain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts 32 hosts")
+	}
+	for _, k := range telegramKills() {
+		for _, nth := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, depot %v, time %d", k.name, k.depot, nth), func(t *testing.T) {
+				t.Parallel()
+				s := telegramtest.New(t, dockChat, dockDepot)
+				settings := ""
+				if k.depot {
+					settings = fmt.Sprintf(", depot: \"tg:%d\"", dockDepot)
+				}
+				newDock(t, s, settings, "", "").killedAt(k, nth)
+			})
+		}
+	}
+}
+
+// killedAt asks for much, kills the host at the nth message, and has another one do the
+// rest.
+func (d *dock) killedAt(k telegramKill, nth int) {
+	d.t.Helper()
+	var host *dockHost
+	started, killed := make(chan struct{}), make(chan struct{})
+	d.srv.Next(k.method, append(make([]telegramtest.Fault, k.nth(nth)-1), k.fault(func() {
+		defer close(killed)
+		<-started
+		host.kill()
+	}))...)
+	var want, ids []string
+	for i := range 3 {
+		text, content := rand.Text(), bytes.Repeat([]byte(rand.Text()), 1000)
+		ids = append(ids, d.ask(ipc.Request{Type: ipc.TypeMessage, Thread: "42", Text: text}),
+			d.ask(ipc.Request{Type: ipc.TypeFile, Thread: "42", Files: []ipc.FileRef{{Path: d.file(fmt.Sprintf("one%d.bin", i), content)}}}))
+		want = append(want, text, digest(content))
+	}
+	host = d.start()
+	close(started)
+	select {
+	case <-killed:
+	case <-soon(d.t).Done():
+		d.t.Fatal("the host never got there")
+	}
+	again := d.start()
+	var uncertain []string // what was on its way, and perhaps what was before it: its receipt was not on the disk
+	for i, id := range ids {
+		switch r := d.result(id); {
+		case r.Status == ipc.Uncertain && len(uncertain) < 2:
+			uncertain = append(uncertain, want[i])
+		case r.Status != ipc.Sent:
+			d.t.Errorf("the result of %d is %+v", i, r)
+		}
+	}
+	again.stop()
+	var got []string
+	for _, m := range d.srv.WaitFor(d.t, dockChat, 0) {
+		if m.Thread != 42 {
+			d.t.Errorf("this is not in the topic: %+v", m)
+		}
+		got = append(got, m.Text+sumsOf(m))
+	}
+	want = slices.DeleteFunc(want, func(s string) bool { return slices.Contains(uncertain, s) && !slices.Contains(got, s) })
+	if !slices.Equal(got, want) {
+		d.t.Errorf("shown are\n%q\nasked for were\n%q\nuncertain is %q", got, want, uncertain)
+	}
+}
+
+func sumsOf(m telegramtest.Message) (all string) {
+	for _, f := range m.Files {
+		all += f.SHA256
+	}
+	return all
+}
+
+func TestALostAnswerOfTelegramEndsAsUncertainAndTheChatGoesOn(t *testing.T) {
+	s := telegramtest.New(t, dockChat)
+	d := newDock(t, s, "", "", "")
+	s.Next("sendMessage", telegramtest.Fault{Lost: true})
+	host := d.start()
+	lost := d.ask(ipc.Request{Type: ipc.TypeMessage, Text: "lost"})
+	next := d.ask(ipc.Request{Type: ipc.TypeMessage, Text: "next"})
+	if r := d.result(lost); r.Status != ipc.Uncertain {
+		t.Errorf("the result is %+v", r)
+	}
+	if r := d.result(next); r.Status != ipc.Sent {
+		t.Errorf("the next one's result is %+v", r)
+	}
+	host.stop()
+	if all := s.WaitFor(t, dockChat, 2); len(all) != 2 {
+		t.Errorf("members see %+v", all)
+	}
+}
+
+func TestAFileOf500MBNeedsLittleMemoryOnItsWayToALocalTelegramServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves 500 MB")
+	}
+	const size, most = 500 << 20, 64 << 20
+	s := telegramtest.New(t, dockChat)
+	s.MaxUpload = 2000 << 20
+	d := newDock(t, s, ", files: {document: 500MiB}", "", "")
+	send := func(name string, size int64) ipc.Result {
+		t.Helper()
+		path := d.file(name, nil)
+		if err := os.Truncate(filepath.Join(d.dir, "state/groups/dock", name), size); err != nil {
+			t.Fatal(err)
+		}
+		return d.result(d.ask(ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: path}}}))
+	}
+	host := d.start()
+	if r := send("film.bin", size); r.Status != ipc.Sent {
+		t.Errorf("the result is %+v", r)
+	}
+	peak := peakMemory(t, host.cmd.Process.Pid)
+	t.Logf("the host had %d MiB at most", peak>>20)
+	if peak > most && !raceDetector {
+		t.Errorf("the host had %d MiB at most, want %d", peak>>20, most>>20)
+	}
+	if r := send("longer.bin", size+1); r.Status != ipc.Refused || s.Calls("sendDocument") != 1 {
+		t.Errorf("of one byte more the result is %+v, and Telegram was asked %d times", r, s.Calls("sendDocument"))
+	}
+	host.stop()
+	if m := s.WaitFor(t, dockChat, 1); len(m) != 1 || m[0].Files[0].Size != size {
+		t.Errorf("the chat has %+v", m)
+	}
+}
