@@ -21,9 +21,9 @@ const (
 	VerbEndPoll Verb = "endpoll" // Part.Text is how the question ended
 )
 
-// Act is what a part does to a message that the chat has already. It keeps its
-// place in the order of the chat and is tried again like a message. But it may be made
-// twice (see [channel.Change]), so it is never in doubt.
+// Act is a change to a message that the chat already has. The part keeps its place in the
+// order of the chat and is retried like a message. A change may be made twice without harm
+// (see [channel.Change]), so the part is never in doubt.
 type Act struct {
 	Verb   Verb      `json:"verb"`
 	Target string    `json:"target"` // the platform's id of the message
@@ -32,7 +32,7 @@ type Act struct {
 	Emoji  string    `json:"emoji,omitempty"`
 }
 
-// stored is what stands in the part table of a part that is not only a text or files.
+// stored is the JSON in the part table of a part that is more than a text or files.
 type stored struct {
 	Act      *Act        `json:"act,omitempty"`
 	Question *Question   `json:"question,omitempty"`
@@ -57,10 +57,10 @@ func (p *Part) setAct(text string) error {
 	return err
 }
 
-// plain says that a part is a message with a text or files.
+// plain reports whether a part is a message with a text or files.
 func (p *Part) plain() bool { return p.Act == nil && p.Question == nil }
 
-// Can says whether a channel has a verb.
+// Can reports whether a channel supports a verb.
 func Can(c channel.Channel, v Verb) (can bool) {
 	switch v {
 	case VerbEdit:
@@ -121,7 +121,7 @@ func makeChange(ctx context.Context, ch channel.Channel, v Verb, c channel.Chang
 	return &channel.Error{Class: channel.Permanent, Code: codeNotSupported, Message: fmt.Sprintf("the channel cannot do this: %s", v)}
 }
 
-// inTime is the error of a change that has waited until the platform no longer shows it.
+// inTime returns the error of a change that has waited past the platform's time window.
 func inTime(ch channel.Channel, sent time.Time, within time.Duration) error {
 	if within == channel.Forever || sent.IsZero() || time.Since(sent) <= within {
 		return nil
@@ -139,12 +139,12 @@ type SentPart struct {
 	Time    time.Time
 	Files   []File
 	Asks    bool // it is a question
-	Open    bool // it is still on its way; ID and Time are empty
+	Open    bool // it has not been sent yet; ID and Time are empty
 }
 
-// Sent returns what a chat has of the outbox's under a name: the message that has this
-// id of the platform's, or those of the request of that id and folder, in order. None
-// is returned for what the outbox does not know any more.
+// Sent looks up sent messages of a chat by name: the message with this platform id, or the
+// messages of the request with this id and folder, in order. It returns none if the outbox
+// has deleted the records.
 func (r *Reader) Sent(ctx context.Context, chat groups.Address, folder, name string) ([]SentPart, error) {
 	var all []SentPart
 	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, d.folder, d.thread, d.request, p.receipt_time, p.file, p.blob, p.act, p.state

@@ -17,8 +17,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// attempt is one attempt at the first part of a lane. mu guards what follows
-// sent; the rest is set once, in choose or follow, and then the attempt's own.
+// attempt is one attempt at the first part of a lane. mu guards the fields after sent. The
+// other fields are set once, in choose or follow, and belong to the attempt.
 //
 // A part exists three times meanwhile. it.Parts[pos], which mu guards, is what
 // everybody else sees. attempt.part is a copy for the attempt alone, without mu, until
@@ -47,9 +47,8 @@ type attempt struct {
 	stalled bool         // no longer counts against Parallel
 }
 
-// serve makes one attempt of a lane and gives the lane back to the dispatcher.
-// It works in steps: choose the part, under mu; try to send it, without mu;
-// conclude, under mu.
+// serve makes one attempt of a lane and returns the lane to the dispatcher. It has three
+// steps: choose the part, under mu; send it, without mu; conclude, under mu.
 func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	defer o.poke()
 	if !o.choose(a) {
@@ -65,8 +64,8 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	for _, out := range outs {
 		o.conclude(out)
 	}
-	// Read here what comes next, so that the lane gets into its group's
-	// backlog; an error shows at the lane's next attempt.
+	// Load the next deliveries here, so that the lane joins its group's backlog. An error
+	// shows at the lane's next attempt.
 	_ = o.load(a.ln)
 	o.leave(a)
 	if out.part.State.open() && !out.hold && !out.stop {
@@ -79,8 +78,8 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	}
 }
 
-// choose sets which part the attempt is at. It says false if there is none to
-// be sent now; then it has given the lane back.
+// choose selects the part to send. It returns false if no part can be sent now; the lane
+// then belongs to the dispatcher again.
 func (o *Outbox) choose(a *attempt) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,8 +105,8 @@ func (o *Outbox) choose(a *attempt) bool {
 	return true
 }
 
-// leave ends the lane's being in flight; the caller holds mu and says what
-// the lane does next.
+// leave ends the lane's time in flight. The caller holds mu and decides the lane's next
+// state.
 func (o *Outbox) leave(a *attempt) {
 	heap.Remove(&o.waits, a.ln.index)
 	if !a.stalled {
@@ -116,8 +115,8 @@ func (o *Outbox) leave(a *attempt) {
 	a.ln.state, a.ln.attempt = idle, nil
 }
 
-// try makes the attempt, and with it those at the parts that may go together with
-// its part. A part in doubt is resolved before it is sent again.
+// try makes the attempt, together with the attempts at the parts that may go in the same
+// call. A part in doubt is resolved before it is sent again.
 func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	ch := a.ln.line.ch
 	if ch == nil {
@@ -131,8 +130,8 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 			return []outcome{out}
 		}
 	}
-	// What the process before sent without living to record it has no mark on a
-	// channel that knows ids for ever: it gets its attempt whatever its age.
+	// On a channel that knows ids for ever, a part has no mark if the earlier process died
+	// before it recorded the outcome. Such a part gets its attempt at any age.
 	marks := ch.Repeat().Keyed != channel.Forever && a.part.Act == nil // a change may be made twice
 	start := time.Now()
 	if !start.Before(a.due) && (marks || !a.recovered) {
@@ -153,7 +152,7 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	return []outcome{o.answered(ctx, ch, a, start, receipt, err)}
 }
 
-// answered is what came of an attempt that began at start.
+// answered makes an outcome of the answer to an attempt that began at start.
 func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, start time.Time, receipt channel.Receipt, err error) outcome {
 	switch {
 	case err == nil:
@@ -177,9 +176,9 @@ func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, s
 	return o.later(a, err)
 }
 
-// resolve finds out about a part in doubt before it is sent again. ended is
-// false if the part may be sent: the platform does not have it, or shows the
-// same id once.
+// resolve finds out whether the platform has a part in doubt, before the part is sent
+// again. ended is false if the part may be sent: the platform does not have it, or shows
+// the same id once.
 func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (out outcome, ended bool) {
 	finder, finds := ch.(channel.Finder)
 	if !finds {
@@ -204,7 +203,7 @@ func (o *Outbox) resolve(ctx context.Context, ch channel.Channel, a *attempt) (o
 	return o.later(a, err), true
 }
 
-// save keeps what a channel wants to know at the part's next attempt.
+// save records what the channel needs at the part's next attempt.
 func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
 	if len(state) > channel.MaxState {
 		return fmt.Errorf("save the state of a message: it has %d bytes, at most %d are kept", len(state), channel.MaxState)
@@ -225,16 +224,15 @@ func (o *Outbox) save(ctx context.Context, a *attempt, state []byte) error {
 	return nil
 }
 
-// lostTrack says that a part is in doubt and nobody can be asked about it any
-// more: another Send may show it twice.
+// lostTrack reports whether a part is in doubt and nobody can be asked about it any more:
+// another Send might show it twice.
 func lostTrack(ch channel.Channel, p Part) bool {
 	_, finds := ch.(channel.Finder)
 	return !finds && !p.Doubt.IsZero() && !ch.Repeat().Knows(time.Since(p.Doubt))
 }
 
-// begin counts the attempt. With mark, begin first records that the platform may
-// have the part from now on; if it cannot record that, the attempt must not be
-// made.
+// begin counts the attempt. With mark, begin first records that the platform may have the
+// part from now on. If begin cannot record the mark, the attempt must not be made.
 func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 	doubt := func(since time.Time) {
 		o.mu.Lock()
@@ -272,8 +270,8 @@ func (o *Outbox) send(ctx context.Context, ch channel.Channel, a *attempt) (r ch
 	return r, err
 }
 
-// call has a channel send, with a deadline that grows with the files. A panic is
-// ambiguous.
+// call runs the channel's Send with a deadline that grows with the size of the files. A
+// panic makes the outcome ambiguous.
 func (o *Outbox) call(ctx context.Context, ch channel.Channel, size int64, send func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.opts.SendTimeout+time.Duration(size>>17)*time.Second)
 	defer cancel()
@@ -286,8 +284,8 @@ func (o *Outbox) call(ctx context.Context, ch channel.Channel, size int64, send 
 	return send(ctx)
 }
 
-// late makes an error of a channel that came after its deadline ambiguous, unless
-// the channel says what it is.
+// late makes a channel's error ambiguous if it came after the deadline, unless the channel
+// gives the error's class.
 func late(ctx context.Context, err error) error {
 	var known *channel.Error
 	if err != nil && ctx.Err() != nil && !errors.As(err, &known) {
@@ -309,7 +307,7 @@ func (o *Outbox) find(ctx context.Context, finder channel.Finder, a *attempt) (r
 	return finder.Find(ctx, o.message(a))
 }
 
-// noThread says that the delivery is for a thread and its platform has none.
+// noThread reports whether the delivery is for a thread and its platform has no threads.
 func (a *attempt) noThread() bool {
 	return a.it.Thread != "" && !a.ln.line.ch.Limits().Threads
 }

@@ -22,22 +22,21 @@ type Changes struct {
 	o      *Outbox
 }
 
-// Change is a delivery that changed, as it stands now: what ended is recorded, and an
+// Change is a delivery that changed, in its present state. Ended parts are recorded; an
 // open part may be further than its record, such as Sending.
 type Change struct {
 	Delivery
-	Past bool // Recall asked for it: an earlier process may have reported it
+	Past bool // Recall requested it: an earlier process may have reported it
 }
 
-// Next waits for deliveries that changed durably and hands out those of one
-// group, groups in turns. While the bytes of a part are being sent, its
-// delivery changes about once a second. A delivery that changed several times
-// is handed out once, as it stands now.
+// Next waits for deliveries that changed durably and returns those of one group; groups
+// take turns. While a part's bytes are being sent, its delivery changes about once a
+// second. A delivery that changed several times is returned once, in its present state.
 //
-// Several goroutines may call Next at once. ctx bounds the wait: what has
-// changed already is handed out even if ctx is done. Next returns ErrEnded once
-// Run has ended and nothing is left, so that a reader gets every change before
-// it stops. A new Run lets Next wait again.
+// Several goroutines may call Next at once. ctx bounds the wait: changes that are ready
+// are returned even if ctx is done. Next returns ErrEnded once Run has ended and no change
+// is left, so a reader gets every change before it stops. After a new Run, Next waits
+// again.
 func (o *Outbox) Next(ctx context.Context) (*Changes, error) {
 	for {
 		o.mu.Lock()
@@ -59,15 +58,15 @@ func (o *Outbox) Next(ctx context.Context) (*Changes, error) {
 	}
 }
 
-// Done lets the group's further changes be handed out. Call it once.
+// Done allows the group's further changes to be returned. Call it once.
 func (c *Changes) Done() {
 	c.o.mu.Lock()
 	defer c.o.mu.Unlock()
 	c.o.changes.release(c.Folder)
 }
 
-// Recall has Next hand out, as Past, every delivery that is open or changed
-// at or after since: a crash may have come between a record and its report.
+// Recall makes Next return, as Past, every delivery that is open or changed at or after
+// since: a crash may have come between a record and its report.
 func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
 	rows, err := o.reader.db.QueryContext(ctx, `SELECT id, folder FROM delivery WHERE open > 0
 		UNION SELECT id, folder FROM delivery WHERE open = 0 AND changed >= ? ORDER BY id`, nano(since))
@@ -88,20 +87,18 @@ func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
 	return ofDatabase("recall deliveries", rows.Err())
 }
 
-// changed has Next hand out a delivery. Its change is durable. The caller
-// holds mu.
+// changed queues a delivery for Next. Its change is durable. The caller holds mu.
 func (o *Outbox) changed(it *item) {
 	o.changes.add(it.Folder, it.id, false)
-	// A settled delivery stays in memory until it is handed out, so that Next
-	// need not read it. If nobody calls Next, or not fast enough, it is read.
+	// A finished delivery stays in memory until Next returns it, so that Next need not
+	// read it. If Next is not called, or too slowly, the delivery is read from the disk.
 	if !it.Open() && o.live[it.id] == it && len(o.live) > o.buffered+inMemory {
 		delete(o.live, it.id)
 	}
 }
 
-// takeChanges takes changes of the group whose turn it is, or returns nil. The
-// deliveries that are not in memory are still to be read: unread has their
-// ids, in their places. The caller holds mu.
+// takeChanges takes the changes of the group whose turn it is, or returns nil. unread has
+// the ids of the deliveries that are not in memory, in their places. The caller holds mu.
 func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 	folder, ids := o.changes.take()
 	if len(ids) == 0 {
@@ -127,9 +124,9 @@ func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 	return c, unread
 }
 
-// readChanges reads what takeChanges left to be read. A delivery that expired
-// since is left out. So is one that cannot be read; Recall finds it again at
-// the next start.
+// readChanges reads the deliveries that takeChanges did not find in memory. It leaves out
+// a delivery that has expired since, and one that cannot be read; Recall finds the latter
+// again at the next start.
 func (o *Outbox) readChanges(c *Changes, unread []int64) {
 	all := c.All[:0]
 	for i, change := range c.All {
@@ -148,7 +145,7 @@ func (o *Outbox) readChanges(c *Changes, unread []int64) {
 	c.All = all
 }
 
-// reporting says whether Run works: while it does, Next waits for changes.
+// reporting reports whether Run works: while it does, Next waits for changes.
 func (o *Outbox) reporting(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -156,24 +153,24 @@ func (o *Outbox) reporting(on bool) {
 	o.changes.signal()
 }
 
-// changeList is the deliveries that changed and were not handed out since. It
-// keeps their ids only: their state is looked up when they are handed out, so
-// that it is always the newest. Outbox.mu guards all of it.
+// changeList is the list of deliveries that changed and were not returned since. It holds
+// ids only: Next looks up the newest state when it returns a delivery. Outbox.mu guards
+// the list.
 type changeList struct {
-	news   chan struct{} // of capacity one: there is something to take, or the end
+	news   chan struct{} // of capacity one: a change is ready, or Run has ended
 	groups map[string]*changedGroup
-	ready  []string // the folders of which something may be taken, in turns
+	ready  []string // the folders with changes to take, in turns
 	ended  bool     // Run has ended
 }
 
-// changedGroup is what changed of one group.
+// changedGroup is the changes of one group.
 type changedGroup struct {
 	order []int64        // ids, by first change
-	past  map[int64]bool // the same ids; whether only Recall asked for it
+	past  map[int64]bool // the same ids; true if only Recall requested it
 	busy  bool           // in ready, or handed out and not Done
 }
 
-// changeID names a delivery to be handed out.
+// changeID identifies a delivery in the list.
 type changeID struct {
 	id   int64
 	past bool
@@ -227,7 +224,7 @@ func (l *changeList) take() (folder string, ids []changeID) {
 	return folder, ids
 }
 
-// release ends a group's being handed out.
+// release marks a group's changes as no longer being handled.
 func (l *changeList) release(folder string) {
 	g := l.groups[folder]
 	if len(g.order) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// look is how often a send in flight is looked at for its progress, and a channel
-// that chats wait for, for its connection.
+// look is the interval at which a send in flight is checked for progress, and a
+// disconnected channel with waiting chats for its connection.
 const look = time.Second
 
 // dispatcher lets the lanes send. Run owns it.
@@ -32,9 +32,8 @@ type dispatcher struct {
 	down     map[*line]bool // the channel was not connected when it was asked last
 }
 
-// wakeReconnected ends the waits after errors of the chats whose channel was not
-// connected and is again. It says whether a channel is still not connected, for
-// which a chat may wait.
+// wakeReconnected ends the backoff of the chats whose channel has reconnected. It reports
+// whether a channel with waiting chats is still disconnected.
 func (d *dispatcher) wakeReconnected() (down bool) {
 	o := d.o
 	o.mu.Lock()
@@ -74,11 +73,11 @@ func (o *Outbox) endBackoff(l *line) {
 	heap.Init(&o.waits)
 }
 
-// Reload has the dispatcher ask Limits and Rate again: more may go now. A message
-// that waits for its group's rate already waits until the time that it was given.
+// Reload makes the dispatcher ask Limits and Rate again. A message that already waits for
+// its group's rate keeps its time.
 func (o *Outbox) Reload() { o.poke() }
 
-// poke makes the dispatcher look again. It never blocks.
+// poke wakes the dispatcher. It never blocks.
 func (o *Outbox) poke() { signal(o.wake) }
 
 // signal puts a value into a channel of capacity one, unless there is one.
@@ -117,8 +116,8 @@ func (d *dispatcher) loop(ctx context.Context) {
 	}
 }
 
-// round moves what is due and starts what may start. It returns when the next
-// lane is due; zero: none is.
+// round moves lanes that are due and starts lanes that may start. It returns the time at
+// which the next lane is due; zero if none is.
 func (d *dispatcher) round(ctx context.Context) time.Time {
 	o := d.o
 	o.mu.Lock()
@@ -144,7 +143,7 @@ func (d *dispatcher) round(ctx context.Context) time.Time {
 	return o.waits[0].at
 }
 
-// start begins a lane's attempt, unless its group's rate wants it to wait.
+// start begins a lane's attempt, unless the lane must wait for its group's rate.
 func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 	o := d.o
 	if ln.blocked > 0 || ln.count <= 0 {
@@ -166,7 +165,7 @@ func (d *dispatcher) start(ctx context.Context, ln *lane, now time.Time) {
 	d.wg.Go(func() { o.serve(ctx, a) })
 }
 
-// delay is how long a group's next attempt has to wait for its rate.
+// delay returns how long a group's next attempt must wait for the group's rate.
 func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
 	if l := d.limiter(folder, now); l != nil {
 		return l.ReserveN(now, 1).DelayFrom(now)
@@ -174,7 +173,8 @@ func (d *dispatcher) delay(folder string, now time.Time) time.Duration {
 	return 0
 }
 
-// limiter is of a group's attempts, by its rate as it is now; nil: unlimited.
+// limiter returns the limiter of a group's attempts, at its present rate; nil if the rate
+// is unlimited.
 func (d *dispatcher) limiter(folder string, now time.Time) *rate.Limiter {
 	r := d.o.opts.Rate(folder)
 	if r.PerMinute <= 0 {
@@ -193,9 +193,9 @@ func (d *dispatcher) limiter(folder string, now time.Time) *rate.Limiter {
 	return l
 }
 
-// watch looks at a send in flight: one whose bytes move is a change, and one
-// that does not move gives its place to another chat, so that hanging chats do
-// not stop the channel's others.
+// watch checks a send in flight. If its bytes move, that is a change. If they do not, the
+// send gives its place to another chat, so that hanging chats do not stop the channel's
+// other chats.
 func (d *dispatcher) watch(ln *lane, now time.Time) {
 	a := ln.attempt
 	if sent := a.sent.Load(); sent != a.seen {

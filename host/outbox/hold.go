@@ -8,17 +8,17 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// hold is a channel's time of waiting for an operator: all its holds so far,
-// and the one that lasts. It is recorded, since a delivery's time does not run
-// while its channel is held.
+// hold is the time that a channel has waited for an operator: the total of the earlier
+// holds, and the present one. It is recorded, because a delivery's time stops while its
+// channel is held.
 type hold struct {
 	total time.Duration
 	since time.Time // zero: not held
-	again time.Time // when to try again, if Status is of no help
-	down  bool      // Status has said that it is not connected
+	again time.Time // when to try again if the channel has no Status
+	down  bool      // Status has reported that the channel is not connected
 }
 
-// until is the time held in all at now.
+// until returns the total time held up to now.
 func (h hold) until(now time.Time) time.Duration {
 	if h.since.IsZero() {
 		return h.total
@@ -26,11 +26,10 @@ func (h hold) until(now time.Time) time.Duration {
 	return h.total + max(0, now.Sub(h.since))
 }
 
-// deadline is when a delivery is given up: MaxAge after it was accepted, and
-// later by the time that its channel was held since. The record has its three
-// parts, created, held and the channel's hold, and not their sum: so the end of
-// a hold is one row however much waits, and a new MaxAge is everybody's. The
-// caller holds mu.
+// deadline is when a delivery fails as expired: MaxAge after it was accepted, plus the
+// time that its channel was held since. The record has the three values (created, held,
+// the channel's hold) and not their sum: so the end of a hold changes one row, and a new
+// MaxAge applies to every delivery. The caller holds mu.
 func (o *Outbox) deadline(it *item, now time.Time) time.Time {
 	held := o.line(it.Channel).hold.until(now) - it.held
 	return it.Created.Add(o.limits().MaxAge + max(0, held))
@@ -42,7 +41,7 @@ func (o *Outbox) heldTotal(channelName string, now time.Time) time.Duration {
 	return o.line(channelName).hold.until(now)
 }
 
-// startHold stops a channel's sends.
+// startHold stops a channel from sending.
 func (o *Outbox) startHold(l *line) {
 	o.mu.Lock()
 	now := time.Now()
@@ -57,8 +56,8 @@ func (o *Outbox) startHold(l *line) {
 	}
 }
 
-// releaseHolds lets held channels send again that are connected now, or whose
-// time to try has come. It says whether a channel is still held.
+// releaseHolds lets held channels send again if they are connected, or if it is time to
+// try again. It reports whether a channel is still held.
 func (o *Outbox) releaseHolds() (held bool) {
 	o.mu.Lock()
 	var lines []*line
@@ -83,7 +82,7 @@ func (o *Outbox) releaseHold(l *line) bool {
 	o.mu.Lock()
 	now := time.Now()
 	l.hold.down = l.hold.down || known && !connected
-	// A channel that never was down says nothing by being connected.
+	// If a channel was never disconnected, being connected is no news.
 	due := !now.Before(l.hold.again)
 	release := known && connected && (l.hold.down || due) || !known && due
 	if release {
@@ -97,8 +96,8 @@ func (o *Outbox) releaseHold(l *line) bool {
 	return release
 }
 
-// recordHold keeps a hold over a restart. If the disk refuses, a deadline may
-// come early after the next start, no more.
+// recordHold records a hold, so that it survives a restart. If the write fails, a deadline
+// may come early after the next start; nothing else is lost.
 func (o *Outbox) recordHold(name string, h hold) {
 	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
 		_, err := t.Exec(`INSERT INTO hold (channel, total, since) VALUES (?, ?, ?)

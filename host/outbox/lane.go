@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// pipeline is how many outcomes of one chat may be waiting to be recorded
-	// while its next parts go out.
+	// pipeline is how many outcomes of one chat may wait for their record while its next
+	// parts are sent.
 	pipeline = 128
 
-	// mostUnrecorded is how many parts of one chat the process before may have sent
-	// without living to record it: its pipeline, if that was as long.
+	// mostUnrecorded is how many parts of one chat the earlier process may have sent
+	// without recording an outcome: at most its pipeline.
 	mostUnrecorded = pipeline
 
-	// maxOutcomes is how many outcomes of all chats may wait to be recorded
-	// before nothing new is sent. It is reached when the disk takes no more.
+	// maxOutcomes is how many outcomes, of all chats, may wait for their record before
+	// sending stops. It is reached if the disk accepts no writes.
 	maxOutcomes = 1024
 
 	// readAhead bounds the deliveries of one chat that are in memory, and
@@ -58,12 +58,12 @@ const (
 type lane struct {
 	key        groups.Address
 	line       *line
-	folder     string  // of the next delivery, as far as known
+	folder     string  // of the next delivery, if it is loaded
 	heads      []*item // the next deliveries, as far as read
 	loaded     int64   // the seq of the last one read
-	count      int     // open deliveries that were not finished here, read or not
+	count      int     // open deliveries that have not ended here, loaded or not
 	unrecorded int     // outcomes that are not recorded yet
-	recovered  int     // parts that the process before may have sent without recording it
+	recovered  int     // parts that the earlier process may have sent without recording it
 	blocked    int     // an operator is cancelling something
 	epoch      int     // changes when something was cancelled
 	paid       bool    // the group's rate allows the next attempt
@@ -93,7 +93,7 @@ func (o *Outbox) accept(it *item) {
 		}
 	}
 	ln := o.lane(it.Address(), it.Folder)
-	all := len(ln.heads) == ln.count // nothing of the chat is on disk only
+	all := len(ln.heads) == ln.count // every open delivery of the chat is in memory
 	ln.count++
 	if all && it.seq > ln.loaded && len(ln.heads) < readAhead && o.buffered < inMemory {
 		o.buffer(ln, it)
@@ -126,7 +126,7 @@ func (o *Outbox) load(ln *lane) error {
 			return err
 		}
 		if ln.epoch != epoch || ln.loaded != after {
-			continue // what was read may have been cancelled since
+			continue // it may have been cancelled since it was read
 		}
 		for _, it := range items {
 			o.buffer(ln, it)
@@ -136,7 +136,7 @@ func (o *Outbox) load(ln *lane) error {
 	return nil
 }
 
-// finished takes the first delivery off the lane.
+// finished removes the first delivery from the lane.
 func (o *Outbox) finished(ln *lane) {
 	ln.heads = ln.heads[1:]
 	ln.count--
@@ -146,7 +146,7 @@ func (o *Outbox) finished(ln *lane) {
 	}
 }
 
-// trim forgets what was read ahead of a chat that has to wait.
+// trim unloads deliveries of a chat that has to wait.
 func (o *Outbox) trim(ln *lane) {
 	for _, it := range ln.heads[min(1, len(ln.heads)):] {
 		delete(o.live, it.id)
@@ -158,8 +158,8 @@ func (o *Outbox) trim(ln *lane) {
 	}
 }
 
-// schedule puts a lane that is neither waiting nor running into the ring, if
-// it may send, and forgets a lane that is through.
+// schedule puts a lane that is neither waiting nor running into the ring if it may send,
+// and deletes a lane that has nothing left.
 func (o *Outbox) schedule(ln *lane) {
 	ln.state = idle
 	switch {

@@ -16,13 +16,14 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Link is a file that is too large for its chat, which members fetch from the host by an
-// address. Its row and the delivery whose text has the address are recorded in one commit,
-// but the bytes outlive the delivery: they stay until Expires, or until EndLinks.
+// Link is the address of a file that is too large for its chat; members fetch the file
+// from the host. The link's row and the delivery whose text has the address are recorded
+// in one commit. The bytes outlive the delivery: they stay until Expires, or until
+// EndLinks.
 type Link struct {
 	ID      string    // 32 lower-case hex digits
 	Expires time.Time // in whole seconds
-	File    File      // File.Blob names the bytes; in a Part that is read again it may be empty
+	File    File      // File.Blob names the bytes; it may be empty in a Part that was read from the records
 }
 
 // KeptLink is a link whose bytes are kept.
@@ -34,7 +35,7 @@ type KeptLink struct {
 	Made    time.Time
 }
 
-// storedLink is how a Link stands in the part table.
+// storedLink is the JSON of a Link in the part table.
 type storedLink struct {
 	ID      string     `json:"id"`
 	Expires int64      `json:"expires"` // Unix seconds
@@ -55,9 +56,9 @@ func (s *storedLink) link() *Link {
 	return &Link{ID: s.ID, Expires: time.Unix(s.Expires, 0), File: File{Info: s.File.Info, SHA256: s.File.SHA256}}
 }
 
-// RoomForLink says whether a group may keep size bytes more for a link: nil, a *FullError
-// if the disk is too full, or a *LinkQuotaError. ahead is the bytes of links that the caller has
-// accepted and not yet handed to Put; quota is how much a group may keep.
+// RoomForLink returns nil if a group may keep size more bytes for a link, a *FullError if
+// the disk is too full, or a *LinkQuotaError. ahead is the bytes of links that the caller
+// has accepted and not yet passed to Put; quota is the group's limit. All are bytes.
 func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, quota int64) error {
 	var used int64
 	err := o.db.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM link WHERE folder = ? AND ended = 0`, folder).Scan(&used)
@@ -70,11 +71,11 @@ func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, qu
 	return o.accepting(size)
 }
 
-// ErrNoLink is of a link that was never made, has expired or was revoked.
+// ErrNoLink says that a link does not exist, has expired, or was revoked.
 var ErrNoLink = errors.New("there is no such link")
 
-// LinkQuotaError is that of a group whose links have as many bytes as they may. It passes
-// when one expires or is revoked.
+// LinkQuotaError says that a group's links have reached the group's limit. It passes when
+// a link expires or is revoked.
 type LinkQuotaError struct{ Used, Quota int64 } // bytes
 
 func (e *LinkQuotaError) Error() string {
@@ -92,8 +93,8 @@ func insertLink(t *store.Tx, d *Delivery, l *Link) error {
 	return ofDatabase("record a link", err)
 }
 
-// unlink ends the link of a message that is to be deleted, also if the platform then does
-// not delete it. The next sweep deletes the file.
+// unlink ends the link of a message that is about to be deleted, even if the platform then
+// refuses the deletion. The next sweep deletes the file.
 func unlink(t *store.Tx, chat groups.Address, message string) error {
 	_, err := t.Exec(`UPDATE link SET expires = 0 WHERE id IN (SELECT json_extract(p.act, '$.link.id')
 		FROM part p JOIN delivery d ON d.id = p.delivery
@@ -160,9 +161,9 @@ func (o *Outbox) expireLinks(now time.Time) {
 	}
 }
 
-// endLinks ends the links that match: first the rows say so, then the files go, and last the
-// rows. If the host dies between, the next start goes on (see sweep): no file without a row
-// remains, and no row has a file that is going.
+// endLinks ends the links that match, in three steps: mark the rows, delete the files,
+// delete the rows. If the host dies between two steps, sweep continues at the next start.
+// So no file is without a row, and no live row is without its file.
 func (o *Outbox) endLinks(ctx context.Context, where string, arg any) (n int, err error) {
 	var names []string
 	err = o.commit.Do(ctx, func(t *store.Tx) (err error) {
@@ -197,7 +198,7 @@ func (o *Outbox) forgetEnded(ctx context.Context, names []string) error {
 	}, nil)
 }
 
-// linkBlobs are the blobs of links: those that are kept, and those whose deletion had begun.
+// linkBlobs returns the blobs of links: those in use, and those whose deletion has begun.
 func (o *Outbox) linkBlobs(ctx context.Context) (kept, ended []string, err error) {
 	kept, err = scanNames(o.db.QueryContext(ctx, `SELECT blob FROM link WHERE ended = 0`))
 	if err == nil {
@@ -206,7 +207,7 @@ func (o *Outbox) linkBlobs(ctx context.Context) (kept, ended []string, err error
 	return kept, ended, err
 }
 
-// linkStands says whether a part's link can still be followed; true if it has none.
+// linkStands reports whether a part's link still works; true if the part has no link.
 func linkStands(t *store.Tx, p *Part) (bool, error) {
 	if p.Link == nil {
 		return true, nil
@@ -226,7 +227,7 @@ func (o *Outbox) endLinksOf(ctx context.Context, it *item, cancelled []int) {
 	}
 }
 
-// checkLink completes what Put records of a part's link.
+// checkLink checks a part's link and fills in what Put records of it.
 func (it *item) checkLink(p *Part) error {
 	if p.Link == nil {
 		return nil

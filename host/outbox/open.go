@@ -82,10 +82,10 @@ type counters struct {
 	sent, failed, uncertain, attempts atomic.Int64
 }
 
-// Open locks the directory, opens its records and brings them in line with
-// the files: blobs that no record names are moved aside, parts whose blob is gone
-// fail with lost_bytes. It returns a *store.Error while another process has the
-// outbox, and for a database that it must not use. Nothing is sent before Run.
+// Open locks the directory, opens its records, and reconciles them with the files: it
+// moves blobs without a record aside, and fails parts whose blob is missing with
+// lost_bytes. It returns a *store.Error if another process has the outbox or if the
+// database must not be used. Open sends nothing; Run does.
 func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	o := &Outbox{
 		opts:      opts.withDefaults(),
@@ -116,10 +116,10 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 	return o, nil
 }
 
-// Run sends what is kept until ctx is done, and returns once the attempts in
-// flight have ended and the disk has taken their outcomes, or has refused them then.
-// An attempt that was cut off, and one whose outcome is not on the disk, is made
-// again or asked about after the next start, under the same message id.
+// Run sends deliveries until ctx is done. It returns once the attempts in flight have
+// ended and their outcomes are recorded, or the disk has refused them. After the next
+// start, an attempt that was cut off, or whose outcome is not recorded, is repeated or
+// asked about under the same message id.
 func (o *Outbox) Run(ctx context.Context) error {
 	o.reporting(true)
 	defer o.reporting(false)
@@ -138,10 +138,10 @@ func (o *Outbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the use of the directory. Run must have returned.
+// Close releases the directory. Run must have returned.
 func (o *Outbox) Close() error {
 	var errs []error
-	o.checking <- struct{}{} // a Check that nobody waits for any more
+	o.checking <- struct{}{} // a Check whose caller has stopped waiting
 	if o.reader != nil {
 		errs = append(errs, o.reader.Close())
 	}
@@ -160,7 +160,7 @@ func (o *Outbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// openStore takes the lock and opens the records. What it opened is for Close.
+// openStore takes the lock and opens the records. Close closes both.
 func (o *Outbox) openStore(ctx context.Context) (err error) {
 	s := Store(o.opts.Dir, o.opts.Home)
 	if o.lock, err = store.Lock(s); err != nil {
@@ -192,8 +192,8 @@ func (o *Outbox) openStore(ctx context.Context) (err error) {
 // Dir is the directory that the outbox owns.
 func (o *Outbox) Dir() string { return o.opts.Dir }
 
-// recover reads what the process before left. It reads no delivery, only how
-// many there are.
+// recover restores the state that the earlier process left. It counts deliveries and reads
+// none.
 func (o *Outbox) recover(ctx context.Context) error {
 	if err := o.recoverHolds(ctx); err != nil {
 		return ofDatabase("read holds", err)
@@ -225,8 +225,8 @@ func (o *Outbox) recoverHolds(ctx context.Context) error {
 	})
 }
 
-// sweep moves blobs that no record names aside, and fails the open parts whose
-// blob is not there.
+// sweep moves blobs without a record aside, and fails the open parts whose blob is
+// missing.
 func (o *Outbox) sweep(ctx context.Context) error {
 	known := map[string]bool{}
 	names, err := scanNames(o.db.QueryContext(ctx, `SELECT blob FROM part WHERE blob <> ''`))
@@ -267,7 +267,7 @@ func (o *Outbox) sweep(ctx context.Context) error {
 	}, nil)
 }
 
-// failLost records that a blob is not there, and deletes the small ones of its part.
+// failLost fails the part of a missing blob, and deletes the part's small files.
 func failLost(t *store.Tx, name string, now time.Time) error {
 	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
 	if err == nil {
@@ -308,7 +308,7 @@ func (o *Outbox) recoverUsage(ctx context.Context) error {
 	})
 }
 
-// recoverLanes makes a lane of each chat that has something open.
+// recoverLanes makes a lane for each chat with an open delivery.
 func (o *Outbox) recoverLanes(ctx context.Context) error {
 	rows, err := o.db.QueryContext(ctx, `SELECT channel, chat, count(*), max(turn), folder
 		FROM delivery INDEXED BY delivery_open WHERE open > 0 GROUP BY channel, chat`)
@@ -327,7 +327,7 @@ func (o *Outbox) recoverLanes(ctx context.Context) error {
 	})
 }
 
-// line returns what is known of a channel; the caller holds mu, or is Open.
+// line returns the line of a channel. The caller holds mu, or is Open.
 func (o *Outbox) line(name string) *line {
 	l := o.lines[name]
 	if l == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Retry puts the parts of a delivery that failed, or are uncertain, behind what
-// its chat has waiting, with a new deadline and the same message ids. A part
-// that ended as uncertain because nobody could be asked is sent once more,
-// since the operator asks for it. Errors: ErrNotFound, ErrAmbiguous, ErrOpen,
-// ErrNoBytes, and ErrSettled if nothing of it failed.
+// Retry puts the failed or uncertain parts of a delivery behind the chat's waiting
+// deliveries, with a new deadline and the same message ids. A part that ended as uncertain
+// because nobody could be asked is sent once more, because the operator asks for it.
+// Errors: ErrNotFound, ErrAmbiguous, ErrOpen, ErrNoBytes, and ErrSettled if no part
+// failed.
 func (o *Outbox) Retry(ctx context.Context, name string) error {
 	it, err := o.reader.find(ctx, name)
 	if err != nil {
@@ -32,7 +32,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.use(retried.Folder, usage{retained: -freed})
-		delete(o.live, retried.id) // as it was before, if Next has not handed that out yet
+		delete(o.live, retried.id) // its old state, if Next has not returned it yet
 		o.accept(retried)
 		o.changed(retried)
 	})
@@ -89,9 +89,9 @@ func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error
 	return it, freed, ofDatabase("retry", err)
 }
 
-// Cancel ends a delivery that an operator does not want sent: what is not sent
-// yet becomes Cancelled. Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and
-// ErrSending while a part of it is under way.
+// Cancel cancels a delivery for an operator: parts that are not sent yet become Cancelled.
+// Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and ErrSending while a part is being
+// sent.
 func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	it, err := o.reader.find(ctx, name)
 	if err != nil {
@@ -118,8 +118,8 @@ func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	return nil
 }
 
-// block keeps a delivery's chat from starting an attempt, and returns the first
-// part that was not sent yet.
+// block stops a delivery's chat from starting an attempt, and returns the first part that
+// is not sent yet.
 func (o *Outbox) block(it *item) (*lane, int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -176,7 +176,7 @@ const (
 	cancelledHint    = "ask the operator before you send it again"
 )
 
-// cancelled brings memory in line with a record that was just cancelled.
+// cancelled updates memory after a cancellation was recorded.
 func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,10 +201,10 @@ func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	o.changes.add(it.Folder, it.id, false)
 }
 
-// Dismiss takes a failed or uncertain delivery off the list of failures: an
-// operator has seen it and will not try it again. What it became stays on
-// record; the bytes that were kept for a retry go. Errors: ErrNotFound,
-// ErrAmbiguous, ErrOpen, and ErrSettled if nothing of it failed.
+// Dismiss removes a failed or uncertain delivery from the list of failures: an operator
+// has seen it and will not retry it. Its record stays; the bytes that were kept for a
+// retry are deleted. Errors: ErrNotFound, ErrAmbiguous, ErrOpen, and ErrSettled if no part
+// failed.
 func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	it, err := o.reader.find(ctx, name)
 	if err != nil {
@@ -233,10 +233,10 @@ func (o *Outbox) Dismiss(ctx context.Context, name string) error {
 	return nil
 }
 
-// expireBatch is how many records one commit forgets.
+// expireBatch is how many records one commit deletes.
 const expireBatch = 500
 
-// expire forgets deliveries that ended longer ago than Retention.
+// expire deletes the records of deliveries that ended longer ago than Retention.
 func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
 		err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
@@ -264,7 +264,7 @@ func (o *Outbox) expire(now time.Time) {
 	}
 }
 
-// evict makes a group's failed files fit its quota again; the oldest go.
+// evict deletes a group's oldest failed files until the rest fit the group's quota.
 func (o *Outbox) evict(folder string) {
 	o.mu.Lock()
 	over := o.usage[folder].retained - o.limits().QuotaBytes
@@ -317,8 +317,8 @@ func scanKept(t *store.Tx, query string, args ...any) (ks []kept, _ error) {
 	return ks, ofDatabase("read kept files", err)
 }
 
-// deleteBytes runs a change that takes the bytes of failed parts off the
-// record, and then deletes those bytes.
+// deleteBytes runs a change that removes the bytes of failed parts from the records, and
+// then deletes the bytes.
 func (o *Outbox) deleteBytes(ctx context.Context, change func(t *store.Tx) ([]kept, error)) error {
 	var gone []kept
 	err := o.commit.Do(ctx, func(t *store.Tx) (err error) {

@@ -16,22 +16,22 @@
 //
 // The files follow a delivery's life:
 //
-//	outbox.go   the terms, and the options
-//	open.go     the start, and what the process before left; the locks
-//	put.go      acceptance
-//	store.go    the records
-//	lane.go     the chats that wait
-//	dispatch.go which chat is next
-//	attempt.go  one attempt at one part
-//	together.go attempts at several parts in one call
-//	outcome.go  what came of the attempt, and its record
-//	question.go questions and their answers
-//	act.go      parts that change a message
-//	receipt.go  what is heard of a part afterwards
-//	changes.go  who is handed what changed
-//	link.go     files behind addresses, since their chats take none so large
-//	operate.go  what an operator does, or age
-//	read.go     who looks
+//         outbox.go   the terms, and the options
+//         open.go     start and recovery; the locks
+//         put.go      acceptance
+//         store.go    the records
+//         lane.go     the chats that wait
+//         dispatch.go which chat is next
+//         attempt.go  one attempt at one part
+//         together.go attempts at several parts in one call
+//         outcome.go  the outcome of an attempt, and its record
+//         question.go questions and their answers
+//         act.go      parts that change a message
+//         receipt.go  later reports about a part
+//         changes.go  reports of changes to the bridge
+//         link.go     files behind addresses, for chats that do not take their size
+//         operate.go  the operator's actions, and expiry
+//         read.go     lists and figures
 //
 // # What a crash leaves
 //
@@ -163,8 +163,8 @@ func (p *Part) Size() (n int64) {
 	return n
 }
 
-// blobs are the names of the files that hold the part's bytes: of all files or,
-// once the bytes are gone, of none.
+// blobs returns the names of the files that hold the part's bytes. Once the bytes are
+// deleted, there are none.
 func (p *Part) blobs() (names []string) {
 	for i := range p.Files {
 		if b := p.Files[i].Blob; b != "" {
@@ -174,7 +174,7 @@ func (p *Part) blobs() (names []string) {
 	return names
 }
 
-// withoutBlobs is the part once its bytes are gone.
+// withoutBlobs returns the part without its bytes.
 func (p Part) withoutBlobs() Part {
 	p.Files = slices.Clone(p.Files)
 	for i := range p.Files {
@@ -223,8 +223,8 @@ var (
 	ErrNoBytes   = errors.New("the delivery's bytes are no longer kept; its request must be made anew") // Retry
 )
 
-// FullError is Room's answer if a group, or the disk, holds as much as it may.
-// It passes: the request stays in the queue, and the bridge asks again.
+// FullError is Room's error if the group or the disk is full. It passes: the request stays
+// in the queue, and the bridge asks again.
 type FullError struct {
 	Code    string // over_quota, disk_full
 	Message string
@@ -239,7 +239,7 @@ func (e *FullError) Unwrap() []error {
 
 func (e *FullError) Error() string { return e.Message }
 
-// orDiskFull is a FullError if err is of a disk that is full, else err.
+// orDiskFull returns a FullError if err comes from a full disk, else err.
 func orDiskFull(err error) error {
 	if errors.Is(store.Words(err), store.ErrFull) {
 		return diskFull(err)
@@ -257,7 +257,7 @@ func diskFull(cause error) *FullError {
 	}
 }
 
-// ofDatabase gives an error of the database words that people understand.
+// ofDatabase adds words that people understand to an error of the database.
 func ofDatabase(op string, err error) error {
 	if err == nil {
 		return nil
@@ -299,9 +299,8 @@ type Limits struct {
 	Retention    time.Duration // of the records of deliveries that ended, and of the bytes of failed parts; 7 days
 }
 
-// Backoff says how long a chat waits after an error that passes: Initial,
-// times Multiplier for each further attempt, at most Max, moved by up to the
-// fraction Jitter to either side.
+// Backoff is how long a chat waits after an error that passes: Initial, times Multiplier
+// for each further attempt, at most Max, randomly moved by up to the fraction Jitter.
 type Backoff struct {
 	Initial    time.Duration // 1 s
 	Max        time.Duration // 5 min

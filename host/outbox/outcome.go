@@ -20,13 +20,13 @@ type outcome struct {
 	*attempt
 	part  Part // as it is to be recorded
 	hold  bool // the whole channel waits
-	stop  bool // the host stops: nothing is known, nothing is recorded
-	ended bool // recorded as the part's end: no operator cancelled it meanwhile
+	stop  bool // the host stops: the outcome is unknown and is not recorded
+	ended bool // recorded as the part's end; false if an operator cancelled the part meanwhile
 }
 
-// acknowledged is the platform's word that it has the part. If the platform does
-// not show it yet, the part stays at the head of its chat, so that nothing
-// overtakes it, and await asks again.
+// acknowledged is the outcome if the platform confirms that it has the part. If the
+// platform does not show the part yet, the part stays at the head of its chat, so that no
+// later part overtakes it, and await asks again.
 func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
 	p := a.part
@@ -47,7 +47,7 @@ func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	return outcome{attempt: a, part: p}
 }
 
-// failed ends a part that the channel will never take. It is uncertain if an
+// failed ends a part that the channel refuses for good. The part is uncertain if an
 // earlier attempt may have been shown.
 func failed(a *attempt, err error) outcome {
 	p := a.part
@@ -59,8 +59,8 @@ func failed(a *attempt, err error) outcome {
 	return outcome{attempt: a, part: p}
 }
 
-// unknown ends a part that may have been shown if nobody will ever know. Doubt
-// is cleared: an operator's Retry has nothing to wait for.
+// unknown ends a part that may have been shown if there is no way to find out. It clears
+// Doubt, so that an operator's Retry does not wait.
 func (o *Outbox) unknown(a *attempt, err error) outcome {
 	o.log(a).Warn("nobody can say whether a message arrived", "error", err)
 	p := a.part
@@ -78,7 +78,7 @@ func (o *Outbox) unknown(a *attempt, err error) outcome {
 	return outcome{attempt: a, part: p}
 }
 
-// expired ends a part whose time is over.
+// expired ends a part that has passed its deadline.
 func (o *Outbox) expired(a *attempt) outcome {
 	p := a.part
 	met := ""
@@ -96,8 +96,8 @@ func (o *Outbox) expired(a *attempt) outcome {
 	return outcome{attempt: a, part: p}
 }
 
-// later is an attempt that brought nothing yet. Doubt remembers, over further
-// attempts and over a crash, that an earlier one may have been shown.
+// later is the outcome of an attempt that will be repeated. Doubt remembers, over further
+// attempts and over a crash, that an earlier attempt may have been shown.
 func (o *Outbox) later(a *attempt, err error) outcome {
 	o.log(a).Info("a send waits", "attempts", a.part.Attempts, "error", err)
 	p := &a.part
@@ -129,14 +129,14 @@ func (o *Outbox) log(a *attempt) *slog.Logger {
 	return o.opts.Log.With("group", a.it.Folder, "request", a.it.Request, "chat", a.it.Chat, "channel", a.it.Channel)
 }
 
-// ambiguous makes an error of unknown outcome.
+// ambiguous makes an error ambiguous.
 func ambiguous(err error) error {
 	return &channel.Error{Class: channel.Ambiguous, Code: codeAmbiguous,
 		Message: "the platform did not say whether it took the message", Err: err}
 }
 
-// words are what the agent may read of an error: a channel's own words, or
-// none of its details, which may name what is the host's alone.
+// words is the text of an error for the agent: the channel's own words, or a general text
+// without details, because details may name things of the host.
 func words(err error) (code, message, hint string) {
 	var e *channel.Error
 	if !errors.As(err, &e) || e.Message == "" {
@@ -149,8 +149,7 @@ func words(err error) (code, message, hint string) {
 	return cmp.Or(e.Code, code), e.Message, e.Hint
 }
 
-// conclude hands an outcome to the recorder and moves the lane on; the caller
-// holds mu.
+// conclude passes an outcome to the recorder and moves the lane on. The caller holds mu.
 func (o *Outbox) conclude(out outcome) {
 	ln, it, pos := out.ln, out.it, out.pos
 	p := &it.Parts[pos]
@@ -179,9 +178,10 @@ func (o *Outbox) conclude(out outcome) {
 }
 
 // recordOutcomes records outcomes, many in one commit, until stop is closed
-// and none is left. While the disk takes nothing they are kept and tried again;
-// at the end they are tried once more, and what then is not recorded is sent
-// again, or asked about, after the next start.
+// recordOutcomes records outcomes, many in one commit, until stop is closed and none is
+// left. If the disk accepts no writes, it keeps the outcomes and tries again. At the end
+// it tries once more; a part whose outcome is still not recorded is sent again, or asked
+// about, after the next start.
 func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 	for tries, stopping := 0, false; ; {
 		o.mu.Lock()
@@ -217,8 +217,8 @@ func (o *Outbox) recordOutcomes(stop <-chan struct{}) {
 	}
 }
 
-// record makes the first outcomes durable, has Next hand out their deliveries,
-// and deletes the bytes that are not needed any more.
+// record makes the first outcomes durable, queues their deliveries for Next, and deletes
+// the bytes that are no longer needed.
 func (o *Outbox) record(batch []outcome) error {
 	err := o.commit.Do(context.Background(), func(t *store.Tx) error {
 		o.prepareOutcomes(batch)
@@ -262,9 +262,9 @@ func (o *Outbox) record(batch []outcome) error {
 	return nil
 }
 
-// prepareOutcomes adds what may have happened since the attempts ended: the
-// next attempt may have begun and marked the part, and a member's device may
-// have been quicker than the platform. It runs in the commit.
+// prepareOutcomes adds events since the attempts ended: the next attempt may have begun
+// and marked the part, and a member's device may have reported the message before the
+// platform answered. It runs in the commit.
 func (o *Outbox) prepareOutcomes(batch []outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -284,8 +284,7 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 	}
 }
 
-// recorded brings memory in line with what was just recorded. It runs in the
-// commit.
+// recorded updates memory after a record. It runs in the commit.
 func (o *Outbox) recorded(batch []outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

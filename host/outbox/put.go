@@ -15,29 +15,27 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Acceptance has three steps, each the caller's: Room, is there room for it;
-// Copy or CopyFile, keep its bytes; Put, record it. Check goes through all of
-// them.
+// Acceptance has three steps, which the caller makes: Room asks whether there is room,
+// Copy or CopyFile keeps the bytes, Put records the delivery. Check makes all three.
 
 // Load is a number of messages and the bytes of their files.
 type Load struct {
 	Parts     int
 	Bytes     int64
-	Questions int   // Room takes no account of them
+	Questions int   // Room ignores it
 	Links     int64 // bytes of files behind links, of which RoomForLink takes account
 }
 
-// usage is what a group has in the outbox. It is counted in memory, because
-// Room is asked about each request and its cost must not grow with what waits:
-// a query takes 12 µs for an empty group, 80 µs for 64 parts that wait and
-// 1.8 ms for 1,000; this takes none of it.
+// usage is how much a group has in the outbox. It is counted in memory because Room is
+// asked about every request, and its cost must not grow with the backlog: a query takes 12
+// µs for an empty group, 80 µs for 64 waiting parts, and 1.8 ms for 1,000.
 type usage struct {
 	parts    int
 	bytes    int64 // of open parts
-	retained int64 // of failed parts whose bytes are kept for a retry
+	retained int64 // of failed parts that can be retried
 }
 
-// use adds to what a group has in the outbox; the caller holds mu, or is Open.
+// use adds to a group's usage. The caller holds mu, or is Open.
 func (o *Outbox) use(folder string, more usage) {
 	u := o.usage[folder]
 	u.parts += more.parts
@@ -50,12 +48,11 @@ func (o *Outbox) use(folder string, more usage) {
 	o.usage[folder] = u
 }
 
-// Room says whether a group may add more: nil, or an error that passes, mostly
-// a *FullError.
-// ahead is what the caller has accepted from the group and not yet handed to
-// Put. A single request that is larger than the whole quota has room when
-// nothing else of the group waits. The disk is asked for what is first, and for
-// whatever has bytes.
+// Room returns nil if a group may add more, or else an error that passes, usually a
+// *FullError. ahead is what the caller has accepted from the group and not yet passed to
+// Put. A single request that is larger than the whole quota has room if the group has
+// nothing else waiting. Room checks the disk for the group's first request, and for every
+// request with bytes.
 func (o *Outbox) Room(folder string, ahead, more Load) error {
 	most, first := o.limits(), ahead == Load{}
 	o.mu.Lock()
@@ -78,8 +75,8 @@ func (o *Outbox) Room(folder string, ahead, more Load) error {
 	return full
 }
 
-// accepting says why nothing can be accepted now, or nil. bytes is what is to
-// come. Acceptance and Check both ask it, so that they agree.
+// accepting returns the reason why nothing can be accepted now, or nil. bytes is the size
+// of the request. Acceptance and Check both call it, so that they agree.
 func (o *Outbox) accepting(bytes int64) error {
 	now, err := os.Stat(o.opened.path)
 	if err != nil || !os.SameFile(now, o.opened.info) {
@@ -99,16 +96,15 @@ func (o *Outbox) accepting(bytes int64) error {
 	return nil
 }
 
-// errReplaced is of a database that is not the one which was opened.
+// errReplaced says that the database file is not the one that was opened.
 var errReplaced = errors.New("it is not the one that was opened")
 
-// Blob is a file's bytes in the outbox. They are kept once a Put has recorded
-// the delivery that names them.
+// Blob is a file's bytes in the outbox. They stay once Put has recorded a delivery that
+// names them.
 type Blob = blob.Blob
 
-// Copy keeps exactly size bytes of r. The error is ErrChanged if r ends
-// earlier or has more. The caller discards the Blob if it does not hand it to
-// Put.
+// Copy stores exactly size bytes of r. The error is ErrChanged if r has fewer or more. The
+// caller discards the Blob if it does not pass it to Put.
 func (o *Outbox) Copy(ctx context.Context, r io.Reader, size int64) (Blob, error) {
 	b, err := o.blobs.Stage(ctx, r, size, nil)
 	switch {
@@ -123,14 +119,14 @@ func (o *Outbox) Copy(ctx context.Context, r io.Reader, size int64) (Blob, error
 	return b, nil
 }
 
-// CopyFile keeps a file as it is now, see [blob.Store.Snapshot]. The caller
-// discards the Blob if it does not hand it to Put.
+// CopyFile stores a file as it is now, see [blob.Store.Snapshot]. The caller discards the
+// Blob if it does not pass it to Put.
 func (o *Outbox) CopyFile(ctx context.Context, f *os.File, size int64) (Blob, error) {
 	b, err := o.blobs.Snapshot(ctx, f, size)
 	return b, orDiskFull(err)
 }
 
-// Kept has read look at the bytes of a blob that no Put was given.
+// Kept calls read with the bytes of a blob that was not passed to Put.
 func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
 	if b.Bytes != nil {
 		return read(bytes.NewReader(b.Bytes))
@@ -147,22 +143,22 @@ func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
 	return read(at)
 }
 
-// Discard deletes a blob that no Put was given.
+// Discard deletes a blob that was not passed to Put.
 func (o *Outbox) Discard(b Blob) { o.removeBlobs(b.Name) }
 
-// removeBlobs deletes files that no record needs. What cannot be deleted now
-// is moved aside at the next start.
+// removeBlobs deletes files that no record needs. The next start moves files aside that
+// cannot be deleted now.
 func (o *Outbox) removeBlobs(names ...string) {
 	if err := o.blobs.Remove(names...); err != nil {
 		o.opts.Log.Warn("remove a file that was sent", "error", err)
 	}
 }
 
-// Put makes deliveries durable, in their order, or returns an error and keeps
-// none of them. A delivery whose Key is known already is left out without a
-// word. From the call on the blobs are the outbox's, whatever Put returns: to
-// try again, copy again. Put waits for the disk; callers at the same time share
-// one commit. ctx ends the wait for that commit, not the commit itself.
+// Put makes deliveries durable, in their order, or returns an error and records none of
+// them. It silently skips a delivery whose Key is known. The blobs belong to the outbox
+// from the call on, whatever Put returns: to try again, copy again. Put waits for the
+// disk; concurrent calls share one commit. ctx ends the wait for the commit, not the
+// commit.
 func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	items := make([]*item, len(ds))
 	var blobs []string
@@ -220,8 +216,8 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 	return nil
 }
 
-// insertAll records the items that are new. It returns the blobs of the others
-// that no record names.
+// insertAll records the new items. It returns the blobs of the other items that no record
+// names.
 func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err error) {
 	now := time.Now()
 	for _, it := range items {
@@ -250,9 +246,9 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 	return unused, nil
 }
 
-// replace takes the request's id away from earlier deliveries of the group that have
-// the same: a new request under an old name has the result under that name for
-// itself. It returns the ids of those deliveries. The new ones are from first on.
+// replace removes the request's id from earlier deliveries of the group with the same id:
+// the result under that id belongs to the new request. It returns the ids of those
+// deliveries. The new deliveries have ids from first on.
 func replace(t *store.Tx, first int64) ([]int64, error) {
 	earlier, err := scanIDs(t.Query(`SELECT old.id FROM delivery AS new CROSS JOIN delivery AS old INDEXED BY delivery_request
 		ON old.request = new.request AND old.folder = new.folder AND old.id < new.id WHERE new.id >= ? AND new.request <> ''`, first))
@@ -263,8 +259,8 @@ func replace(t *store.Tx, first int64) ([]int64, error) {
 	return earlier, ofDatabase("record a delivery", err)
 }
 
-// newItem checks a delivery and fills what Put fills. It returns an item, for
-// its blobs, with an error too.
+// newItem checks a delivery and fills in its defaults. It returns an item, which has the
+// blobs, even with an error.
 func newItem(d *Delivery) (*item, error) {
 	it := &item{Delivery: d.clone()}
 	if it.Created.IsZero() {
@@ -306,11 +302,10 @@ func newItem(d *Delivery) (*item, error) {
 	return it, nil
 }
 
-// Check does what accepting a delivery does, with a file that is not small and a
-// record of no meaning, and returns what is in the way of it: nil, a
-// *FullError, or an error in words for the operator. It waits no longer than
-// ctx lasts, even for a disk that hangs; then the check goes on, and others
-// that come meanwhile wait for it.
+// Check does what acceptance does, with a large file and a dummy record, and returns the
+// problem it meets: nil, a *FullError, or an error with words for the operator. It waits
+// until ctx is done at most, even if the disk hangs; the check then continues, and later
+// callers wait for the same check.
 func (o *Outbox) Check(ctx context.Context) error {
 	select {
 	case o.checking <- struct{}{}:

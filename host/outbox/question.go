@@ -19,8 +19,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// Question is what a part asks. Members' answers are recorded with the delivery, and
-// are a change of it (see Next), so that they survive a crash like its outcome.
+// Question is what a part asks. Members' answers are recorded with the delivery and count
+// as a change of it (see Next), so they survive a crash like its outcome.
 type Question struct {
 	Choices  []string  `json:"choices"`
 	Several  bool      `json:"several,omitempty"`
@@ -31,7 +31,7 @@ type Question struct {
 // maxVoters is how many people's answers one question keeps.
 const maxVoters = 1000
 
-// Answer is what one member has chosen, the latest time.
+// Answer is a member's latest choice.
 type Answer struct {
 	Name    string    `json:"name"`
 	Voter   string    `json:"sender_id,omitempty"`
@@ -39,14 +39,14 @@ type Answer struct {
 	Time    time.Time `json:"time"`
 }
 
-// Vote is what a member did that may answer a question: chose in a poll, or wrote.
+// Vote is a member's action that may answer a question: a choice in a poll, or a message.
 type Vote struct {
 	Poll    string // the platform's id of the poll; empty: the member wrote Text
 	Choices []string
 	Text    string
-	ReplyTo string // what the text answers; may be empty
+	ReplyTo string // the message that the text replies to; may be empty
 	Thread  string
-	Voter   string // the same for one person at all times
+	Voter   string // stable for one person
 	Name    string
 	Time    time.Time
 }
@@ -59,11 +59,11 @@ type Counted struct {
 	Choices []string
 }
 
-// errTooEarly passes: a vote was quicker than the answer to the Send of its question.
+// errTooEarly passes: the vote arrived before the answer to the Send of its question.
 var errTooEarly = errors.New("a question of this chat is still on its way")
 
-// asked is a question that takes answers. Outbox.mu guards the map that holds it; it
-// is not changed.
+// asked is a question that takes answers. It is immutable; Outbox.mu guards the map that
+// holds it.
 type asked struct {
 	Question
 	id      int64
@@ -74,7 +74,7 @@ type asked struct {
 	created time.Time
 }
 
-// OpenQuestions is how many questions of a group take answers.
+// OpenQuestions counts a group's questions that take answers.
 func (o *Outbox) OpenQuestions(folder string) (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +86,7 @@ func (o *Outbox) OpenQuestions(folder string) (n int) {
 	return n
 }
 
-// ask takes note of a delivery's question; the caller holds mu, or is Open.
+// ask registers a delivery's question. The caller holds mu, or is Open.
 func (o *Outbox) ask(it *item) {
 	for i := range it.Parts {
 		if q := it.Parts[i].Question; q != nil {
@@ -96,8 +96,8 @@ func (o *Outbox) ask(it *item) {
 	}
 }
 
-// recoverQuestions reads the questions of the last two days. Those whose time is over
-// are ended, again if need be.
+// recoverQuestions loads the questions of the last two days. It ends the questions that
+// are past their time, even if they were ended before.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
 	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.act LIKE '{"question"%' AND d.created > ?`, nano(time.Now().Add(-48*time.Hour))))
@@ -114,8 +114,8 @@ func (o *Outbox) recoverQuestions(ctx context.Context) error {
 	return nil
 }
 
-// Vote records what answers an open question of the chat. It is nil if nothing does. An
-// error passes.
+// Vote records an answer to an open question of the chat. It returns nil if the vote
+// answers no question. Errors pass.
 func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counted, error) {
 	q, choices, target, err := o.questionOf(ctx, chat, &v)
 	if q == nil || err != nil {
@@ -151,7 +151,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	return &Counted{q.created, target, first, choices}, nil
 }
 
-// questionOf finds the question that a vote answers, newest first, and how.
+// questionOf finds the newest question that a vote answers, and the choices.
 func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (_ *asked, choices []string, target string, err error) {
 	open, early := o.openIn(chat)
 	for _, q := range open {
@@ -180,9 +180,9 @@ func (o *Outbox) questionOf(ctx context.Context, chat groups.Address, v *Vote) (
 	return nil, nil, "", err
 }
 
-// openIn returns the questions of a chat that take answers, newest first. early is
-// whether one may just have appeared there, and its id is not known yet. One that only
-// waits to be sent is none: it would hold up the chat's votes in other polls.
+// openIn returns the chat's questions that take answers, newest first. early reports
+// whether a question may have just appeared in the chat without a known id. A question
+// that is only queued does not count: it would hold up the chat's votes in other polls.
 func (o *Outbox) openIn(chat groups.Address) (open []*asked, early bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,7 +202,7 @@ func (o *Outbox) openIn(chat groups.Address) (open []*asked, early bool) {
 	return open, early
 }
 
-// chosen checks what a platform says was chosen; none takes the vote back.
+// chosen checks the choices that a platform reports; an empty list withdraws the vote.
 func (q *Question) chosen(all []string) ([]string, bool) {
 	for _, c := range all {
 		if !slices.Contains(q.Choices, c) {
@@ -212,7 +212,7 @@ func (q *Question) chosen(all []string) ([]string, bool) {
 	return all, q.Several || len(all) <= 1
 }
 
-// said finds the choices in a text: a number or a choice, or several with commas.
+// said finds the choices in a text: a number or a choice, or several separated by commas.
 func (q *Question) said(text string) (all []string, ok bool) {
 	words := []string{text}
 	if q.Several {
@@ -252,7 +252,7 @@ func (r *Reader) Answers(ctx context.Context, key string) (all []Answer, err err
 	return all, ofDatabase("read answers", err)
 }
 
-// endQuestions ends questions whose time is over, until ctx is done.
+// endQuestions ends questions that are past their time, until ctx is done.
 func (o *Outbox) endQuestions(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -286,21 +286,21 @@ func (o *Outbox) endQuestions(ctx context.Context) {
 				next = time.Now().Add(time.Minute)
 			}
 		}
-		if !next.IsZero() { // a clock that is set back is found within a minute
+		if !next.IsZero() { // a clock that was set back is noticed within a minute
 			timer.Reset(min(time.Until(next), time.Minute))
 		}
 	}
 }
 
-// endLater keeps a question whose end could not be told yet.
+// endLater retries a question whose end could not be shown yet.
 func (o *Outbox) endLater(q *asked) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.questions[q.id] = q
 }
 
-// endQuestion has the platform show how a question ended, and its asker hear of it. It
-// is to be called again later if the question is still on its way, or with most errors.
+// endQuestion shows on the platform how a question ended, and reports it to the assistant.
+// The caller calls it again later if the question is not sent yet, or after most errors.
 func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err error) {
 	o.mu.Lock()
 	o.changes.add(q.folder, q.id, false)
@@ -329,7 +329,7 @@ func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err err
 	return err != nil, err
 }
 
-// outcome is how a question ended, for members.
+// outcome is the text for members about how a question ended.
 func (q *Question) outcome(answers []Answer) string {
 	if len(answers) == 0 {
 		return "Closed. Nobody answered."

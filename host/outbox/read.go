@@ -25,8 +25,8 @@ type Reader struct {
 	known  *sql.Stmt
 }
 
-// OpenReader opens the records of an outbox, and changes nothing. It is nil,
-// without an error, if there is no outbox yet.
+// OpenReader opens the records of an outbox and changes nothing. It returns nil without an
+// error if there is no outbox yet.
 func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	db, err := store.Look(ctx, s)
 	if err != nil || db == nil {
@@ -38,7 +38,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
 	}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
-		// A look changes nothing: the host's next start does.
+		// Reading changes nothing; the host migrates at its next start.
 		if version < 5 {
 			query = strings.NewReplacer("d.batch", "0", "p.act", "''").Replace(query)
 		}
@@ -55,7 +55,7 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	return r, nil
 }
 
-// Close ends the reading.
+// Close closes the reader.
 func (r *Reader) Close() error {
 	var errs []error
 	for _, stmt := range []*sql.Stmt{r.one, r.chat, r.byName, r.known} {
@@ -66,19 +66,19 @@ func (r *Reader) Close() error {
 	return errors.Join(append(errs, r.db.Close())...)
 }
 
-// Which deliveries a Filter asks for.
+// The states that a Filter selects.
 const (
 	FilterOpen   = "open"   // a part is still open
 	FilterFailed = "failed" // a part failed or is uncertain
 	FilterAll    = "all"
 )
 
-// Filter says which deliveries to list. The zero value lists the newest 100.
+// Filter selects the deliveries to list. The zero value selects the newest 100.
 type Filter struct {
 	Folder string // empty: all groups
 	State  string // FilterOpen, FilterFailed, FilterAll; empty is FilterAll
 	Limit  int    // at most 1000; 100
-	Before string // the key of the last one seen, for the next page
+	Before string // the key of the last delivery listed, for the next page
 }
 
 // List returns deliveries, the newest first.
@@ -122,9 +122,8 @@ func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	return ds, nil
 }
 
-// Get returns the delivery of that request id, the newest where several groups
-// used it, or the one whose key begins with name. Errors: ErrNotFound,
-// ErrAmbiguous.
+// Get returns the delivery with that request id (the newest, if several groups used the
+// id), or the delivery whose key begins with name. Errors: ErrNotFound, ErrAmbiguous.
 func (r *Reader) Get(ctx context.Context, name string) (Delivery, error) {
 	it, err := r.find(ctx, name)
 	if err != nil {
@@ -172,8 +171,8 @@ func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error)
 
 const knownKeys = `SELECT d.key FROM json_each(?) AS asked CROSS JOIN delivery AS d ON d.key = asked.value`
 
-// Known says which of the keys have a record already: of requests that are
-// seen again after a crash, and need no more than to be unlinked.
+// Known reports which keys have a record. A request that is seen again after a crash, and
+// has a record, only needs to be unlinked.
 func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, error) {
 	list, err := json.Marshal(keys)
 	if err != nil {
@@ -203,7 +202,7 @@ func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since
 	return found, ofDatabase("look for deliveries", err)
 }
 
-// List returns deliveries, the newest first, with what is under way now.
+// List returns deliveries, the newest first, with the progress of sends.
 func (o *Outbox) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	ds, err := o.reader.List(ctx, f)
 	if err != nil {
@@ -223,8 +222,8 @@ func (o *Outbox) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	return ds, nil
 }
 
-// Get returns one delivery, by request id or by the first letters of its key,
-// with what is under way now. Errors: ErrNotFound, ErrAmbiguous.
+// Get returns one delivery, by request id or by the first letters of its key, with the
+// progress of its sends. Errors: ErrNotFound, ErrAmbiguous.
 func (o *Outbox) Get(ctx context.Context, name string) (Delivery, error) {
 	it, err := o.reader.find(ctx, name)
 	if err != nil {
@@ -238,10 +237,10 @@ func (o *Outbox) Get(ctx context.Context, name string) (Delivery, error) {
 	return it.clone(), nil
 }
 
-// Reader reads the same records; it is closed with the outbox.
+// Reader returns a reader of the same records. It is closed with the outbox.
 func (o *Outbox) Reader() *Reader { return o.reader }
 
-// Stats is what an operator's page and the metrics show.
+// Stats are the figures for the operator and the metrics.
 type Stats struct {
 	Pending    int       // open parts
 	Bytes      int64     // of their files
@@ -257,7 +256,7 @@ type Stats struct {
 	Attempts, Sent, Failed, Uncertain int64
 }
 
-// Stats counts. It reads the records of open deliveries only.
+// Stats counts. It reads only the records of open deliveries.
 func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	s := Stats{
 		Attempts: o.counters.attempts.Load(), Sent: o.counters.sent.Load(),

@@ -12,11 +12,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-// pendingFor is how long a chat waits for the platform to show what it has.
+// pendingFor is how long a chat waits for the platform to show a message that the platform
+// has.
 const pendingFor = 5 * time.Minute
 
-// await finds out whether the platform shows by now what it has. Meanwhile the
-// chat's next parts wait, so that nothing overtakes.
+// await asks whether the platform shows a pending part by now. Meanwhile the chat's next
+// parts wait, so that none overtakes it.
 func (o *Outbox) await(ctx context.Context, ch channel.Channel, a *attempt) outcome {
 	p := &a.part
 	if p.Shown != "" {
@@ -45,8 +46,8 @@ func (o *Outbox) await(ctx context.Context, ch channel.Channel, a *attempt) outc
 	return outcome{attempt: a, part: *p}
 }
 
-// awaits is when await looks again. If nobody can be asked, it is when the part's
-// time is over: until then Report may settle it.
+// awaits returns the time of await's next question. If the channel cannot be asked, it is
+// the part's deadline: until then Report may end the part.
 func (o *Outbox) awaits(ch channel.Channel, p *Part, err error) time.Time {
 	end := p.Doubt.Add(pendingFor)
 	if _, finds := ch.(channel.Finder); !finds {
@@ -59,8 +60,8 @@ func (o *Outbox) awaits(ch channel.Channel, p *Part, err error) time.Time {
 	return next
 }
 
-// shown notes what was reported of a part that is Pending, and lets its chat go
-// on. The caller holds mu.
+// shown records a report about a Pending part and lets its chat go on. The caller holds
+// mu.
 func (o *Outbox) shown(it *item, pos int, state State) {
 	it.Parts[pos].Shown = state
 	ln := o.lanes[it.Address()]
@@ -73,8 +74,8 @@ func (o *Outbox) shown(it *item, pos int, state State) {
 	o.poke()
 }
 
-// earlyReceipts keeps what devices report of messages whose sending is not
-// recorded yet. The commit guards it.
+// earlyReceipts keeps reports about messages whose sending is not recorded yet. The commit
+// guards it.
 type earlyReceipts struct {
 	states map[earlyKey]State
 	order  []earlyKey
@@ -104,7 +105,7 @@ func (e *earlyReceipts) put(chat groups.Address, id string, s State) {
 	}
 }
 
-// state is what was reported of a message; empty if nothing was.
+// state returns the reported state of a message; empty if there was no report.
 func (e *earlyReceipts) state(chat groups.Address, id string) State {
 	return e.states[earlyKey{chat, id}]
 }
@@ -113,17 +114,16 @@ func (e *earlyReceipts) forget(chat groups.Address, id string) {
 	delete(e.states, earlyKey{chat, id})
 }
 
-// further says whether a message has come further with the second state.
+// further reports whether the second state is further than the first.
 func further(was, is State) bool {
 	steps := []State{"", Pending, Sent, Delivered, Read}
 	from := slices.Index(steps, was)
 	return from >= 0 && slices.Index(steps, is) > from
 }
 
-// Report refines what became of a message that a channel sent: the platform
-// shows it now, a member's device has it, or a member has seen it. It never goes
-// back, and ids that the outbox does not know are no error: members' devices
-// report everything.
+// Report records that the platform shows a message, that a member's device has it, or that
+// a member has read it. A state never goes back. Unknown ids are no error: members'
+// devices report all messages of a chat.
 func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s channel.State) error {
 	state, known := map[channel.State]State{
 		channel.StateSent: Sent, channel.StateDelivered: Delivered, channel.StateRead: Read,
@@ -156,11 +156,11 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 	})
 }
 
-// refined is the part that a receipt is of.
+// refined is what refine found about the part of a receipt.
 type refined struct {
-	known    bool // there is one
-	changed  bool // the receipt says more than its record did
-	pending  bool // the part is
+	known    bool // the part exists
+	changed  bool // the receipt adds to the record
+	pending  bool // the part is Pending
 	delivery int64
 	folder   string
 	position int

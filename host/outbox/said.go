@@ -8,7 +8,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// Said is a message that a group's assistant, or the host for it, has sent.
+// Said is a message that the group's assistant, or the host on its behalf, has sent.
 type Said struct {
 	ID    string // the platform's
 	Text  string
@@ -16,9 +16,9 @@ type Said struct {
 	Files []File
 }
 
-// Said returns what a group has sent to a thread of a chat before a time and not taken
-// back, as it was edited last, oldest first: the newest limit of them. What the outbox has
-// forgotten is not among them.
+// Said returns the messages that a group has sent to a thread before a time and not
+// deleted, with their latest text, oldest first: at most the newest limit messages.
+// Messages whose records have expired are missing.
 func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread string, before time.Time, limit int) (all []Said, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, p.text, p.receipt_time, p.file, p.blob, p.act, p.state
 		FROM delivery d JOIN part p ON p.delivery = d.id
@@ -60,5 +60,5 @@ func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread s
 	return all, ofDatabase("look for earlier messages", err)
 }
 
-// changes says whether a message has another text afterwards, or none.
+// changes reports whether an act gives a message another text, or deletes it.
 func (a *Act) changes() bool { return a.Verb == VerbEdit || a.Verb == VerbUnsend }

@@ -31,15 +31,15 @@ func Store(dir string, home store.Home) store.Spec {
 	}
 }
 
-// fromVersion1 makes version 2 of version 1, in which a part in doubt
-// was known by its code, or by a mark that no later answer took away.
+// fromVersion1 migrates version 1 to 2. Version 1 knew a part in doubt by its code, or by
+// a mark that later answers did not clear.
 const fromVersion1 = `
 ALTER TABLE part RENAME COLUMN begun TO doubt;
 UPDATE part SET doubt = (SELECT created FROM delivery WHERE id = part.delivery)
 	WHERE doubt <> 0 OR state = 'uncertain' OR code = 'no_answer' AND state IN ('queued', 'sending');`
 
-// fromVersion2 makes version 3 of version 2, which knew one file a part,
-// no threads, nothing between two attempts, and only when a request was accepted.
+// fromVersion2 migrates version 2 to 3. Version 2 had one file a part, no threads, no
+// state between two attempts, and only the time of acceptance.
 const fromVersion2 = `
 ALTER TABLE delivery ADD COLUMN thread TEXT NOT NULL DEFAULT '';
 ALTER TABLE delivery ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
@@ -48,8 +48,8 @@ ALTER TABLE part ADD COLUMN shown TEXT NOT NULL DEFAULT '';
 ALTER TABLE part ADD COLUMN saved BLOB;
 UPDATE part SET file = '[' || file || ']' WHERE file <> '';`
 
-// fromVersion4 makes version 5 of version 4, in which each result had a file of its own, and
-// each part was a message.
+// fromVersion4 migrates version 4 to 5. In version 4 each result had a file of its own,
+// and each part was a message.
 const fromVersion4 = `
 ALTER TABLE delivery ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE part ADD COLUMN act TEXT NOT NULL DEFAULT '';
@@ -78,9 +78,9 @@ CREATE TABLE link (
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
-// item is a delivery in memory. Its parts say what is durable, but for Sending,
-// Attempts and Sent, for a mark of doubt that is being made, and for the outcomes
-// after which a part stays open; once it is in a lane, mu guards it.
+// item is a delivery in memory. Its parts are as recorded, except for Sending, Attempts
+// and Sent, a mark of doubt that is being written, and outcomes after which a part stays
+// open. Once the item is in a lane, mu guards it.
 type item struct {
 	Delivery
 	id   int64
@@ -92,7 +92,7 @@ type item struct {
 	replaced bool   // a later request has the same id
 }
 
-// skip moves pos to the next open part, if it is not at one.
+// skip moves pos to the next open part.
 func (it *item) skip() {
 	for it.pos < len(it.Parts) && !it.Parts[it.pos].State.open() {
 		it.pos++
@@ -113,8 +113,7 @@ const (
 		ORDER BY d.turn, p.position`
 )
 
-// scanItems reads what selectItems returns; the rows of one delivery follow
-// each other.
+// scanItems reads the rows of selectItems; the rows of one delivery are consecutive.
 func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 	err = each(rows, err, func() error {
 		var it item
@@ -183,7 +182,7 @@ func each(rows *sql.Rows, err error, row func() error) error {
 	return rows.Err()
 }
 
-// storedFile is how a File stands in the part table.
+// storedFile is the JSON of a File in the part table.
 type storedFile struct {
 	media.Info
 	SHA256 string `json:"sha256"`
@@ -237,7 +236,7 @@ func fromNano(n int64) time.Time {
 	return time.Unix(0, n)
 }
 
-// insert writes a delivery and returns its id, or 0 when its key is known.
+// insert records a delivery and returns its id, or 0 if its key is known.
 func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
@@ -287,10 +286,10 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 	return id, nil
 }
 
-// update writes where a part stands and says whether that ended it. A part
-// that has ended already stays as it is: an operator may have cancelled it
-// meanwhile. What the channel saved is save's to write, and forgotten once the
-// part is sent.
+// update records a part's state and reports whether the part has ended by it. It does not
+// change a part that has ended already, because an operator may have cancelled the part
+// meanwhile. save writes the channel's data for the next attempt; update clears it once
+// the part is sent.
 func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
 	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
 		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved)

@@ -8,15 +8,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// What one call of a channel.MultiSender is given at most.
+// The limits of one call of a channel.MultiSender.
 const (
 	partsTogether = 64
 	bytesTogether = 1 << 20 // of texts and files
 )
 
-// follow begins attempts at the parts that go together with a's, and returns a and
-// them: what the same group sends to the chat next, up to the first part that waits,
-// of which more is known than that it is to be sent, or that is no plain message, and as many as the group's rate allows.
+// follow begins attempts at the parts that go in the same call as a's part, and returns a
+// and those attempts: the next parts of the same group in the chat, up to the first part
+// that waits, that has a history, or that is no plain message, and within the group's
+// rate.
 func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,8 +51,8 @@ func (o *Outbox) follow(a *attempt, now time.Time) []*attempt {
 	return all
 }
 
-// sendAll sends parts of one chat together. Those that the channel has not tried
-// are as they were before.
+// sendAll sends parts of one chat in one call. Parts that the channel did not try are
+// unchanged.
 func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*attempt, start time.Time) (outs []outcome) {
 	size := int64(0)
 	ms := make([]channel.Message, len(all))
@@ -90,7 +91,7 @@ func (o *Outbox) sendAll(ctx context.Context, ch channel.MultiSender, all []*att
 	return outs
 }
 
-// untried takes back that attempts have begun.
+// untried undoes the start of attempts.
 func (o *Outbox) untried(all []*attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
