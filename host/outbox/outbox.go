@@ -16,22 +16,22 @@
 //
 // The files follow a delivery's life:
 //
-//         outbox.go   the terms, and the options
-//         open.go     start and recovery; the locks
-//         put.go      acceptance
-//         store.go    the records
-//         lane.go     the chats that wait
-//         dispatch.go which chat is next
-//         attempt.go  one attempt at one part
-//         together.go attempts at several parts in one call
-//         outcome.go  the outcome of an attempt, and its record
-//         question.go questions and their answers
-//         act.go      parts that change a message
-//         receipt.go  later reports about a part
-//         changes.go  reports of changes to the bridge
-//         link.go     files behind addresses, for chats that do not take their size
-//         operate.go  the operator's actions, and expiry
-//         read.go     lists and figures
+//	outbox.go   the terms, and the options
+//	open.go     start and recovery; the locks
+//	put.go      acceptance
+//	store.go    the records
+//	lane.go     the chats that wait
+//	dispatch.go which chat is next
+//	attempt.go  one attempt at one part
+//	together.go attempts at several parts in one call
+//	outcome.go  the outcome of an attempt, and its record
+//	question.go questions and their answers
+//	act.go      parts that change a message
+//	receipt.go  later reports about a part
+//	changes.go  reports of changes to the bridge
+//	link.go     files behind addresses, for chats that do not take their size
+//	operate.go  the operator's actions, and expiry
+//	read.go     lists and figures
 //
 // # What a crash leaves
 //
