@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ack reacts to the last message that calls the assistant, if the group wishes so. The
-// reaction is taken back when the record is finished, also by a later host.
+// ack reacts to the last message that calls the assistant, if the group's `ack` asks for
+// it. The reaction is removed when the record is finished, if need be by the next host.
 func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 	emoji := m.configured(c.chat).Ack
 	if emoji == "" || m.o.React == nil {
@@ -16,7 +16,7 @@ func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 		if r.Kind != callKind || r.ID == "" {
 			continue
 		}
-		if r.Acked { // the turn is tried again
+		if r.Acked { // the turn is being retried
 			return
 		}
 		r.Acked = true
@@ -31,7 +31,7 @@ func (m *Manager) ack(ctx context.Context, c *conversation, records []*record) {
 	}
 }
 
-// unack takes the reaction to a record back.
+// unack removes the reaction to a record.
 func (m *Manager) unack(c *chat, r *record) {
 	if m.o.React == nil {
 		return
@@ -41,7 +41,7 @@ func (m *Manager) unack(c *chat, r *record) {
 	}
 }
 
-// mark writes a record again.
+// mark writes a record to disk again.
 func (s *store) mark(r *record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

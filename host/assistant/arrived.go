@@ -19,9 +19,9 @@ const arrivedFile = "arrived"
 // The list is cut to that when it has twice as many lines.
 const maxArrived = 1000
 
-// arrived remembers under which names of the inbox files lie, so that a file whose
-// message is answered is not fetched again. It is a help alone: a file that is not
-// in it is fetched.
+// arrived maps members' files to their names in the inbox, so that a file is not fetched
+// again when its message is quoted. It is only a cache: a file that is missing from it is
+// fetched.
 type arrived struct {
 	file string
 
@@ -83,8 +83,8 @@ func (a *arrived) note(ref, name string, log *slog.Logger) {
 	}
 }
 
-// save adds the last line to the file, or writes all. The line begins with its end,
-// for the one before it may be torn.
+// save appends the last line to the file, or rewrites the file. Each line starts with a
+// line break, because the line before it may be torn.
 func (a *arrived) save(all bool) error {
 	lines := a.lines[len(a.lines)-1:]
 	if all {
@@ -112,7 +112,7 @@ func (a *arrived) save(all bool) error {
 	return f.Close()
 }
 
-// liesInInbox says whether a file of that name lies in a workspace's inbox.
+// liesInInbox reports whether a workspace's inbox has a file of that name.
 func liesInInbox(workspace, name string) bool {
 	home, err := openDir(workspace)
 	if err != nil {

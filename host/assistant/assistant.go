@@ -1,12 +1,11 @@
 // Package assistant turns what members write into turns of their group's
 // assistant, and what the assistant says into messages of the chat.
 //
-// [Manager] takes what the channels' inbox receives. A message that calls the assistant, by its
-// trigger word or directly, starts the group's assistant or reaches the
-// running one in its input directory; what is written in between is kept as
-// context for the next call. At most a handful of assistants run at once;
-// groups wait their turn in the order in which they were called, and an
-// assistant with nothing to do makes room.
+// [Manager] takes members' messages from the channels. A message that calls the assistant,
+// by its trigger word or directly, starts the group's assistant, or goes into the input
+// directory of the running one. Messages that do not call it are kept as context for the
+// next call. Only a few assistants run at once. Other groups wait, in the order in which
+// they were called; an idle assistant is ended to make room.
 //
 //	inbound/<folder>/<time>-<key>.json  a message or notice that no finished turn has held yet
 //	inbound/<folder>/wanted/*.json      members' files that are to be fetched from their channels
@@ -23,36 +22,35 @@
 //
 // # Bursts
 //
-// Messages of one conversation that follow each other closely are handed over
-// together, as their group says; see groups.Gather. If one of them calls the
-// assistant, all do.
+// Messages of one conversation that follow each other closely are handed over together;
+// see groups.Gather. If one of them calls the assistant, all do.
 //
 // # Threads
 //
-// Each thread of a chat is a conversation of its own for the assistant, unless
-// Options.Threads says otherwise: its messages, its session and its turns. As
-// many threads' assistants run at a time as the group says, one if it says nothing, each
-// with an input directory of its own; the others wait. What a turn sends is
-// stamped with the turn's id, by which [Manager.Thread] finds the thread it belongs to.
+// Each thread of a chat is a conversation of its own, with its own messages, session and
+// turns, unless Options.Threads says otherwise. As many threads' assistants run at a time
+// as the group allows, by default one, each with its own input directory; the other
+// threads wait. Requests of a turn carry the turn's id, by which [Manager.Thread] finds
+// the thread.
 //
 // # What is kept
 //
-// A message is on disk before Receive returns, and stays until the turn that
-// held it has ended: until the assistant's next output after it was read, or
-// until the chat was told that there will be none. A message that the channel
-// brings twice counts once. What an assistant has not read when it ends goes
-// to the next one. A turn that breaks, because the assistant crashed, hung or
-// was on a host that died, is tried again only if nothing of it had reached
-// the outbox or the queue; otherwise the chat is told that it was interrupted,
-// because a second run would send twice. A start for which there is no engine
-// is no try, and waits for one. So each message is answered, tried
-// again, or its loss told. An output says which follow-ups it answers; only
-// with NanoClaw v1's runner, which does not, a gap is left: a follow-up that it
-// reads in the instant before the host hears the end of the turn before is
-// taken as held by that turn.
+// A message is on disk before Receive returns. It stays until its turn has ended: until
+// the assistant's next output after it was read, or until the chat was told that there
+// will be no answer. A message that the channel delivers twice counts once. Messages that
+// an assistant has not read when it ends go to the next one.
 //
-// The package does not send: words go to Options.Say. It does not decide which
-// chats exist, and knows no channel by name.
+// A turn breaks if the assistant crashes, hangs, or dies with its host. It is retried only
+// if nothing of it has reached the outbox or the queue; otherwise the chat is told that it
+// was interrupted, because a second run would send twice. A start that fails because no
+// engine runs does not count as an attempt: the message waits for the engine. So each
+// message is answered, retried, or its loss reported. An output names the follow-ups that
+// it answers. NanoClaw v1's runner does not name them, which leaves one gap: a follow-up
+// that it reads just before the host sees the end of the previous turn counts as part of
+// that turn.
+//
+// The package does not send: texts go to Options.Say. It does not decide which chats
+// exist, and knows no channel by name.
 package assistant
 
 import (
@@ -76,67 +74,68 @@ type Options struct {
 	Layout  groups.Layout
 	Runtime runtime.Runtime // unless Plan names another
 
-	// Groups, Plan and Limits are asked at each use: the operator may change
-	// the answers while assistants run. Plan says how to run a group's
-	// assistant; nil: as the runtime does by default.
+	// Groups, Plan and Limits are called at each use: the operator may change their
+	// answers while assistants run. Plan says how to run a group's assistant; if it is
+	// nil, the runtime's defaults apply.
 	Groups func() *groups.Registry
 	Plan   func(g groups.Group) (Plan, error)
 	Limits func() Limits // nil: the zero value
 
-	// Say takes a text for a thread of a group's chat, or for the chat itself, and
-	// returns once it is durable. The same key again, also after a restart, must
-	// not say it twice.
+	// Say queues a text for a thread of a group's chat, or for the chat itself, and
+	// returns once it is durable. A second call with the same key, even after a restart,
+	// must not send the text again.
 	Say func(ctx context.Context, folder, thread, text, key string) error
 
-	// Room says why no further answer of the group's may be kept now, which
-	// passes. An answer waits for it; the host's own words do not. Nil: there
-	// always is.
+	// Room returns the reason why no further answer of the group may be kept now; the
+	// error passes. Answers wait for room, the host's own messages do not. If it is nil,
+	// there is always room.
 	Room func(folder string) error
 
-	// SentSince says whether anything that the group's assistant sent, or this
-	// package sent to that thread, was accepted at or after the time. What Say took
-	// under the keys in but does not count.
+	// SentSince reports whether the outbox accepted anything at or after the time that the
+	// group's assistant sent, or that this package sent to that thread. Texts that Say
+	// took under the keys in but do not count.
 	SentSince func(folder, thread string, since time.Time, but ...string) bool
 
-	// Hint says whether a group's chat is told which word calls its assistant. Nil:
-	// none is.
+	// Hint reports whether a group's chat is told the word that calls its assistant. If it
+	// is nil, no chat is told.
 	Hint func(g groups.Group) bool
 
-	// Sent is what the group's assistant sent to that thread of its chat with its
-	// tools since the time, oldest first. Nil: nothing is known.
+	// Sent returns what the group's assistant sent to that thread with its tools since the
+	// time, oldest first. It may be nil.
 	Sent func(folder, thread string, since time.Time) ([]Sent, error)
 
-	// Role asks the platform what a member may do in a chat, by Inbound.Sender. Nil:
-	// no platform says.
+	// Role asks the platform for a member's role in a chat, by Inbound.Sender. It may be
+	// nil.
 	Role func(ctx context.Context, chat groups.Address, sender string) (channel.Role, error)
 
-	// Threads is how many threads of a group's chat are remembered, each a
-	// conversation of its own. 0: the chat is one conversation. Nil: always 0.
+	// Threads is how many threads of a group's chat are remembered, each as a conversation
+	// of its own. If it is nil or returns 0, the chat is one conversation.
 	Threads func(g groups.Group) int
 
-	// Fetch brings a member's file from the channel of that name. Nil: no channel
-	// has files.
+	// Fetch opens a member's file through the channel of that name. It may be nil if no
+	// channel has files.
 	Fetch func(ctx context.Context, channelName string, f channel.FileRef) (io.ReadCloser, error)
 
-	// Transcriber is how the voice notes of a group's members become text; nil: they do
-	// not. A nil function: none do.
+	// Transcriber returns the function that turns the voice notes of a group's members
+	// into text; nil if they are not transcribed. It may be nil itself.
 	Transcriber func(g groups.Group) Transcribe
 
 	// Reserve, if not nil, says whether so many bytes more may be written to
 	// the disk of the workspaces; release gives them back.
 	Reserve func(bytes int64) (release func(), err error)
 
-	// React puts an emoji to a message of the group's chat, or takes it back if emoji
-	// is empty, and returns once that is durable. The same key again does nothing. A
-	// channel without reactions shows none. May be nil.
+	// React puts an emoji on a message of the group's chat, or removes it if emoji is
+	// empty, and returns once the change is durable. A second call with the same key does
+	// nothing. It has no effect on a channel without reactions. It may be nil.
 	React func(ctx context.Context, folder, thread, target, emoji, key string) error
 
-	// Vote takes what may answer a question of the group's assistant; nil: it answers
-	// none. An error passes. Nil: there are no questions.
+	// Vote takes a message or vote that may answer a question of the group's assistant; it
+	// returns nil if it answers none. Errors pass. It may be nil if there are no
+	// questions.
 	Vote func(ctx context.Context, v Vote) (*Counted, error)
 
-	// TaskEnded hears of the run of a task that is over, by the id that Task had. Nil:
-	// nobody does.
+	// TaskEnded is called when the run of a task has ended, with the id that Task had. It
+	// may be nil.
 	TaskEnded func(run string)
 
 	// Typing shows or hides that somebody is writing. May be nil.
@@ -163,8 +162,8 @@ type Limits struct {
 	Hold     time.Duration // how long messages wait for an operator if the assistant cannot answer before; 0: 24 h
 }
 
-// Plan is how to run one group's assistant. If it changes while the assistant
-// runs, the turn under way goes on, and the next one meets the new plan.
+// Plan is how to run one group's assistant. If the plan changes while the assistant runs,
+// the present turn continues with the old plan.
 type Plan struct {
 	Runtime runtime.Runtime   // nil: that of Options
 	Name    string            // what the assistant is called, in the agent protocol
@@ -237,7 +236,7 @@ func or[T int | int64 | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// limits are those of now.
+// limits returns the present limits.
 func (m *Manager) limits() Limits {
 	l := m.o.Limits()
 	l.AtOnce, l.Patience, l.Hold = or(l.AtOnce, 5), or(l.Patience, time.Minute), or(l.Hold, 24*time.Hour)
@@ -254,7 +253,7 @@ type Manager struct {
 
 	opening sync.Mutex // held while conversations are opened; taken before mu
 
-	mu      sync.Mutex       // guards what follows, and the conversations' state
+	mu      sync.Mutex       // guards the fields below, and the conversations' state
 	known   *groups.Registry // that all and byGroup follow; nil: they have to be looked at
 	all     []*conversation
 	byGroup map[string]*chat // by folder
@@ -266,8 +265,8 @@ type Manager struct {
 	fetching sync.WaitGroup  // lanes
 }
 
-// New reads what an earlier host has left on disk. It starts nothing, and the
-// directories of Layout must have been made.
+// New loads what an earlier host has left on disk. It starts nothing. The directories of
+// Layout must exist.
 func New(o Options) (*Manager, error) {
 	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, bringing: make(chan struct{}, bringing)}
 	if err := m.follow(); err != nil {
@@ -276,8 +275,8 @@ func New(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Run starts assistants until ctx is done; then it ends them and returns nil
-// when all have ended. It is called once.
+// Run starts assistants until ctx is done. Then it ends them, and returns nil when all
+// have ended. It is called once.
 func (m *Manager) Run(ctx context.Context) error {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
@@ -370,7 +369,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	return next
 }
 
-// ended takes note that a session is over.
+// ended handles the end of a session.
 func (m *Manager) ended(c *conversation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

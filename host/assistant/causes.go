@@ -7,8 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// phrase says in the chat's words what keeps the assistant from answering, without a
-// period. Causes that have words of their own in failure.go are not here.
+// phrase describes for the chat why the assistant cannot answer, without a period. Causes
+// with sentences of their own in failure.go are missing here.
 func phrase(c cause.Cause) string {
 	switch c {
 	case cause.Busy:
@@ -44,12 +44,12 @@ func tooLong(c cause.Cause) string {
 	return phrase(c) + ", so the assistant was ended. Please ask again later."
 }
 
-// waitsFor tells that a message waits until an operator has corrected something.
+// waitsFor says that a message waits until an operator has fixed something.
 func waitsFor(c cause.Cause, hold time.Duration) string {
 	return fmt.Sprintf("%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), span(hold))
 }
 
-// expired tells of messages that have waited too long or were too many.
+// expired says that messages have waited too long, or were too many.
 func expired(n int, hold time.Duration) string {
 	which := "One message was"
 	if n > 1 {
@@ -58,7 +58,7 @@ func expired(n int, hold time.Duration) string {
 	return fmt.Sprintf("%s not answered: the assistant cannot answer at the moment, and messages are kept for %s and up to %d of them. Please send again what still matters.", which, span(hold), maxHeld)
 }
 
-// span is a duration for people.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:

@@ -14,17 +14,18 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// What of members' text files stands in a prompt, in bytes.
+// The limits for members' text files in a prompt, in bytes.
 const (
 	contentOne = 16 << 10 // of one file; a longer one is only named
 	contentAll = 48 << 10 // of all files of one prompt or follow-up
 )
 
-// textNames are the endings of text files whose type platforms do not know.
+// textNames are the extensions of text files whose type platforms do not know.
 var textNames = []string{".txt", ".md", ".csv", ".tsv", ".json", ".yaml", ".yml", ".toml", ".ini", ".log", ".xml", ".html", ".css", ".js", ".ts", ".py", ".go", ".rs", ".c", ".h", ".java", ".sh", ".sql", ".srt", ".ics"}
 
-// readContents reads the small text files of records that are about to be handed over,
-// so that they stand in the prompt. What cannot be read is named there as any other file.
+// readContents reads the small text files of records that are about to be handed over, so
+// that their text is part of the prompt. Files that cannot be read are only named, like
+// other files.
 func (m *Manager) readContents(c *chat, records []*record) {
 	if m.configured(c).TextFiles == groups.TextFilesPath {
 		return
@@ -46,14 +47,14 @@ func (m *Manager) readContents(c *chat, records []*record) {
 	}
 }
 
-// isText says whether a file claims to hold text.
+// isText reports whether a file claims to be text.
 func isText(f file) bool {
 	kind, _, _ := mime.ParseMediaType(f.MIME)
 	return strings.HasPrefix(kind, "text/") || kind == "application/json" || slices.Contains(textNames, strings.ToLower(path.Ext(f.Name)))
 }
 
-// smallText reads a text file of the inbox; empty if it is none. The workspace is the
-// agent's: no link is followed, and nothing is waited for.
+// smallText reads a text file from the inbox; it returns "" if the file is not text. The
+// workspace belongs to the agent, so smallText follows no link and waits for nothing.
 func smallText(workspace, name string) string {
 	home, err := openDir(workspace)
 	if err != nil {

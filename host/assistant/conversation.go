@@ -15,7 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// phase is where a group is on its way to a running assistant.
+// phase is how far a group is on its way to a running assistant.
 type phase string
 
 const (
@@ -24,8 +24,8 @@ const (
 	running phase = "running"
 )
 
-// chat is what the conversations of a group share. A group has one of them for
-// each thread of its chat, and one for the chat itself.
+// chat is the state that the conversations of a group share. A group has one conversation
+// for each thread of its chat, and one for the chat itself.
 type chat struct {
 	group   groups.Group // as it was opened: folder and chat stay as long as it does
 	store   *store
@@ -35,15 +35,15 @@ type chat struct {
 	arrived *arrived             // set by open
 	past    *past                // as arrived
 
-	receiving sync.Mutex // one message at a time, so that they stay in order; only Receive takes it
+	receiving sync.Mutex // one message at a time, to keep their order; only Receive takes it
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
 	updating  sync.Mutex // one file at a time that changes a record
-	answers   answerPace // of the host to members' words
+	answers   answerPace // limits the host's answers to members
 
 	// Guarded by Manager.mu.
 	running        int // conversations whose assistant runs
 	ignored        Ignored
-	orders         []*record // of members, until the chat was told of them
+	orders         []*record // of members, until the chat was told the result
 	users          int       // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane      // files to fetch
 	speech         lane      // sounds to transcribe
@@ -56,8 +56,8 @@ type conversation struct {
 	thread string        // empty: the chat itself
 	nudge  chan struct{} // to the running session, of capacity one: look at kept and yielding
 
-	// The session's own: since when a run of the turn that is tried again may
-	// have gone on, unheard.
+	// lost is the time at which contact was lost with a run of this turn that may still be
+	// going on; zero if there is none.
 	lost time.Time
 
 	// Guarded by Manager.mu.
@@ -70,23 +70,22 @@ type conversation struct {
 	ending    bool      // the running session gets nothing more
 	attempt   int       // how often the messages at the head of kept were tried
 	failures  int       // turns in a row that broke
-	told      bool      // the chat knows of this row
+	told      bool      // the chat knows of these failures
 	notBefore time.Time // of the next start
 	lastErr   string
 	cause     cause.Cause // of lastErr, or what keeps the turn under way from its answer; empty: none
 	probes    int         // failures in a row with a permanent cause
 	broken    *turn       // found at start: a turn of an earlier host that must not run again
 	manner    *manner     // how the running session was started
-	stale     bool        // it would be started in another manner now: when it rests, it is ended
-	waits     bool        // the thread knows that another one's turn comes first
+	stale     bool        // the configuration has changed: the session is ended when it rests
+	waits     bool        // the thread was told that another thread's turn comes first
 	anew      bool        // the running session is forgotten when it ends
 
 	run  context.Context         // of the running session
 	halt context.CancelCauseFunc // ends run; nil: none runs
 }
 
-// open reads what is on disk of a group and sorts out the turns that a host
-// which died has left.
+// open loads a group from disk and handles the turns that a dead host has left.
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	c := &chat{group: g}
 	c.gather = func() groups.Gather { return m.configured(c).Gather }
@@ -136,8 +135,8 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	if len(held) == 0 {
 		return c, all, nil
 	}
-	// What the assistant had not read goes to the next one like any other
-	// message. Its process has died with its host.
+	// Messages that the assistant had not read go to the next one, like any other message.
+	// Its process has died with its host.
 	for _, h := range held {
 		if err := m.resume(of(h.Thread), h, m.inputsOf(c, h.Place).drain()); err != nil {
 			return nil, nil, err
@@ -146,7 +145,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	return c, all, nil
 }
 
-// logger names the conversation in each line. A thread's id is foreign.
+// logger names the conversation in each line. A thread's id is untrusted.
 func (c *conversation) logger(log *slog.Logger) *slog.Logger {
 	log = log.With("group", c.group.Folder)
 	if c.thread != "" {
@@ -155,7 +154,7 @@ func (c *conversation) logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// inputsOf is the input directory of a chat's assistant in that place.
+// inputsOf returns the input directory of a chat's assistant in that place.
 func (m *Manager) inputsOf(c *chat, place int) *inputs {
 	if place == 0 {
 		return &inputs{dir: m.o.Layout.IPC(c.group.Folder, ipc.InputDir)}
@@ -167,8 +166,8 @@ func newConversation(c *chat, thread string) *conversation {
 	return &conversation{chat: c, thread: thread, phase: idle, since: time.Now(), nudge: make(chan struct{}, 1)}
 }
 
-// resume has a turn that an earlier host has left tried again, unless that could
-// repeat something.
+// resume retries a turn that an earlier host has left, unless a second run could send
+// something twice.
 func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) error {
 	held.unread(unread)
 	switch {
@@ -183,8 +182,8 @@ func (m *Manager) resume(c *conversation, held *turn, unread map[string]bool) er
 	return c.store.saveTurn(c.thread, nil)
 }
 
-// leaveElsewhere leaves what was written in a former chat of the group on disk:
-// nobody in its chat is to read it. A turn that had sent something there is over.
+// leaveElsewhere leaves messages from a former chat of the group on disk: the present chat
+// must not see them. A turn that had sent something there has ended.
 func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*record, error) {
 	kept = slices.DeleteFunc(kept, func(r *record) bool { return elsewhere(r.Chat, c.group) })
 	var over []*record
@@ -203,10 +202,10 @@ func (m *Manager) leaveElsewhere(c *chat, kept []*record, held []*turn) ([]*reco
 	return kept, c.store.finish(over)
 }
 
-// called says whether a message waits that calls the assistant.
+// called reports whether a waiting message calls the assistant.
 func (c *conversation) called() bool { return slices.ContainsFunc(c.free(), (*record).calls) }
 
-// firstCall is when the oldest of those was written down.
+// firstCall returns when the oldest such message was kept.
 func (c *conversation) firstCall() time.Time {
 	for _, r := range c.free() {
 		if r.calls() {
@@ -222,12 +221,12 @@ func (c *conversation) giveBack(records []*record) {
 	slices.SortFunc(c.kept, func(a, b *record) int { return strings.Compare(a.name, b.name) })
 }
 
-// maxCalls is how many messages wait that call the assistant. It is more than
-// one prompt has room for, so that none is lost which the assistant would see.
+// maxCalls is how many messages that call the assistant may wait. One prompt has room for
+// fewer, so no message is lost that the assistant would see.
 const maxCalls = 1000
 
-// surplus takes the oldest out of kept of what does not call the assistant,
-// beyond limit messages and as many notices, and of events beyond maxEvents.
+// surplus removes the oldest records from kept that do not call the assistant: messages
+// beyond limit, as many notices, and events beyond maxEvents.
 func (c *conversation) surplus(limit int) (out []*record) {
 	count := map[kind]int{}
 	for _, r := range c.kept {
@@ -242,7 +241,7 @@ func (c *conversation) surplus(limit int) (out []*record) {
 	})
 }
 
-// cut takes the records out of kept for which is says so.
+// cut removes the records from kept for which is returns true.
 func (c *conversation) cut(is func(*record) bool) (out []*record) {
 	c.kept = slices.DeleteFunc(c.kept, func(r *record) bool {
 		if !is(r) {
@@ -254,12 +253,12 @@ func (c *conversation) cut(is func(*record) bool) (out []*record) {
 	return out
 }
 
-// urgent says whether something waits that a running assistant should get.
+// urgent reports whether a record waits that a running assistant should get now.
 func (c *conversation) urgent() bool {
 	return slices.ContainsFunc(c.free(), func(r *record) bool { return r.calls() || r.Kind == noticeKind && !r.Quiet })
 }
 
-// succeeded takes note of a turn that ended well.
+// succeeded handles the end of a successful turn.
 func (c *conversation) succeeded() {
 	c.failures, c.attempt, c.told, c.lastErr, c.notBefore = 0, 0, false, "", time.Time{}
 	c.cause, c.probes = "", 0

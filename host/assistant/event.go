@@ -7,8 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// What is kept of members' edits, deletions, reactions and votes. Their room is
-// their own: a flood of them pushes out no message.
+// Limits for members' edits, deletions, reactions and votes. They are counted apart, so a
+// flood of events pushes out no message.
 const (
 	maxEvents    = 20  // of one conversation that wait for its next turn
 	maxEventText = 500 // bytes of one
@@ -21,7 +21,7 @@ type event struct {
 	Starts bool         `json:"starts,omitempty"` // it calls the assistant
 }
 
-// heard says whether a group's assistant hears of what comes in.
+// heard reports whether a group's assistant gets events of this kind.
 func heard(g groups.Group, k channel.Kind) bool {
 	return k == channel.KindMessage || k == channel.KindLocation || isEvent(k) && g.Events != groups.EventOff
 }
@@ -34,8 +34,8 @@ func isEvent(k channel.Kind) bool {
 	return false
 }
 
-// eventText is what an event brings: a text, an emoji or choices. It is empty if a
-// reaction or vote is taken back.
+// eventText returns the content of an event: a text, an emoji or choices. It is empty if a
+// reaction or vote was withdrawn.
 func eventText(in channel.Inbound) string {
 	switch in.Kind {
 	case channel.KindEdit:
@@ -48,8 +48,8 @@ func eventText(in channel.Inbound) string {
 	return ""
 }
 
-// replaced takes out of kept what the event r makes old: who reacts again, or edits
-// once more, is heard once.
+// replaced removes the events from kept that r makes obsolete: a member's earlier reaction
+// to, or edit of, the same message.
 func (c *conversation) replaced(r *record) []*record {
 	if r.Kind != eventKind || r.Sender == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// What a chat is told, in the host's own words.
+// The host's own messages to a chat.
 const (
 	tryingAgain  = "The assistant stopped unexpectedly. It is being started again."
 	failedOnce   = "The assistant could not answer. It is being asked again."
@@ -26,31 +26,30 @@ const (
 	notThere     = "The assistant cannot be started at the moment. Your message is kept and will be answered as soon as it can be."
 )
 
-// waitPatience is how long a thread waits for the turn of another one before it
-// is told so.
+// waitPatience is how long a thread waits for another thread's turn before it is told so.
 const waitPatience = 20 * time.Second
 
-// turnPatience is how long another thread waits before a turn under way gets no
-// further messages, so that a busy thread keeps no other from its turn for ever.
+// turnPatience is how long another thread waits before the present turn gets no further
+// messages. So a busy thread does not block the others for ever.
 const turnPatience = 5 * time.Minute
 
-// maxBackoff bounds the wait before the next start of an assistant that breaks.
+// maxBackoff is the longest wait before an assistant that broke is started again.
 const maxBackoff = 5 * time.Minute
 
-// awayBackoff bounds the wait for what runs assistants to come back.
+// awayBackoff is the longest wait between two checks whether the engine is back.
 const awayBackoff = 30 * time.Second
 
 // errSentMeanwhile ends a second try before it starts.
 var errSentMeanwhile = errors.New("the run that was lost sight of went on and sent something")
 
-// errMoved keeps an answer from a chat in which nobody asked for it.
+// errMoved keeps an answer out of a chat in which nobody asked for it.
 var errMoved = errors.New("the group has another chat now")
 
-// sayTries is how often a word to the chat is tried to be kept.
+// sayTries is how often the host tries to record a message to the chat.
 const sayTries = 3
 
-// settle sorts out what a session leaves that has ended: what was not read
-// goes to the next one, and a turn that had no output is broken.
+// settle handles what an ended session leaves: unread messages go to the next session, and
+// a turn without an output is broken.
 func (s *session) settle(ctx context.Context, err error) {
 	if s.halted(ctx) {
 		return
@@ -77,10 +76,9 @@ func (s *session) settle(ctx context.Context, err error) {
 	s.broken(ctx, err, sent, unread)
 }
 
-// sentSince says whether a second run of a turn that began then could send
-// something twice: the outbox has something of it, or will have, because a
-// request still lies in the queue. What the host itself said under the keys in
-// remarks does not count.
+// sentSince reports whether a second run of a turn that began then could send something
+// twice: the outbox has something of the turn, or a request still lies in the queue. The
+// host's own messages, under the keys in remarks, do not count.
 func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) bool {
 	if m.o.SentSince(c.group.Folder, c.thread, since, remarks...) {
 		return true
@@ -88,7 +86,7 @@ func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) 
 	return m.requestsSince(c.chat, since) > 0
 }
 
-// causeOf is the kind of what ended the turn of a session.
+// causeOf classifies the error that ended the turn of a session.
 func (s *session) causeOf(err error) cause.Cause {
 	switch known := cause.Of(err); {
 	case errors.Is(err, runtime.ErrOutOfMemory):
@@ -117,14 +115,14 @@ func (s *session) reason(err error) string {
 	return "it ended without an output"
 }
 
-// nowhere says that a session did not start because nothing runs assistants.
+// nowhere reports whether a session did not start because no engine runs.
 func (s *session) nowhere(err error) bool {
 	return s.child == nil && errors.Is(err, runtime.ErrAway)
 }
 
-// broken tells the chat and the operator of a turn that will have no output,
-// and has it tried again where that cannot repeat anything. One that could not
-// be started because nothing runs assistants was no attempt.
+// broken reports a turn without an output to the chat and the operator, and retries it if
+// a second run cannot send anything twice. A start that failed because no engine runs is
+// not an attempt.
 func (s *session) broken(ctx context.Context, err error, sent bool, unread []*record) {
 	c, m, reason, why := s.c, s.m, s.reason(err), s.causeOf(err)
 	free := s.nowhere(err) || why.Permanent() // it was no attempt: it waits until the cause is gone
@@ -162,8 +160,8 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	s.giveBack(append(records, unread...))
 }
 
-// failed takes note of a turn that broke, and says whether the chat is to be told
-// and how long the next attempt waits.
+// failed counts a broken turn. It returns whether the chat should be told, and how long
+// the next attempt waits.
 func (c *conversation) failed(o Options, why cause.Cause, again bool) (tell bool, wait time.Duration) {
 	c.failures++
 	wait = backoff(o.Backoff, c.failures, maxBackoff)
@@ -183,8 +181,8 @@ func (c *conversation) failed(o Options, why cause.Cause, again bool) (tell bool
 	return tell, wait
 }
 
-// tell says something in the host's own words, once per turn and words. Of messages
-// that wait for an operator the chat is told once, also if the host restarts.
+// tell sends a message of the host to the chat, once per turn and text. If messages wait
+// for an operator, the chat is told once, even over a restart.
 func (s *session) tell(ctx context.Context, words string) error {
 	id := s.turn.ID
 	if s.c.cause.Permanent() && len(s.turn.Names) > 0 {
@@ -219,7 +217,7 @@ func (s *session) words(why cause.Cause, again, sent bool) string {
 	return isGivenUp(why)
 }
 
-// retryWords tell that a turn which broke is tried again.
+// retryWords says that a broken turn is retried.
 func retryWords(why cause.Cause) string {
 	switch why {
 	case cause.Engine:
@@ -240,8 +238,8 @@ func (s *session) giveBack(records []*record) {
 	s.m.mu.Unlock()
 }
 
-// settleInterrupted tells a group's chat of the turn that was lost with an
-// earlier host.
+// settleInterrupted tells a group's chat about the turn that was lost with an earlier
+// host.
 func (m *Manager) settleInterrupted(ctx context.Context, c *conversation) {
 	t := c.broken
 	if t == nil {
@@ -270,8 +268,8 @@ func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words stri
 	return err
 }
 
-// say hands a text to the outbox, which is local: that the host is ending does
-// not keep the last words back.
+// say passes a text to the outbox. The outbox is local, so the host's last messages are
+// kept even while the host ends.
 func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (err error) {
 	if m.configured(c.chat).Address() != c.group.Address() {
 		return errMoved

@@ -22,17 +22,17 @@ const (
 // fetchPauses are before the second, third and fourth attempt.
 var fetchPauses = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute}
 
-// What a prompt says of a file that is not there.
+// What a prompt says about a file that is missing.
 const (
 	notFetchedYet = "it is still being fetched; a notice will tell when it lies in the inbox, or that it cannot be had"
 	notKept       = "the file is no longer kept"
 	tooManyWait   = "too many files of this chat wait to be fetched; ask the member to send it again later"
 )
 
-// lane fetches one file at a time. Each group has two: one for first attempts,
-// which a slow file leaves soon, and one for files that may take their time. So
-// a file that never comes holds up neither another group nor, for long, the
-// other files of its own. A third one transcribes voice notes that were fetched.
+// lane fetches one file at a time. Each group has two: one for first attempts, which gives
+// up slow files soon, and one for files that need more time. So a file that never arrives
+// blocks no other group, and the other files of its own group only briefly. A third lane
+// transcribes voice notes.
 type lane struct {
 	patient bool
 	hears   bool
@@ -40,8 +40,8 @@ type lane struct {
 	busy    bool
 }
 
-// expect takes over wants whose message is kept, and lets r wait for the first
-// attempts at them.
+// expect takes wants whose message is kept, and makes r wait for the first attempts at
+// them.
 func (m *Manager) expect(c *chat, wants []*want) {
 	if len(wants) == 0 {
 		return
@@ -53,7 +53,7 @@ func (m *Manager) expect(c *chat, wants []*want) {
 	m.kick(c)
 }
 
-// recheck looks again at what of a group's messages may be handed over.
+// recheck checks which of a group's messages may be handed over.
 func (m *Manager) recheck(c *chat) {
 	m.mu.Lock()
 	for _, t := range m.all {
@@ -65,8 +65,7 @@ func (m *Manager) recheck(c *chat) {
 	signal(m.wake)
 }
 
-// kick starts the group's lanes that have something to do. Before Run and
-// after it, none.
+// kick starts the group's lanes that have work, while Run runs.
 func (m *Manager) kick(c *chat) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,8 +84,8 @@ func (m *Manager) kick(c *chat) {
 	}
 }
 
-// startFetching lets the lanes work until ctx is done and the returned
-// function has been called, which waits for them.
+// startFetching lets the lanes work until ctx is done. The returned function waits for
+// them.
 func (m *Manager) startFetching(ctx context.Context) (stop func()) {
 	m.mu.Lock()
 	m.fetchCtx = ctx
@@ -114,8 +113,7 @@ func (m *Manager) fetchAll(ctx context.Context, c *chat, l *lane) {
 	}
 }
 
-// nextWant takes the first want that is due out of the lane. If there is none,
-// the lane rests until one is.
+// nextWant takes the first want that is due. If none is due, the lane sleeps until one is.
 func (m *Manager) nextWant(ctx context.Context, c *chat, l *lane) *want {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,9 +133,8 @@ func (m *Manager) nextWant(ctx context.Context, c *chat, l *lane) *want {
 	return nil
 }
 
-// fetch makes one attempt at a file, and decides on the next. That an attempt
-// was begun is on disk before a byte is asked for, so that no number of
-// restarts makes more of them.
+// fetch makes one attempt at a file and decides about the next. The start of an attempt is
+// recorded before a byte is requested, so restarts do not add attempts.
 func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
 	if c.store.knows(w.noticeKey()) { // an earlier host has said how it ended
 		m.forget(c, w)
@@ -168,10 +165,10 @@ func (m *Manager) fetch(ctx context.Context, c *chat, w *want, patient bool) {
 	m.fetched(c, w, f)
 }
 
-// errTried ends a want whose attempts were all made by earlier hosts.
+// errTried ends a want if earlier hosts have made all its attempts.
 var errTried = errors.New("no attempt is left")
 
-// errFetch is in the error of an attempt that the platform's side ended.
+// errFetch marks the error of an attempt that failed on the platform's side.
 var errFetch = errors.New("fetch")
 
 func (m *Manager) attempt(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
@@ -185,7 +182,7 @@ func (m *Manager) attempt(ctx context.Context, c *chat, w *want, patient bool) (
 	return m.bring(ctx, c, w, patient)
 }
 
-// hopeless says that there is no further attempt after this error.
+// hopeless reports whether another attempt makes no sense after this error.
 func (m *Manager) hopeless(w *want, err error) bool {
 	var final missing
 	if time.Since(w.Kept) >= fetchAge {
@@ -200,8 +197,8 @@ func (m *Manager) hopeless(w *want, err error) bool {
 	return w.Tries >= fetchTries || errors.As(err, &final)
 }
 
-// bring fetches the bytes, and then copies them into the inbox. Nothing is
-// locked before they are on this host.
+// bring fetches the bytes and then copies them into the inbox. It takes no lock before the
+// bytes are on this host.
 func (m *Manager) bring(ctx context.Context, c *chat, w *want, patient bool) (stored string, size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -225,8 +222,7 @@ func (m *Manager) fetchLater(c *chat, w *want, patient bool, pause time.Duration
 	m.kick(c)
 }
 
-// waited says that the first attempt at a file is over, so that its message
-// waits for it no longer.
+// waited ends a message's wait for the first attempt at a file.
 func (m *Manager) waited(c *chat, w *want) {
 	m.mu.Lock()
 	if r := m.find(c, w); r != nil {
@@ -236,10 +232,9 @@ func (m *Manager) waited(c *chat, w *want) {
 	m.recheck(c)
 }
 
-// fetched ends a want: its file lies in the inbox, or never will. A message
-// that was not handed over yet says so itself. Otherwise the assistant reads a
-// notice, which reaches one that runs at once if the message called it, and
-// starts none.
+// fetched ends a want: its file is in the inbox, or will never be. A message that is not
+// handed over yet contains the result. Otherwise the assistant gets a notice. The notice
+// reaches a running assistant at once if the message had called it, and starts none.
 func (m *Manager) fetched(c *chat, w *want, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
@@ -282,7 +277,7 @@ func (m *Manager) forget(c *chat, w *want) {
 	}
 }
 
-// news is what a notice says of a file whose message was handed over before.
+// news is the text of a notice about a file whose message was handed over before.
 func news(w *want, f file) string {
 	of := fmt.Sprintf("the file %q of message %s from %q", f.Name, w.ID, w.From)
 	if f.Quoted {
@@ -294,7 +289,7 @@ func news(w *want, f file) string {
 	return of + " now lies in the inbox: " + f.Path
 }
 
-// find is the record of a want, if it has not been handed over.
+// find returns the record of a want, if it is not handed over yet.
 func (m *Manager) find(c *chat, w *want) *record {
 	if t := m.in(c, w.Thread); t != nil {
 		for _, r := range t.kept {

@@ -13,21 +13,19 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 )
 
-// Reload has Run take up what Options.Groups and Options.Plan say now. A group
-// that is new gets its assistant with its first message. That of a group which
-// is gone is ended as when the host stops: what it had not answered stays on
-// disk, for the group may come back. An assistant that would be started in
-// another manner now is ended when its turn is over.
-// What waits for an operator is tried again at once.
+// Reload makes Run apply the present answers of Options.Groups and Options.Plan. A new
+// group gets its assistant with its first message. The assistant of a removed group is
+// ended as if the host stopped: its unanswered messages stay on disk, because the group
+// may come back. An assistant whose plan has changed is ended after its turn. Messages
+// that wait for an operator are retried at once.
 func (m *Manager) Reload() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mended("")
 }
 
-// follow brings the conversations in line with the configured groups. The error
-// joins what could not be read of some; those are tried again at the next call
-// of enter.
+// follow updates the conversations to the configured groups. The error joins the errors of
+// groups that could not be read; the next call of enter tries those again.
 func (m *Manager) follow() error {
 	m.opening.Lock()
 	defer m.opening.Unlock()
@@ -83,8 +81,8 @@ func (m *Manager) takeOpened() []*conversation {
 	return all
 }
 
-// leaveGone ends the conversations of groups that are configured no longer, or
-// with another chat or no assistant.
+// leaveGone ends the conversations of groups that were removed, or that have another chat
+// or no assistant now.
 func (m *Manager) leaveGone(now *groups.Registry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,18 +102,18 @@ func (m *Manager) leaveGone(now *groups.Registry) {
 	}
 }
 
-// left says whether the group has left the configuration.
+// left reports whether the group has left the configuration.
 func (c *chat) left() bool { return c.ctx.Err() != nil }
 
-// within is ctx, but done too when the group leaves the configuration.
+// within returns ctx, ended also if the group leaves the configuration.
 func (c *chat) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// forgetLeft lets go of a chat that has left once nobody works with it.
-// If its group has come back meanwhile, it is opened anew. The caller holds mu.
+// forgetLeft releases a removed chat once nothing uses it. If its group has come back
+// meanwhile, it is opened again. The caller holds mu.
 func (m *Manager) forgetLeft(c *chat) {
 	if !c.left() || c.running > 0 || c.quick.busy || c.patient.busy || c.speech.busy || c.users > 0 || m.byGroup[c.group.Folder] != c {
 		return
@@ -127,8 +125,7 @@ func (m *Manager) forgetLeft(c *chat) {
 	signal(m.wake)
 }
 
-// errLeaving is of a group that was removed and is back before its assistant
-// has ended.
+// errLeaving says that a group was removed and added again before its assistant has ended.
 var errLeaving = errors.New("the group's assistant is still being ended")
 
 // enter returns the chat of a group, for use until exit.
@@ -156,7 +153,7 @@ func (m *Manager) exit(c *chat) {
 	m.forgetLeft(c)
 }
 
-// configured is a chat's group as it is now.
+// configured returns a chat's group as it is configured now.
 func (m *Manager) configured(c *chat) groups.Group {
 	if g, ok := m.o.Groups().ByFolder(c.group.Folder); ok {
 		return g
@@ -164,7 +161,7 @@ func (m *Manager) configured(c *chat) groups.Group {
 	return c.group // which has left a moment ago
 }
 
-// manner is how an assistant is run: what a running one cannot take up.
+// manner is the part of a plan that a running assistant cannot change.
 type manner struct {
 	main   bool
 	plan   Plan
@@ -186,7 +183,7 @@ func (m *Manager) mannerOf(g groups.Group) (*manner, error) {
 	return &manner{g.Main, plan, table}, nil
 }
 
-// markStale looks which running assistants would be run in another manner now.
+// markStale marks the running assistants whose plan has changed.
 func (m *Manager) markStale() {
 	m.mu.Lock()
 	started := map[*conversation]*manner{}

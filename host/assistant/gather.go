@@ -8,10 +8,10 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// burst is messages of one conversation that follow each other closely, with the
-// notices and notes between them. It is handed to the assistant as a whole. Its
-// bounds depend on when the messages were kept alone, so that a host that
-// starts finds the burst that its predecessor was gathering.
+// burst is a group of messages of one conversation that follow each other closely, with
+// the notices and notes between them. It is handed to the assistant as a whole. Its bounds
+// depend only on the times at which the messages were kept, so that a restarted host finds
+// the same burst.
 type burst struct {
 	records []*record
 	begins  time.Time // when its first message was kept; zero: it has none
@@ -19,7 +19,7 @@ type burst struct {
 	last    time.Time // the same of its last message
 }
 
-// bursts are the bursts of kept, in order.
+// bursts divides kept into bursts, in order.
 func bursts(kept []*record, g groups.Gather) iter.Seq[burst] {
 	return func(yield func(burst) bool) {
 		var b burst
@@ -39,7 +39,7 @@ func bursts(kept []*record, g groups.Gather) iter.Seq[burst] {
 	}
 }
 
-// aside says that a record neither begins nor prolongs a burst.
+// aside reports whether a record neither begins nor prolongs a burst.
 func (r *record) aside() bool {
 	return r.Kind == taskKind || !r.calls() && r.Kind != contextKind
 }
@@ -61,8 +61,8 @@ func (b *burst) takes(r *record, g groups.Gather) bool {
 	return !b.begins.IsZero() && r.Kept.Sub(b.last) <= g.After.Std() && !r.Kept.After(b.latest(g))
 }
 
-// latest is when a burst ends however closely its messages follow each other.
-// What was written before the assistant was called does not count.
+// latest is when a burst ends at the latest, however closely its messages follow each
+// other. Messages before the first call do not count.
 func (b *burst) latest(g groups.Gather) time.Time {
 	if b.called.IsZero() {
 		return b.begins.Add(g.Most.Std())
@@ -70,7 +70,8 @@ func (b *burst) latest(g groups.Gather) time.Time {
 	return b.called.Add(g.Most.Std())
 }
 
-// ends is from when on nothing more can join a burst; the zero time: it never could.
+// ends is the time from which nothing can join a burst any more; zero if nothing ever
+// could.
 func (b *burst) ends(g groups.Gather) time.Time {
 	if g.After <= 0 || b.begins.IsZero() { // the last name's time may be a little ahead of the clock
 		return time.Time{}
@@ -81,15 +82,15 @@ func (b *burst) ends(g groups.Gather) time.Time {
 	return b.latest(g)
 }
 
-// fetching says whether a file of a burst waits for the first attempt at it.
+// fetching reports whether a file of a burst still waits for its first attempt.
 func (b *burst) fetching(now time.Time) bool {
 	return slices.ContainsFunc(b.records, func(r *record) bool {
 		return len(r.waits) > 0 && now.Before(r.Kept.Add(filePatience))
 	})
 }
 
-// free are the records at the head of kept that may be handed over: whole bursts,
-// whose files wait for no first attempt any more.
+// free returns the records at the head of kept that may be handed over: whole bursts
+// without files that wait for a first attempt.
 func (c *conversation) free() []*record {
 	now, gather, n := time.Now(), c.gather(), 0
 	for b := range bursts(c.kept, gather) {
@@ -101,8 +102,8 @@ func (c *conversation) free() []*record {
 	return isolate(c.kept[:n])
 }
 
-// takeFree takes those out. A message that calls the assistant speaks for its whole
-// burst.
+// takeFree removes those records from kept. If one message calls the assistant, its whole
+// burst does.
 func (c *conversation) takeFree() []*record {
 	free := slices.Clone(c.free())
 	c.kept = slices.DeleteFunc(slices.Clone(c.kept), func(r *record) bool { return slices.Contains(free, r) })
@@ -116,7 +117,7 @@ func (c *conversation) takeFree() []*record {
 	return free
 }
 
-// gathers is how long the burst that comes next is gathered still; 0: no longer, or
+// gathers is how long the next burst will still be gathered; 0 if it is complete, or
 // nothing waits for it.
 func (c *conversation) gathers(now time.Time) time.Duration {
 	gather := c.gather()

@@ -14,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Transcribe returns what a member said in a sound, as a machine understood it, and
-// the sound's duration in seconds; 0: unknown. It ends soon after ctx.
+// Transcribe returns a machine's transcript of a member's sound, and the sound's duration
+// in seconds (0: unknown). It returns soon after ctx is done.
 type Transcribe func(ctx context.Context, sound *os.File, mime string) (text string, seconds int, err error)
 
 const (
@@ -24,22 +24,21 @@ const (
 	hearTime  = 10 * time.Minute // for one attempt
 )
 
-// What a prompt says of a voice note without a transcript.
+// What a prompt says about a voice note without a transcript.
 const (
 	notHeardYet  = "it is still being transcribed; a notice will tell what was said"
 	notHeard     = "it could not be transcribed; the operator's log says why"
 	speechTooBig = "it is larger than 25 MiB"
 )
 
-// speech is what was said in a member's voice note, or why nobody knows.
+// speech is the transcript of a member's voice note, or the reason why there is none.
 type speech struct {
 	Text    string `json:"text,omitempty"`
 	Seconds int    `json:"seconds,omitempty"`
 	Missing string `json:"missing,omitempty"`
 }
 
-// toHear says whether a file that lies in the inbox is transcribed, and gives it
-// its speech so far.
+// toHear reports whether a file in the inbox will be transcribed, and sets its speech.
 func (m *Manager) toHear(c *chat, f *file) bool {
 	sound := f.Kind == string(media.Voice) || f.Kind == string(media.Audio)
 	if !sound || f.Quoted || f.Missing != "" || m.o.Transcriber(m.configured(c)) == nil {
@@ -53,8 +52,8 @@ func (m *Manager) toHear(c *chat, f *file) bool {
 	return true
 }
 
-// hearLater hands a file that was fetched to the lane that transcribes. The caller
-// has put it into the record.
+// hearLater passes a fetched file to the lane that transcribes. The caller has added the
+// file to the record.
 func (m *Manager) hearLater(c *chat, w *want) {
 	w.Tries, w.due = 0, time.Time{}
 	if err := c.store.saveWant(w); err != nil {
@@ -66,8 +65,8 @@ func (m *Manager) hearLater(c *chat, w *want) {
 	m.kick(c)
 }
 
-// hear transcribes one voice note. That an attempt was begun is on disk before it
-// is, so that no number of restarts pays for more of them.
+// hear transcribes one voice note. The start of the attempt is recorded first, so restarts
+// do not pay for more attempts.
 func (m *Manager) hear(ctx context.Context, c *chat, w *want) {
 	if c.store.knows(w.speechKey()) {
 		m.forget(c, w)
@@ -108,8 +107,8 @@ func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string
 	return transcribe(ctx, sound, w.File.MIME)
 }
 
-// openInbox opens a member's file in the inbox. The workspace is the agent's: a link
-// is not followed, a pipe not waited for.
+// openInbox opens a member's file in the inbox. The workspace belongs to the agent, so
+// openInbox follows no link and does not wait for a pipe.
 func openInbox(workspace, name string) (*os.File, error) {
 	home, err := openDir(workspace)
 	if err != nil {
@@ -131,12 +130,12 @@ func openInbox(workspace, name string) (*os.File, error) {
 	return f, nil
 }
 
-// speechKey is the key of the notice that says what was said.
+// speechKey is the key of the notice with the transcript.
 func (w *want) speechKey() string { return key("speech", w.Message, fmt.Sprint(w.Index)) }
 
-// heard ends a want whose file was transcribed, or never will be. A message that was
-// not handed over yet says so itself, and calls the assistant if the trigger was
-// said. Otherwise the assistant reads a notice.
+// heard ends a want after its transcription, or if there will be none. A message that is
+// not handed over yet contains the result, and calls the assistant if the trigger was
+// spoken. Otherwise the assistant gets a notice.
 func (m *Manager) heard(c *chat, w *want, f file) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
@@ -170,7 +169,7 @@ func (m *Manager) heard(c *chat, w *want, f file) {
 	m.recheck(c)
 }
 
-// wordsOf is what a notice says of a voice note whose message was handed over before.
+// wordsOf is the text of a notice about a voice note whose message was handed over before.
 func wordsOf(w *want, f file) string {
 	of := fmt.Sprintf("the voice note %q of message %s from %q", f.Name, w.ID, w.From)
 	if f.Speech.Missing != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// hint tells a new chat which word calls the assistant, after a first message that
-// did not.
+// hint tells a new chat the word that calls the assistant, after a first message without
+// it.
 func (m *Manager) hint(ctx context.Context, c *chat, g groups.Group, r *record) {
 	if r.Kind != contextKind || g.Trigger == "" || !m.o.Hint(g) {
 		return

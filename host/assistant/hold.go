@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// What a conversation keeps while its assistant waits for an operator: the newest
-// messages that call it, up to so many and so many bytes of text.
+// The limits of what a conversation keeps while its assistant waits for an operator: the
+// newest messages that call it, by number and by bytes of text.
 const (
 	maxHeld      = 100
 	maxHeldBytes = 1 << 20
 )
 
-// maxProbe bounds the time between two looks whether a permanent cause is gone.
+// maxProbe is the longest time between two checks whether a permanent cause is gone.
 const maxProbe = 10 * time.Minute
 
-// held says whether messages wait until an operator has corrected something.
+// held reports whether messages wait until an operator has fixed something.
 func (c *conversation) held() bool { return c.phase != running && c.cause.Permanent() && c.called() }
 
-// tooMany takes out what a conversation does not keep while it is held: the oldest
-// messages beyond the bounds, and those that came before since.
+// tooMany removes the records that a held conversation does not keep: the oldest messages
+// beyond the limits, and those from before since.
 func (c *conversation) tooMany(since time.Time) []*record {
 	calls, bytes := 0, 0
 	drop := map[*record]bool{}
@@ -35,7 +35,8 @@ func (c *conversation) tooMany(since time.Time) []*record {
 	return c.cut(func(r *record) bool { return drop[r] })
 }
 
-// sortHeld lets go of what held conversations keep no longer, and tells their chats.
+// sortHeld drops the records that held conversations no longer keep, and tells their
+// chats.
 func (m *Manager) sortHeld(ctx context.Context) {
 	hold := m.limits().Hold
 	for c, gone := range m.takeTooMany(time.Now().Add(-hold)) {
@@ -65,8 +66,8 @@ func (m *Manager) takeTooMany(since time.Time) map[*conversation][]*record {
 	return all
 }
 
-// mended has conversations try again at once whose cause may be gone: of the
-// assistant of that name, or of all. The caller holds mu.
+// mended makes conversations retry at once whose cause may be gone: those of the assistant
+// with that name, or all. The caller holds mu.
 func (m *Manager) mended(assistant string) {
 	for _, c := range m.all {
 		if c.held() && (assistant == "" || m.configured(c.chat).Assistant == assistant) {

@@ -20,18 +20,18 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Where members' files lie in the workspace, and how many of one message.
+// Where members' files lie in the workspace, and how many of one message are kept.
 const (
 	inboxDir  = "inbox"
 	mostFiles = 32
 )
 
-// inboxPath is where the assistant sees them.
+// inboxPath is the inbox's path in the assistant's container.
 var inboxPath = path.Join(mounts.Workspace, "group", inboxDir)
 
-// takeFiles gives a record its files and those of the message that it answers, and
-// returns those that are to be fetched. A file that will not be has the reason, so
-// that the assistant can say so.
+// takeFiles gives a record its files and those of the message it answers, and returns the
+// files to fetch. A file that will not be fetched gets the reason, for the assistant to
+// report.
 func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*want) {
 	r.waits = map[int]bool{}
 	attachments := in.Files
@@ -63,26 +63,26 @@ func (m *Manager) takeFiles(c *chat, r *record, in channel.Inbound) (wants []*wa
 	return wants
 }
 
-// wanted is how many files of a group wait to be fetched.
+// wanted counts the files of a group that wait to be fetched.
 func (m *Manager) wanted(c *chat) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(c.quick.wants) + len(c.patient.wants) + len(c.speech.wants)
 }
 
-// inboxFile is where the assistant sees a file of the inbox.
+// inboxFile is the path of a file of the inbox in the assistant's container.
 func inboxFile(name string) string { return path.Join(inboxPath, name) }
 
 func tooLarge(limit int64) missing {
 	return missing(fmt.Sprintf("files may have up to %s", media.Size(limit)))
 }
 
-// missing is a reason that may be told to the assistant.
+// missing is a reason that the assistant may read.
 type missing string
 
 func (e missing) Error() string { return string(e) }
 
-// reason is what of an error may be told to the assistant: never a host path.
+// reason is the part of an error that the assistant may read: never a host path.
 func reason(err error) string {
 	var told missing
 	var known *channel.Error
@@ -101,9 +101,9 @@ func reason(err error) string {
 	return "the host could not keep it; ask the member to send it again"
 }
 
-// keepFile writes one file under a name that nothing had, and returns that. The
-// workspace is the agent's: nothing in it is followed, overwritten or trusted
-// (CVE-2026-31990 is what happens otherwise).
+// keepFile writes one file under a new name and returns the name. The workspace belongs to
+// the agent, so keepFile follows, overwrites and trusts nothing in it (CVE-2026-31990
+// shows what happens otherwise).
 func keepFile(workspace, name string, limit int64, from io.Reader) (stored string, size int64, err error) {
 	home, err := openDir(workspace)
 	if err != nil {
@@ -137,10 +137,9 @@ func keepFile(workspace, name string, limit int64, from io.Reader) (stored strin
 	return stored, size, err
 }
 
-// publish gives tmp the name, or the name with a number where that is taken.
-// The name is reserved by creating it, so that nothing of the assistant's is
-// replaced; a link that the assistant puts there meanwhile is replaced, not
-// followed.
+// publish renames tmp to name, or to name with a number if name is taken. It reserves the
+// name by creating it, so that no file of the assistant's is replaced. A link that the
+// assistant puts there meanwhile is replaced, not followed.
 func publish(inbox *os.Root, tmp, name string) (string, error) {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -164,9 +163,8 @@ func publish(inbox *os.Root, tmp, name string) (string, error) {
 	return "", missing("too many files of that name lie in the inbox; remove some and ask the member to send it again")
 }
 
-// safeName is the name under which a member's file lies in the inbox: safe for
-// every system, no option of a command line, and nothing that agents take for
-// instructions.
+// safeName is the name of a member's file in the inbox: safe on every system, not an
+// option on a command line, and not a name that agents read as instructions.
 func safeName(name string) string {
 	name = media.SafeName(name)
 	switch {
@@ -178,10 +176,9 @@ func safeName(name string) string {
 	return name
 }
 
-// instructs says whether agents obey what a file of that name says as if the
-// operator had written it, wherever they find one: Claude Code, gemini-cli and
-// opencode read it as soon as they open another file beside it. A member's
-// would speak to all turns to come.
+// instructs reports whether agents obey a file of that name as if the operator had written
+// it. Claude Code, gemini-cli and opencode read such a file as soon as they open another
+// file beside it. A member's file would then control all later turns.
 func instructs(name string) bool {
 	files := []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "GEMINI.md", "LONGSHORE.md", "CONTEXT.md"}
 	return slices.ContainsFunc(files, func(file string) bool { return strings.EqualFold(file, name) })

@@ -16,8 +16,8 @@ const (
 	reserveStep   = 1 << 20 // for how many bytes at a time room is asked for
 )
 
-// store copies a member's file into the group's inbox, if it has room. Nothing
-// there is ever removed to make some: it may be the assistant's.
+// store copies a member's file into the group's inbox if there is room. It never deletes a
+// file to make room: the file may be the assistant's.
 func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, size int64, err error) {
 	c.storing.Lock()
 	defer c.storing.Unlock()
@@ -41,8 +41,8 @@ func (m *Manager) store(c *chat, name string, from io.Reader) (stored string, si
 	return stored, size, err
 }
 
-// inboxUse is how many bytes lie in a workspace's inbox, under how many names.
-// Directories in it count as names alone.
+// inboxUse returns the bytes and the number of entries in a workspace's inbox. Directories
+// in it count as entries only.
 func inboxUse(workspace string) (bytes int64, names int, err error) {
 	home, err := openDir(workspace)
 	if err != nil {
@@ -74,7 +74,7 @@ func inboxUse(workspace string) (bytes int64, names int, err error) {
 	return bytes, len(all), nil
 }
 
-// metered asks for room on the disk as bytes come.
+// metered reserves disk space while bytes arrive.
 func (m *Manager) metered(from io.Reader) io.Reader {
 	if m.o.Reserve == nil {
 		return from
@@ -82,8 +82,8 @@ func (m *Manager) metered(from io.Reader) io.Reader {
 	return &meter{Reader: from, reserve: m.o.Reserve}
 }
 
-// meter ends where there is no room for what comes next. What was read is on
-// the disk by the next read, where the file system counts it.
+// meter fails when there is no room for the next bytes. The bytes of one read are on the
+// disk before the next read, where the file system counts them.
 type meter struct {
 	io.Reader
 	reserve func(int64) (func(), error)

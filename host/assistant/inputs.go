@@ -14,14 +14,13 @@ import (
 // closeFile asks the assistant to end; the name is NanoClaw v1's.
 const closeFile = "_close"
 
-// inputs is a group's input directory, by which messages reach an assistant
-// that runs:
+// inputs is a group's input directory, through which messages reach a running assistant:
 //
 //	input/<epoch ms>-<counter>.json  {"type":"message","text":…}, removed by the assistant once read
 //	input/_close                     asks it to end
 //
-// The assistant may write there too, so every name in it is foreign but those
-// that this host has given.
+// The assistant may write there too, so names are untrusted unless this host has chosen
+// them.
 type inputs struct {
 	dir string
 
@@ -39,7 +38,7 @@ func (in *inputs) next() string {
 	return fmt.Sprintf("%d-%06d.json", in.last, in.n%1_000_000)
 }
 
-// write puts a follow-up where the assistant finds it, whole or not at all.
+// write puts a follow-up into the directory, whole or not at all.
 func (in *inputs) write(name, text string) error {
 	data, err := json.Marshal(map[string]string{"type": "message", "text": text})
 	if err != nil {
@@ -73,13 +72,13 @@ func (in *inputs) put(name string, data []byte) error {
 	return err
 }
 
-// unread tells which follow-ups lie there.
+// unread lists the follow-ups in the directory.
 func (in *inputs) unread() map[string]bool {
 	return in.those(func(*os.Root, string) bool { return true })
 }
 
-// drain empties the directory and tells which follow-ups lay there. It is
-// called when no assistant runs.
+// drain empties the directory and returns the follow-ups that were in it. It is called
+// while no assistant runs.
 func (in *inputs) drain() map[string]bool {
 	return in.those(func(root *os.Root, name string) bool {
 		err := root.Remove(name)
@@ -87,7 +86,7 @@ func (in *inputs) drain() map[string]bool {
 	})
 }
 
-// those are the names in the directory for which is says so; none where the
+// those returns the names in the directory for which is returns true; none if the
 // directory cannot be opened.
 func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]bool {
 	names := map[string]bool{}
@@ -104,8 +103,8 @@ func (in *inputs) those(is func(root *os.Root, name string) bool) map[string]boo
 	return names
 }
 
-// list returns the names that an assistant would look at, of a directory that
-// it may have filled: not more than a host can ever have written.
+// list returns the names in the directory that an assistant would read: at most as many as
+// a host can have written, because the assistant may have filled it.
 func list(root *os.Root) (names []string) {
 	dir, err := root.Open(".")
 	if err != nil {

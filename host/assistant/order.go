@@ -21,14 +21,14 @@ const (
 // errOrdered ends a session that a member stopped.
 var errOrdered = errors.New("a member stopped it")
 
-// order is what a record has beside, if it is a member's order. It is on disk before
-// it takes effect, and until the chat was told what it did: a host that is killed in
-// between has the next one carry it out.
+// order is the extra part of a record that is a member's order. It is on disk before it
+// takes effect, and until the chat was told the result: if the host is killed in between,
+// the next host carries it out.
 type order struct {
-	Whole  bool      `json:"whole,omitempty"`  // it is for all threads of the chat
-	More   bool      `json:"more,omitempty"`   // words stood behind it, which nobody reads
-	Turns  []stopped `json:"turns,omitempty"`  // those under way
-	Waited int       `json:"waited,omitempty"` // messages that waited and will not be answered
+	Whole  bool      `json:"whole,omitempty"`  // it applies to all threads of the chat
+	More   bool      `json:"more,omitempty"`   // more words followed it, which are ignored
+	Turns  []stopped `json:"turns,omitempty"`  // the turns under way
+	Waited int       `json:"waited,omitempty"` // waiting messages that will not be answered
 }
 
 // stopped is a turn that an order ends.
@@ -37,18 +37,18 @@ type stopped struct {
 	Started time.Time `json:"started"`
 }
 
-// concerns says whether an order is for a thread.
+// concerns reports whether an order applies to a thread.
 func (r *record) concerns(thread string) bool {
 	return r.Order != nil && (r.Order.Whole || r.Thread == thread)
 }
 
-// ends says whether an order ends what another record asks for: a call that came
-// before it, and all that came before it if a new conversation begins.
+// ends reports whether an order ends another record: a call from before the order or, if a
+// new conversation begins, any record from before it.
 func (r *record) ends(other *record) bool {
 	return r.concerns(other.Thread) && other.Order == nil && other.name < r.name && (other.calls() || r.Kind == newKind)
 }
 
-// obey answers a member's word, or carries it out.
+// obey answers a member's order, or carries it out.
 func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in *channel.Inbound, w word, more bool) error {
 	sender := at.store.senderID(in.Sender)
 	id := key(g.Channel, string(in.Chat), sender, in.ID)
@@ -77,7 +77,7 @@ func (m *Manager) obey(ctx context.Context, at *conversation, g groups.Group, in
 	return nil
 }
 
-// order makes an order durable and has it carried out. One that ends nothing is
+// order makes an order durable and carries it out. An order that ends nothing is only
 // answered, and leaves nothing on disk.
 func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender string) error {
 	c := at.chat
@@ -130,7 +130,7 @@ func (m *Manager) survey(c *chat, r *record) {
 	}
 }
 
-// carryOut takes out what an order ends and stops whose turn it is. The caller holds
+// carryOut removes the records that an order ends, and stops their turns. The caller holds
 // mu.
 func (m *Manager) carryOut(c *chat, r *record) {
 	for _, t := range m.all {
@@ -146,8 +146,7 @@ func (m *Manager) carryOut(c *chat, r *record) {
 	}
 }
 
-// halted sorts out what a session leaves that a member stopped: nothing of its turn
-// is tried again.
+// halted handles the end of a session that a member stopped: its turn is not retried.
 func (s *session) halted(ctx context.Context) bool {
 	if !ordered(ctx) {
 		return false
@@ -169,15 +168,14 @@ func (s *session) halted(ctx context.Context) bool {
 	return true
 }
 
-// ordered says whether a session's context has ended because a member stopped it.
+// ordered reports whether a session's context ended because a member stopped it.
 func ordered(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errOrdered) }
 
-// stopping says whether a member has stopped the session that runs. The caller holds
-// mu.
+// stopping reports whether a member has stopped the running session. The caller holds mu.
 func (c *conversation) stopping() bool { return c.run != nil && ordered(c.run) }
 
-// forgetSessions makes the next turn begin a new conversation in the threads of an
-// order to do so. Sessions that run are forgotten at their end.
+// forgetSessions makes the next turn begin a new conversation, in the threads of an order
+// that asks for it. Running sessions are forgotten at their end.
 func (m *Manager) forgetSessions(c *chat, r *record) error {
 	if r.Kind != newKind {
 		return nil
@@ -194,8 +192,8 @@ func (m *Manager) forgetSession(c *chat, thread string) {
 	}
 }
 
-// finishOrders tells the chats of orders that are carried out, before another
-// session of theirs begins.
+// finishOrders reports carried-out orders to their chats, before another session of the
+// chat begins.
 func (m *Manager) finishOrders(ctx context.Context) {
 	m.mu.Lock()
 	var done []*record
@@ -228,8 +226,8 @@ func (m *Manager) finishOrders(ctx context.Context) {
 	}
 }
 
-// replay carries out the orders that an earlier host has left, before anything of
-// what they end is taken up again.
+// replay carries out the orders that an earlier host has left, before it resumes anything
+// that they end.
 func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*turn, error) {
 	var over []*record
 	for _, r := range kept {
@@ -258,8 +256,7 @@ func (m *Manager) replay(c *chat, kept []*record, held []*turn) ([]*record, []*t
 	return kept, held, c.store.finish(over)
 }
 
-// requestsSince is how many requests of a group lie in the queue that were written
-// since then.
+// requestsSince counts a group's requests in the queue that were written since the time.
 func (m *Manager) requestsSince(c *chat, since time.Time) (n int) {
 	queue, err := openDir(m.o.Layout.IPC(c.group.Folder, ipc.MessagesDir))
 	if err != nil {

@@ -1,7 +1,7 @@
 package assistant
 
-// turn is what the turn under way in a thread held when that was last written down,
-// or nil.
+// turn returns the records of a thread's present turn, as they were last written; nil if
+// there is none.
 func (s *store) turn(thread string) *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *store) forgetSession(thread string) error {
 	return s.saveSession(thread, "")
 }
 
-// forgetThreads does so for all threads.
+// forgetThreads does the same for all threads.
 func (s *store) forgetThreads() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 
 const nothingRuns = "Nothing is running here."
 
-// Sent is one thing that a group's assistant has sent: a file or, without a name, a
+// Sent is one thing that a group's assistant has sent: a file or, if it has no name, a
 // text.
 type Sent struct {
 	Name string
-	Open bool // it is still on its way
+	Open bool // it has not arrived yet
 }
 
-// maxNamed is how many files an answer names.
+// maxNamed is how many files an answer lists by name.
 const maxNamed = 5
 
-// orderText says what an order has done.
+// orderText reports what an order has done.
 func (m *Manager) orderText(c *chat, r *record) string {
 	var b strings.Builder
 	if len(r.Order.Turns) > 0 {
@@ -46,7 +46,7 @@ func (m *Manager) orderText(c *chat, r *record) string {
 	return strings.TrimSpace(b.String())
 }
 
-// writeSent says what turns had sent before they were stopped.
+// writeSent lists what turns had sent before they were stopped.
 func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
 	var done, open []Sent
 	queued := 0
@@ -81,7 +81,7 @@ func (m *Manager) writeSent(b *strings.Builder, c *chat, turns []stopped) {
 	}
 }
 
-// things names files, and counts texts.
+// things lists files by name, and counts texts.
 func things(all []Sent) string {
 	var names []string
 	files, texts := 0, 0
@@ -105,7 +105,7 @@ func things(all []Sent) string {
 	return strings.Join(names, ", ")
 }
 
-// statusText says who answers in a chat, and what that waits for.
+// statusText says which assistant answers in a chat, and what it waits for.
 func (m *Manager) statusText(g groups.Group, at *conversation, whole bool) string {
 	lines := []string{m.whoAnswers(g)}
 	if g.Trigger != "" {
@@ -136,8 +136,7 @@ func (m *Manager) statusText(g groups.Group, at *conversation, whole bool) strin
 	return strings.Join(lines, "\n")
 }
 
-// whoAnswers names a group's assistant, with the program and the model as far as the
-// host knows them.
+// whoAnswers names a group's assistant, with program and model if the host knows them.
 func (m *Manager) whoAnswers(g groups.Group) string {
 	plan, err := m.o.Plan(g)
 	if err != nil {
@@ -157,7 +156,7 @@ func (m *Manager) whoAnswers(g groups.Group) string {
 	return fmt.Sprintf("%s answers here (%s).", who, media.Printable(with))
 }
 
-// stateText says what a conversation's assistant does, or nothing if it rests. The
+// stateText describes what a conversation's assistant is doing; empty if it rests. The
 // caller holds mu.
 func (m *Manager) stateText(t *conversation) string {
 	waiting := 0
@@ -187,7 +186,7 @@ func (m *Manager) stateText(t *conversation) string {
 	return ""
 }
 
-// troubleText says what keeps an assistant from its answer.
+// troubleText describes why an assistant cannot answer.
 func troubleText(c cause.Cause) string {
 	if c == "" {
 		return ""
@@ -195,7 +194,7 @@ func troubleText(c cause.Cause) string {
 	return " " + phrase(c) + "."
 }
 
-// before is how many conversations wait before one. The caller holds mu.
+// before counts the conversations that wait ahead of c. The caller holds mu.
 func (m *Manager) before(t *conversation) int {
 	for i, q := range m.queue {
 		if q == t {
@@ -205,7 +204,7 @@ func (m *Manager) before(t *conversation) int {
 	return 0
 }
 
-// lasted is a length of time for people.
+// lasted formats a length of time for people.
 func lasted(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -216,7 +215,7 @@ func lasted(d time.Duration) string {
 	return media.Count(int(d/time.Hour), "hour")
 }
 
-// helpText names the words that this member may use.
+// helpText lists the words that this member may use.
 func (m *Manager) helpText(ctx context.Context, g groups.Group, in *channel.Inbound) (string, error) {
 	lines := []string{"What you can write here:"}
 	for _, w := range []struct {

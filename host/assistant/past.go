@@ -20,7 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// pastFile lists the messages that a group's assistant may look at again.
+// pastFile lists the earlier messages that a group's assistant may read again.
 const pastFile = "past"
 
 const (
@@ -32,7 +32,7 @@ const (
 	bringing  = 2                // of them at once, over all groups: whoever asks holds up its group's queue
 )
 
-// Past is a member's message that the assistant may look at again.
+// Past is a member's message that the assistant may read again.
 type Past struct {
 	ID     string    `json:"id"`
 	Thread string    `json:"thread,omitempty"`
@@ -45,14 +45,14 @@ type Past struct {
 	Change string    `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
 }
 
-// past is one group's list. It is a line for each message, the newest last; a message
-// that stands in it twice counts as it stood last.
+// past is one group's list. It has a line for each message, the newest last; if a message
+// has several lines, the last one counts.
 type past struct {
 	path string
 	mu   sync.Mutex
 }
 
-// remember adds messages to what the group's assistant may look at again.
+// remember adds messages to the list.
 func (m *Manager) remember(c *chat, records []*record) {
 	var lines []byte
 	for _, r := range records {
@@ -67,8 +67,8 @@ func (m *Manager) remember(c *chat, records []*record) {
 	m.rememberLines(c, lines)
 }
 
-// rememberChange has the list show what a member did to a message. sender is the
-// member's id there.
+// rememberChange records in the list what a member did to a message. sender is the
+// member's id in the list.
 func (m *Manager) rememberChange(c *chat, in channel.Inbound, sender string) {
 	if in.Kind != channel.KindEdit && in.Kind != channel.KindDeletion {
 		return
@@ -153,9 +153,9 @@ func (p *past) read() ([]Past, error) {
 	return all, err
 }
 
-// Past returns the messages of a thread of the group's chat that its assistant may look
-// at again, oldest first: those that a turn was given, or all that were heard if the
-// group has history: all. An error passes.
+// Past returns the messages of a thread that the group's assistant may read again, oldest
+// first: those that a turn was given or, if the group has history: all, every message that
+// was heard. Errors pass.
 func (m *Manager) Past(folder, thread string) ([]Past, error) {
 	c, err := m.enter(folder)
 	if err != nil {
@@ -168,8 +168,8 @@ func (m *Manager) Past(folder, thread string) ([]Past, error) {
 	return slices.DeleteFunc(all, func(p Past) bool { return p.Thread != thread || elsewhere(p.Chat, c.group) }), err
 }
 
-// Bring sees to it that a file of an earlier message lies in the inbox, and returns where
-// the assistant sees it. number counts from 1. Errors are refusals, or pass.
+// Bring makes sure that a file of an earlier message is in the inbox, and returns its path
+// in the container. number counts from 1. Errors are refusals, or pass.
 func (m *Manager) Bring(ctx context.Context, folder, thread, id string, number int) (string, error) {
 	all, err := m.Past(folder, thread)
 	if err != nil {
@@ -198,7 +198,7 @@ func (m *Manager) Bring(ctx context.Context, folder, thread, id string, number i
 	return m.bringAgain(ctx, c, f)
 }
 
-// bringAgain fetches a file that is not in the inbox any more.
+// bringAgain fetches a file that is no longer in the inbox.
 func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, error) {
 	if f.Ref == "" {
 		return "", &refusal.Error{Code: "file_gone", Message: "the file is no longer kept", Hint: "ask the member to send it again"}
@@ -225,5 +225,6 @@ func (m *Manager) bringAgain(ctx context.Context, c *chat, f file) (string, erro
 	return inboxFile(stored), nil
 }
 
-// remembersAll says whether a group's assistant may look at what it was not given.
+// remembersAll reports whether a group's assistant may read messages that it was not
+// given.
 func remembersAll(g groups.Group) bool { return g.History == groups.HistoryAll }

@@ -35,10 +35,10 @@ const (
 //
 //	<task time="…">[SCHEDULED TASK - …] …</task>
 //
-// An event is what a member did to the message of that id, by that member's word.
-// A quote is yours="yes" where it is known to be the assistant's own, and
-// unverified="yes" where it is but what the answer's writer says it was. All
-// that is foreign is escaped, so that no message can pass for another's.
+// An event is what a member did to the message with that id, by that member's word. A
+// quote has yours="yes" if it is known to be the assistant's own message, and
+// unverified="yes" if only the answer's writer vouches for it. All untrusted text is
+// escaped, so that no message can imitate another.
 func prompt(records []*record, zone *time.Location) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<context timezone=\"%s\" />\n", attribute(zone.String()))
@@ -69,8 +69,8 @@ func prompt(records []*record, zone *time.Location) string {
 	return b.String()
 }
 
-// fit leaves out the oldest messages that are context, and then the oldest of
-// all, until the rest is small enough.
+// fit drops the oldest context messages, and then the oldest messages of all, until the
+// rest is small enough.
 func fit(records []*record) (messages []*record, omitted int) {
 	room := maxPrompt
 	keep := map[*record]bool{}
@@ -160,8 +160,8 @@ func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
 	b.WriteString("</quoted_message>")
 }
 
-// writeFiles writes the files of a message, or those of the message that it
-// answers, and says whether there are any.
+// writeFiles writes the files of a message, or of the message that it answers, and reports
+// whether there are any.
 func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
 	for _, f := range files {
 		if f.Quoted != quoted {
@@ -181,7 +181,7 @@ func writeFiles(b *strings.Builder, files []file, quoted bool) (any bool) {
 	return any
 }
 
-// writeSpeech writes what was said in the voice note before it.
+// writeSpeech writes the transcript of the voice note before it.
 func writeSpeech(b *strings.Builder, s *speech) {
 	if s == nil {
 		return
@@ -227,9 +227,9 @@ func cut(text string, limit int) string {
 
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
-// escape makes text safe inside an element: no markup, no control character,
-// nothing that a model reads and a person cannot see. Marks of direction stay:
-// who writes Arabic or Hebrew needs them.
+// escape makes text safe inside an element: no markup, no control characters, and no
+// characters that a model reads and a person cannot see. Direction marks stay, because
+// Arabic and Hebrew need them.
 func escape(text string) string {
 	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
@@ -247,12 +247,12 @@ func attribute(text string) string {
 	return escape(strings.Join(strings.Fields(cut(text, 500)), " "))
 }
 
-// maxReply is the longest text that one output brings to the chat, in bytes;
-// what a platform takes in one message is the outbox's business.
+// maxReply is the longest text that one output sends to the chat, in bytes. The outbox
+// splits it into a platform's messages.
 const maxReply = 256 << 10
 
-// reply is what of an output the chat gets to see: what the assistant marked
-// as internal is not for it. It may be empty.
+// reply is the part of an output for the chat, without what the assistant marked as
+// internal. It may be empty.
 func reply(result *string) string {
 	if result == nil {
 		return ""
@@ -260,9 +260,9 @@ func reply(result *string) string {
 	return cut(strings.TrimSpace(withoutInternal(*result)), maxReply)
 }
 
-// withoutInternal takes out what stands between the marks. A search, because
-// an answer of many megabytes would keep a pattern busy for longer than it
-// takes to write.
+// withoutInternal removes the text between the internal marks. It searches for the marks,
+// because a regular expression would work on an answer of many megabytes for longer than
+// the assistant takes to write it.
 func withoutInternal(text string) string {
 	const opening, closing = "<internal>", "</internal>"
 	var b strings.Builder

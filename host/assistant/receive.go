@@ -12,11 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// Receive keeps what a member wrote or did in the chat of the group with that
-// folder, and sees to it that the group's assistant gets it. Its files are fetched
-// afterwards. It returns when the message is on disk; an error means that it is
-// not and the channel brings it again. What is not heard, a message for a group
-// that has no assistant, and one that came before, are ignored.
+// Receive keeps what a member wrote or did in the chat of the group with that folder, for
+// the group's assistant. It returns when the message is on disk; after an error the
+// channel delivers the message again. Files are fetched afterwards. Receive ignores events
+// that the group does not listen to, messages for a group without an assistant, and
+// repeats.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
 	g, ok := m.o.Groups().ByFolder(folder)
 	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
@@ -101,10 +101,9 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 	return r
 }
 
-// Notify keeps a word of the host to a group's assistant, such as that a
-// delivery failed after all. It reaches an assistant that runs in that thread at
-// once, and otherwise goes with the thread's next prompt. A folder without an assistant is an
-// error.
+// Notify queues a message of the host for a group's assistant, such as that a delivery
+// failed after all. An assistant that runs in that thread gets it at once; otherwise it
+// goes with the thread's next prompt. A folder without an assistant is an error.
 func (m *Manager) Notify(folder, thread, text string) error {
 	c, err := m.enter(folder)
 	if err != nil {
@@ -117,7 +116,7 @@ func (m *Manager) Notify(folder, thread, text string) error {
 	return m.keep(c, &record{Key: key(folder, uuid.NewString()), Kind: noticeKind, Thread: thread, Text: text, Time: time.Now()})
 }
 
-// keep makes a record durable and wakes whom it concerns.
+// keep makes a record durable and wakes its readers.
 func (m *Manager) keep(c *chat, r *record) error {
 	if err := c.store.add(r); err != nil {
 		return err

@@ -19,8 +19,8 @@ const (
 	taskKind    kind = "task"    // a scheduled task that is due
 )
 
-// record is a member's message, or a notice of the host, until a turn that
-// held it has ended.
+// record is a member's message, or a notice of the host, until the turn that held it has
+// ended.
 type record struct {
 	Key       string         `json:"key"`
 	Kind      kind           `json:"kind"`
@@ -47,7 +47,7 @@ type record struct {
 	waits map[int]bool // indexes of Files at which no attempt was made yet; guarded by Manager.mu
 }
 
-// elsewhere says that a record's or want's chat is another than the group's.
+// elsewhere reports whether a record or want is from another chat than the group's.
 func elsewhere(chat string, g groups.Group) bool {
 	return chat != "" && chat != g.Address().String()
 }
@@ -56,7 +56,7 @@ func (r *record) calls() bool {
 	return r.Kind == callKind || r.Kind == taskKind || r.Kind == eventKind && r.Event.Starts
 }
 
-// file is a member's file: in the inbox, or not and why.
+// file is a member's file: in the inbox, or with the reason why it is not.
 type file struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind,omitempty"`
@@ -72,15 +72,15 @@ type file struct {
 	content string // of a small text file, while it is handed over
 }
 
-// turn is what was handed to an assistant and has not been ended by an output.
+// turn is what an assistant was given and has not answered yet.
 type turn struct {
 	ID      string              `json:"id"` // with it, the assistant's requests are stamped
 	Thread  string              `json:"thread,omitempty"`
 	Place   int                 `json:"place,omitempty"` // of its assistant
-	Started time.Time           `json:"started"`         // what was sent from then on belongs to it
+	Started time.Time           `json:"started"`         // everything sent since then belongs to the turn
 	Attempt int                 `json:"attempt"`         // 0 for the first
 	Names   []string            `json:"records"`
-	Remarks []string            `json:"remarks,omitempty"` // the keys of what the host itself said in the chat while the turn went on
+	Remarks []string            `json:"remarks,omitempty"` // the keys of the host's own messages in the chat during the turn
 	Inputs  map[string][]string `json:"inputs,omitempty"`  // by the follow-up's file name, those of Names that it holds
 
 	records map[string]*record
@@ -93,12 +93,12 @@ func newTurn(id, thread string, attempt int) *turn {
 	}
 }
 
-// now is cut to the millisecond, the resolution in which an outbox may keep
-// its times: what is sent right after must not seem to be earlier.
+// now is truncated to the millisecond, the resolution of times in the outbox: a message
+// sent right afterwards must not seem earlier.
 func now() time.Time { return time.Now().Truncate(time.Millisecond) }
 
-// add takes records in, handed over in the follow-up of that name or, without
-// one, in the prompt.
+// add adds records, handed over in the follow-up of that name or, if the name is empty, in
+// the prompt.
 func (t *turn) add(input string, records []*record) {
 	for _, r := range records {
 		t.Names = append(t.Names, r.name)
@@ -109,8 +109,8 @@ func (t *turn) add(input string, records []*record) {
 	}
 }
 
-// resolve finds the records of a turn that was read from disk. One that is
-// not there has ended.
+// resolve finds the records of a turn that was read from disk. A record that is missing
+// has ended.
 func (t *turn) resolve(kept []*record) {
 	t.records = map[string]*record{}
 	for _, r := range kept {
@@ -125,7 +125,7 @@ func (t *turn) empty() bool { return len(t.Names) == 0 }
 
 func (t *turn) holds(r *record) bool { return t.records[r.name] != nil }
 
-// unread takes out the records of the follow-ups that were not read.
+// unread removes the records of the follow-ups that were not read.
 func (t *turn) unread(inputs map[string]bool) (out []*record) {
 	for input, names := range t.Inputs {
 		if !inputs[input] {
@@ -141,8 +141,8 @@ func (t *turn) unread(inputs map[string]bool) (out []*record) {
 	return out
 }
 
-// ended takes out the records that an output ends: all but those of
-// follow-ups that were not read.
+// ended removes the records that an output ends: all but those of follow-ups that were not
+// read.
 func (t *turn) ended(unread map[string]bool) (out []*record) {
 	open := map[string]bool{}
 	for input, names := range t.Inputs {
@@ -162,7 +162,7 @@ func (t *turn) ended(unread map[string]bool) (out []*record) {
 	return out
 }
 
-// all takes out everything.
+// all removes all records.
 func (t *turn) all() []*record { return t.ended(nil) }
 
 func (t *turn) take(name string) *record {

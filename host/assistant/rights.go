@@ -13,17 +13,16 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// What a member is told who may not do something, once.
+// What a member without a right is told, once.
 var refusals = map[groups.Right]string{
 	groups.MaySpeak: "The assistant of this chat does not read your messages. The operator can allow it.",
 	groups.MayStop:  "You may not stop the assistant in this chat. The operator can allow it.",
 	groups.MayNew:   "Only admins of this chat may begin a new conversation. The operator can allow it to others.",
 }
 
-// admit is the first thing that is asked of what a member did. It says whether the
-// assistant may have it: not if the member may not speak, and not if it is a word
-// for the host, which admit obeys at once. An error means that the channel is to
-// bring it again.
+// admit checks what a member did before anything else. It reports whether the assistant
+// may have it: not if the member may not speak, and not if it is an order to the host,
+// which admit carries out. After an error the channel delivers the message again.
 func (m *Manager) admit(ctx context.Context, c *chat, g groups.Group, in *channel.Inbound) (bool, error) {
 	w, more := wordOf(in, g.Trigger)
 	right := w.right()
@@ -50,7 +49,7 @@ func (m *Manager) admit(ctx context.Context, c *chat, g groups.Group, in *channe
 	return false, m.obey(ctx, at, g, in, w, more)
 }
 
-// threadOf is the thread to which a message of a group belongs.
+// threadOf returns the thread to which a message of a group belongs.
 func (m *Manager) threadOf(g groups.Group, in *channel.Inbound) string {
 	if m.threads(g) == 0 {
 		return ""
@@ -58,8 +57,8 @@ func (m *Manager) threadOf(g groups.Group, in *channel.Inbound) string {
 	return in.Thread
 }
 
-// may says whether a member has a right. The platform is asked who is an admin only
-// if that decides and the channel did not say.
+// may reports whether a member has a right. It asks the platform for admins only if that
+// decides and the channel did not say.
 func (m *Manager) may(ctx context.Context, g groups.Group, r groups.Right, in *channel.Inbound) (bool, error) {
 	who := g.Members.Of(r)
 	ok := who.Has(in.Role == channel.RoleAdmin, in.Sender, in.Also)
@@ -73,8 +72,7 @@ func (m *Manager) may(ctx context.Context, g groups.Group, r groups.Right, in *c
 	return role == channel.RoleAdmin, nil
 }
 
-// hideQuote takes the words of a member who may not speak out of another one's
-// quote of them.
+// hideQuote removes the words of a member who may not speak from another member's quote.
 func (m *Manager) hideQuote(ctx context.Context, g groups.Group, in *channel.Inbound) error {
 	q := in.Quote
 	if q == nil || q.Own || q.Sender == "" {
@@ -101,22 +99,22 @@ func (m *Manager) refuse(ctx context.Context, at *conversation, in *channel.Inbo
 	m.answer(ctx, at, refusals[r], key("refused", string(r), who))
 }
 
-// answer says the host's own words on a member's message. That they could not be
-// kept keeps nothing else from going on.
+// answer sends the host's own words in reply to a member. If they cannot be kept, nothing
+// else stops.
 func (m *Manager) answer(ctx context.Context, at *conversation, text, key string) {
 	if err := m.say(ctx, at, text, key); err != nil {
 		m.o.Log.Error("chat not told", "group", at.group.Folder, "error", err)
 	}
 }
 
-// refusedFile holds whom the chat was told what they may not do. It has no suffix,
-// so that no program before takes it for a message.
+// refusedFile lists the members who were told of a missing right. It has no suffix, so
+// that earlier versions do not take it for a message.
 const refusedFile = "refused"
 
-// maxRefused is how many refusals are remembered of a chat.
+// maxRefused is how many refusals of a chat are remembered.
 const maxRefused = 500
 
-// mayRefuse says whether a refusal is not remembered.
+// mayRefuse reports whether a refusal is new.
 func (s *store) mayRefuse(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +132,7 @@ func (s *store) refused(what string) error {
 	return s.save(refusedFile, s.refusals)
 }
 
-// How often the host answers the words of members: a chat, and one member of it.
+// How often the host answers members: in a chat, and one member of it.
 const (
 	answersBurst  = 8
 	answersEvery  = 10 * time.Second
@@ -143,14 +141,14 @@ const (
 	maxAnswerings = 256 // members that are remembered
 )
 
-// answerPace bounds the host's answers in a chat. The zero value is ready.
+// answerPace limits the host's answers in a chat. The zero value is ready.
 type answerPace struct {
 	mu      sync.Mutex
 	all     *rate.Limiter
 	members map[string]*rate.Limiter
 }
 
-// allow says whether one more answer to that member may be said now.
+// allow reports whether one more answer to that member may be sent now.
 func (p *answerPace) allow(member string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

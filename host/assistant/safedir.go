@@ -10,8 +10,8 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// openDir opens a directory that an agent may write in, by its parent, which
-// it may not.
+// openDir opens a directory that an agent may write to, through its parent, which the
+// agent may not write to.
 func openDir(path string) (*os.Root, error) {
 	parent, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -21,8 +21,8 @@ func openDir(path string) (*os.Root, error) {
 	return safefs.OpenDir(parent, filepath.Base(path))
 }
 
-// createNew makes a file that must not exist yet, not even as a link, and
-// hands it to the user that assistants run as.
+// createNew creates a file that must not exist yet, not even as a link, and gives it to
+// the user that assistants run as.
 func createNew(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {

@@ -17,11 +17,12 @@ const (
 	senderIDSize  = 4  // bytes; two of 1,000 members have the same with a chance of 1 in 8,000
 )
 
-// senderID is by what the assistant knows a member again who may change their
-// name at any time, and tells two of the same name apart. It is the same as long
-// as the group's directory lives. Its key is secret, since the few billion
-// numbers there are can all be hashed, and each group's own, so that no two
-// groups can find out whom they share. Empty for a sender nobody vouches for.
+// senderID is a stable pseudonym for a member: an HMAC of the platform's sender id under
+// the group's key. The assistant recognizes a member by it after a change of name, and
+// distinguishes members of the same name. It is stable as long as the group's directory
+// exists. The key is secret, because all phone numbers can be hashed, and each group has
+// its own, so that two groups cannot find members that they share. It is empty for a
+// sender that no platform vouches for.
 func (s *store) senderID(sender string) string {
 	if sender == "" {
 		return ""
@@ -31,7 +32,7 @@ func (s *store) senderID(sender string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:senderIDSize])
 }
 
-// loadSenderKey reads the group's key, or makes it.
+// loadSenderKey reads the group's key, or creates it.
 func (s *store) loadSenderKey() error {
 	key, err := os.ReadFile(s.path(senderKeyFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// activity is what a running assistant is about.
+// activity is what a running assistant is doing.
 type activity int
 
 const (
@@ -26,8 +26,8 @@ const (
 	stopping                 // it is being ended
 )
 
-// Outputs that come faster wait, and whoever writes them does: an assistant in
-// a loop floods no chat, and one that says nothing keeps the host from no work.
+// Outputs are rate-limited; a faster assistant blocks on its pipe. So an assistant in a
+// loop floods no chat, and one without visible output does not keep the host busy.
 const (
 	replyBurst = 10
 	replyEvery = 3 * time.Second
@@ -36,8 +36,8 @@ const (
 // roomPatience is how long an answer waits for room in the outbox.
 const roomPatience = 5 * time.Minute
 
-// session is one run of a group's assistant, from its start until it has
-// ended. One goroutine, which Manager.Run owns, does everything in it.
+// session is one run of a group's assistant, from its start to its end. One goroutine,
+// owned by Manager.Run, does all of its work.
 type session struct {
 	m   *Manager
 	c   *conversation
@@ -107,8 +107,8 @@ func (s *session) run(ctx context.Context) {
 	s.settle(ctx, err)
 }
 
-// converse goes between chat and assistant until the assistant has ended, and
-// returns how it did.
+// converse passes messages and outputs between chat and assistant until the assistant has
+// ended, and returns how it ended.
 func (s *session) converse(ctx context.Context) error {
 	defer s.helpers.Wait()
 	s.typing = newTypist(s.m.o.Typing, s.c.group.Address(), s.c.thread)
@@ -125,7 +125,7 @@ func (s *session) converse(ctx context.Context) error {
 	for {
 		select {
 		case out, more := <-outputs:
-			if !more { // nothing can be heard of it any more
+			if !more { // it can produce no more output
 				outputs = nil
 				s.close()
 				continue
@@ -151,8 +151,8 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// hear takes an output to the chat. It is the end of the turn for what the
-// assistant had read when it was made.
+// hear sends an output to the chat. The output ends the turn for the messages that the
+// assistant had read.
 func (s *session) hear(ctx context.Context, out runtime.Output) {
 	if out.Status == runtime.Waiting {
 		s.report(out)
@@ -197,8 +197,8 @@ func (s *session) reply(ctx context.Context, text string) error {
 	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
 }
 
-// awaitRoom holds an answer back while too much of the group's waits to be
-// sent: one whose platform is away would pile them up without end.
+// awaitRoom delays an answer while too much of the group waits to be sent: if a platform
+// is away, answers would pile up without bound.
 func (s *session) awaitRoom(ctx context.Context) error {
 	patience := time.After(roomPatience)
 	for {
@@ -244,8 +244,8 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	}
 }
 
-// unread are the follow-ups that an output does not answer: those that it does
-// not name or, where it names none, that still lie there.
+// unread returns the follow-ups that an output does not answer: those that it does not
+// name or, if it names none, those that are still in the directory.
 func (s *session) unread(out runtime.Output) map[string]bool {
 	if out.Inputs == nil {
 		return s.inputs.unread()
@@ -267,8 +267,8 @@ func (s *session) saveTurn() {
 	}
 }
 
-// rest waits for a follow-up. One may have been kept already, and others may
-// wait for the room.
+// rest waits for a follow-up. A record may already wait, and other conversations may need
+// the room.
 func (s *session) rest() {
 	s.typing.show(false)
 	if s.isolated {
@@ -284,11 +284,11 @@ func (s *session) rest() {
 	signal(s.c.nudge)
 }
 
-// maxInputs is how many follow-ups an assistant gets in one turn. What comes
-// then waits for the next, where as many messages as a prompt holds are kept.
+// maxInputs is how many follow-ups an assistant gets in one turn. Later messages wait for
+// the next turn, which holds as many messages as a prompt has room for.
 const maxInputs = 32
 
-// attend makes room where that is asked for, or hands over what waits.
+// attend makes room if it was asked to, or hands over waiting records.
 func (s *session) attend() {
 	if s.doing >= closing {
 		return
