@@ -54,13 +54,13 @@ type session struct {
 	timer    *time.Timer // of the turn, of resting or of closing, as doing says
 	fault    string      // why the host ended it with a turn open
 	slow     bool        // the fault is that it took too long
-	why      cause.Cause // of the fault
+	why      cause.Cause // of the fault; see package cause
 	trouble  *trouble
 	replies  int
 	pace     *rate.Limiter
 	typing   *typist
 	isolated bool           // it runs one task, and is not the conversation's
-	helpers  sync.WaitGroup // what this goroutine owns
+	helpers  sync.WaitGroup // the goroutines that this one owns
 }
 
 func newSession(m *Manager, c *conversation) *session {
@@ -81,12 +81,12 @@ func (s *session) run(ctx context.Context) {
 	s.m.mu.Unlock()
 	defer func() { s.c.store.ended(s.turn.ID) }()
 	s.turn = newTurn(uuid.NewString(), s.c.thread, attempt)
-	s.turn.Place = s.c.place // which does not change while it runs
+	s.turn.Place = s.c.place // it does not change while the session runs
 	s.inputs = s.m.inputsOf(s.c.chat, s.c.place)
 	s.turn.add("", records)
 	s.isolated = len(records) == 1 && records[0].Isolated
 	if told {
-		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after those words, which count as sent
+		s.turn.Started = s.turn.Started.Add(time.Millisecond) // after the message above, which counts as sent
 	}
 	if !s.c.lost.IsZero() {
 		s.turn.Started = s.c.lost
@@ -159,9 +159,9 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 		return
 	}
 	if ctx.Err() == nil {
-		s.pace.Wait(ctx) // ends early when the host does
+		s.pace.Wait(ctx) // returns early when the host ends
 	}
-	if ordered(ctx) { // what it says after it was stopped, nobody reads
+	if ordered(ctx) { // output after a stop is dropped
 		return
 	}
 	if id := out.NewSessionID; id != "" && len(id) <= 512 && !s.isolated && id != s.c.store.session(s.c.thread) {
@@ -203,7 +203,7 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	patience := time.After(roomPatience)
 	for {
 		err := s.m.o.Room(s.c.group.Folder)
-		if err == nil || ctx.Err() != nil { // the last words of a host that ends are kept
+		if err == nil || ctx.Err() != nil { // a host that ends keeps the last messages
 			return nil
 		}
 		select {
@@ -235,7 +235,7 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 	s.m.mu.Unlock()
 	switch {
 	case s.doing >= closing:
-	case !moved: // what says and ends nothing, nobody sees, and it keeps nothing alive
+	case !moved: // an output that shows nothing and ends nothing does not keep the session alive
 	case s.turn.empty():
 		s.rest()
 	default:
@@ -296,7 +296,7 @@ func (s *session) attend() {
 	s.m.mu.Lock()
 	alone := s.c.isolatedNext()
 	yield := (s.c.yielding || s.c.stale || alone) && s.doing == resting
-	s.c.yielding = yield // one that is busy again is not asked any more
+	s.c.yielding = yield // a session that is busy again is not asked any more
 	var records []*record
 	if !yield && !alone && !s.isolated && !s.c.stopping() && len(s.turn.Inputs) < maxInputs && s.c.urgent() && !s.m.outstayed(s.c) {
 		if s.c.resting {
@@ -306,7 +306,7 @@ func (s *session) attend() {
 	}
 	s.m.mu.Unlock()
 	switch {
-	case yield: // whoever waits was called earlier than what waits here, or that waits for a new session
+	case yield: // the waiting conversation was called first, or this one waits for a new session
 		s.close()
 	case len(records) > 0:
 		s.followUp(records)
@@ -316,7 +316,7 @@ func (s *session) attend() {
 // followUp hands records to the running assistant.
 func (s *session) followUp(records []*record) {
 	name := s.inputs.next()
-	if s.turn.empty() { // what was sent while it rested is not of this turn
+	if s.turn.empty() { // what was sent while the session rested does not belong to this turn
 		s.turn.Started = now()
 	}
 	s.turn.add(name, records)
@@ -366,7 +366,7 @@ func (s *session) fail(format string, args ...any) {
 	s.stop()
 }
 
-// close asks the assistant to end, and ends it when it does not.
+// close asks the assistant to end, and kills it if it does not.
 func (s *session) close() {
 	if s.doing >= closing {
 		return

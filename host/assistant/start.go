@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime"
 )
 
-// start notes the turn, and starts its assistant.
+// start records the turn and starts its assistant.
 func (s *session) start(ctx context.Context, prompt string) error {
 	if !s.c.lost.IsZero() && s.m.sentSince(s.c, s.c.lost, nil) {
 		return errSentMeanwhile
@@ -21,7 +21,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	if err := s.begin(ctx); err != nil {
 		return fmt.Errorf("note thread: %w", err)
 	}
-	s.inputs.drain() // what lies there is the assistant's own; a follow-up of ours never outlives its session
+	s.inputs.drain() // the directory holds only the assistant's own files: a follow-up of ours never outlives its session
 	if err := s.c.store.saveTurn(s.c.thread, s.turn); err != nil {
 		return fmt.Errorf("note turn: %w", err)
 	}
@@ -57,8 +57,8 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	return err
 }
 
-// begin notes whose requests those of this session are, and tells a thread that
-// the assistant does not remember it.
+// begin records which thread this session's requests belong to, and tells a thread if the
+// assistant has forgotten it.
 func (s *session) begin(ctx context.Context) error {
 	keep := s.m.threads(s.c.group)
 	if keep == 0 {
@@ -76,9 +76,9 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// input is the document that the assistant reads from stdin, as NanoClaw v1
-// writes it. The last attempt begins a new conversation: one that cannot be
-// resumed would break every attempt.
+// input is the document that the assistant reads from stdin, in NanoClaw v1's form. The
+// last attempt begins a new conversation, because a session that cannot be resumed would
+// break every attempt.
 func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error) {
 	resume := s.c.store.session(s.c.thread)
 	if s.isolated || s.turn.Attempt > 0 && s.turn.Attempt == s.m.o.Attempts-1 {
@@ -94,6 +94,6 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 		Secrets   map[string]string `json:"secrets,omitempty"`
 		Turn      string            `json:"turn,omitempty"`
 		Thread    string            `json:"thread,omitempty"`
-		Trouble   bool              `json:"trouble"` // reports of it are welcome
+		Trouble   bool              `json:"trouble"` // the agent may report trouble
 	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread, true})
 }

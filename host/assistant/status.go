@@ -6,7 +6,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
-// Status is what an operator wants to know of a group's assistant.
+// Status is the state of a group's assistant, for an operator.
 type Status struct {
 	Folder    string    `json:"folder"`
 	Thread    string    `json:"thread,omitempty"` // as its platform calls it; empty: the chat itself
@@ -17,17 +17,17 @@ type Status struct {
 	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
 	LastError string    `json:"lastError,omitempty"` // may hold host paths
 
-	Cause cause.Cause `json:"cause,omitempty"` // why it does not answer now; empty: nothing is known to keep it from that
+	Cause cause.Cause `json:"cause,omitempty"` // why it cannot answer now; empty: no known reason
 }
 
-// Ignored counts the messages of a group's members since this process began to serve
-// the group that did not call its assistant.
+// Ignored counts the messages that did not call the assistant, since this process began to
+// serve the group.
 type Ignored struct {
 	NotCalled  int // without the trigger word; kept as context
 	NotAllowed int // of members who may not speak
 }
 
-// Ignored returns what was not for the assistant of the group with that folder.
+// Ignored returns the counts of the group with that folder.
 func (m *Manager) Ignored(folder string) Ignored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,8 +45,8 @@ func (m *Manager) ignore(c *chat, one Ignored) {
 	c.ignored.NotAllowed += one.NotAllowed
 }
 
-// Status tells the state of each group that has an assistant, in the order of
-// the configuration, and of the threads in which something waits or runs.
+// Status returns the state of each group with an assistant, in the order of the
+// configuration, and of the threads in which something waits or runs.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// The files of a group's directory that are no records.
+// The files in a group's directory that are not records.
 const (
 	turnFile    = "turn.json" // of the chat itself
 	threadTurn  = "turn-"     // of a thread: and the key of its id
@@ -32,8 +32,8 @@ const (
 	seenMax  = 4000
 )
 
-// store keeps one group's records. Everything is durable when its methods
-// return. The directory is the host's alone, so no name in it is foreign.
+// store keeps one group's records. Changes are durable when its methods return. Only the
+// host writes to the directory, so its names are trusted.
 type store struct {
 	mu   sync.Mutex
 	dir  string
@@ -50,8 +50,8 @@ type store struct {
 	refusals []string // in the file of refusals; nil: not read; guarded by mu
 }
 
-// openStore makes or reads the directory. Records that cannot be read are put
-// aside under a name that no later start looks at.
+// openStore creates or loads the directory. It renames records that cannot be read to a
+// name that later starts ignore.
 func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := Examine(parent, folder); err != nil {
 		return nil, nil, nil, err
@@ -109,7 +109,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	return s, kept, held, nil
 }
 
-// Examine says what keeps a group's records in parent from being opened. It
+// Examine returns the error with which opening a group's records in parent would fail. It
 // changes nothing.
 func Examine(parent, folder string) error {
 	dir := filepath.Join(parent, folder)
@@ -153,20 +153,20 @@ func (s *store) load(name string, to any) error {
 	return json.Unmarshal(data, to)
 }
 
-// key is by what a message of a chat is known again.
+// key identifies a message of a chat.
 func key(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// knows says whether a message of that key was added before.
+// knows reports whether a message with that key was added before.
 func (s *store) knows(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[key]
 }
 
-// untouched says that nobody has written to the group's assistant before.
+// untouched reports whether the group's assistant has never had a message.
 func (s *store) untouched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *store) add(r *record) error {
 	return nil
 }
 
-// finish forgets records that a turn has ended, and reports the tasks among them.
+// finish deletes records that a turn has ended, and reports the tasks among them.
 func (s *store) finish(records []*record) error {
 	if err := s.forget(records); err != nil {
 		return err
@@ -203,8 +203,8 @@ func (s *store) finish(records []*record) error {
 	return nil
 }
 
-// forget removes records that a turn has ended. From the moment their keys
-// are in the seen file they are done with, whatever happens after.
+// forget deletes records that a turn has ended. They count as finished once their keys are
+// in the seen file, even if the host dies then.
 func (s *store) forget(records []*record) error {
 	if len(records) == 0 {
 		return nil
@@ -260,8 +260,7 @@ func (s *store) loadSeen() error {
 	return nil
 }
 
-// saveTurn keeps what the turn under way in a thread holds; nil: none is under
-// way there.
+// saveTurn records the present turn of a thread; nil if there is none.
 func (s *store) saveTurn(thread string, t *turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +310,7 @@ func (s *store) save(name string, value any) error {
 	return s.write(name, data)
 }
 
-// write replaces a file as a whole and is durable when it returns.
+// write replaces a whole file and is durable when it returns.
 func (s *store) write(name string, data []byte) error {
 	return safefs.WriteFile(s.path(name), data, 0o600)
 }

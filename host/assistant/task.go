@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Task begins a run of a scheduled task in a thread of a group's chat: a turn whose
-// prompt is text. The run is on disk when Task returns, and gets the same care as a
-// member's message. If isolated is set, the turn has a session of its own, which nothing
-// else joins and which is forgotten afterwards; its answers go to the thread.
+// Task begins a run of a scheduled task in a thread of a group's chat: a turn whose prompt
+// is text. The run is on disk when Task returns, and is treated like a member's message.
+// If isolated is set, the turn has a session of its own: nothing else joins it, and it is
+// forgotten afterwards; its answers go to the thread.
 //
-// run is the run's id, 32 hexadecimal digits. A run that was begun before is not begun
-// again; open is false if it is over.
+// run is the run's id, 32 hexadecimal digits. Task does not begin the same run twice; open
+// is false if the run has ended.
 func (m *Manager) Task(folder, thread, run, text string, isolated bool) (open bool, err error) {
 	c, err := m.enter(folder)
 	if err != nil {
@@ -30,15 +30,15 @@ func (m *Manager) Task(folder, thread, run, text string, isolated bool) (open bo
 	return true, m.keep(c, &record{Key: run, Kind: taskKind, Thread: thread, Text: text, Isolated: isolated, Time: time.Now()})
 }
 
-// over says whether a turn has ended that held the record of that key.
+// over reports whether the turn that held the record of that key has ended.
 func (s *store) over(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.done, key)
 }
 
-// isolate cuts records that may be handed over so that an isolated task is alone: what
-// calls the assistant before it goes first, and everything else waits.
+// isolate limits the records that may be handed over so that an isolated task is alone:
+// earlier calls go first, and everything else waits.
 func isolate(free []*record) []*record {
 	i := slices.IndexFunc(free, func(r *record) bool { return r.Isolated })
 	switch {
@@ -50,7 +50,7 @@ func isolate(free []*record) []*record {
 	return free[i : i+1]
 }
 
-// isolatedNext says whether an isolated task is handed over next.
+// isolatedNext reports whether the next record is an isolated task.
 func (c *conversation) isolatedNext() bool {
 	free := c.free()
 	return len(free) == 1 && free[0].Isolated

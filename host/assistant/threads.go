@@ -10,16 +10,16 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
-// threadsFile holds a group's register. It has no suffix, so that no program
-// before takes it for a message.
+// threadsFile holds a group's register. It has no suffix, so that earlier versions do not
+// take it for a message.
 const threadsFile = "threads"
 
 const (
-	maxThreads  = 1000 // threads that a register holds, also the forgotten ones
+	maxThreads  = 1000 // threads in a register, including forgotten ones
 	maxSessions = 200  // past sessions that it holds
 )
 
-// register is what is remembered of a chat's threads, and of the sessions of late.
+// register is the memory of a chat's threads and recent sessions.
 type register struct {
 	Threads  []knownThread `json:"threads,omitempty"`  // the one used last at the end
 	Sessions []pastSession `json:"sessions,omitempty"` // the newest at the end
@@ -29,10 +29,10 @@ type register struct {
 type knownThread struct {
 	ID        string `json:"id"` // the platform's
 	Session   string `json:"session,omitempty"`
-	Forgotten bool   `json:"forgotten,omitempty"` // it had a session, which made room for those of others
+	Forgotten bool   `json:"forgotten,omitempty"` // its session was dropped to make room
 }
 
-// pastSession says which thread a session belongs to, or belonged to.
+// pastSession maps a session to its thread.
 type pastSession struct {
 	Turn   string    `json:"turn"` // the id with which the session's requests are stamped
 	Thread string    `json:"thread,omitempty"`
@@ -40,8 +40,8 @@ type pastSession struct {
 	Ended  time.Time `json:"ended,omitzero"`
 }
 
-// loadRegister reads the register. A session without an end has ended with the host
-// that wrote it. A register that cannot be read is kept beside the new one.
+// loadRegister reads the register. A session without an end ended with the host that wrote
+// it. A register that cannot be read is kept beside the new one.
 func (s *store) loadRegister() {
 	if s.load(threadsFile, &s.register) != nil {
 		os.Rename(s.path(threadsFile), s.path(threadsFile+".broken")) // nothing, if there is none
@@ -62,8 +62,8 @@ func (r *register) thread(id string) *knownThread {
 	return &r.Threads[i]
 }
 
-// begin notes a session that starts now, and forgets the threads beyond keep
-// that were used least recently. forgotten says that this thread had been.
+// begin records a session that starts now, and forgets the least recently used threads
+// beyond keep. forgotten reports whether this thread had been forgotten.
 func (s *store) begin(turn, thread string, keep int) (forgotten bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,11 +83,11 @@ func (s *store) begin(turn, thread string, keep int) (forgotten bool, err error)
 	return forgotten, s.save(threadsFile, r)
 }
 
-// last are the last n entries of a list.
+// last returns the last n entries of a list.
 func last[T any](list []T, n int) []T { return slices.Clone(list[max(0, len(list)-n):]) }
 
-// ended notes that a session is over. A host that dies before has the next one
-// find out.
+// ended records that a session has ended. If the host dies before, the next host finds
+// out.
 func (s *store) ended(turn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,9 +98,9 @@ func (s *store) ended(turn string) {
 	}
 }
 
-// threadOf is the thread of the session that stamped a request, or else of the
-// only one that ran when the request was written. known is false if the stamp is
-// of no session of the group.
+// threadOf returns the thread of the session that stamped a request, or else of the only
+// session that ran when the request was written. known is false if no session of the group
+// has the stamp.
 func (s *store) threadOf(turn string, written time.Time) (thread string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,10 +119,10 @@ func (s *store) threadOf(turn string, written time.Time) (thread string, known b
 	return thread, turn == ""
 }
 
-// Thread is the thread of a group's chat to which a request belongs; empty: the chat
-// itself. It is the thread of the turn whose stamp the request bears, also if the chat
-// has become one conversation since, or else of the only turn that ran when the
-// request was written. known is false if the stamp is of no turn of the group.
+// Thread returns the thread of a group's chat to which a request belongs; empty for the
+// chat itself. It is the thread of the turn whose stamp the request bears, even if the
+// chat has become one conversation since, or else of the only turn that ran when the
+// request was written. known is false if no turn of the group has the stamp.
 func (m *Manager) Thread(folder, turn string, written time.Time) (thread string, known bool) {
 	m.mu.Lock()
 	c := m.byGroup[folder]
@@ -137,8 +137,8 @@ func (m *Manager) Thread(folder, turn string, written time.Time) (thread string,
 	return thread, known
 }
 
-// threads is how many threads of a group's chat are kept; 0: none, because the
-// chat is one conversation.
+// threads is how many threads of a group's chat are remembered; 0 if the chat is one
+// conversation.
 func (m *Manager) threads(g groups.Group) int {
 	if now, ok := m.o.Groups().ByFolder(g.Folder); ok {
 		g = now
@@ -146,7 +146,7 @@ func (m *Manager) threads(g groups.Group) int {
 	return m.o.Threads(g)
 }
 
-// in is the conversation in a thread of a chat, or nil. The caller holds mu.
+// in returns the conversation in a thread of a chat, or nil. The caller holds mu.
 func (m *Manager) in(c *chat, thread string) *conversation {
 	i := slices.IndexFunc(m.all, func(t *conversation) bool { return t.chat == c && t.thread == thread })
 	if i < 0 {
@@ -155,9 +155,8 @@ func (m *Manager) in(c *chat, thread string) *conversation {
 	return m.all[i]
 }
 
-// oldestCalls takes the oldest messages of a chat that call the assistant out,
-// beyond maxCalls, so that members who write without end fill neither disk nor
-// memory. The caller holds mu.
+// oldestCalls removes the oldest calls of a chat beyond maxCalls, so that members who
+// write without end fill neither disk nor memory. The caller holds mu.
 func (m *Manager) oldestCalls(c *chat) (out []*record) {
 	var calls []*record
 	for _, t := range m.all {
@@ -182,9 +181,8 @@ func calling(records []*record) iter.Seq[*record] {
 	}
 }
 
-// oldestThread lets go of the thread that was written in least recently if more
-// are known than are kept, and nothing in it calls the assistant. It returns what
-// was kept of it. The caller holds mu.
+// oldestThread drops the least recently used thread if there are too many and the thread
+// has no waiting call. It returns the thread's records. The caller holds mu.
 func (m *Manager) oldestThread(c *chat) []*record {
 	var oldest *conversation
 	count := 0
@@ -204,7 +202,7 @@ func (m *Manager) oldestThread(c *chat) []*record {
 	return oldest.kept
 }
 
-// latest is the name of the newest record, or empty.
+// latest returns the name of the newest record, or empty.
 func (c *conversation) latest() string {
 	if len(c.kept) == 0 {
 		return ""
@@ -212,16 +210,16 @@ func (c *conversation) latest() string {
 	return c.kept[len(c.kept)-1].name
 }
 
-// outstayed says whether another thread has waited so long for a conversation's
-// turn to end that nothing more is handed to it. The caller holds mu.
+// outstayed reports whether another thread has waited so long for a conversation's turn
+// that the conversation gets nothing more. The caller holds mu.
 func (m *Manager) outstayed(c *conversation) bool {
 	return slices.ContainsFunc(m.queue, func(q *conversation) bool {
 		return q.chat == c.chat && time.Since(q.since) > turnPatience
 	})
 }
 
-// dismiss is for a conversation whose turn is over or is not needed any more. The
-// caller holds mu.
+// dismiss ends a conversation's turn that is over or no longer needed. The caller holds
+// mu.
 func (m *Manager) dismiss(c *conversation) {
 	c.phase, c.since = idle, time.Now()
 	if c.thread != "" && len(c.kept) == 0 && c.failures == 0 {
@@ -229,8 +227,8 @@ func (m *Manager) dismiss(c *conversation) {
 	}
 }
 
-// leaveThread lets go of a conversation with which nothing is done. What the
-// register knows of its thread stays. The caller holds mu.
+// leaveThread drops an unused conversation. The register's entry of its thread stays. The
+// caller holds mu.
 func (m *Manager) leaveThread(c *conversation) {
 	m.all = slices.DeleteFunc(m.all, func(t *conversation) bool { return t == c })
 	m.opened = slices.DeleteFunc(m.opened, func(t *conversation) bool { return t == c })

@@ -12,12 +12,11 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// wantedDir is in a group's directory of the store, for its wants.
+// wantedDir is the directory of wants within a group's directory.
 const wantedDir = "wanted"
 
-// want is a member's file that lies with its channel. It is on disk from the
-// moment at which its message is, until the file lies in the inbox or the
-// assistant was told that it never will.
+// want is a member's file that its channel still has. It is on disk as soon as its message
+// is, until the file is in the inbox or the assistant was told that it never will be.
 type want struct {
 	Message string    `json:"message"`        // the record's key
 	Index   int       `json:"index"`          // of the record's files
@@ -35,14 +34,14 @@ type want struct {
 	of  *record   // its message, whose Kind Manager.mu guards; nil: of an earlier host
 }
 
-// noticeKey is the key of the notice that ends it.
+// noticeKey is the key of the notice that ends the want.
 func (w *want) noticeKey() string { return key("file", w.Message, fmt.Sprint(w.Index)) }
 
 func (w *want) fileName() string {
 	return filepath.Join(wantedDir, fmt.Sprintf("%s-%d.json", w.Message, w.Index))
 }
 
-// saveWant keeps a want, or what has changed of it.
+// saveWant writes a want.
 func (s *store) saveWant(w *want) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func (s *store) saveWant(w *want) error {
 	return nil
 }
 
-// dropWant forgets a want that has ended.
+// dropWant deletes a want that has ended.
 func (s *store) dropWant(w *want) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +68,8 @@ func (s *store) dropWant(w *want) error {
 	return safefs.SyncDir(s.path(wantedDir))
 }
 
-// wants are those of earlier hosts, in no order that matters. One that cannot
-// be read is put aside.
+// wants loads the wants of earlier hosts, in any order. A want that cannot be read is put
+// aside.
 func (s *store) wants() ([]*want, error) {
 	entries, err := os.ReadDir(s.path(wantedDir))
 	if errors.Is(err, fs.ErrNotExist) {
