@@ -20,8 +20,8 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// actSchema is a part of version 7: what members did to messages and the host does not
-// have yet. Of what one member did to one message in one way, the latest waits.
+// actSchema is a part of version 7: members' acts that the host does not have yet. Of one
+// member's acts of one kind on one message, the latest waits.
 const actSchema = `
 CREATE TABLE acts (
 	n      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,15 +47,15 @@ type act struct {
 	Kind    channel.Kind `json:"kind"`
 	Target  string       `json:"target"`
 	From    string       `json:"from"`
-	Secret  string       `json:"secret,omitempty"` // the browser's; never kept
+	Secret  string       `json:"secret,omitempty"` // the browser's; never stored
 	Author  string       `json:"author"`           // the mark of the secret
 	Emoji   string       `json:"emoji,omitempty"`
 	Text    string       `json:"text,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
 }
 
-// act lets somebody react to a message or vote, and edit or delete what was posted with
-// the same secret.
+// act handles a request to react to a message, to vote, or to edit or delete a message
+// posted with the same secret.
 func (w *Web) act(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
@@ -80,7 +80,7 @@ func (w *Web) act(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]any{"message": m})
 }
 
-// check cleans the act and refuses what is none.
+// check cleans the act and refuses an invalid one.
 func (a *act) check() error {
 	a.From, a.Text = cleanName(a.From, "Member"), cleanText(a.Text)
 	only := func(emoji, text, choices bool) bool {
@@ -110,14 +110,14 @@ func (a *act) check() error {
 	return nil
 }
 
-// isEmoji says that s is short and holds neither words nor numbers, but may be a keycap.
+// isEmoji reports whether s is short and holds no words or numbers, except for keycaps.
 func isEmoji(s string) bool {
 	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.IsDigit(r) }
 	return s != "" && utf8.RuneCountInString(s) <= maxEmoji && (!strings.ContainsFunc(s, words) || strings.HasSuffix(s, "\u20e3") && utf8.RuneCountInString(s) <= 3)
 }
 
-// do makes an act durable, from where the host gets it, and shows it. An act that
-// changes nothing is none. It returns the message as it is then.
+// do makes an act durable for the host, shows it, and returns the changed message. It
+// ignores an act that changes nothing.
 func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 	if err := c.enter(ctx); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 			return nil, err
 		}
 	}
-	// The first message comes last: as long as it is there, the whole can be done again.
+	// The first message comes last: as long as it exists, the act can be repeated.
 	for _, part := range slices.Backward(parts) {
 		after, err := w.apply(ctx, c, part, func(t *stores.Tx, seq int64) (bool, error) {
 			changed, err := change(t, seq)
@@ -160,7 +160,7 @@ func (w *Web) do(ctx context.Context, c *room, a *act) (*Message, error) {
 	return m, nil
 }
 
-// on is how the act changes a message, or why it must not.
+// on makes the change on a message, or returns the reason why it is not allowed.
 func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 	own := !m.Assistant && m.Author == a.Author
 	switch a.Kind {
@@ -192,13 +192,14 @@ func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 	}, nil
 }
 
-// post is the messages of the post that begins with m, those with further files behind it.
+// post returns the messages of the post that begins with m: m and those with further files
+// after it.
 func (s *store) post(ctx context.Context, chat string, m *Message) ([]*Message, error) {
 	return s.query(ctx, "SELECT "+columns+` WHERE m.chat = ?1 AND NOT m.removed AND m.seq BETWEEN ?2 AND ?2 + ?3 AND (m.id = ?4 OR m.id LIKE ?4 || '-%')
 		ORDER BY m.seq`, chat, m.seq, maxPost, m.ID)
 }
 
-// keep has the act wait for the host.
+// keep queues the act for the host.
 func (a *act) keep(t *stores.Tx, chat string) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -219,12 +220,12 @@ func (a *act) keep(t *stores.Tx, chat string) error {
 	return err
 }
 
-// acted is an act as the host gets it. The host knows a post by its first message.
+// acted returns an act for the host. The host knows a post by its first message.
 func (s *store) acted(ctx context.Context, row journal.Inbound) (in channel.Inbound, err error) {
 	var a act
 	var body string
 	if err := s.db.QueryRowContext(ctx, "SELECT body FROM acts WHERE n = ?", -row.Seq).Scan(&body); err != nil {
-		if errors.Is(err, sql.ErrNoRows) { // a later one has taken its place just now
+		if errors.Is(err, sql.ErrNoRows) { // a later act has just replaced it
 			return in, nil
 		}
 		return in, reading(err)

@@ -20,7 +20,7 @@ var (
 	keyForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
 )
 
-// chatOf answers 404 itself where there is no such chat.
+// chatOf itself answers 404 if there is no such chat.
 func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
 	c := w.now().chats[r.PathValue("chat")]
 	if c == nil {
@@ -29,8 +29,8 @@ func (w *Web) chatOf(rw http.ResponseWriter, r *http.Request) (*room, bool) {
 	return c, c != nil
 }
 
-// listMessages gives the newest messages, or those next to ?before= or
-// ?after= a message; always the oldest first.
+// listMessages returns the newest messages, or those next to the message in ?before= or
+// ?after=, always the oldest first.
 func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
@@ -84,7 +84,7 @@ func (w *Web) listMessages(rw http.ResponseWriter, r *http.Request) {
 			w.internal(rw, r, err)
 			return
 		}
-		if gone { // so that nobody takes this for where the chat began
+		if gone { // so that nobody takes this for the beginning of the chat
 			page["gone"] = true
 		}
 	}
@@ -110,8 +110,8 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 	return w.store.before(r.Context(), c.name, seq, limit)
 }
 
-// position is a message's place in the history, also that of one which is no
-// longer kept; a *httpd.Problem where there never was such a message.
+// position is a message's place in the history, even if the message is no longer kept. The
+// error is an *httpd.Problem if there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 	seq, _, err := w.store.place(r.Context(), c.name, id)
 	if err != nil {
@@ -123,13 +123,13 @@ func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
 	return seq, nil
 }
 
-// failed answers with the problem that err is, or hides what it is.
+// failed answers with err if it is a *httpd.Problem, or with a general text that hides it.
 func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errGone) {
 		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
 	}
 	if p, ok := err.(*httpd.Problem); ok {
-		if p.Code == "disk_full" { // the member cannot mend that
+		if p.Code == "disk_full" { // the member cannot fix that
 			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", p.Message)
 		}
 		httpd.Fail(rw, p)
@@ -138,7 +138,7 @@ func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	w.internal(rw, r, err)
 }
 
-// seen takes the ids of messages that a page has had before somebody's eyes.
+// seen records that a page has shown these messages to a person.
 func (w *Web) seen(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {

@@ -10,27 +10,27 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// Terms are what a running page takes up anew: all that longshore.yaml says of it
-// but its address and its token.
+// Terms are the settings that a running page can change: everything except its address and
+// token.
 type Terms struct {
 	Chats         []Chat
 	AssistantName string        // "Assistant" when empty
 	MaxUpload     int64         // bytes of one file of a member; the limit for documents when 0
 	Quota         int64         // bytes of the files of one chat, from either side; 10 GiB when 0
-	Roll          bool          // at the quota the oldest messages go with their files; otherwise new files are refused
-	Keep          time.Duration // after which messages go with their files; 0: never
+	Roll          bool          // at the quota the oldest messages are deleted with their files; otherwise new files are refused
+	Keep          time.Duration // age at which messages are deleted with their files; 0: never
 	KeepFree      int64         // bytes of disk that files leave free; 0: none
 }
 
-// terms are Terms in force. They never change: Apply puts others in their place.
+// terms are the present Terms. They are immutable: Apply replaces them.
 type terms struct {
 	Terms
 	order []*room          // the chats, in the order of the configuration
 	chats map[string]*room // by name
-	known map[string]*room // these, and those that are gone, to which accepted messages are still sent
+	known map[string]*room // the chats, and removed chats to which accepted messages are still sent
 }
 
-// now are the terms in force.
+// now returns the present terms.
 func (w *Web) now() *terms { return w.inForce.Load() }
 
 // termsOf reads the channel's part of a configuration.
@@ -46,14 +46,14 @@ func termsOf(s channel.Setup) Terms {
 	return t
 }
 
-// fill puts defaults in the place of what is not given.
+// fill sets defaults.
 func (t *Terms) fill(o Options) {
 	t.AssistantName = cmp.Or(t.AssistantName, "Assistant")
 	t.MaxUpload = cmp.Or(t.MaxUpload, o.Limits.Kinds[media.Document].Bytes)
 	t.Quota = cmp.Or(t.Quota, 10<<30)
 }
 
-// Apply implements channel.Applier. Pages of chats that are gone are ended.
+// Apply implements channel.Applier. It ends the pages of removed chats.
 func (w *Web) Apply(s channel.Setup) {
 	before := w.now()
 	if err := w.take(termsOf(s)); err != nil { // the configuration was checked
@@ -67,7 +67,7 @@ func (w *Web) Apply(s channel.Setup) {
 	}
 }
 
-// take puts t in force.
+// take makes t the present terms.
 func (w *Web) take(t Terms) error {
 	t.fill(w.opts)
 	next := &terms{Terms: t, chats: map[string]*room{}, known: map[string]*room{}}

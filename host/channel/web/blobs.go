@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/blob"
 )
 
-// blobs holds the bytes of files, and counts those of each chat.
+// blobs stores the bytes of files, and counts the bytes of each chat.
 type blobs struct {
 	*blob.Store
 
@@ -20,15 +20,15 @@ type blobs struct {
 	used map[string]int64 // bytes by chat
 }
 
-// staged is a blob that no row names yet. Exactly one of settle and drop is
-// called in the end; drop after settle does nothing.
+// staged is a blob that no row names yet. The caller calls settle or drop in the end; drop
+// after settle does nothing.
 type staged struct {
 	blob.Blob
 	blobs *blobs // nil once it is settled or dropped
 }
 
-// openBlobs sweeps what has no row in the history. A file that nobody knows may
-// be one that a crash left between its rename and its row; it is moved aside.
+// openBlobs moves files without a row in the history aside. A crash between a file's
+// rename and its row leaves such a file.
 func openBlobs(dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
 	b := &blobs{used: map[string]int64{}}
 	if b.Store, err = blob.Open(filepath.Join(dir, "files")); err != nil {
@@ -58,7 +58,7 @@ func (b *blobs) sweep(s *store, log *slog.Logger) error {
 	return err
 }
 
-// stage keeps what r holds, at most limit bytes of it, see [blob.Store.Stage].
+// stage stores at most limit bytes of r, see [blob.Store.Stage].
 func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress func(int64)) (*staged, error) {
 	made, err := b.Stage(ctx, r, limit, progress)
 	if err != nil {
@@ -67,8 +67,7 @@ func (b *blobs) stage(ctx context.Context, r io.Reader, limit int64, progress fu
 	return &staged{made, b}, nil
 }
 
-// settle says that the rows of a chat's files are durable: drop no longer
-// takes the files.
+// settle marks the rows of a chat's files as durable: drop no longer deletes the files.
 func (b *blobs) settle(chat string, files []*staged) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,20 +77,20 @@ func (b *blobs) settle(chat string, files []*staged) {
 	}
 }
 
-// free is how many bytes of the disk are left, as far as that is known.
+// free returns the free bytes of the disk, if known.
 func (b *blobs) free() (int64, bool) {
 	n, err := b.Free()
 	return n, err == nil
 }
 
-// usedBy is how many bytes a chat's files have.
+// usedBy returns the bytes of a chat's files.
 func (b *blobs) usedBy(chat string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used[chat]
 }
 
-// above lists the chats whose files have more than so many bytes.
+// above lists the chats whose files exceed that many bytes.
 func (b *blobs) above(bytes int64) (chats []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,9 +102,8 @@ func (b *blobs) above(bytes int64) (chats []string) {
 	return chats
 }
 
-// remove deletes the files of messages that are deleted. Whoever reads one
-// goes on reading. What could not be deleted is for the sweep of the next
-// start.
+// remove deletes the files of deleted messages. Downloads in progress continue. Files that
+// cannot be deleted now are left to the sweep at the next start.
 func (b *blobs) remove(chat string, gone []forgotten) error {
 	var names []string
 	b.mu.Lock()
@@ -119,8 +117,7 @@ func (b *blobs) remove(chat string, gone []forgotten) error {
 	return b.Remove(names...)
 }
 
-// drop deletes the file unless it is settled. A failure leaves an orphan for
-// the sweep.
+// drop deletes the file unless it is settled. A failure leaves an orphan for the sweep.
 func (s *staged) drop() {
 	if s != nil && s.blobs != nil {
 		_ = s.blobs.Remove(s.Name)

@@ -39,7 +39,7 @@ type Reaction struct {
 	Who   string `json:"who"` // the browser's mark; empty: the assistant
 }
 
-// change is a message as it is after its latest change.
+// change is a message after its latest change.
 type change struct {
 	N       int64    `json:"n"` // grows from change to change of a chat
 	Message *Message `json:"message"`
@@ -59,7 +59,7 @@ func (w *Web) EditWithin() time.Duration { return channel.Forever }
 // UnsendWithin implements channel.Unsender.
 func (w *Web) UnsendWithin() time.Duration { return channel.Forever }
 
-// Edit implements channel.Editor: pages show the new text and that it is one.
+// Edit implements channel.Editor: pages show the new text and mark it as edited.
 func (w *Web) Edit(ctx context.Context, c channel.Change) error {
 	if err := channel.Check(w.Name(), channel.Message{Text: c.Text}, w.opts.Limits); err != nil {
 		return err
@@ -78,13 +78,13 @@ func (w *Web) React(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// Unsend implements channel.Unsender: pages show that there was a message. Its text
-// and the bytes of its file are deleted.
+// Unsend implements channel.Unsender: pages show that a message was deleted. Its text and
+// the bytes of its file are deleted.
 func (w *Web) Unsend(ctx context.Context, c channel.Change) error {
 	return w.change(ctx, c, remove)
 }
 
-// react sets one person's reaction to a message, or takes it back.
+// react sets or removes one person's reaction to a message.
 func react(t *stores.Tx, seq int64, who, name, emoji string) (bool, error) {
 	if emoji == "" {
 		n, err := t.Changed(`DELETE FROM reactions WHERE message = ? AND who = ?`, seq, who)
@@ -98,7 +98,7 @@ func react(t *stores.Tx, seq int64, who, name, emoji string) (bool, error) {
 	return n > 0, err
 }
 
-// remove deletes what a message holds.
+// remove deletes the content of a message.
 func remove(t *stores.Tx, seq int64) (bool, error) {
 	rows, err := t.Query(`SELECT id FROM files WHERE message = ?`, seq)
 	files, err := all(rows, err, one[string])
@@ -124,8 +124,8 @@ func remove(t *stores.Tx, seq int64) (bool, error) {
 	return true, nil
 }
 
-// change makes a change durable and shows it. do says whether there was anything to
-// change. A message that is removed, or no longer kept, has no changes.
+// change makes a change durable and shows it. do reports whether anything changed. Deleted
+// messages cannot change.
 func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx, seq int64) (bool, error)) error {
 	r, err := w.roomOf(c.Chat)
 	if err != nil {
@@ -152,8 +152,8 @@ func (w *Web) change(ctx context.Context, c channel.Change, do func(t *stores.Tx
 	return err
 }
 
-// apply makes a change of a message durable and shows it, for whoever has entered the
-// chat; nil if there was nothing to change.
+// apply makes a change of a message durable and shows it; nil if nothing changed. The
+// caller has entered the chat.
 func (w *Web) apply(ctx context.Context, r *room, before *Message, do func(t *stores.Tx, seq int64) (bool, error)) (*change, error) {
 	after, err := w.store.change(context.WithoutCancel(ctx), r.name, before, do)
 	if err != nil || after == nil {
@@ -200,7 +200,8 @@ func (s *store) change(ctx context.Context, chat string, m *Message, do func(t *
 	return after, nil
 }
 
-// changesAfter are the latest changes of a chat's messages behind one, oldest first.
+// changesAfter returns the latest changes of a chat's messages after a given one, oldest
+// first.
 func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit int) (after []change, err error) {
 	found, err := list(ctx, s, func(rows *sql.Rows) (c change, err error) {
 		c.Message = &Message{}
@@ -219,7 +220,7 @@ func (s *store) changesAfter(ctx context.Context, chat string, n int64, limit in
 	return after, err
 }
 
-// lastChange is the number of a chat's last change; 0: it has none.
+// lastChange returns the number of a chat's last change; 0 if there is none.
 func (s *store) lastChange(ctx context.Context, chat string) (n int64, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(n), 0) FROM changes WHERE chat = ?`, chat).Scan(&n)
 	if err != nil {
@@ -228,13 +229,13 @@ func (s *store) lastChange(ctx context.Context, chat string) (n int64, err error
 	return n, nil
 }
 
-// reactionsOf reads what the column of reactions holds.
+// reactionsOf decodes the column of reactions.
 func reactionsOf(text string) (all []Reaction) {
 	_ = json.Unmarshal([]byte(text), &all) // the database has made it
 	return all
 }
 
-// change puts a changed message in the place of what pages get from here, and wakes them.
+// change replaces a message among the recent ones and wakes the pages.
 func (h *hub) change(chat string, c *change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,7 +250,7 @@ func (h *hub) change(chat string, c *change) {
 	a.poke()
 }
 
-// changed is the number of the last change since the start; 0: there was none.
+// changed returns the number of the last change since the start; 0 if there was none.
 func (h *hub) changed(chat string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

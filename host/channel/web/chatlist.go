@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxReads  = 500 // chats of which a page says what it has read
-	maxUnread = 100 // what is counted, so that a long absence costs no more
+	maxReads  = 500 // chats for which a page reports its last message
+	maxUnread = 100 // counting stops here, so that a long absence costs no more
 )
 
 // entry is a chat in the list of chats.
@@ -35,8 +35,8 @@ type preview struct {
 	Time      time.Time `json:"time"`
 }
 
-// listChats gives the chats. Each ?read=CHAT:ID asks how many messages CHAT has
-// after the message ID; 100 stands for more.
+// listChats lists the chats. Each ?read=CHAT:ID asks for the number of messages in CHAT
+// after the message ID; 100 means 100 or more.
 func (w *Web) listChats(rw http.ResponseWriter, r *http.Request) {
 	reads, err := readMarks(r.URL.Query()["read"])
 	if err != nil {
@@ -71,7 +71,8 @@ func readMarks(values []string) (map[string]string, *httpd.Problem) {
 	return marks, nil
 }
 
-// summarize adds the newest message and what was not read; after "" nothing is counted.
+// summarize adds the newest message and the number of unread ones; it counts nothing after
+// "".
 func (s *store) summarize(ctx context.Context, e *entry, read string) error {
 	ms, err := s.before(ctx, e.Chat, 1<<63-1, 1)
 	if err != nil {

@@ -10,19 +10,18 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
-// download serves a file so that nothing in it can run: its type is the one
-// that its content has, the browser may not guess another, whatever is not a
-// plain picture, sound or film is only offered for saving, and the sandbox
-// takes scripts and the origin away from a file that is opened as a page
-// nevertheless.
+// download serves a file so that nothing in it can run. Its type is detected from its
+// content, and the browser may not guess another. Everything except plain pictures, sound
+// and film is offered for saving only. If a file is opened as a page nevertheless, the
+// sandbox denies it scripts and the origin.
 func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	f, err := w.store.file(r.Context(), r.PathValue("id"))
 	if err != nil {
 		w.internal(rw, r, err)
 		return
 	}
-	// The name is part of the address so that saving keeps it; another name
-	// would let a link claim that the file is something else.
+	// The name is part of the address, so that saving uses it. A different name in the
+	// address would let a link misrepresent the file.
 	if f == nil || f.Name != r.PathValue("name") {
 		w.noFile(rw, r)
 		return
@@ -64,7 +63,7 @@ func (w *Web) download(rw http.ResponseWriter, r *http.Request) {
 	http.ServeContent(rw, r, "", time.Time{}, body)
 }
 
-// noFile tells a file that is no longer kept from one that never was.
+// noFile distinguishes a deleted file from one that never existed.
 func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
 	gone, err := w.store.fileGone(r.Context(), r.PathValue("id"))
 	switch {
@@ -77,7 +76,7 @@ func (w *Web) noFile(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// activeType says that a browser might run what a file of the type holds.
+// activeType reports whether a browser might run content of the type.
 func activeType(t string) bool {
 	switch t {
 	case "text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml",

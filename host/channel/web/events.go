@@ -17,10 +17,10 @@ const (
 	maxTabs    = 64               // event streams of one session
 	eventBatch = 64               // messages written at once
 	heartbeat  = 20 * time.Second // keeps proxies from ending a quiet stream
-	writeLimit = 15 * time.Second // a page that takes nothing for so long is let go; it comes back and catches up
+	writeLimit = 15 * time.Second // a page that accepts nothing for this long is disconnected; it reconnects and catches up
 )
 
-// stream is one page that listens.
+// stream is the event stream of one page.
 type stream struct {
 	web    *Web
 	room   *room
@@ -34,15 +34,15 @@ type stream struct {
 	by     *session
 }
 
-// events is a page's live view: "message" events, whose ids a page that was
-// cut off names to get what it missed, and "activity" events.
+// events is a page's live view: "message" events, whose ids a reconnecting page names to
+// get what it missed, and "activity" events.
 func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
 		return
 	}
-	// Subscribing comes before the first look at the history: what arrives in
-	// between then wakes us instead of being missed.
+	// Subscribe before reading the history: a message that arrives in between then wakes
+	// the stream instead of being missed.
 	wake, cancel, ok := w.hub.subscribe(c.name, sessionOf(r.Context()))
 	if !ok {
 		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
@@ -68,8 +68,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	s.run(r.Context(), wake)
 }
 
-// startOf is where the page left off: the browser's own Last-Event-ID, else
-// ?after=, else now.
+// startOf is where the page stopped: the browser's Last-Event-ID, else ?after=, else now.
 func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {
@@ -84,7 +83,7 @@ func (w *Web) startOf(r *http.Request, c *room) (int64, error) {
 	return w.position(r, c, id)
 }
 
-// changeOf is the last change that the page knows: by ?changed=, else all until now.
+// changeOf is the last change that the page has: ?changed=, else the latest.
 func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 	text := r.URL.Query().Get("changed")
 	if text == "" {
@@ -127,7 +126,7 @@ func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
 	}
 }
 
-// catchUp writes everything behind the cursor, then the activity.
+// catchUp writes the messages after the cursor, then the activity.
 func (s *stream) catchUp(ctx context.Context) error {
 	for {
 		ms, ok := s.web.hub.after(s.room.name, s.cursor)
@@ -173,8 +172,8 @@ func (s *stream) catchUp(ctx context.Context) error {
 	return s.write(b.Bytes())
 }
 
-// tellOfChanges writes the messages that have changed. The first time it asks the
-// history, since a page may have been away longer than this host runs.
+// tellOfChanges writes the messages that have changed. The first time it reads the
+// history, because a page may have been away for longer than this host has run.
 func (s *stream) tellOfChanges(ctx context.Context) error {
 	for !s.asked || s.web.hub.changed(s.room.name) > s.change {
 		s.asked = true
@@ -196,7 +195,8 @@ func (s *stream) tellOfChanges(ctx context.Context) error {
 	return nil
 }
 
-// tellOfOthers says that other chats have news: the page asks for its list of chats.
+// tellOfOthers reports that other chats have news; the page then fetches its list of
+// chats.
 func (s *stream) tellOfOthers() error {
 	n := s.web.hub.elsewhere(s.room.name)
 	if n == s.others {
@@ -206,8 +206,8 @@ func (s *stream) tellOfOthers() error {
 	return s.write([]byte("event: chats\ndata: {}\n\n"))
 }
 
-// event appends one event. JSON holds no raw line break, so nothing in it can
-// end the event early.
+// event appends one event. JSON holds no raw line break, so its content cannot end the
+// event early.
 func event(b *bytes.Buffer, kind, id string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// goneSchema is what version 2 adds: of a message that is no longer kept, its
-// place and its ids. They are never given to another one, a repeated Send finds
-// that it was done, and a page that knows the message finds its place.
+// goneSchema is version 2: the place and ids of deleted messages. The ids are never
+// reused, a repeated Send finds that it was done, and a page that has the message finds
+// its place.
 const goneSchema = `
 CREATE TABLE gone (
 	seq       INTEGER PRIMARY KEY,
@@ -28,7 +28,7 @@ CREATE INDEX gone_chat ON gone (chat, seq);
 CREATE INDEX gone_key ON gone (chat, key) WHERE key <> '';
 CREATE UNIQUE INDEX gone_file ON gone (file) WHERE file <> '';`
 
-// errGone is of what was there and is no longer kept.
+// errGone says that something existed and is deleted.
 var errGone = errors.New("no longer kept")
 
 // forgotten is one message that was deleted.
@@ -39,9 +39,9 @@ type forgotten struct {
 	size int64
 }
 
-// forget deletes the oldest messages of a chat: those from before a time, and
-// as many as it takes for their files to have excess bytes, but no more than
-// limit. The caller removes the files then. Calls come one after the other.
+// forget deletes the oldest messages of a chat: messages from before a time, and messages
+// whose files have at least excess bytes together, but at most limit messages. The caller
+// then removes the files. Calls must not overlap.
 func (s *store) forget(ctx context.Context, chat string, before time.Time, excess int64, limit int) ([]forgotten, error) {
 	due, err := s.due(ctx, chat, before, excess, limit)
 	if err != nil || len(due) == 0 {
@@ -74,8 +74,8 @@ func (s *store) forget(ctx context.Context, chat string, before time.Time, exces
 	return due, nil
 }
 
-// due is what forget deletes: the beginning of the history, up to the first
-// message that may stay.
+// due returns what forget deletes: the beginning of the history, up to the first message
+// that may stay.
 func (s *store) due(ctx context.Context, chat string, before time.Time, excess int64, limit int) (due []forgotten, err error) {
 	all, err := list(ctx, s, func(rows *sql.Rows) (f forgotten, err error) {
 		err = rows.Scan(&f.seq, &f.time, &f.file, &f.size)
@@ -92,16 +92,15 @@ func (s *store) due(ctx context.Context, chat string, before time.Time, excess i
 	return due, err
 }
 
-// settleGone deletes what is left of messages that were deleted before a time,
-// the oldest first and at most limit of them. The last one stays: it says that
-// the chat began earlier.
+// settleGone deletes the records of messages that were deleted before a time, the oldest
+// first and at most limit. The last record stays: it shows that the chat began earlier.
 func (s *store) settleGone(ctx context.Context, chat string, before time.Time, limit int) error {
 	return s.exec(ctx, `DELETE FROM gone WHERE seq < (SELECT MAX(seq) FROM gone WHERE chat = ?1) AND forgotten < ?2
 		AND seq IN (SELECT seq FROM gone WHERE chat = ?1 ORDER BY seq LIMIT ?3)`, chat, before.UnixMilli(), limit)
 }
 
-// nextChat is the first chat behind name, in the order of their names, that
-// has messages; empty when there is none.
+// nextChat returns the first chat after name, in the order of names, that has messages;
+// empty if there is none.
 func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 	var next sql.NullString
 	if err := s.db.QueryRowContext(ctx, "SELECT MIN(chat) FROM messages WHERE chat > ?", name).Scan(&next); err != nil {
@@ -113,8 +112,8 @@ func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 const placeOf = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
 	UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`
 
-// place is where a message stands or stood in its chat, and its time; 0 where
-// there never was one.
+// place returns a message's place in its chat and its time, even if the message is
+// deleted; 0 if it never existed.
 func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
 	rows, err := s.db.QueryContext(ctx, placeOf, chat, id)
 	if seq, at, err = scanPlace(rows, err); err != nil {
@@ -133,17 +132,17 @@ func scanPlace(rows *sql.Rows, err error) (seq int64, at time.Time, _ error) {
 	return seq, at, err
 }
 
-// anyGone says whether messages of a chat were deleted.
+// anyGone reports whether messages of a chat were deleted.
 func (s *store) anyGone(ctx context.Context, chat string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ?)", chat)
 }
 
-// fileGone says whether there was a file with that id.
+// fileGone reports whether a file with that id was deleted.
 func (s *store) fileGone(ctx context.Context, id string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE file = ? AND file <> '')", id)
 }
 
-// keyGone says whether something was posted under a key and deleted.
+// keyGone reports whether a message posted under a key was deleted.
 func (s *store) keyGone(ctx context.Context, chat, key string) (bool, error) {
 	return s.holds(ctx, "SELECT EXISTS (SELECT 1 FROM gone WHERE chat = ? AND key = ? AND key <> '')", chat, key)
 }

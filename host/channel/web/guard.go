@@ -12,8 +12,8 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
-// pageCSP lets a page load what this server serves and nothing else. Trusted
-// Types make the browser refuse any attempt to turn a string into markup.
+// pageCSP allows a page to load only what this server serves. Trusted Types make the
+// browser refuse to turn a string into markup.
 const pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; frame-src 'self'; manifest-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -26,8 +26,8 @@ func csp(p Push) string {
 	return strings.Replace(pageCSP, "trusted-types 'none'", "worker-src 'self'; trusted-types longshore-worker", 1)
 }
 
-// guard decides which requests reach the handlers. It stops other sites and,
-// if there is a token, everybody who does not know it.
+// guard decides which requests reach the handlers. It stops other sites and, if there is a
+// token, requests without it.
 type guard struct {
 	*httpd.Guard
 	token    string
@@ -75,8 +75,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// same compares without telling by its duration how much was right, not even
-// the length.
+// same compares in constant time and hides even the length.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

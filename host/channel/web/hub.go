@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// hub wakes the pages of a chat. A page that wakes asks for what lies behind
-// its own last message: the hub has the latest few, the history the rest. So
-// a slow page misses nothing, delays nobody and costs no memory, and many
-// quick ones do not each read the history.
+// hub wakes the pages of a chat. A page that wakes asks for the messages after its own
+// last one: from the hub, which has the latest few, or from the history. So a slow page
+// misses nothing, delays no other and costs no memory, and many fast pages do not each
+// read the history.
 type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
@@ -18,8 +18,8 @@ type hub struct {
 	news  int              // messages of all chats so far
 }
 
-// activity is what is going on in a chat now. It is not history: a page gets
-// it whole whenever it has changed.
+// activity is what happens in a chat now. It is not part of the history; a page gets all
+// of it whenever it changes.
 type activity struct {
 	version  int
 	typing   bool
@@ -33,7 +33,7 @@ type activity struct {
 	wake     map[chan struct{}]struct{}
 }
 
-// arrival is a file of the assistant's while its bytes are being copied.
+// arrival is the progress of a file of the assistant's that is being copied.
 type arrival struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -63,9 +63,9 @@ func (h *hub) room(chat string) *activity {
 	return a
 }
 
-// subscribe returns a channel that gets a value when something has changed,
-// and the function that ends it. It refuses beyond maxPages in all, and beyond
-// maxTabs of one session; by is nil if nobody knows whose page it is.
+// subscribe returns a channel that gets a value after each change, and the function that
+// ends the subscription. It refuses more than maxPages in all, and more than maxTabs of
+// one session; by is nil if the session is unknown.
 func (h *hub) subscribe(chat string, by *session) (wake <-chan struct{}, cancel func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +91,7 @@ func (h *hub) subscribe(chat string, by *session) (wake <-chan struct{}, cancel 
 	}, true
 }
 
-// open returns the ids of the sessions that have a page open, and whether any page is.
+// open returns the ids of the sessions with an open page, and whether any page is open.
 func (h *hub) open() (sessions map[string]bool, any bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *hub) open() (sessions map[string]bool, any bool) {
 	return sessions, h.pages > 0
 }
 
-// poke wakes the chat's pages; one that is already awake is left alone.
+// poke wakes the chat's pages.
 func (a *activity) poke() {
 	for ch := range a.wake {
 		select {
@@ -112,7 +112,7 @@ func (a *activity) poke() {
 	}
 }
 
-// poke wakes the pages of a chat, to look whether it is still there.
+// poke wakes the pages of a chat to check whether the chat still exists.
 func (h *hub) poke(chat string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,8 +122,8 @@ func (h *hub) poke(chat string) {
 // maxRecent is how many messages of a chat the hub keeps.
 const maxRecent = 64
 
-// publish says that the history has grown by ms. It is called in the order of
-// their numbers, by whoever has entered the chat.
+// publish adds messages to the recent ones. It is called in the order of their numbers;
+// the caller has entered the chat.
 func (h *hub) publish(chat string, ms []*Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,14 +144,14 @@ func (h *hub) publish(chat string, ms []*Message) {
 	}
 }
 
-// elsewhere counts the messages so far of all chats but this one.
+// elsewhere counts the messages so far of all other chats.
 func (h *hub) elsewhere(chat string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.news - h.room(chat).own
 }
 
-// took says that the host has taken up a member's message.
+// took records that the host has taken a member's message.
 func (h *hub) took(chat, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -161,8 +161,7 @@ func (h *hub) took(chat, id string) {
 	a.poke()
 }
 
-// after returns the messages behind seq; ok is false where only the history
-// knows them.
+// after returns the messages after seq; ok is false if only the history has them.
 func (h *hub) after(chat string, seq int64) (ms []*Message, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,7 +173,7 @@ func (h *hub) after(chat string, seq int64) (ms []*Message, ok bool) {
 	return a.recent[i:], true
 }
 
-// forget takes messages up to seq out: they are deleted.
+// forget removes deleted messages up to seq.
 func (h *hub) forget(chat string, seq int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +182,7 @@ func (h *hub) forget(chat string, seq int64) {
 	a.recent = a.recent[i:]
 }
 
-// moved notes a later status, so that the next page does not report it again.
+// moved records a later status, so that the next page does not report it again.
 func (h *hub) moved(chat string, ids []string, to Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

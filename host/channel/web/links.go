@@ -13,8 +13,8 @@ import (
 // linksPath is where Options.Links is served.
 const linksPath = "/links/"
 
-// withLinks serves links before the page's guard: the address of a link is all that a
-// member needs, under whatever name a proxy serves it.
+// withLinks serves links before the page's guard: a member needs only the link's address,
+// under any name that a proxy serves it by.
 func (w *Web) withLinks(page http.Handler) http.Handler {
 	if w.opts.Links == nil {
 		return page
@@ -36,8 +36,8 @@ func (s *Settings) Links() (channel.LinkTerms, bool) {
 	return terms, s.PublicURL != ""
 }
 
-// checkLinks wants an address that members can follow and nobody between can read. A proxy
-// serves it, so the page is behind it too.
+// checkLinks requires an address that members can open and nobody in between can read. A
+// proxy serves it, so the page is behind the proxy too.
 func (s *Settings) checkLinks(c channel.Checker, open bool) {
 	if s.LinkQuota < s.LinkSize {
 		c.Bad("link_quota", fmt.Sprintf("one file may be larger than that: link_size is %v", s.LinkSize), "raise it, or lower link_size")

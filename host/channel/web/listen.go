@@ -15,8 +15,8 @@ func (o Options) address() httpd.Address {
 // Addr is the address that Open listens on.
 func (w *Web) Addr() net.Addr { return w.listener.Addr() }
 
-// URL is the index page's address once the channel is open, without the token. For
-// an address that stands for every interface it names loopback.
+// URL is the address of the index page once the channel is open, without the token. If the
+// page listens on all interfaces, URL names loopback.
 func (w *Web) URL() string {
 	if !w.opened.Load() {
 		return ""
@@ -24,7 +24,7 @@ func (w *Web) URL() string {
 	return httpd.URL(w.listener.Addr())
 }
 
-// Handler is everything that Run serves, behind its guards.
+// Handler serves everything that Run serves, behind its guards.
 func (w *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", w.index)

@@ -13,21 +13,21 @@ const (
 	// other ports of the same host name do not see.
 	keyHeader = "X-Longshore-Key"
 
-	// secureCookie is the cookie's name over https. Browsers take a name that
-	// begins so from this very host alone.
+	// secureCookie is the cookie's name over https. Browsers accept a name with this
+	// prefix only from this host itself.
 	secureCookie = "__Host-longshore"
 )
 
 type sessionKey struct{}
 
-// sessionOf is the session by which a request is let in; nil: it shows the
-// token itself, or none is needed.
+// sessionOf returns the session that admits a request; nil if the request shows the token
+// itself, or if no token is needed.
 func sessionOf(ctx context.Context) *session {
 	s, _ := ctx.Value(sessionKey{}).(*session)
 	return s
 }
 
-// senderOf is sessionOf for who counts senders; nil: nobody knows.
+// senderOf is sessionOf for counting senders; nil if the sender is unknown.
 func senderOf(ctx context.Context) any {
 	if s := sessionOf(ctx); s != nil {
 		return s
@@ -35,16 +35,16 @@ func senderOf(ctx context.Context) any {
 	return nil
 }
 
-// isPage says that a browser asks for path by itself, without the page's
-// script, and so without the key: a page, which holds the chats' names and no
-// message, or a file, whose id nobody guesses.
+// isPage reports whether a browser requests path without the page's script, and so without
+// the key: a page, which has the names of chats but no message, or a file, whose id cannot
+// be guessed.
 func isPage(r *http.Request) bool {
 	path := r.URL.Path
 	return r.Method == http.MethodGet && (path == "/" || strings.HasPrefix(path, "/c/") || strings.HasPrefix(path, "/files/"))
 }
 
-// admitted returns the request as the handlers get it if it may pass: it shows
-// the token, or a session's cookie and, unless it asks for a page, its key.
+// admitted returns the request for the handlers if it may pass: it shows the token, or a
+// session's cookie and, unless it asks for a page, the session's key.
 func (g *guard) admitted(r *http.Request) (*http.Request, bool) {
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return r, same(bearer, g.token)
@@ -57,9 +57,8 @@ func (g *guard) admitted(r *http.Request) (*http.Request, bool) {
 	return r.WithContext(context.WithValue(r.Context(), sessionKey{}, s)), true
 }
 
-// sessionBy is the session of one of the request's cookies that may be it, or
-// nil. There can be several of the name: another port of the host name sets its
-// own before ours.
+// sessionBy returns the session of one of the request's cookies, or nil. There can be
+// several cookies of that name: another port of the host name may set its own.
 func (g *guard) sessionBy(r *http.Request, may func(*session) bool) *session {
 	for _, c := range r.CookiesNamed(g.cookieName(r)) {
 		if s := g.sessions.find(r.Context(), c.Value); s != nil && may(s) {
@@ -78,7 +77,7 @@ func (g *guard) cookieName(r *http.Request) string {
 	return g.cookie
 }
 
-// isSecure says that the browser speaks https, to a proxy of ours as a rule.
+// isSecure reports whether the browser uses https, normally to a proxy of ours.
 func isSecure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
@@ -90,7 +89,7 @@ func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string,
 	})
 }
 
-// refuse shows a person the login form and tells a program what is missing.
+// refuse shows a person the login form, and a program what is missing.
 func (g *guard) refuse(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		render(rw, http.StatusUnauthorized, "login.html", nil)
@@ -108,8 +107,8 @@ func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
 	render(rw, http.StatusOK, "login.html", nil)
 }
 
-// login begins a session for a browser that shows the token: the cookie is for
-// the browser, the key for its page.
+// login begins a session for a browser that shows the token. The browser gets the cookie,
+// its page the key.
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, 4<<10)
 	if w.guard.token == "" || !same(r.PostFormValue("token"), w.guard.token) {
@@ -131,7 +130,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]string{"key": key})
 }
 
-// logout ends the browser's session. The cookie is enough: it only takes away.
+// logout ends the browser's session. It needs only the cookie, because it only takes
+// access away.
 func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 	if s := w.guard.sessionBy(r, anySession); s != nil {
 		if err := w.guard.sessions.end(r.Context(), s); err != nil {

@@ -71,7 +71,7 @@ type File struct {
 	Alt    string     `json:"alt,omitempty"`    // what it shows, in words
 }
 
-// Status is what became of a message.
+// Status is how far a message has come.
 type Status string
 
 // The states. A member's message goes from Received to Delivered; the assistant's
@@ -96,23 +96,23 @@ var inlineTypes = map[string]bool{
 // file can unfold to gigabytes in a member's browser.
 const maxPixels = 50_000_000
 
-// finish fills what follows from the other fields.
+// finish sets the fields that follow from others.
 func (f *File) finish() {
 	f.URL = "/files/" + f.ID + "/" + url.PathEscape(f.Name)
 	f.Inline = inlineTypes[baseType(f.MIME)] && f.Kind != media.Document &&
 		int64(f.Width)*int64(f.Height) <= maxPixels
 }
 
-// baseType is a MIME type without its parameters.
+// baseType is a MIME type without parameters.
 func baseType(mime string) string {
 	t, _, _ := strings.Cut(mime, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// maxQuote is how many characters of an answered message are repeated.
+// maxQuote is how many characters of an answered message are quoted.
 const maxQuote = 160
 
-// quote is m as another message repeats it.
+// quote returns m as another message quotes it.
 func (m *Message) quote() *Quote {
 	text := strings.Join(markup.Parts(m.Text, media.MarkupPlain, 0, media.Characters), "")
 	if text == "" && m.File != nil {
@@ -121,7 +121,7 @@ func (m *Message) quote() *Quote {
 	return &Quote{From: m.From, Text: media.Cut(text, maxQuote)}
 }
 
-// cleanName is a name as it is shown, or fallback where nothing of it is seen.
+// cleanName returns a name to show, or fallback if nothing of it is visible.
 func cleanName(s, fallback string) string {
 	if name := channel.CleanName(s); name != "" {
 		return name
@@ -129,8 +129,7 @@ func cleanName(s, fallback string) string {
 	return fallback
 }
 
-// cleanText keeps a text as it was written, but for control characters that
-// no writer means.
+// cleanText returns a text without control characters that no writer intends.
 func cleanText(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {

@@ -124,7 +124,7 @@ func initial(name string) string {
 	return "#"
 }
 
-// hue spreads names over the style sheet's eight colours.
+// hue maps names to the style sheet's eight colours.
 func hue(name string) int {
 	n := 0
 	for _, r := range name {

@@ -36,7 +36,7 @@ func newOf(s channel.Setup) (channel.Channel, error) {
 	})
 }
 
-// fewDistinct characters are worth guessing: it catches "aaaa…" and the like.
+// fewDistinct is a number of distinct characters that can be guessed, as in "aaaa…".
 const fewDistinct = 8
 
 // examine looks at the address and the token of the page.

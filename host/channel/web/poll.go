@@ -14,8 +14,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// pollSchema is a part of version 7: questions with choices. A vote that is taken back
-// keeps its row, and so its voter's name.
+// pollSchema is a part of version 7: questions with choices. A withdrawn vote keeps its
+// row, and so its voter's name.
 const pollSchema = `
 CREATE TABLE polls (
 	message INTEGER PRIMARY KEY REFERENCES messages (seq) ON DELETE CASCADE,
@@ -56,7 +56,7 @@ type Vote struct {
 	Choices []string `json:"choices"` // none: taken back
 }
 
-// newPoll is a question as the history keeps it.
+// newPoll returns a question for the history.
 func newPoll(p *channel.Poll, l media.PollLimit) (*Poll, error) {
 	n := len(p.Choices)
 	bad := n < 2 || n > l.Choices
@@ -79,7 +79,7 @@ func insertPoll(t *stores.Tx, m *Message) error {
 	return err
 }
 
-// pollOf reads what pollColumn holds.
+// pollOf decodes pollColumn.
 func pollOf(text string) (p *Poll) {
 	if text != "" {
 		_ = json.Unmarshal([]byte(text), &p) // the database has made it
@@ -98,8 +98,8 @@ func (w *Web) EndPoll(ctx context.Context, c channel.Change) error {
 	})
 }
 
-// vote is how a member's choice changes a poll. It refuses what cannot be chosen, and
-// puts the choices into the poll's order and the voter's name into a.
+// vote returns a poll changed by a member's choice. It refuses invalid choices, puts the
+// choices into the poll's order, and sets the voter's name in a.
 func (p *Poll) vote(a *act) (func(*stores.Tx, int64) (bool, error), error) {
 	var chosen []string
 	for _, c := range p.Choices {
@@ -129,8 +129,7 @@ func (p *Poll) vote(a *act) (func(*stores.Tx, int64) (bool, error), error) {
 	}, err
 }
 
-// freeName tells voters apart who have the same name: whoever counts the votes knows
-// them by their names alone.
+// freeName distinguishes voters of the same name, because votes are shown by name.
 func (p *Poll) freeName(name string) string {
 	free := name
 	for n := 2; slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Name == free }); n++ {

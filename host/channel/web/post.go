@@ -24,7 +24,7 @@ const (
 	maxJSON = 256 << 10 // bytes of a post without files
 )
 
-// posted is what a member says, in either form.
+// posted is a member's post, in either form.
 type posted struct {
 	Text    string `json:"text"`
 	From    string `json:"from"`
@@ -48,8 +48,8 @@ func (p *posted) drop() {
 	}
 }
 
-// post lets somebody speak as a member. Several files become a message each,
-// the first with the text; the host gets them as one.
+// post handles a member's post. Several files become one message each, the first with the
+// text; the host gets them as one.
 func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
@@ -112,7 +112,7 @@ func readJSON(rw http.ResponseWriter, r *http.Request, into any, form string) er
 	return nil
 }
 
-// notUTF8 refuses a text whose bytes would have to be changed to be kept.
+// notUTF8 refuses a text that is not valid UTF-8.
 func notUTF8(what string) *httpd.Problem {
 	return httpd.Refuse(http.StatusBadRequest, "bad_utf8", what+" is not valid UTF-8", "encode texts and names as UTF-8")
 }
@@ -122,7 +122,7 @@ func textTooLong() *httpd.Problem {
 		"send it as a file, or in parts")
 }
 
-// check cleans the texts and refuses what is no message.
+// check cleans the texts and refuses an invalid post.
 func (p *posted) check() error {
 	p.Text = cleanText(p.Text)
 	p.From = cleanName(p.From, "Member")
@@ -144,7 +144,7 @@ func (p *posted) check() error {
 	return nil
 }
 
-// speak puts the post into the history, from where the host gets it.
+// speak adds the post to the history, where the host finds it.
 func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error) {
 	if err := c.enter(ctx); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	if err != nil {
 		return nil, err
 	}
-	// From here on the caller's wish to stop no longer counts: half of it is done.
+	// From here on a cancelled request no longer stops the work, because it is half done.
 	if fresh, err := w.store.insert(context.WithoutCancel(ctx), c.name, ms); err != nil {
 		return nil, err
 	} else if fresh {
@@ -168,8 +168,8 @@ func (w *Web) speak(ctx context.Context, c *room, p *posted) ([]*Message, error)
 	return ms, nil
 }
 
-// composePost makes the messages and their files. The ids of the further messages
-// begin with the first one's.
+// composePost makes the messages and their files. The ids of the further messages begin
+// with the first message's id.
 func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, []*staged, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -198,7 +198,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 	return ms, files, nil
 }
 
-// diskProblem is what a member reads when a file cannot be stored.
+// diskProblem is the answer to a member if a file cannot be stored.
 func diskProblem(err error) error {
 	if transfer.DiskFull(err) {
 		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space")
