@@ -49,8 +49,8 @@ const (
 	pushText    = 200 // characters of a message
 )
 
-// pusher notifies browsers. A notification is no delivery: it is tried a few times,
-// and lost if the host ends.
+// pusher notifies browsers. A notification is not a delivery: it is tried a few times, and
+// lost if the host ends.
 type pusher struct {
 	set      Push
 	store    *store
@@ -111,7 +111,7 @@ func (s Push) client() (*http.Client, error) {
 	return transfer.New(o)
 }
 
-// openPush opens what Web Push needs, if it is on.
+// openPush opens the store of Web Push if it is on.
 func (w *Web) openPush() (err error) {
 	ctx := context.Background()
 	if w.opts.Token != "" {
@@ -134,7 +134,7 @@ func authority(address string) string {
 	return u.Scheme + "://" + u.Hostname() + ":" + cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// service returns the service of an endpoint, or nil if it is none of the list's.
+// service returns the service of an endpoint, or nil if no listed service matches.
 func (p *pusher) service(endpoint string) *pushService {
 	u := endpointURL(endpoint)
 	if u == nil {
@@ -155,8 +155,8 @@ func (p *pusher) service(endpoint string) *pushService {
 	return nil
 }
 
-// notify has browsers notified of a chat's newest message. It does not wait. A nil
-// pusher does nothing.
+// notify queues notifications about a chat's newest message and returns at once. It does
+// nothing on a nil pusher.
 func (p *pusher) notify(r *room, ms []*Message) {
 	if p == nil || len(ms) == 0 {
 		return
@@ -176,7 +176,7 @@ func (p *pusher) notify(r *room, ms []*Message) {
 	poke(p.wake)
 }
 
-// run works until ctx is done, in goroutines that end with it.
+// run sends notifications until ctx is done. Its goroutines end with it.
 func (p *pusher) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range p.services {
@@ -208,7 +208,7 @@ func (p *pusher) run(ctx context.Context) {
 	}
 }
 
-// away returns the browsers whose session has no page open.
+// away returns the browsers whose session has no open page.
 func (p *pusher) away(all []subscription) (out []subscription) {
 	open, any := p.hub.open()
 	for _, one := range all {
@@ -219,7 +219,7 @@ func (p *pusher) away(all []subscription) (out []subscription) {
 	return out
 }
 
-// serve sends what waits for one service.
+// serve sends the notifications that wait for one service.
 func (p *pusher) serve(ctx context.Context, s *pushService) {
 	places := make(chan struct{}, pushAtOnce)
 	var sending sync.WaitGroup
@@ -251,8 +251,8 @@ func (p *pusher) serve(ctx context.Context, s *pushService) {
 	}
 }
 
-// deliver sends a notification and acts on the service's answer. A browser that is
-// gone, that cannot be reached, or for which too many fail in a row is forgotten.
+// deliver sends a notification and handles the service's answer. It deletes a browser that
+// is gone, that cannot be reached, or that failed too often in a row.
 func (p *pusher) deliver(ctx context.Context, s *pushService, j *pushJob) {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
@@ -280,7 +280,7 @@ func (p *pusher) deliver(ctx context.Context, s *pushService, j *pushJob) {
 	}
 }
 
-// failed counts what fails in a row for a browser, and says whether it is too much.
+// failed counts a browser's failures in a row, and reports whether there are too many.
 func (p *pusher) failed(endpoint string, again bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,7 +291,7 @@ func (p *pusher) failed(endpoint string, again bool) bool {
 	return again
 }
 
-// withoutAddress is a client's error without the endpoint, which is a secret.
+// withoutAddress removes the endpoint, which is a secret, from a client's error.
 func withoutAddress(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

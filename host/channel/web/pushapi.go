@@ -21,8 +21,9 @@ const (
 	pushAuth    = 16 // bytes, RFC 8291 section 3.2
 )
 
-// parseSubscription reads what PushSubscription.toJSON writes (W3C Push API). The
-// endpoint is a claim of the member's: whether it may be asked is services' to say.
+// parseSubscription parses what PushSubscription.toJSON writes (W3C Push API). The
+// endpoint comes from the member and is untrusted: service decides whether it may be
+// called.
 func parseSubscription(body []byte) (one subscription, err error) {
 	var in struct {
 		Endpoint       string          `json:"endpoint"`
@@ -59,7 +60,7 @@ func parseSubscription(body []byte) (one subscription, err error) {
 	return one, nil
 }
 
-// subscribe adds the browser that asks, or drops it.
+// subscribe adds or removes the browser that asks.
 func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
 	if w.push == nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "push_off", "notifications of closed pages are off", "the operator turns them on: push_contact in longshore.yaml"))
@@ -97,7 +98,7 @@ func (w *Web) subscribe(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// endpointURL is an endpoint as a service may have it, or nil.
+// endpointURL parses an endpoint; nil if no service could have it.
 func endpointURL(endpoint string) *url.URL {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {

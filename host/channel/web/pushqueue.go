@@ -24,7 +24,7 @@ type pushJob struct {
 	due   time.Time
 }
 
-// add puts a job in the place of an older one for the same browser and chat.
+// add queues a job, in place of an older one for the same browser and chat.
 func (s *pushService) add(j *pushJob) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *pushService) add(j *pushJob) {
 	s.append(j)
 }
 
-// retry has a job tried again after wait, unless there is newer news for its browser.
+// retry queues a job again after wait, unless a newer one for its browser and chat waits.
 func (s *pushService) retry(j *pushJob, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,7 @@ func (s *pushService) append(j *pushJob) {
 	poke(s.wake)
 }
 
-// next returns the first job that is due, or how long to wait for one; 0: until there
-// is another.
+// next returns the first job that is due, or how long to wait for one; 0 if none waits.
 func (s *pushService) next(now time.Time) (j *pushJob, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

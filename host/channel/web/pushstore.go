@@ -35,7 +35,7 @@ var (
 	errSessionOver = errors.New("the session has ended")
 )
 
-// subscription is a browser that wants to be notified, in its own words.
+// subscription is a browser that wants to be notified, as it describes itself.
 type subscription struct {
 	Endpoint     string
 	session      []byte // nil: the page needs no token
@@ -78,8 +78,8 @@ func (s *store) addPush(ctx context.Context, b subscription) error {
 				return err
 			}
 		}
-		// A session that ended while its request came would fail the foreign key, and
-		// with it all that is committed together.
+		// If its session ended while the request came in, the foreign key would fail, and
+		// with it everything in the same commit.
 		if b.session != nil {
 			rows, err := t.Query("SELECT used FROM sessions WHERE id = ?", b.session)
 			if there, err := all(rows, err, one[int64]); err != nil || len(there) == 0 {
@@ -102,12 +102,12 @@ func (s *store) addPush(ctx context.Context, b subscription) error {
 	return writing(err)
 }
 
-// dropPush forgets a browser of the session.
+// dropPush deletes a browser of the session.
 func (s *store) dropPush(ctx context.Context, endpoint string, session []byte) error {
 	return s.exec(ctx, "DELETE FROM push WHERE endpoint = ? AND session IS ?", endpoint, session)
 }
 
-// dropOpenPush forgets the browsers that came while the page needed no token.
+// dropOpenPush deletes the browsers from the time when the page needed no token.
 func (s *store) dropOpenPush(ctx context.Context) error {
 	return s.exec(ctx, "DELETE FROM push WHERE session IS NULL")
 }
@@ -119,12 +119,12 @@ func (s *store) allPush(ctx context.Context) ([]subscription, error) {
 	}, "SELECT endpoint, session, p256dh, auth"+livePush+"ORDER BY p.made", time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli())
 }
 
-// hasPush says whether a browser still wants to be notified.
+// hasPush reports whether a browser still wants to be notified.
 func (s *store) hasPush(ctx context.Context, b subscription) (bool, error) {
 	found, err := list(ctx, s, one[string], "SELECT endpoint"+livePush+"AND endpoint = ?3 AND session IS ?4",
 		time.Now().Add(-sessionIdle).UnixMilli(), time.Now().Add(-sessionAge).UnixMilli(), b.Endpoint, b.session)
 	return len(found) > 0, err
 }
 
-// livePush are the browsers whose session has not ended by itself.
+// livePush returns the browsers whose session has not expired.
 const livePush = " FROM push p LEFT JOIN sessions s ON s.id = p.session WHERE (p.session IS NULL OR s.used >= ?1 AND s.made >= ?2) "

@@ -19,7 +19,7 @@ const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.
 
 const messageByID = "SELECT " + columns + " WHERE m.chat = ? AND m.id = ?"
 
-// byID returns nil where the chat has no such message.
+// byID returns nil if the chat has no such message.
 func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 	ms, err := s.query(ctx, messageByID, chat, id)
 	if err != nil || len(ms) == 0 {
@@ -28,8 +28,7 @@ func (s *store) byID(ctx context.Context, chat, id string) (*Message, error) {
 	return ms[0], nil
 }
 
-// byKey returns what was posted under the poster's own key; errGone where it
-// is no longer kept.
+// byKey returns the message posted under the poster's own key; errGone if it is deleted.
 func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error) {
 	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.Key = ? AND m.Key <> '' ORDER BY m.seq", chat, key)
 	if err != nil || len(ms) > 0 {
@@ -42,7 +41,7 @@ func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error)
 	return nil, err
 }
 
-// after returns the oldest messages behind seq, oldest first.
+// after returns the oldest messages after seq, oldest first.
 func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
 	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ?", chat, seq, limit)
 }
@@ -54,7 +53,7 @@ func (s *store) before(ctx context.Context, chat string, seq int64, limit int) (
 	return ms, err
 }
 
-// newest is the number of the chat's last message, 0 when it has none.
+// newest returns the number of the chat's last message; 0 if it has none.
 func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 	var seq int64
 	err := s.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM messages WHERE chat = ?", chat).Scan(&seq)
@@ -64,7 +63,7 @@ func (s *store) newest(ctx context.Context, chat string) (int64, error) {
 	return seq, nil
 }
 
-// file returns nil where there is none.
+// file returns nil if there is none.
 func (s *store) file(ctx context.Context, id string) (*File, error) {
 	ms, err := s.query(ctx, "SELECT "+columns+" WHERE f.id = ?", id)
 	if err != nil || len(ms) == 0 {
@@ -100,7 +99,7 @@ func (s *store) query(ctx context.Context, q string, args ...any) ([]*Message, e
 	return list(ctx, s, scan, q, args...)
 }
 
-// list reads what a query finds, row by row.
+// list reads the rows of a query.
 func list[T any](ctx context.Context, s *store, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	found, err := all(rows, err, scan)

@@ -6,7 +6,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
-// delivered notes that messages have been handed to a page or a script.
+// delivered records that messages have been passed to a page or a script.
 func (w *Web) delivered(ctx context.Context, c *room, ms []*Message) {
 	var ids []string
 	for _, m := range ms {
@@ -19,14 +19,14 @@ func (w *Web) delivered(ctx context.Context, c *room, ms []*Message) {
 	}
 }
 
-// report makes the step durable before it tells the host, so that no step is
-// told twice. What nobody runs to hear stays as it is and is told another time.
+// report makes the step durable before it reports it to the host, so that no step is
+// reported twice. If the host is not running, the step is reported another time.
 func (w *Web) report(ctx context.Context, c *room, ids []string, to Status) error {
 	in := w.inbox.Load()
 	if in == nil || len(ids) == 0 {
 		return nil
 	}
-	// The page has the messages, whether or not it stays for the answer.
+	// The page has the messages, even if it does not wait for the answer.
 	ctx = context.WithoutCancel(ctx)
 	moved, err := w.store.raise(ctx, c.name, ids, to)
 	if err != nil {

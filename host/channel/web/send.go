@@ -12,13 +12,12 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
-// arrivalEvery is how often a page hears of a file's progress.
+// arrivalEvery is the interval at which a page gets a file's progress.
 const arrivalEvery = 100 * time.Millisecond
 
-// Send puts m into the chat's history. The receipt's id is m.ID. The same id
-// again returns the first receipt and changes nothing. Permanent are an
-// unknown chat, what exceeds the limits, and bytes that are not those that
-// were accepted.
+// Send adds m to the chat's history. The receipt's id is m.ID. A repeated id returns the
+// first receipt and changes nothing. Permanent errors: an unknown chat, a message beyond
+// the limits, and bytes that differ from those that were accepted.
 func (w *Web) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
 	out := w.SendAll(ctx, []channel.Message{m})[0]
 	return out.Receipt, out.Err
@@ -29,8 +28,8 @@ var _ channel.MultiSender = (*Web)(nil)
 // answer is a message of the assistant on its way into the history.
 type answer struct {
 	*Message
-	file  *staged // nil: none, or the message is there
-	there bool    // it is or was in the history
+	file  *staged // nil: no file, or the message exists
+	there bool    // it is in the history, or was
 	err   error
 }
 
@@ -49,8 +48,8 @@ func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel
 		a := w.compose(ctx, r, &ms[i], staged)
 		if all = append(all, a); a.file != nil {
 			staged += a.file.Size
-			// Ended only when the message is there, so that pages show one or the
-			// other all the time.
+			// It ends only when the message is shown, so that pages always show one or the
+			// other.
 			defer w.hub.endArriving(r.name, a.ID)
 			defer a.file.drop()
 		}
@@ -72,8 +71,8 @@ func (w *Web) SendAll(ctx context.Context, ms []channel.Message) (outs []channel
 	return outs
 }
 
-// compose makes the answer, and copies its file; staged is the bytes of those that are
-// on their way with it.
+// compose makes the answer and copies its file. staged is the bytes of the files that go
+// with it.
 func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged int64) *answer {
 	a := &answer{Message: &Message{
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
@@ -96,7 +95,7 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 	return a
 }
 
-// append makes answers durable and shows those that are new.
+// append makes answers durable and shows the new ones.
 func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 	var msgs []*Message
 	for _, a := range all {
@@ -129,7 +128,7 @@ func (w *Web) append(ctx context.Context, r *room, all []*answer) error {
 	return nil
 }
 
-// show shows messages that are durable, for whoever has entered the chat.
+// show shows durable messages. The caller has entered the chat.
 func (w *Web) show(r *room, msgs []*Message, files []*staged) {
 	if len(msgs) == 0 {
 		return
@@ -150,7 +149,7 @@ func (w *Web) roomOf(jid groups.JID) (*room, error) {
 	}
 }
 
-// receiveBytes copies the file of m to the disk and tells the pages meanwhile.
+// receiveBytes copies the file of m to the disk and reports its progress to the pages.
 func (w *Web) receiveBytes(ctx context.Context, r *room, m *channel.Message, ahead int64) (*staged, error) {
 	file := &m.Files[0]
 	if err := w.outgoingSpace(r, ahead, file.Size); err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// sessionSchema is what version 3 adds: the browsers that showed the token.
-// Neither the cookie nor the key can be found out from it.
+// sessionSchema is version 3: the browsers that showed the token. Neither cookie nor key
+// can be derived from it.
 const sessionSchema = `
 CREATE TABLE sessions (
 	id    BLOB PRIMARY KEY, -- SHA-256 of the cookie's value
@@ -23,20 +23,20 @@ CREATE TABLE sessions (
 );`
 
 const (
-	sessionIdle = 30 * 24 * time.Hour // without use, after which a session ends
-	sessionAge  = 90 * 24 * time.Hour // after which it ends in any case
+	sessionIdle = 30 * 24 * time.Hour // a session ends after this time without use
+	sessionAge  = 90 * 24 * time.Hour // a session ends after this time in any case
 	usedStep    = time.Hour           // how late its use may be recorded
 	maxSessions = 1000                // beyond it one ends
-	idleEnough  = 24 * time.Hour      // without use, after which a session may end to make room
+	idleEnough  = 24 * time.Hour      // after this time without use a session may be ended to make room
 )
 
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
-// session is one browser that showed the token. Its cookie goes to every port
-// of the host name, so a request that reads or writes must show its key too,
-// which the browser keeps for this port alone.
+// session is one browser that showed the token. Browsers send its cookie to every port of
+// the host name. So a request that reads or writes must show the session's key too, which
+// the browser keeps for this port alone.
 type session struct {
 	id, key digest
 	made    time.Time
@@ -46,7 +46,7 @@ type session struct {
 	recorded time.Time // used, as the disk has it
 }
 
-// opens says whether key is the session's. It takes as long for any key.
+// opens compares key with the session's in constant time.
 func (s *session) opens(key string) bool {
 	given := digestOf(key)
 	return subtle.ConstantTimeCompare(given[:], s.key[:]) == 1
@@ -56,7 +56,7 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.used) >= sessionIdle || now.Sub(s.made) >= sessionAge
 }
 
-// sessions are all that have not ended, in memory and on the disk.
+// sessions are the sessions that have not ended, in memory and on disk.
 type sessions struct {
 	store *store
 	token []byte // the mark of the token in use
@@ -65,8 +65,8 @@ type sessions struct {
 	all map[digest]*session
 }
 
-// openSessions reads what the process before left, and ends the sessions that
-// are over or were opened with another token.
+// openSessions loads the sessions, and ends those that have expired or were opened with
+// another token.
 func openSessions(s *store, token string) (*sessions, error) {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("longshore web session 2"))
@@ -82,7 +82,7 @@ func openSessions(s *store, token string) (*sessions, error) {
 	return ss, err
 }
 
-// begin makes a session and returns its two secrets.
+// begin creates a session and returns its two secrets.
 func (ss *sessions) begin(ctx context.Context) (cookie, key string, err error) {
 	now := time.Now()
 	cookie, key = rand.Text(), rand.Text()
@@ -102,10 +102,9 @@ func (ss *sessions) begin(ctx context.Context) (cookie, key string, err error) {
 	return cookie, key, nil
 }
 
-// surplus is what has ended by itself, or else the one to end if there are too
-// many: the one that was used least recently, or, if all are in use, the newest
-// but for the one that begins. Who signs in without end ends his own sessions,
-// and nobody's who was there before. The caller holds mu.
+// surplus returns the expired sessions or, if there are too many sessions, the one to end:
+// the least recently used or, if all are in use, the newest except the one that begins. So
+// somebody who signs in without end ends only their own sessions. The caller holds mu.
 func (ss *sessions) surplus(begins *session, now time.Time) (out []*session) {
 	var oldest, newest *session
 	for _, s := range ss.all {
@@ -131,7 +130,7 @@ func (ss *sessions) surplus(begins *session, now time.Time) (out []*session) {
 	return []*session{oldest}
 }
 
-// find returns the session of a cookie, which is in use now; nil: there is none.
+// find returns the session of a cookie and marks it as used; nil if there is none.
 func (ss *sessions) find(ctx context.Context, cookie string) *session {
 	ss.mu.Lock()
 	s := ss.all[digestOf(cookie)]
@@ -142,9 +141,8 @@ func (ss *sessions) find(ctx context.Context, cookie string) *session {
 	return s
 }
 
-// use says that a session is in use now, unless it has ended. It is also
-// recorded, if that was long ago; an error of the disk ends the session early,
-// no more.
+// use marks a session as used, unless it has ended. It also records the use if the last
+// record is old; if the disk fails, the session ends early and nothing else happens.
 func (ss *sessions) use(ctx context.Context, s *session) bool {
 	now := time.Now()
 	ss.mu.Lock()
@@ -166,7 +164,7 @@ func (ss *sessions) use(ctx context.Context, s *session) bool {
 	return !over
 }
 
-// end ends a session, and the streams that it listens to.
+// end ends a session and its event streams.
 func (ss *sessions) end(ctx context.Context, s *session) error {
 	ss.mu.Lock()
 	if ss.all[s.id] == s {

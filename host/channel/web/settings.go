@@ -39,13 +39,13 @@ type Settings struct {
 	History setting.Size     `yaml:"history" help:"How much a chat's files may have before its oldest messages are deleted. 0: none are, and at 10 GiB new files are refused."`
 }
 
-// defaultSettings are those in which every key is absent.
+// defaultSettings are the settings if every key is absent.
 func defaultSettings() channel.Settings {
 	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 }
 
-// Check looks for what would open the page to everybody, or keep the channel
-// from starting.
+// Check refuses settings that would open the page to everybody, or keep the channel from
+// starting.
 func (s *Settings) Check(c channel.Checker) {
 	c.Secret("token", &s.Token, s.TokenFile)
 	open := s.Token.IsZero() && !c.Has("token") && !c.Has("token_file")
@@ -69,7 +69,7 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 }
 
-// push is what the settings say of Web Push.
+// push returns the settings of Web Push.
 func (s *Settings) push() Push {
 	return Push{Contact: s.PushContact, Text: s.PushText, Services: s.PushServices}
 }
@@ -88,8 +88,8 @@ func (s *Settings) checkPush(c channel.Checker) {
 	}
 }
 
-// tokenLength refuses a token with which the channel does not start. A token
-// that only the service's environment has is not known here.
+// tokenLength refuses a token with which the channel does not start. A token that only the
+// service's environment has is unknown here.
 func (s *Settings) tokenLength(c channel.Checker) {
 	key := "token"
 	if s.TokenFile != "" {
@@ -100,7 +100,7 @@ func (s *Settings) tokenLength(c channel.Checker) {
 	}
 }
 
-// hosts is the name that the public URL gives the page, if there is one.
+// hosts returns the page's name in the public URL, if there is one.
 func (s *Settings) hosts() []string {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" {

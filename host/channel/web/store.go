@@ -48,7 +48,7 @@ CREATE TABLE files (
 	loop    INTEGER NOT NULL
 );`
 
-// altSchema is what a picture shows, in words.
+// altSchema is the text description of a picture.
 const altSchema = `
 ALTER TABLE files ADD COLUMN alt TEXT NOT NULL DEFAULT '';`
 
@@ -68,8 +68,8 @@ func storeOf(name, dir string, home stores.Home) stores.Spec {
 	}
 }
 
-// store is the history. All that is written goes through commit: what comes
-// together is durable together.
+// store is the history. All writes go through commit; what is written together is durable
+// together.
 type store struct {
 	spec   stores.Spec
 	lock   *os.File // of the directory: one process has it
@@ -112,12 +112,11 @@ func (s *store) close() error {
 	return nil
 }
 
-// errThere undoes an insert of what is or was there.
+// errThere rolls back an insert of a message that exists or existed.
 var errThere = errors.New("the message is or was there")
 
-// insert adds a member's post to a chat, and makes the names of its files
-// durable. It says whether the post is new: false means that one of the ids is or was
-// there and nothing was added.
+// insert adds a member's post to a chat, and makes the names of its files durable. It
+// returns false if one of the ids exists or existed; then nothing was added.
 func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh bool, err error) {
 	at := now()
 	err = s.commit.Do(ctx, func(t *stores.Tx) error {
@@ -143,9 +142,9 @@ func (s *store) insert(ctx context.Context, chat string, msgs []*Message) (fresh
 	return true, nil
 }
 
-// answer adds messages of the assistant, as far as they are new: those have a seq
-// then. The others get the time that they had. What a message answers is looked up
-// here, since the question itself may just be going in; an unknown one is no error.
+// answer adds the assistant's new messages and sets their seq. Messages that exist get
+// their stored time. It looks up quoted messages in the same transaction, because the
+// question itself may just be going in; an unknown quote is no error.
 func (s *store) answer(ctx context.Context, chat string, msgs []*Message) error {
 	at := now()
 	err := s.commit.Do(ctx, func(t *stores.Tx) error {
@@ -221,8 +220,8 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 	return err
 }
 
-// raise moves the assistant's messages among ids to a later status and
-// returns those that it moved, so that each step is reported once.
+// raise moves the assistant's messages among ids to a later status and returns those that
+// moved, so that each step is reported once.
 func (s *store) raise(ctx context.Context, chat string, ids []string, to Status) ([]string, error) {
 	before := []Status{Sent}
 	if to == Read {

@@ -15,13 +15,13 @@ const (
 	sweepEvery = 10 * time.Minute
 	sweepBatch = 256 // messages deleted while a chat is held
 
-	// keepGone is how long a deleted message's ids are known. No delivery is
-	// repeated so late.
+	// keepGone is how long the ids of a deleted message are kept. No delivery is repeated
+	// after that time.
 	keepGone = 365 * 24 * time.Hour
 )
 
-// sweep deletes what is not to be kept, until ctx is done: what is too old now
-// and then, what is too much as soon as it is.
+// sweep deletes messages until ctx is done: expired ones at intervals, those beyond the
+// quota as soon as they exceed it.
 func (w *Web) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -49,8 +49,7 @@ func (w *Web) sweep(ctx context.Context) {
 	}
 }
 
-// sweepAll goes through every chat of the history, also those that are
-// configured no longer.
+// sweepAll sweeps every chat of the history, even removed ones.
 func (w *Web) sweepAll(ctx context.Context) error {
 	for chat := ""; ; {
 		next, err := w.store.nextChat(ctx, chat)
@@ -67,7 +66,7 @@ func (w *Web) sweepAll(ctx context.Context) error {
 	}
 }
 
-// sweepFull goes through the chats whose files are too much.
+// sweepFull sweeps the chats whose files exceed the quota.
 func (w *Web) sweepFull(ctx context.Context) error {
 	for _, chat := range w.blobs.above(w.now().Quota) {
 		if err := w.sweepChat(ctx, chat); err != nil {
@@ -77,7 +76,7 @@ func (w *Web) sweepFull(ctx context.Context) error {
 	return nil
 }
 
-// sweepChat deletes batch after batch. Between two of them the chat goes on.
+// sweepChat deletes in batches. Between two batches the chat is usable.
 func (w *Web) sweepChat(ctx context.Context, chat string) error {
 	for {
 		gone, err := w.forgetSome(ctx, chat)
@@ -94,7 +93,7 @@ func (w *Web) sweepChat(ctx context.Context, chat string) error {
 	}
 }
 
-// forgetSome deletes one batch but for the bytes.
+// forgetSome deletes one batch, without the bytes.
 func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) {
 	var before time.Time
 	if w.now().Keep > 0 {
@@ -122,7 +121,7 @@ func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) 
 	return gone, nil
 }
 
-// rolls tells the sweep when a chat's files are too much.
+// rolls signals the sweep if a chat's files exceed the quota.
 func (w *Web) rolls(chat string) {
 	if !w.now().Roll || w.blobs.usedBy(chat) <= w.now().Quota {
 		return
@@ -133,15 +132,15 @@ func (w *Web) rolls(chat string) {
 	}
 }
 
-// behind says that a chat's files are so much that the sweep must catch up
-// first: beyond their room by more than one post may bring.
+// behind reports whether a chat's files exceed the quota by more than one post may bring,
+// so that the sweep must catch up first.
 func (w *Web) behind(chat string) bool {
 	return w.blobs.usedBy(chat) > w.now().Quota+int64(w.opts.MaxFiles)*w.now().MaxUpload
 }
 
-// chatSpace keeps an assistant from filling the disk of all groups with its
-// files: they are refused, or the oldest messages make room. ahead is the bytes that
-// are on their way before this file's.
+// chatSpace keeps one assistant from filling the disk of all groups: it refuses the file,
+// or lets the oldest messages make room. ahead is the bytes that are on their way before
+// this file's.
 func (w *Web) chatSpace(r *room, ahead, size int64) error {
 	full := &channel.Error{Class: channel.Permanent, Code: "chat_full", Hint: "send a smaller file, or ask the operator"}
 	switch {
@@ -157,7 +156,7 @@ func (w *Web) chatSpace(r *room, ahead, size int64) error {
 	return full
 }
 
-// postSpace is chatSpace for a member's post that has files of so many bytes.
+// postSpace is chatSpace for a member's post with files of that many bytes.
 func (w *Web) postSpace(r *room, size int64) error {
 	switch {
 	case !w.now().Roll && w.blobs.usedBy(r.name) >= w.now().Quota:

@@ -26,7 +26,7 @@ func (w *Web) listTasks(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]any{"tasks": all})
 }
 
-// operateTask does something with a task of a chat. Whoever may write in the chat may.
+// operateTask acts on a task of a chat. Everybody who may write in the chat may do so.
 func (w *Web) operateTask(rw http.ResponseWriter, r *http.Request) {
 	c, ok := w.chatOf(rw, r)
 	if !ok {
@@ -55,7 +55,7 @@ func (w *Web) operateTask(rw http.ResponseWriter, r *http.Request) {
 	httpd.Answer(rw, http.StatusOK, map[string]any{"words": words})
 }
 
-// ofTask makes a refusal an answer of the API.
+// ofTask makes an API answer of a refusal.
 func ofTask(err error) error {
 	r := refusal.Of(err)
 	switch {

@@ -19,8 +19,8 @@ import (
 
 const maxField = 4*maxText + 1 // bytes of a form's text field
 
-// readForm streams a form's files to the disk as they come in. Whoever gets a
-// posted drops it in the end; after an error nothing is left.
+// readForm streams a form's files to the disk as they arrive. The caller drops the
+// returned posted in the end; after an error nothing is left.
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
 	place := w.uploads.Take(r.Context(), senderOf(r.Context()), http.NewResponseController(rw))
 	if place == nil {
@@ -127,7 +127,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	return w.postSpace(c, p.size())
 }
 
-// size is what the files of a post have so far, in bytes.
+// size returns the bytes of a post's files so far.
 func (p *posted) size() (n int64) {
 	for _, f := range p.files {
 		n += f.Size
@@ -135,8 +135,8 @@ func (p *posted) size() (n int64) {
 	return n
 }
 
-// identify asks media what a member's file is; the type that the browser
-// claims is not asked for.
+// identify detects the type of a member's file by its content; the type that the browser
+// claims is ignored.
 func identify(s *staged, name string) (media.Info, error) {
 	info, err := media.Classify(name, "", s.Head, s.Size, media.Auto)
 	if r := refusal.Of(err); r != nil {
@@ -145,9 +145,8 @@ func identify(s *staged, name string) (media.Info, error) {
 	return info, err
 }
 
-// space refuses files when the chat's quota or the disk is used up; size is
-// what the post has so far. Posts that run at the same time may each exceed it
-// by a file.
+// space refuses files if the chat's quota or the disk is used up; size is the bytes of the
+// post so far. Concurrent posts may each exceed the quota by one file.
 func (w *Web) space(c *room, size int64) error {
 	if err := w.postSpace(c, size); err != nil {
 		return err
@@ -158,10 +157,10 @@ func (w *Web) space(c *room, size int64) error {
 	return nil
 }
 
-// textReserve is how much of the disk texts leave to the host's own records.
+// textReserve is the disk space that texts leave for the host's own records.
 const textReserve = 64 << 20
 
-// textSpace refuses texts when nearly nothing of the disk is left.
+// textSpace refuses texts if the disk is nearly full.
 func (w *Web) textSpace() error {
 	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.now().KeepFree) {
 		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")

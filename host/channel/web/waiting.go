@@ -15,9 +15,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// waitingSchema is what version 4 adds: members' posts that the host does not
-// have yet, by the first message of each. A post waits from the moment at which
-// it is in the history.
+// waitingSchema is version 4: members' posts that the host does not have yet, by the first
+// message of each. A post waits as soon as it is in the history.
 const waitingSchema = `
 CREATE TABLE waiting (
 	seq  INTEGER PRIMARY KEY,
@@ -48,8 +47,8 @@ func (s *store) Waiting(ctx context.Context) ([]groups.JID, error) {
 	return list(ctx, s, one[groups.JID], "SELECT '"+Scheme+"' || chat FROM waiting UNION SELECT '"+Scheme+"' || chat FROM acts")
 }
 
-// Next implements journal.Queue. What members do to messages comes between the posts,
-// in the order of their times; its numbers are below 0.
+// Next implements journal.Queue. Members' acts come between the posts, in the order of
+// their times; their numbers are below 0.
 func (s *store) Next(ctx context.Context, jid groups.JID) (*journal.Inbound, error) {
 	chat, _ := chatOf(jid)
 	m, at := journal.Inbound{Chat: jid}, int64(0)
@@ -76,7 +75,7 @@ func (s *store) Done(ctx context.Context, seq int64) error {
 	return s.exec(ctx, "DELETE FROM waiting WHERE seq = ?", seq)
 }
 
-// inbound is a post as the host gets it: its messages are one.
+// inbound returns a post for the host, as one message.
 func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbound, error) {
 	if row.Seq < 0 {
 		return s.acted(ctx, row)
@@ -88,7 +87,7 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	}
 	first := ms[0]
 	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time,
-		Role: channel.RoleAdmin} // whoever may open the page may do all that it can
+		Role: channel.RoleAdmin} // everybody who can open the page may do everything on it
 	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
 		return in, reading(err)
 	}
@@ -110,8 +109,8 @@ func (f *File) attachment() channel.Attachment {
 	return channel.Attachment{Ref: f.ID, Info: media.Info{Name: f.Name, MIME: f.MIME, Kind: f.Kind, Size: f.Size, Loop: f.Loop}}
 }
 
-// quotedFiles is the file of a message that is answered. If the chat no longer keeps
-// it, it has no Ref.
+// quotedFiles returns the file of an answered message. If the chat no longer has it, it
+// has no Ref.
 func (s *store) quotedFiles(ctx context.Context, chat, id string) ([]channel.Attachment, error) {
 	answered, err := s.byID(ctx, chat, id)
 	switch {
@@ -129,7 +128,7 @@ func (s *store) quotedFiles(ctx context.Context, chat, id string) ([]channel.Att
 	return []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}, nil
 }
 
-// markTaken makes Delivered of the messages' status if the host has taken them up.
+// markTaken sets the status Delivered if the host has taken the messages.
 func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error {
 	if !slices.ContainsFunc(ms, func(m *Message) bool { return m.Status == Received }) {
 		return nil
@@ -146,7 +145,7 @@ func (s *store) markTaken(ctx context.Context, chat string, ms []*Message) error
 	return nil
 }
 
-// giveTo hands a post to the host.
+// giveTo passes a post to the host.
 func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) error {
 	return func(ctx context.Context, row journal.Inbound) error {
 		m, err := w.store.inbound(ctx, row)
@@ -163,7 +162,7 @@ func (w *Web) giveTo(in channel.Inbox) func(context.Context, journal.Inbound) er
 	}
 }
 
-// Fetch opens a file of a member, as long as its message is in the history.
+// Fetch opens a member's file, as long as its message is in the history.
 func (w *Web) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, error) {
 	if !w.opened.Load() {
 		return nil, &channel.Error{Class: channel.Held, Code: "not_connected", Message: "the chat page does not run", Hint: "start the host"}

@@ -11,17 +11,16 @@
 //	web/files/<id>.part  a file on its way in; swept at start
 //	web/files/<id>       the bytes of one file, 0600
 //
-// A file's life: it is written and synced under its .part name, compared with
-// the SHA-256 it must have, renamed, the directory synced, and then its
-// message is inserted. The row is what makes a file exist: one without a row
-// is an orphan of a crash, and the next start moves it aside for a week. Only after the row
-// is durable does Send return its receipt. Deleting goes the other way: first
-// the row, then the bytes.
+// A file is written and synced under its .part name, compared with its expected SHA-256,
+// and renamed; then the directory is synced and the message inserted. The row makes the
+// file exist: a file without a row is an orphan of a crash, and the next start moves it
+// aside for a week. Send returns its receipt only after the row is durable. Deletion runs
+// in the other direction: first the row, then the bytes.
 //
-// The page has no notion of who somebody is. Whoever can reach the address,
-// and knows the token where there is one, reads and writes every chat, under
-// any name. The package does not decide what reaches an assistant. It
-// keeps history for ever, unless told otherwise.
+// The page does not know who a person is. Everybody who can reach the address, and knows
+// the token if there is one, reads and writes every chat, under any name. The package does
+// not decide what reaches an assistant. It keeps history for ever, unless configured
+// otherwise.
 package web
 
 import (
@@ -74,7 +73,7 @@ type Options struct {
 	Home     stores.Home  // of the installation that the channel belongs to; may be zero
 	Listen   string       // host:port; 127.0.0.1:8420 when empty; port 0 takes a free one
 	Listener net.Listener // used instead of Listen where not nil; Close closes it
-	Token    string       // whoever opens the page must know it; needed off loopback
+	Token    string       // needed to open the page; required off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
@@ -100,7 +99,7 @@ type Web struct {
 	uploads  *httpd.Places
 	full     chan struct{} // holds a value when a chat's files are too much
 
-	opened  atomic.Bool // what New did not open is there
+	opened  atomic.Bool // Open has succeeded
 	ran     atomic.Bool
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
@@ -110,17 +109,16 @@ type Web struct {
 	closing error
 }
 
-// room is a chat and the lock that keeps its history in order: whoever holds
-// it may insert, so that rows become visible in the order of their numbers
-// and a page that asks for "everything after" misses nothing.
+// room is a chat and the lock that orders its history: only the holder may insert, so rows
+// become visible in the order of their numbers, and a page that asks for "everything
+// after" misses nothing.
 type room struct {
 	Chat
 	name string
 	lock chan struct{}
 }
 
-// New makes the channel of the options. It opens nothing; the errors name the
-// remedy.
+// New makes the channel of the options and opens nothing. Its errors name the remedy.
 func New(opts Options) (*Web, error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
@@ -139,8 +137,7 @@ func New(opts Options) (*Web, error) {
 	return w, nil
 }
 
-// Open listens, opens the history and sweeps what a crash left behind. It starts
-// no goroutine of its own.
+// Open listens, opens the history, and cleans up after a crash. It starts no goroutine.
 func (w *Web) Open(context.Context) error {
 	if w.opened.Load() {
 		return nil
@@ -199,7 +196,7 @@ func (w *Web) open() (err error) {
 	return w.openPush()
 }
 
-// chatOf is a JID's chat, by form alone.
+// chatOf returns a JID's chat, by form alone.
 func chatOf(jid groups.JID) (string, bool) {
 	s := string(jid)
 	if len(s) < len(Scheme) || s[:len(Scheme)] != Scheme || !chatName.MatchString(s[len(Scheme):]) {
@@ -220,7 +217,7 @@ func (w *Web) Owns(chat groups.JID) bool {
 // Limits is what Send takes.
 func (w *Web) Limits() media.Limits { return w.opts.Limits }
 
-// defaultLimits let a text stay whole: the page shows its Markdown.
+// defaultLimits allow long texts: the page shows their Markdown.
 func defaultLimits() media.Limits {
 	l := media.DefaultLimits()
 	l.Text, l.Markup = maxText, media.MarkupMarkdown
@@ -228,8 +225,8 @@ func defaultLimits() media.Limits {
 	return l
 }
 
-// Repeat is for ever: the history knows every id that it had, also of messages
-// that were deleted.
+// Repeat is for ever: the history knows every id it ever had, even those of deleted
+// messages.
 func (w *Web) Repeat() channel.Repeat { return channel.Repeat{Keyed: channel.Forever} }
 
 // Connected says whether the page is being served, and where.
@@ -247,9 +244,8 @@ func (w *Web) Typing(_ context.Context, chat groups.JID, _ string, on bool) {
 	}
 }
 
-// Run serves the page, hands over what members post and deletes what is not to be
-// kept until ctx is done. Then it ends every request, closes the history and
-// returns.
+// Run serves the page, passes members' posts to the host, and deletes expired messages,
+// until ctx is done. Then it ends every request, closes the history, and returns.
 func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	if w.ran.Swap(true) {
 		return errors.New("the channel has been run before")
@@ -280,8 +276,8 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 
 func (w *Web) endStreams() { w.stopped.Do(func() { close(w.stop) }) }
 
-// Close frees what Open took. Run does it by itself; only a Web that is not run
-// needs it. Send fails afterwards with an error that passes.
+// Close releases what Open took. Run calls it; only a Web that is not run needs it. Send
+// fails afterwards with an error that passes.
 func (w *Web) Close() error {
 	w.closed.Do(func() {
 		w.endStreams()
