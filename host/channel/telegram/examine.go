@@ -12,7 +12,7 @@ import (
 
 // examine asks Telegram about the token, the webhook, and the bot's rights in the
 // groups' chats.
-func examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Finding) {
+func examine(ctx context.Context, setup channel.Setup, running bool) (all []channel.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	found := func(severity channel.Severity, message, remedy string) {
@@ -33,11 +33,8 @@ func examine(ctx context.Context, setup channel.Setup, _ bool) (all []channel.Fi
 		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(err))
 		return all
 	}
-	var hook webhook
-	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
-		found(channel.Warning, "the bot's webhook: "+err.Error(), remedyOf(err))
-	} else if hook.URL != "" {
-		found(channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own")
+	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {
+		found(severity, words, remedy)
 	}
 	inGroups := false
 	for _, c := range setup.Chats {

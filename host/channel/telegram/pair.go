@@ -47,12 +47,6 @@ func (t *Telegram) noToken() error {
 		Hint: "run longshore pair " + t.Name() + ", which says how to get one"}
 }
 
-// webhook is where Telegram sends the bot's updates.
-type webhook struct {
-	URL   string `json:"url"` // empty: nowhere, they are asked for
-	Error string `json:"last_error_message"`
-}
-
 // pair checks what the channel needs, and finds the id of a chat or sends a test file.
 func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	defer t.web.client.CloseIdleConnections()
@@ -109,6 +103,10 @@ func (t *Telegram) find(ctx context.Context, name string, p channel.Pairing) err
 	var hook webhook
 	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &hook); err != nil {
 		return err
+	}
+	if hook.URL != "" && hook.URL == t.settings.Webhook {
+		p.Say("updates go to the host's webhook: write to the bot while the host runs, and its log names the chat")
+		return nil
 	}
 	if hook.URL != "" {
 		return refused(&word{code: 409, text: "a webhook is set"}, 0)

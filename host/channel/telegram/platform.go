@@ -1,6 +1,8 @@
 package telegram
 
 import (
+	"fmt"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,10 +23,10 @@ const platformKey = "telegram"
 func Platform() channel.Platform {
 	return channel.Platform{
 		Key:  platformKey,
-		Help: "A Telegram bot, by long polling.",
+		Help: "A Telegram bot, by long polling or a webhook.",
 		Form: owns,
 		Settings: func() channel.Settings {
-			return &Settings{Server: publicServer, Rate: groups.Rate{PerMinute: 20, Burst: 5}}
+			return &Settings{Server: publicServer, Listen: "127.0.0.1:8440", Rate: groups.Rate{PerMinute: 20, Burst: 5}}
 		},
 		Limits:  func(s channel.Settings) media.Limits { return s.(*Settings).limits() },
 		New:     func(s channel.Setup) (channel.Channel, error) { return newOf(s) },
@@ -59,6 +61,8 @@ type Settings struct {
 	Token     setting.Secret    `yaml:"token" restart:"true" help:"The bot's token, from the environment."`
 	TokenFile string            `yaml:"token_file" restart:"true" help:"The file that holds the token."`
 	Server    string            `yaml:"server" form:"url" restart:"true" help:"The Bot API server: scheme://host:port of one of your own, which takes larger files."`
+	Webhook   string            `yaml:"webhook" form:"url" restart:"true" help:"The https address at which a proxy of yours takes updates from Telegram, instead of long polling."`
+	Listen    string            `yaml:"listen" restart:"true" help:"host:port where the proxy passes them on to."`
 	Depot     groups.JID        `yaml:"depot" restart:"true" help:"The chat that files are uploaded to before they are sent on: tg: and the number of a channel of your own."`
 	Files     groups.KindLimits `yaml:"files" restart:"true" help:"Bytes per kind of file, instead of what Telegram takes."`
 	Rate      groups.Rate       `yaml:"rate" help:"Messages to one chat."`
@@ -72,6 +76,12 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 	if s.Depot != "" && !owns(s.Depot) {
 		c.Bad("depot", "this is no chat of Telegram", "write tg: and the chat's number, such as tg:-1001234567890")
+	}
+	if s.Webhook != "" && !strings.HasPrefix(s.Webhook, "https://") && !s.ownServer() {
+		c.Bad("webhook", "Telegram takes https addresses alone", "write the address of your proxy, such as https://bot.example.org/telegram")
+	}
+	if _, port, err := net.SplitHostPort(s.Listen); err != nil || port == "" {
+		c.Bad("listen", fmt.Sprintf("%q is no address to listen at", s.Listen), "write host:port, such as 127.0.0.1:8440")
 	}
 	if _, err := newWeb(s); err != nil {
 		c.Bad("server", err.Error(), "write scheme://host:port, such as http://127.0.0.1:8081")

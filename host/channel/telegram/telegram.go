@@ -1,5 +1,5 @@
 // Package telegram is the channel to a Telegram bot of the operator's own, by the Bot
-// API (https://core.telegram.org/bots/api) and long polling.
+// API (https://core.telegram.org/bots/api), and long polling or a webhook.
 //
 //	channels/<name>/telegram-messages.db   updates until the host has them
 //	channels/<name>/telegram.lock          held by the one process that runs the channel
@@ -90,6 +90,6 @@ func (t *Telegram) Run(ctx context.Context, in channel.Inbox) error {
 	defer t.web.client.CloseIdleConnections()
 	return t.Bot.Run(ctx, bot.Side{
 		Give:    func(ctx context.Context, m journal.Inbound) error { return t.give(ctx, in, m) },
-		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error { return t.connect(ctx, o.Journal, up) },
+		Connect: t.connect,
 	})
 }

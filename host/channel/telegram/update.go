@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
 
@@ -92,7 +93,8 @@ type reaction struct {
 }
 
 // connect takes updates until the connection is lost.
-func (t *Telegram) connect(ctx context.Context, j *journal.Journal, up func(string)) error {
+func (t *Telegram) connect(ctx context.Context, o *bot.Open, up func(string)) error {
+	j := o.Journal
 	if t.settings.Token.Reveal() == "" {
 		return stopOf(t.noToken())
 	}
@@ -110,7 +112,18 @@ func (t *Telegram) connect(ctx context.Context, j *journal.Journal, up func(stri
 	if !me.SeesGroup {
 		detail += "; " + privacy
 	}
+	if t.settings.Webhook != "" {
+		return t.hooked(ctx, o, up, detail)
+	}
+	if err := t.unhook(ctx, j); err != nil {
+		return stopOf(err)
+	}
 	up(detail)
+	return t.poll(ctx, j)
+}
+
+// poll asks Telegram for updates.
+func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
 	for offset := int64(0); ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)

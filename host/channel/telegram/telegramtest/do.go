@@ -26,6 +26,12 @@ func (s *Server) do(method string, q *request) (result any, refusal string) {
 		return map[string]any{"id": Bot, "is_bot": true, "first_name": "Harbour", "username": BotName, "can_read_all_group_messages": !s.Privacy}, ""
 	case method == "getWebhookInfo":
 		return map[string]any{"url": s.Webhook, "pending_update_count": 0}, ""
+	case method == "setWebhook":
+		s.Webhook, s.secret = q.URL, q.Secret
+		return true, ""
+	case method == "deleteWebhook":
+		s.Webhook = ""
+		return true, ""
 	case method == "setMyCommands":
 		return true, ""
 	case method == "getFile":

@@ -74,6 +74,7 @@ type Server struct {
 	faults  map[string][]Fault
 	calls   map[string]int
 	ended   chan struct{}
+	secret  string // of the webhook
 }
 
 // New starts a server with these chats.
@@ -105,6 +106,13 @@ func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
+}
+
+// Hook is the webhook that the bot has set, and its secret.
+func (s *Server) Hook() (url, secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Webhook, s.secret
 }
 
 // Forget forgets all files of members, and those that the bot has sent.
@@ -266,7 +274,7 @@ func fail(rw http.ResponseWriter, code int, why string) {
 
 // poll holds a poll open until there is something to say.
 func (s *Server) poll(rw http.ResponseWriter, r *http.Request, req *request) {
-	if s.Webhook != "" {
+	if url, _ := s.Hook(); url != "" {
 		fail(rw, 409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
 		return
 	}

@@ -1,0 +1,127 @@
+package telegram
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/channel/journal"
+	"github.com/longshore-bridge/longshore/host/channel/link"
+)
+
+// webhook is where Telegram sends the bot's updates.
+type webhook struct {
+	URL   string `json:"url"` // empty: nowhere, they are asked for
+	Error string `json:"last_error_message"`
+}
+
+// hookFact is the journal's note of the webhook that a host has set.
+const hookFact = "webhook"
+
+// secretHeader holds the secret_token of setWebhook.
+const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
+
+// hooked takes updates that Telegram posts, by way of the operator's proxy, until ctx
+// is done. Each run has a secret of its own.
+func (t *Telegram) hooked(ctx context.Context, o *bot.Open, up func(string), detail string) error {
+	secret := rand.Text() + rand.Text()
+	l, err := httpd.Address{Listen: t.settings.Listen, Token: secret}.Open()
+	if err != nil {
+		return &link.Stop{Code: "telegram_stopped", Message: "updates cannot be taken", Hint: err.Error(), Wait: link.After(10 * time.Second)}
+	}
+	defer l.Close()
+	if err := o.Journal.Note(ctx, hookFact, t.settings.Webhook); err != nil {
+		return err
+	}
+	var done any
+	if err := t.brief(ctx, "setWebhook", map[string]any{"url": t.settings.Webhook, "secret_token": secret, "allowed_updates": heard, "max_connections": 1}, &done); err != nil {
+		return stopOf(err)
+	}
+	up(detail + "; takes updates at " + httpd.URL(l.Addr()))
+	public, err := url.Parse(t.settings.Webhook)
+	if err != nil {
+		return err
+	}
+	guard := httpd.NewGuard(l.Addr(), "correct webhook in longshore.yaml", t.settings.Listen, public.Hostname())
+	return httpd.Serve(ctx, l, t.handler(guard, o.Journal, secret), t.Log, func() {})
+}
+
+// handler answers an update once it is durable. Telegram repeats what is not answered.
+func (t *Telegram) handler(g *httpd.Guard, j *journal.Journal, secret string) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		httpd.Harden(rw.Header())
+		problem := g.Check(r, false)
+		if problem == nil {
+			problem = t.take(rw, r, j, secret)
+		}
+		if problem != nil {
+			httpd.Fail(rw, problem)
+			return
+		}
+		httpd.Answer(rw, http.StatusOK, struct{}{})
+	})
+}
+
+func (t *Telegram) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal, secret string) *httpd.Problem {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(secret)) != 1 || r.Method != http.MethodPost {
+		return httpd.Refuse(http.StatusUnauthorized, "bad_secret", "this takes updates from Telegram alone", "")
+	}
+	httpd.QuickBody(rw)
+	raw, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxAnswer))
+	if err != nil {
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "body_too_large", "the update did not come whole, or is too large", "")
+	}
+	if !json.Valid(raw) {
+		return httpd.Refuse(http.StatusBadRequest, "bad_update", "this is no update", "")
+	}
+	if _, err := t.keep(r.Context(), j, raw); err != nil {
+		t.Log.Warn("keep an update", "error", err)
+		return httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the update cannot be kept now", "")
+	}
+	return nil
+}
+
+// unhook deletes the webhook that an earlier host has set, if it is still that one.
+func (t *Telegram) unhook(ctx context.Context, j *journal.Journal) error {
+	ours, err := j.Noted(ctx, hookFact)
+	if err != nil || ours == "" {
+		return err
+	}
+	var now webhook
+	if err := t.brief(ctx, "getWebhookInfo", struct{}{}, &now); err != nil {
+		return err
+	}
+	if now.URL == ours {
+		var done any
+		if err := t.brief(ctx, "deleteWebhook", struct{}{}, &done); err != nil {
+			return err
+		}
+	}
+	return j.Unnote(ctx, hookFact)
+}
+
+// examineWebhook is what is wrong with where Telegram sends the updates; empty: nothing.
+func (t *Telegram) examineWebhook(ctx context.Context, running bool) (severity channel.Severity, message, remedy string) {
+	var now webhook
+	err := t.brief(ctx, "getWebhookInfo", struct{}{}, &now)
+	ours := t.settings.Webhook
+	switch {
+	case err != nil:
+		return channel.Warning, "the bot's webhook: " + err.Error(), remedyOf(err)
+	case now.URL != "" && ours == "" && !running:
+		return channel.Fault, "a webhook is set: another program takes the bot's messages", "stop the other program and have it delete its webhook; each host needs a bot of its own. A webhook of this host's goes when it starts"
+	case now.URL != "" && now.URL != ours:
+		return channel.Fault, "another webhook is set: another program takes the bot's messages", "stop the other program; each host needs a bot of its own"
+	case ours != "" && now.Error != "":
+		return channel.Warning, "Telegram cannot deliver to the webhook: " + channel.CleanName(now.Error), "see whether the proxy passes " + ours + " on to " + t.settings.Listen
+	}
+	return "", "", ""
+}
