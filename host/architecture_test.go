@@ -61,7 +61,7 @@ var rooms = map[string][]string{
 
 	"host/channel/pace":        {"groups"},
 	"host/channel/link":        {"host/channel"},
-	"host/channel/bot":         {"host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
+	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
 	"host/channel/markup":      {"media"},
 	"host/channel/httpd":       {"media", "internal/hostnames"},
 	"host/channel/journal":     {"host/store", "groups"},

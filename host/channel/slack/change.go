@@ -57,7 +57,7 @@ func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 		return err
 	}
 	defer leave()
-	switch question, err := pollOf(ctx, open.Journal, c.Chat, c.Target); {
+	switch question, err := open.PollOf(ctx, c.Chat, c.Target); {
 	case err != nil:
 		return err
 	case question != "":

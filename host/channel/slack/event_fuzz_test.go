@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -28,7 +29,7 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Add([]byte(`{"command":"/longshore","channel_id":"C1A","user_id":"U1A","text":"stop","trigger_id":"1.2.3"}`))
 	f.Add([]byte(`{"type":"block_actions","user":{"id":"U1A"},"container":{"type":"message","message_ts":"1.000001","channel_id":"C1A"},"actions":[{"type":"button","action_id":"` +
-		pressID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
+		bot.ButtonID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
 	s, err := newOf(channel.Setup{Name: "slack", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
 	if err != nil {
 		f.Fatal(err)

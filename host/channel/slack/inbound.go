@@ -35,10 +35,10 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 	}
 	if ev.kind == channel.KindVote {
 		counted := false
-		if msg.Choices, counted, err = s.vote(ctx, s.Open().Journal, ev, m.ID, msg.From); err != nil || !counted {
+		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.chat, Poll: ev.poll, Choice: ev.choice, Member: ev.sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
 			return err
 		}
-		defer s.polls.changed(ev.poll, shownPoll{ev.chat, ev.target})
+		defer s.polls.Changed(ev.poll, ev.chat, ev.target)
 	}
 	return in.Receive(ctx, msg)
 }

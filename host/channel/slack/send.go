@@ -33,7 +33,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 		return channel.Receipt{}, slow(wait)
 	}
 	if m.Poll != nil {
-		if err := keepPoll(ctx, open.Journal, m); err != nil {
+		if err := open.KeepPoll(ctx, m); err != nil {
 			return channel.Receipt{}, err
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Slack) Send(ctx context.Context, m channel.Message) (channel.Receipt, e
 func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r channel.Receipt, thread string) {
 	err := s.threads.spoke(ctx, open.Journal, m.Chat, thread)
 	if m.Poll != nil {
-		err = errors.Join(err, placePoll(ctx, open.Journal, m.Chat, r.ID, m.ID))
+		err = errors.Join(err, open.PlacePoll(ctx, m.Chat, r.ID, m.ID))
 	}
 	if err != nil {
 		s.Log.Warn("note that the assistant spoke", "error", err)
@@ -128,7 +128,7 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 		t.Metadata.Payload["reply_to"] = m.ReplyTo
 	}
 	if m.Poll != nil {
-		p := poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}
+		p := poll{&bot.Poll{ID: m.ID, Question: m.Text, Choices: m.Poll.Choices}}
 		t.Text, t.Blocks = p.notice(), p.blocks("")
 	}
 	var answer struct {

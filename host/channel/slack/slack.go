@@ -50,7 +50,7 @@ type Slack struct {
 	threads  threads
 	signs    signs
 	emojis   emojis
-	polls    polls
+	polls    *bot.Polls
 	self     atomic.Pointer[self] // once Slack has said who the bot is
 	trouble  atomic.Pointer[trouble]
 }
@@ -62,8 +62,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	c := &Slack{Bot: bot.New(s, platformKey, "Slack", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis()}
-	c.polls.news = make(chan struct{}, 1)
+	c := &Slack{Bot: bot.New(s, platformKey, "Slack", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls()}
 	c.Apply(s)
 	return c, nil
 }
@@ -99,6 +98,10 @@ func (s *Slack) Run(ctx context.Context, in channel.Inbox) error {
 	return s.Bot.Run(ctx, bot.Side{
 		Give:    func(ctx context.Context, m journal.Inbound) error { return s.give(ctx, in, m) },
 		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error { return s.connect(ctx, o.Journal, up) },
-		Beside:  s.redraw,
+		Beside: func(ctx context.Context, o *bot.Open) {
+			s.polls.Redraw(ctx, o, s.Log, func(ctx context.Context, chat groups.JID, ts string, q *bot.Poll) error {
+				return s.drawPoll(ctx, chat, ts, q, "")
+			})
+		},
 	})
 }
