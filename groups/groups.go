@@ -54,6 +54,7 @@ type Group struct {
 	Parallel  int        `yaml:"parallel" min:"1" max:"16" help:"Threads that are answered at the same time, each by a container of its own."` // 0: 1
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
+	MaySend   MaySend    `yaml:"may_send" help:"Which files may leave the group, and when. Without it, all that the screen and the limits let through."`
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
 }
 

@@ -59,6 +59,8 @@ type destination struct {
 	own     map[string]int64 // the source's own limits, in bytes by kind
 	links   *Links           // nil: none are offered
 	screen  *screen.Screen   // nil: every file may leave
+	may     groups.MaySend   // the source's
+	now     time.Time        // in the source's time zone
 }
 
 // authorize turns the claimed chat into a destination. The source is known by
@@ -78,7 +80,7 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links()}
+		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend, now: b.now(folder)}
 		if b.Screen != nil {
 			dst.screen = b.Screen()
 		}
@@ -163,6 +165,9 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 		info, err := dst.check(out.file, out.ref)
 		linked, tooLarge := dst.asLink(info, err), err
 		if err != nil && !linked {
+			return outbox.File{}, false, err
+		}
+		if err := dst.permit(info); err != nil {
 			return outbox.File{}, false, err
 		}
 		b.Trace(o.folder, o.request, "checked")

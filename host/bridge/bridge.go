@@ -32,18 +32,19 @@ import (
 // Examine needs no more, Run needs all but Log and Trace. What the operator may
 // change while the host runs is a function, and asked at each use: Registry once for
 // each request, Mounts for each of its files, Screen
-// for each request, Wait for each result.
+// and Zone for each request, Wait for each result.
 type Options struct {
 	Registry func() *groups.Registry
 	Mounts   func(folder string) *mounts.Map // nil: no such group is configured any more
 	Channels []channel.Channel
 	Outbox   *outbox.Outbox
 	Spool    *ipc.Spool
-	Wait     func() time.Duration  // how long a tool waits for its result
-	Answers  Answerer              // of calls; nil: all are refused
-	Convert  *convert.Converter    // nil: files go as they are
-	Screen   func() *screen.Screen // which files may not leave; nil, or a nil result: all may
-	Links    func() *Links         // how files too large for a chat become links; nil, or a nil result: they do not
+	Wait     func() time.Duration               // how long a tool waits for its result
+	Answers  Answerer                           // of calls; nil: all are refused
+	Convert  *convert.Converter                 // nil: files go as they are
+	Screen   func() *screen.Screen              // which files may not leave; nil, or a nil result: all may
+	Zone     func(folder string) *time.Location // of a group's hours; nil: UTC
+	Links    func() *Links                      // how files too large for a chat become links; nil, or a nil result: they do not
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

@@ -49,6 +49,9 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		info.Note, err = linkNote(info.Note, err), nil
 	}
 	if err == nil {
+		err = d.permit(info)
+	}
+	if err == nil {
 		err = d.screen.Check(f, info.Size, ref.Path, nameOf(ref))
 	}
 	return info, err

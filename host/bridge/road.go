@@ -166,8 +166,8 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 	}
 }
 
-// revoked is the refusal of a delivery whose group had the right to its chat
-// before the files were copied, and has it no longer; nil: it has.
+// revoked is the refusal of a delivery whose group had the right to its chat, or to
+// send its files, before they were copied, and has it no longer; nil: it has.
 func (b *Bridge) revoked(it *ipc.Item, d outbox.Delivery) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
 	if err != nil {
@@ -176,6 +176,19 @@ func (b *Bridge) revoked(it *ipc.Item, d outbox.Delivery) *ipc.Refusal {
 	if dst.chat != d.Chat || dst.channel.Name() != d.Channel {
 		return &ipc.Refusal{
 			Code: groups.CodeChatNotAllowed, Message: "the group's chat has changed meanwhile", Hint: "call again if this is meant for the new chat",
+		}
+	}
+	for _, p := range d.Parts {
+		for _, f := range p.Files {
+			if err := dst.permit(f.Info); err != nil {
+				return AsRefusal(err)
+			}
+		}
+		if p.Link == nil {
+			continue
+		}
+		if err := dst.permit(p.Link.File.Info); err != nil {
+			return AsRefusal(err)
 		}
 	}
 	return nil

@@ -85,6 +85,7 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 	}
 	b := bridge.New(bridge.Options{
 		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() *screen.Screen { return rules },
+		Zone: c.Zone,
 	})
 	var d, opening decisions
 	main := ""

@@ -170,6 +170,7 @@ func (c *checker) groups() {
 		}
 		c.members(key+".members", g.Members)
 		c.actions(key+".actions", g.Actions)
+		c.maySend(key+".may_send", g.MaySend)
 		c.timezone(key+".timezone", g.Timezone)
 		if len(g.Ack) > 32 || strings.ContainsFunc(g.Ack, func(r rune) bool { return r < 0x80 || unicode.IsSpace(r) || unicode.IsLetter(r) }) {
 			c.bad(key+".ack", "it is no emoji", "write one emoji, such as 👀, or leave the key out")

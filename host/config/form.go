@@ -42,6 +42,8 @@ var forms = map[string]form{
 		"%q is not a host name", "write a name without scheme, port or path, such as metrics.example.org"},
 	"url": {regexp.MustCompile(`^(https?://[^/].*)?$`),
 		"%q is no web address", "write it whole, such as https://chat.example.org"},
+	"hours": {regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`),
+		"%q are no hours of a day", "write from-to with two digits each, such as 08:00-20:00, or 22:00-06:00 over midnight"},
 	"zone": {regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`),
 		"%q is no time zone", "write its name in the IANA database, such as Europe/Berlin"},
 	"assistant": {groups.FolderPattern,

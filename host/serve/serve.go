@@ -107,7 +107,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow,
+		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone,
 	})
 	if !opts.Idle {
 		if err := h.openTasks(ctx); err != nil {
