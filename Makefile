@@ -3,11 +3,14 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build test race fuzz fuzz-hour kills bench lint vuln ci
+.PHONY: build dist test race fuzz fuzz-hour kills soak bench lint vuln ci
 
 build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/agentrunner ./agentrunner
+
+dist: ## reproducible programs for each platform in dist/, with checksums; LONGSHORE_SIGN_KEY signs them
+	./packaging/dist
 
 test: ## what the README promises
 	go test ./...
@@ -21,8 +24,11 @@ fuzz: ## every fuzz target for FUZZTIME each
 fuzz-hour: ## every fuzz target; an hour for all together
 	./.ci/fuzz 1h shared
 
-kills: ## KILLS hosts killed at random under a drain, and a power loss after each operation; prints the faults
-	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|APowerLoss' ./host/command
+kills: ## KILLS hosts killed at random under a drain, a power loss after each operation, and each call failing once; prints the faults
+	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|APowerLoss|AnyOneCall' ./host/command
+
+soak: ## twenty groups on three channels for SOAK, with faults, kills and reloads at random; prints its sums
+	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -count=1 -timeout 24h -v -run ASoak ./host/command
 
 bench: ## each figure with the floor it is held against, from the same run
 	./.ci/bench

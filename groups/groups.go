@@ -37,6 +37,7 @@ type Group struct {
 	Chat      JID        `yaml:"chat" required:"true" help:"The chat it owns, as its channel writes it, such as web:family."`
 	Channel   string     `yaml:"channel" help:"The name of the channel that carries it. Needed if several could."` // Load fills it in
 	Main      bool       `yaml:"main" help:"May send to every registered chat and sees the project directory. One group at most."`
+	MaySendTo []string   `yaml:"may_send_to" help:"Folders of other groups, and names of destinations, to whose chats this group may send too. main may send to all."`
 	Trigger   string     `yaml:"trigger" form:"label" help:"The word that calls the assistant. Without it, every message does."`
 	Hints     Hints      `yaml:"hints" enum:"auto,on,off" help:"Whether the chat is told which word calls the assistant: on the chat page at all times, elsewhere after an unanswered first message. auto: on the page and in direct chats."`
 	Failures  Failures   `yaml:"failures" enum:"assistant,chat" help:"Who hears that a file could not be sent after the assistant had stopped waiting for it. chat: the assistant and the chat."`
@@ -55,6 +56,7 @@ type Group struct {
 	Mounts    []Extra    `yaml:"mounts" help:"Further directories, each from mounts.allow."`
 	Limits    KindLimits `yaml:"limits" help:"Bytes per kind of file, tighter than the channel's."` // Load adds those of limits.files; may be nil
 	MaySend   MaySend    `yaml:"may_send" help:"Which files may leave the group, and when. Without it, all that the screen and the limits let through."`
+	Approve   Approve    `yaml:"approve" help:"What waits until a person says yes to it. Without it, nothing."`
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
 }
 
@@ -158,7 +160,7 @@ type KindLimits map[string]int64
 // The codes of this package's refusals. They never change their meaning.
 const (
 	CodeBadJID         = "bad_jid"          // no form of a chat that any channel has
-	CodeChatNotAllowed = "chat_not_allowed" // not the group's own chat
+	CodeChatNotAllowed = "chat_not_allowed" // not the group's own chat, nor one of may_send_to
 	CodeChatUnknown    = "chat_unknown"     // main named a chat that no group owns
 	CodeChatAmbiguous  = "chat_ambiguous"   // several channels carry the JID that main named
 	CodeGroupUnknown   = "group_unknown"    // the source directory belongs to no group

@@ -75,6 +75,15 @@ func (l Layout) Installation() string { return filepath.Join(l.own(), "installat
 // Aside is where what the host no longer uses, and does not delete, is put.
 func (l Layout) Aside() string { return filepath.Join(l.own(), "aside") }
 
+// Audit holds the trail of what left the host.
+func (l Layout) Audit() string { return filepath.Join(l.own(), "audit") }
+
+// Door holds the tokens of assistants elsewhere.
+func (l Layout) Door() string { return filepath.Join(l.own(), "door") }
+
+// Notified is the file that says which faults the operator was told of.
+func (l Layout) Notified() string { return filepath.Join(l.own(), "notify.json") }
+
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 

@@ -16,6 +16,22 @@ type MaySend struct {
 	Hours Hours        `yaml:"hours" form:"hours" help:"Files leave at these hours only, in the group's time zone, such as 08:00-20:00."`
 }
 
+// Destination is a chat that has no assistant and to which groups may send. What is
+// written there reaches no assistant.
+type Destination struct {
+	Chat    JID    `yaml:"chat" required:"true" help:"The chat, as its channel writes it."`
+	Channel string `yaml:"channel" help:"The name of the channel that carries it. Needed if several could."` // Load fills it in
+}
+
+// Address is the destination's chat.
+func (d Destination) Address() Address { return Address{d.Channel, d.Chat} }
+
+// Reaches reports whether a group may send to the chat of the group with that folder, or
+// to the destination with that name: its own chat, those of may_send_to, and main all.
+func (g Group) Reaches(name string) bool {
+	return g.Main || g.Folder == name || slices.Contains(g.MaySendTo, name)
+}
+
 // Kind reports whether files of a kind may leave.
 func (m MaySend) Kind(kind string) bool { return len(m.Kinds) == 0 || slices.Contains(m.Kinds, kind) }
 

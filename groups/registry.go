@@ -3,6 +3,7 @@ package groups
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,6 +44,8 @@ type Registry struct {
 	byFolder  map[string]int
 	byAddress map[Address]int
 	byJID     map[JID][]int // several if a platform has several accounts
+
+	destinations map[string]Destination
 }
 
 // NewRegistry takes the groups in their order. A folder or chat that is bad or
@@ -86,6 +89,39 @@ func NewRegistry(groups []Group) (*Registry, error) {
 	return r, nil
 }
 
+// WithDestinations returns a registry that knows these chats beside the groups'. A name
+// that is bad or a group's folder, and a chat that is bad or a group's, are errors.
+func (r *Registry) WithDestinations(all map[string]Destination) (*Registry, error) {
+	var errs []error
+	for name, d := range all {
+		_, folder := r.byFolder[name]
+		_, owned := r.byAddress[d.Address()]
+		_, err := ParseJID(string(d.Chat))
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("destination %s: %w", name, err))
+		case folder || CheckFolder(name) != nil:
+			errs = append(errs, fmt.Errorf("%q is a group's folder, or no name of a destination", name))
+		case owned:
+			errs = append(errs, fmt.Errorf("destination %s has the chat of a group, %s", name, d.Chat))
+		}
+	}
+	with := *r
+	with.destinations = maps.Clone(all)
+	return &with, errors.Join(errs...)
+}
+
+// Destinations returns the names of the destinations that a group may send to, sorted,
+// and what they stand for.
+func (r *Registry) Destinations(g Group) (names []string, all map[string]Destination) {
+	for _, name := range slices.Sorted(maps.Keys(r.destinations)) {
+		if g.Reaches(name) {
+			names = append(names, name)
+		}
+	}
+	return names, r.destinations
+}
+
 // All returns the groups in the order of the configuration.
 func (r *Registry) All() []Group { return slices.Clone(r.all) }
 
@@ -107,7 +143,7 @@ func (r *Registry) ByAddress(chat Address) (Group, bool) {
 	return r.all[i], true
 }
 
-// NameOf is how main names a group's chat: by its JID, or as "channel/JID" if
+// NameOf is how another group names a group's chat: by its JID, or as "channel/JID" if
 // several channels carry that JID.
 func (r *Registry) NameOf(g Group) string {
 	if len(r.byJID[g.Chat]) > 1 {
@@ -118,10 +154,26 @@ func (r *Registry) NameOf(g Group) string {
 
 // Authorize says which chat a request from folder goes to. folder is the name
 // of the directory the request was found in, the only identity there is;
-// claimed is what the request says: a JID, "channel/JID", or nothing for the
-// group's own chat. A group reaches its own chat, main every registered one. It
-// is asked for every request anew. The error is an *refusal.Error.
+// claimed is what the request says: a JID, "channel/JID", the name of a destination, or
+// nothing for the group's own chat. A group reaches its own chat and those of may_send_to, main every
+// registered one. It is asked for every request anew. The error is an *refusal.Error.
 func (r *Registry) Authorize(folder, claimed string) (Address, error) {
+	if g, ok := r.ByFolder(folder); ok {
+		if d, ok := r.destinations[claimed]; ok && g.Reaches(claimed) {
+			return d.Address(), nil
+		}
+	}
+	return r.authorize(folder, claimed, r.destinations, Group.Reaches)
+}
+
+// AuthorizeCall is Authorize for requests that read a chat or schedule for it: a group
+// does that with its own chat, main with every registered one. may_send_to gives no
+// right to read.
+func (r *Registry) AuthorizeCall(folder, claimed string) (Address, error) {
+	return r.authorize(folder, claimed, nil, func(g Group, folder string) bool { return g.Main || g.Folder == folder })
+}
+
+func (r *Registry) authorize(folder, claimed string, more map[string]Destination, reaches func(g Group, name string) bool) (Address, error) {
 	g, ok := r.ByFolder(folder)
 	if !ok {
 		return Address{}, &refusal.Error{
@@ -145,36 +197,44 @@ func (r *Registry) Authorize(folder, claimed string) (Address, error) {
 	if chat == own.JID && (channel == "" || channel == own.Channel) {
 		return own, nil
 	}
-	if !g.Main {
-		// The same words whether or not another group owns the chat: a group
-		// learns nothing of the others.
-		return Address{}, &refusal.Error{
-			Code:    CodeChatNotAllowed,
-			Message: fmt.Sprintf("this group may not send to %s", chat),
-			Hint:    "leave the chat out: it goes to your own, " + string(g.Chat),
+	var found []Address
+	add := func(name string, a Address) {
+		if a.JID == chat && (channel == "" || channel == a.Channel) && reaches(g, name) {
+			found = append(found, a)
 		}
 	}
-	return r.find(channel, chat)
+	for _, i := range r.byJID[chat] {
+		add(r.all[i].Folder, r.all[i].Address())
+	}
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		add(name, more[name].Address())
+	}
+	return g.theOne(chat, found)
 }
 
-// find is the registered chat with that JID, on that channel if one is named.
-func (r *Registry) find(channel string, jid JID) (Address, error) {
-	var found []Address
-	var names []string
-	for _, i := range r.byJID[jid] {
-		if a := r.all[i].Address(); channel == "" || channel == a.Channel {
-			found, names = append(found, a), append(names, a.String())
+// theOne returns the one chat that a group reaches under a JID.
+func (g Group) theOne(jid JID, found []Address) (Address, error) {
+	switch {
+	case len(found) == 0 && !g.Main:
+		// The same words whether or not another group owns the chat: a group
+		// learns nothing of the others.
+		hint := "leave the chat out: it goes to your own, " + string(g.Chat)
+		if len(g.MaySendTo) > 0 {
+			hint += "; chat_info lists the chats that you may name"
 		}
-	}
-	switch len(found) {
-	case 0:
+		return Address{}, &refusal.Error{Code: CodeChatNotAllowed, Message: fmt.Sprintf("this group may not send to %s", jid), Hint: hint}
+	case len(found) == 0:
 		return Address{}, &refusal.Error{
 			Code:    CodeChatUnknown,
 			Message: fmt.Sprintf("no group is registered for %s", jid),
 			Hint:    "chat_info lists the chats that can be reached; the operator adds others to longshore.yaml and runs: longshore reload",
 		}
-	case 1:
+	case len(found) == 1:
 		return found[0], nil
+	}
+	var names []string
+	for _, a := range found {
+		names = append(names, a.String())
 	}
 	return Address{}, &refusal.Error{
 		Code:    CodeChatAmbiguous,

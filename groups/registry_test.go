@@ -104,6 +104,88 @@ func TestAuthorizeOwnChatOnlyMainAny(t *testing.T) {
 	}
 }
 
+// A group that should send to one other chat had to be the main group, and reached all.
+func TestAGroupReachesTheChatsThatItsListNames(t *testing.T) {
+	r, err := groups.NewRegistry([]groups.Group{
+		{Folder: "family", Chat: "web:family", Channel: "web", MaySendTo: []string{"team"}},
+		{Folder: "team", Chat: "web:team", Channel: "web"},
+		{Folder: "far", Chat: "web:team", Channel: "web-far"},
+		{Folder: "board", Chat: "web:board", Channel: "web"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := groups.Address{Channel: "web", JID: "web:team"}
+	for _, tt := range []struct {
+		folder, claimed string
+		want            groups.Address
+		send, call      string // codes
+	}{
+		{"family", "", groups.Address{Channel: "web", JID: "web:family"}, "", ""},
+		{"family", "web:team", team, "", groups.CodeChatNotAllowed}, // the one on web-far is not for it
+		{"family", "web/web:team", team, "", groups.CodeChatNotAllowed},
+		{"family", "web-far/web:team", groups.Address{}, groups.CodeChatNotAllowed, groups.CodeChatNotAllowed},
+		{"family", "web:board", groups.Address{}, groups.CodeChatNotAllowed, groups.CodeChatNotAllowed},
+		{"family", "web:nobody", groups.Address{}, groups.CodeChatNotAllowed, groups.CodeChatNotAllowed},
+		{"team", "web:family", groups.Address{}, groups.CodeChatNotAllowed, groups.CodeChatNotAllowed}, // not the way back
+	} {
+		got, err := r.Authorize(tt.folder, tt.claimed)
+		if got != tt.want || fstest.Code(err) != tt.send {
+			t.Errorf("%s sends to %q: %v, %v", tt.folder, tt.claimed, got, err)
+		}
+		if _, err := r.AuthorizeCall(tt.folder, tt.claimed); fstest.Code(err) != tt.call {
+			t.Errorf("%s reads %q: %v, want %q", tt.folder, tt.claimed, err, tt.call)
+		}
+	}
+	_, taken := r.Authorize("family", "web:board")
+	_, nobody := r.Authorize("family", "web:nobody")
+	if strings.ReplaceAll(taken.Error(), "board", "nobody") != nobody.Error() {
+		t.Errorf("a group learns which chats there are: %v; %v", taken, nobody)
+	}
+}
+
+// A destination is named by its name or its chat, by the groups that may send there
+// alone, and nobody reads it.
+func TestADestinationIsReachedByThoseThatNameIt(t *testing.T) {
+	r, err := groups.NewRegistry([]groups.Group{
+		{Folder: "family", Chat: "web:family", Channel: "web", MaySendTo: []string{"board"}},
+		{Folder: "team", Chat: "web:team", Channel: "web"},
+		{Folder: "main", Chat: "web:me", Channel: "web", Main: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err = r.WithDestinations(map[string]groups.Destination{
+		"board": {Chat: "slack:C1", Channel: "slack"}, "press": {Chat: "slack:C2", Channel: "slack"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ folder, claimed, jid, code string }{
+		{"family", "board", "slack:C1", ""}, {"family", "slack:C1", "slack:C1", ""}, {"family", "slack/slack:C1", "slack:C1", ""},
+		{"family", "press", "", groups.CodeBadJID}, {"family", "slack:C2", "", groups.CodeChatNotAllowed}, // as if there were none
+		{"family", "nobody", "", groups.CodeBadJID}, {"family", "slack:C3", "", groups.CodeChatNotAllowed},
+		{"team", "board", "", groups.CodeBadJID}, {"team", "slack:C1", "", groups.CodeChatNotAllowed},
+		{"main", "press", "slack:C2", ""}, {"main", "slack:C2", "slack:C2", ""}, {"main", "slack:C3", "", groups.CodeChatUnknown},
+		{"stranger", "board", "", groups.CodeGroupUnknown},
+	} {
+		got, err := r.Authorize(tt.folder, tt.claimed)
+		if string(got.JID) != tt.jid || fstest.Code(err) != tt.code {
+			t.Errorf("%s sends to %q: %v, %v", tt.folder, tt.claimed, got, err)
+		}
+		if got, err := r.AuthorizeCall(tt.folder, tt.claimed); err == nil {
+			t.Errorf("%s reads %q: %v", tt.folder, tt.claimed, got)
+		}
+	}
+	for name, d := range map[string]groups.Destination{
+		"family": {Chat: "slack:C1", Channel: "slack"}, "a b": {Chat: "slack:C1", Channel: "slack"},
+		"owned": {Chat: "web:team", Channel: "web"}, "formless": {Chat: "nobody", Channel: "web"},
+	} {
+		if _, err := r.WithDestinations(map[string]groups.Destination{name: d}); err == nil {
+			t.Errorf("%s with %s is a destination", name, d.Chat)
+		}
+	}
+}
+
 // TestAChatIsAJIDOnAChannel: two accounts of one platform may know a chat by
 // the same JID. Nobody's message goes to the chat of the other account.
 func TestAChatIsAJIDOnAChannel(t *testing.T) {

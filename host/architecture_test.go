@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"internal/confine":     {},
 	"internal/near":        {},
 	"internal/cause":       {},
+	"packaging/sbom":       {},
 
 	"media":         {},
 	"media/...":     {},
@@ -36,24 +37,31 @@ var rooms = map[string][]string{
 
 	"agentrunner":           {"agentrunner/cli"},
 	"agentrunner/...":       {"agentrunner/...", "ipc", "media", "internal/cause"},
-	"host/config":           {"host/channel", "host/screen", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
+	"host/config":           {"host/channel", "host/channel/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
 	"host/store":            {},
 	"host/setting":          {},
 	"host/screen":           {},
+	"host/screen/...":       {},
+	"host/audit":            {},
 	"host/blob":             {"host/store", "media"},
 	"host/channel":          {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer": {"host/channel", "media"},
 	"host/channel/...":      {"host/channel", "host/setting", "host/channel/transfer", "host/channel/pace", "host/channel/link", "host/channel/journal", "host/channel/bot", "host/channel/httpd", "host/channel/markup", "host/blob", "host/store", "groups", "media", "media/...", "internal/hostnames", "internal/confine"},
 	"host/outbox":           {"host/blob", "host/channel", "host/store", "groups", "media"},
-	"host/bridge":           {"host/outbox", "host/screen", "host/channel", "host/channel/markup", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
+	"host/bridge":           {"host/audit", "host/outbox", "host/screen", "host/channel", "host/channel/markup", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/runtime":          {"groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/runtime/...":      {"host/runtime", "host/runtime/...", "groups", "groups/mounts", "ipc", "internal/cause"},
 	"host/assistant":        {"groups/mounts", "host/channel", "host/runtime", "groups", "ipc", "media", "internal/cause"},
+	"host/backup":           {"host/store", "groups", "media"},
 	"host/tasks":            {"host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/links":            {"host/channel/httpd"},
-	"host/operator":         {"host/tasks", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
+	"host/door":             {"host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
+	"host/service":          {},
+	"host/operator":         {"host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
+	"host/notify":           {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
+	"host/console":          {"host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
@@ -142,7 +150,7 @@ func TestTheDrawingIsTheHouse(t *testing.T) {
 var forTests = []string{
 	"internal/browsertest", "internal/fstest", "internal/npmtest", "media/probe/probetest",
 	"host/channel/channeltest", "host/channel/memory", "host/channel/whatsapp/whatsapptest", "host/channel/push/pushtest", "host/channel/slack/slacktest", "host/channel/discord/discordtest",
-	"host/channel/telegram/telegramtest",
+	"host/channel/telegram/telegramtest", "host/screen/screentest",
 }
 
 // drawing is the block of docs/architecture.md that draws the floors.
@@ -183,13 +191,13 @@ func testMay(dir, imported string) bool {
 	if imported == dir || imported == dir+"/"+path.Base(dir)+"test" {
 		return true
 	}
-	if imported == "internal/fstest" || dir == "media/convert" && imported == "media/probe/probetest" {
+	if imported == "internal/fstest" || (dir == "media/convert" || dir == "host/command") && imported == "media/probe/probetest" {
 		return true
 	}
 	if !strings.HasPrefix(dir+"/", "host/") {
 		return false
 	}
-	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting"}, imported)
+	return path.Dir(imported) == "host/channel" || slices.Contains([]string{"internal/browsertest", "internal/npmtest", "host/setting", "host/screen/screentest"}, imported)
 }
 
 func allowedFor(dir string) ([]string, bool) {

@@ -141,17 +141,23 @@ func (b *Batch) Done() {
 }
 
 // batch reads the next requests of a group. Requests that cannot be handed out are
-// refused here or left in the queue.
+// refused here or left in the queue. If the host has run out of something, it could
+// read any later request before this one; so all that follow wait too, in their order.
 func (s *Spool) batch(g *group) *Batch {
 	b := &Batch{Folder: g.folder, spool: s, group: g}
-	for _, name := range s.take(g) {
-		b.read(name)
+	names := s.take(g)
+	for i, name := range names {
+		if !b.read(name) {
+			b.later = append(b.later, names[i:]...)
+			break
+		}
 	}
 	return b
 }
 
-// read reads one request and adds it to the batch, or refuses it.
-func (b *Batch) read(name string) {
+// read reads one request and adds it to the batch, or refuses it. It returns false if
+// the host cannot read anything now.
+func (b *Batch) read(name string) bool {
 	s, g := b.spool, b.group
 	p, file := placeOf(name)
 	var body []byte
@@ -168,11 +174,15 @@ func (b *Batch) read(name string) {
 	var refusal *Refusal
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return // withdrawn
+		return true // withdrawn
 	case errors.As(err, &refusal):
+	case exhausted(err):
+		s.await(g, it, &Refusal{Message: cannotRead})
+		s.noise.say(slog.LevelWarn, "the host has run out of descriptors or memory; requests wait", g.folder, "request", printable(it.ID), "error", err)
+		return false
 	case err != nil:
 		if refusal = s.stepOver(g, it, err); refusal == nil {
-			return
+			return true
 		}
 	case !ValidID(id):
 		refusal = refuse(CodeBadName, "the request's file name is not valid",
@@ -185,9 +195,10 @@ func (b *Batch) read(name string) {
 	}
 	if refusal != nil {
 		b.reject(it, refusal)
-		return
+		return true
 	}
 	b.Items = append(b.Items, it)
+	return true
 }
 
 // await counts an attempt at a request that has to wait. It writes a queued result
@@ -232,6 +243,9 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 		s.noise.say(slog.LevelError, "cannot move a refused request to the errors folder; it stays in the queue", g.folder, "request", q.Request, "error", err)
 		b.later = append(b.later, it.Name)
 		return false
+	}
+	if s.opts.Refused != nil {
+		s.opts.Refused(q)
 	}
 	s.noise.say(slog.LevelWarn, "request refused", g.folder, "request", q.Request, "code", q.Code, "reason", q.Message)
 	if ValidID(it.ID) {

@@ -66,6 +66,9 @@ func (f *FileRef) check() *Refusal {
 	}
 	refusal := checkField("filePath", f.Path, MaxPath)
 	if refusal == nil {
+		refusal = checkField("copiedFrom", f.From, MaxPath)
+	}
+	if refusal == nil {
 		refusal = checkField("fileName", f.Name, maxName)
 	}
 	if refusal == nil {

@@ -14,13 +14,14 @@ const (
 	CodeConflict     = "conflicting_fields"
 	CodeTooManyFiles = "too_many_files"
 	CodeTooLong      = "field_too_long"
-	CodeBadName      = "bad_name"        // of the request's file
-	CodeNotFile      = "not_a_file"      // a FIFO, a link, a directory, a device
-	CodeHardLinked   = "hard_link"       // the file has another name, through which it could still change
-	CodeUnreadable   = "unreadable"      // the host has no permission to read it
-	CodeBusy         = "request_busy"    // a lease on the request's file keeps the host from opening it
-	CodeNoReceipts   = "no_receipts"     // only in a Client's Result: the host writes no results
-	CodeUnknown      = "unknown_request" // no such id in the queue or in the results
+	CodeBadName      = "bad_name"          // of the request's file
+	CodeNotFile      = "not_a_file"        // a FIFO, a link, a directory, a device
+	CodeHardLinked   = "hard_link"         // the file has another name, through which it could still change
+	CodeUnreadable   = "unreadable"        // the host has no permission to read it
+	CodeBusy         = "request_busy"      // a lease on the request's file keeps the host from opening it
+	CodeNoReceipts   = "no_receipts"       // only in a Client's Result: the host writes no results
+	CodeAwaiting     = "awaiting_approval" // of a result that stays Queued until a person says yes or no
+	CodeUnknown      = "unknown_request"   // no such id in the queue or in the results
 )
 
 // Limits of a request's fields, in bytes unless stated otherwise.

@@ -51,6 +51,7 @@ type wireFile struct {
 	Caption string `json:"caption,omitempty"`
 	Alt     string `json:"alt,omitempty"`
 	As      string `json:"as,omitempty"`
+	From    string `json:"copiedFrom,omitempty"`
 }
 
 // Encode returns a request as indented JSON, which Decode reads back unchanged.

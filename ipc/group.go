@@ -42,6 +42,7 @@ type group struct {
 	handled map[string]struct{} // accepted or refused and not unlinked yet, or stepped over
 	stepped []string            // could not be read; tried again at the next check
 	stamps  [2]stamp            // of messages/ and files/ at the last listing
+	told    chan struct{}       // closed at the next result; nil: nobody waits
 
 	// Only the goroutine that has the group's batch uses these fields.
 	names   []string // listed, not handed out yet, sorted

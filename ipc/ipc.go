@@ -130,6 +130,7 @@ type FileRef struct {
 	Caption string
 	Alt     string // what it shows, in words, for members who cannot see it; empty: none
 	As      string // auto, document, voice, gif, sticker; empty is auto
+	From    string // of what Path is a copy; the container's claim; empty: of nothing
 }
 
 // Status is the state of a request or of one of its parts.
@@ -226,7 +227,7 @@ type Context struct {
 	Chat            string              `json:"chatJid"`
 	Channel         string              `json:"channel"`
 	Connected       bool                `json:"connected"`
-	Chats           []ChatInfo          `json:"chats,omitempty"`           // only for the main group: every chat that it may send to
+	Chats           []ChatInfo          `json:"chats,omitempty"`           // every chat that the group may send to, if there are others than its own
 	Limits          map[string]int64    `json:"limits"`                    // bytes per kind, the smaller of the group's and the channel's limit
 	Captions        map[string]int      `json:"captions"`                  // largest caption per kind, in characters; 0: a caption is sent as a message of its own
 	Text            int                 `json:"textLimit"`                 // characters of one message; longer text is split

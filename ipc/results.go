@@ -29,6 +29,7 @@ func (s *Spool) WriteResult(folder string, r Result) error {
 		return fmt.Errorf("write result: %w", err)
 	}
 	s.trace(folder, r.ID, "result")
+	g.tell()
 	if g.written.Add(1)%pruneEvery == 0 {
 		s.askPrune(g)
 	}

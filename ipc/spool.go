@@ -24,6 +24,10 @@ type SpoolOptions struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
+	// Refused is called with each request that was put into the errors folder, before
+	// its result is written, from several goroutines; nil: nobody is told.
+	Refused func(Quarantined)
+
 	Log    *slog.Logger                       // nil: none
 	Trace  func(folder, request, step string) // "read", "unlinked", "result"; nil: none
 	Rescan time.Duration                      // interval at which every group is checked without an event; 0: 5 s

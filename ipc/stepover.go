@@ -12,14 +12,22 @@ import (
 // the kernel asks, and a tool waits 45 s for its result.
 const maxBusy = 30 * time.Second
 
+// cannotRead is what the agent is told of a request that the host cannot read.
+const cannotRead = "the host cannot read the request now and will try again"
+
+// exhausted reports whether an error is the host's lack of something, not the file's.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
+
 // stepOver leaves a request that cannot be opened now in the queue, so that the
 // requests behind it are served. The next check tries it again. stepOver returns a
 // refusal only if a lease has blocked the file for maxBusy, as the container could
-// otherwise block it for ever. The host's own trouble (too many open files, a
-// failing disk) never loses a request.
+// otherwise block it for ever. The host's own trouble, such as a failing disk, never
+// loses a request.
 func (s *Spool) stepOver(g *group, it *Item, err error) *Refusal {
 	leased := errors.Is(err, syscall.EAGAIN) // open(2): O_NONBLOCK on a file with a lease
-	why := &Refusal{Message: "the host cannot read the request now and will try again"}
+	why := &Refusal{Message: cannotRead}
 	if leased {
 		why = refuse(CodeBusy, "another program holds a lease on the request's file; the host will try again", "close the file before you rename it into place")
 	}

@@ -55,6 +55,22 @@ type Turn struct {
 	// and the end of that. It is called from one goroutine at a time, also while
 	// Say runs. May be nil.
 	Trouble func(Trouble)
+
+	// Used reports what a run of the CLI has used, before the Say or the end that comes
+	// next. May be nil.
+	Used func(Usage)
+}
+
+// Usage is what the model's service charges for, as far as the CLI says.
+type Usage struct {
+	Input  int64   `json:"input_tokens"`
+	Cached int64   `json:"cached_tokens"` // part of Input
+	Output int64   `json:"output_tokens"`
+	Cost   float64 `json:"cost_usd,omitempty"` // by the CLI's own price list; 0: not said
+}
+
+func (u Usage) plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Cached + v.Cached, u.Output + v.Output, u.Cost + v.Cost}
 }
 
 // Trouble is what keeps a turn from its answer at the moment.

@@ -15,6 +15,7 @@ type conversation struct {
 	client *ipc.Client
 	stdout io.Writer
 	mu     sync.Mutex // one output at a time
+	used   *Usage     // since the last output but waiting; guarded by mu
 	taken  []string   // names of the follow-ups taken since the last output; never nil
 }
 
@@ -109,5 +110,18 @@ func (c *conversation) trouble(t Trouble) {
 func (c *conversation) write(o output) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if o.Status != "waiting" {
+		o.Usage, c.used = c.used, nil
+	}
 	return writeOutput(c.stdout, o)
+}
+
+// use adds to what the next output reports.
+func (c *conversation) use(u Usage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used != nil {
+		u = u.plus(*c.used)
+	}
+	c.used = &u
 }

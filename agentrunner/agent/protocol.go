@@ -52,6 +52,8 @@ type output struct {
 	// Inputs are the names of the follow-ups taken up since the last output. v1's
 	// runner does not report them, and v1's host ignores them.
 	Inputs []string `json:"inputs"`
+
+	Usage *Usage `json:"usage,omitempty"` // since the last output but waiting; nil: not known
 }
 
 // readStart reads the first JSON value. It does not wait for the end of stdin, which

@@ -34,7 +34,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 	if err := c.client.ClearClose(); err != nil {
 		return fmt.Errorf("delete an old close mark: %w", err)
 	}
-	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env(), Say: c.say}
+	turn := Turn{Prompt: s.opening(), Session: s.Session, Env: s.env(), Say: c.say, Used: c.use}
 	if s.Trouble {
 		turn.Trouble = c.trouble
 	}

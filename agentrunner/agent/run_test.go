@@ -133,7 +133,7 @@ func TestConversationGoesFromTurnToTurnUntilItIsClosed(t *testing.T) {
 	want := []string{"LONGSHORE_CHAT_JID=web:family", "LONGSHORE_GROUP_FOLDER=family", "LONGSHORE_IS_MAIN=1",
 		"NANOCLAW_CHAT_JID=web:family", "NANOCLAW_GROUP_FOLDER=family", "NANOCLAW_IS_MAIN=1",
 		"LONGSHORE_ASSISTANT_NAME=Andy", "API_KEY=k"}
-	first.FollowUps, first.Say = nil, nil
+	first.FollowUps, first.Say, first.Used = nil, nil, nil
 	if diff := cmp.Diff(agent.Turn{Prompt: "first", Session: "s-0", Env: want}, first); diff != "" {
 		t.Errorf("first turn (-want +got):\n%s", diff)
 	}
@@ -341,5 +341,30 @@ func TestTheCauseOfAFailedTurnIsTold(t *testing.T) {
 	}
 	if err := c.wait(t); err == nil {
 		t.Error("the run ends as if nothing had happened")
+	}
+}
+
+// spender says twice in a turn what it used, and answers.
+type spender struct{}
+
+func (spender) Turn(_ context.Context, t agent.Turn) (agent.Reply, error) {
+	t.Used(agent.Usage{Input: 5, Cached: 4, Output: 1})
+	t.Used(agent.Usage{Input: 7, Output: 2, Cost: 0.5})
+	if t.Prompt == "fail" {
+		return agent.Reply{}, errors.New("broke")
+	}
+	return agent.Reply{Text: "done"}, nil
+}
+
+// A turn that breaks costs, too.
+func TestAnOutputTellsWhatItsTurnUsed(t *testing.T) {
+	for _, prompt := range []string{"work", "fail"} {
+		c := converse(t, spender{}, fakehost.New(t, nil), fmt.Sprintf(`{"prompt":%q}`, prompt))
+		want := map[string]any{"input_tokens": 12.0, "cached_tokens": 4.0, "output_tokens": 3.0, "cost_usd": 0.5}
+		if diff := cmp.Diff(want, c.next(t)["usage"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", prompt, diff)
+		}
+		c.stop()
+		<-c.ended
 	}
 }

@@ -45,7 +45,7 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 		return checkedFile{}, err
 	}
 	if links(stat) == 1 {
-		if path, ok := s.config.container(real); ok && shared(path, host.mounts()) && !(s.config.Drop && under(path, dropDir)) {
+		if path, ok := s.config.container(real); ok && shared(path, host.mounts()) && !(s.config.DropDir && under(path, dropDir)) {
 			c.container = path
 		}
 	}

@@ -16,18 +16,18 @@ const containerIPC = "/workspace/ipc"
 // Config is the sender's configuration, set by the runtime that started the
 // assistant.
 type Config struct {
-	IPC    string        // the group's queue in this process; empty: /workspace/ipc
-	Mounts []Mount       // nil: this process uses the container's own paths
-	Chat   string        // the group's chat; may be empty, as the host knows it
-	Folder string        // the group's folder; may be empty too
-	Main   bool          // the main group, which may name other chats
-	Turn   string        // the host's id of the turn, with which requests are stamped; may be empty
-	Drop   bool          // this process sees a drop directory that the host does not
-	Thread string        // of the chat, in which the turn was asked for; may be empty
-	Wait   time.Duration // how long a call waits for its result; 0: 45 s
-	File   ipc.Type      // type of a request with one file for a host without receipts; empty: file
-	Temp   []string      // the assistant's own temporary directories
-	Home   string        // the user's home directory; may be empty
+	IPC     string        // the group's queue in this process; empty: /workspace/ipc
+	Mounts  []Mount       // nil: this process uses the container's own paths
+	Chat    string        // the group's chat; may be empty, as the host knows it
+	Folder  string        // the group's folder; may be empty too
+	Main    bool          // the main group, which may name every chat
+	Turn    string        // the host's id of the turn, with which requests are stamped; may be empty
+	DropDir bool          // this process sees a drop directory that the host does not
+	Thread  string        // of the chat, in which the turn was asked for; may be empty
+	Wait    time.Duration // how long a call waits for its result; 0: 45 s
+	File    ipc.Type      // type of a request with one file for a host without receipts; empty: file
+	Temp    []string      // the assistant's own temporary directories
+	Home    string        // the user's home directory; may be empty
 	// Private are directories and files of the agent CLI; nothing in them is sent.
 	Private []string
 	Ask     string // how the caller can ask for a request's state; empty: by the MCP tool
@@ -56,14 +56,14 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		return getenv("NANOCLAW_" + name)
 	}
 	c := Config{
-		IPC:    getenv("LONGSHORE_IPC"),
-		Chat:   either("CHAT_JID"),
-		Folder: either("GROUP_FOLDER"),
-		Main:   either("IS_MAIN") == "1",
-		Turn:   getenv("LONGSHORE_TURN"),
-		Thread: getenv("LONGSHORE_THREAD"),
-		Drop:   getenv("LONGSHORE_OWN_OUTBOX") == "1",
-		Wait:   DefaultWait,
+		IPC:     getenv("LONGSHORE_IPC"),
+		Chat:    either("CHAT_JID"),
+		Folder:  either("GROUP_FOLDER"),
+		Main:    either("IS_MAIN") == "1",
+		Turn:    getenv("LONGSHORE_TURN"),
+		Thread:  getenv("LONGSHORE_THREAD"),
+		DropDir: getenv("LONGSHORE_OWN_OUTBOX") == "1",
+		Wait:    DefaultWait,
 	}
 	if c.IPC == "" {
 		c.IPC = containerIPC

@@ -24,7 +24,7 @@ type Info struct {
 	Channel     string             `json:"channel,omitempty"`
 	Connected   bool               `json:"connected" jsonschema:"Whether the host has its connection to the chat platform."`
 	Receipts    bool               `json:"receipts" jsonschema:"Whether the host reports what became of a request."`
-	Main        bool               `json:"main" jsonschema:"Whether this group may send to other chats."`
+	Main        bool               `json:"main" jsonschema:"Whether this group may send to all chats."`
 	Chats       []ipc.ChatInfo     `json:"chats,omitempty" jsonschema:"Chats this group may send to."`
 	Can         []string           `json:"can,omitempty" jsonschema:"What this chat and the group's rights allow besides sending: react, edit, unsend, ask, schedule, register, history."`
 	Limits      map[string]int64   `json:"limits,omitempty" jsonschema:"Largest file of each kind, in bytes."`

@@ -188,6 +188,9 @@ func (r Report) words(o occasion, waited time.Duration, ask string) string {
 
 func (r Report) queuedWords(o occasion, waited time.Duration, what, ask string) string {
 	then := "; " + cmp.Or(ask, "call delivery_status with it") + " to see how it ends; do not send it again."
+	if r.Code == ipc.CodeAwaiting {
+		return "Not sent yet: " + what + ". The host keeps it, and " + r.Message + "; id: " + r.ID + then
+	}
 	switch o {
 	case withoutReceipts:
 		return "Queued " + what + ". This host gives no receipts, so nobody can say here whether it arrived; id: " + r.ID +

@@ -40,7 +40,7 @@ type File struct {
 
 // Options are the settings of one call.
 type Options struct {
-	Chat     string                            // another chat than the group's own; only for the main group
+	Chat     string                            // another chat than the group's own; if the host allows it
 	Thread   string                            // another thread than the turn's own
 	ReplyTo  string                            // the platform's id of the message to answer
 	NoWait   bool                              // return as soon as the request is queued
@@ -65,8 +65,12 @@ func New(config Config) *Sender {
 	return &Sender{config: config, client: ipc.NewClient(config.IPC), staged: map[string][]string{}}
 }
 
-// Main reports whether the group may name another chat than its own.
+// Main reports whether the group is the main group.
 func (s *Sender) Main() bool { return s.config.Main }
+
+// NamesChats reports whether the group may send to another chat than its own, as far as
+// the host has said.
+func (s *Sender) NamesChats() bool { return s.config.Main || len(s.host().context.Chats) > 0 }
 
 // Threads reports whether the chat has threads, as far as the host has said.
 func (s *Sender) Threads() bool { return s.config.Turn != "" }
@@ -102,6 +106,7 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	var staged []string
 	parts := make([]Part, 0, len(files))
 	for i, c := range checked {
+		from := ""
 		if c.container == "" || o.Copy {
 			rel, err := s.stage(c)
 			if err != nil {
@@ -109,10 +114,10 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 				return Report{}, inFile(err, i, len(files))
 			}
 			staged = append(staged, rel)
-			c.container = containerIPC + "/" + rel
+			c.container, from = containerIPC+"/"+rel, c.claim.Path
 		}
 		req.Files = append(req.Files, ipc.FileRef{
-			Path: c.container, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
+			Path: c.container, From: from, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
 		parts = append(parts, Part{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
 	}
 	return s.deliver(ctx, req, parts, staged, o)
@@ -170,6 +175,9 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Wait, s.config.Wait))
 	defer cancel()
 	result, err := s.client.Wait(wait, id, func(r ipc.Result) {
+		if r.Code == ipc.CodeAwaiting { // a person takes longer than a tool can wait
+			cancel()
+		}
 		if o.Progress != nil && r.Progress != nil {
 			o.Progress(*r.Progress, progressWords(*r.Progress))
 		}

@@ -122,7 +122,7 @@ func TestFileInADropDirectoryOfOnesOwnIsCopied(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
 	h.File("group/outbox/report.pdf", "%PDF-1.4 content")
 	for own, want := range map[bool]string{true: "/workspace/ipc/files/", false: "/workspace/group/outbox/report.pdf"} {
-		s := newSender(t, h, func(c *sender.Config) { c.Drop = own })
+		s := newSender(t, h, func(c *sender.Config) { c.DropDir = own })
 		if _, err := s.SendFiles(t.Context(), []sender.File{{Path: "/workspace/group/outbox/report.pdf"}}, sender.Options{}); err != nil {
 			t.Fatal(err)
 		}

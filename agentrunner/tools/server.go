@@ -39,7 +39,7 @@ func Server(s *sender.Sender, version string) *server.MCPServer {
 		server.WithRecovery(),
 		server.WithInstructions(instructions),
 	)
-	k := kit{sender: s, server: m, version: version}
+	k := kit{sender: s, server: m, version: version, names: s.NamesChats()}
 	// schemas.json is embedded and tested. If it were broken, the tools would have
 	// no parameters.
 	_ = json.Unmarshal(schemaFile, &k.schemas)
@@ -98,6 +98,7 @@ type kit struct {
 	sender  *sender.Sender
 	server  *server.MCPServer
 	version string
+	names   bool // the group may name another chat than its own
 	schemas schemas
 }
 
@@ -127,8 +128,10 @@ const (
 // tool describes one tool.
 func (k kit) tool(name, title, text string, does effect) mcp.Tool {
 	schema := k.schemas.Inputs[name]
-	if !k.sender.Main() {
+	if !k.names {
 		schema = without(schema, "chat")
+	}
+	if !k.sender.Main() {
 		schema = without(schema, "target_group_jid")
 	}
 	if !k.sender.Threads() {
@@ -162,7 +165,7 @@ func hints(title string, does effect) mcp.ToolAnnotation {
 	return h
 }
 
-// without removes one property from an object's schema. Only the main group may name
+// without removes one property from an object's schema. Most groups may not name
 // a chat, and most chats have no threads, so other models do not see these parameters.
 func without(schema json.RawMessage, property string) json.RawMessage {
 	var fields map[string]json.RawMessage

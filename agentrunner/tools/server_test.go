@@ -213,6 +213,20 @@ func TestMainGroupMayNameAChat(t *testing.T) {
 	}
 }
 
+// A group that may send to one other chat had no parameter to name it with.
+func TestAGroupWithAListMayNameAChat(t *testing.T) {
+	h := fakehost.New(t, fakehost.Sent)
+	c := fakehost.Context()
+	c.Chats = []ipc.ChatInfo{{Chat: "web:family", Name: "Family"}, {Chat: "web:work", Name: "Work"}}
+	h.Tell(c)
+	if text, _, bad := call(t, connect(t, h, false), "send_message", map[string]any{"text": "hello", "chat": "web:work"}); bad {
+		t.Error(text)
+	}
+	if r := h.Next(); r.Chat != "web:work" {
+		t.Errorf("went to %q", r.Chat)
+	}
+}
+
 func TestWrongArgumentsAreExplained(t *testing.T) {
 	h := fakehost.New(t, nil)
 	c := connect(t, h, false)

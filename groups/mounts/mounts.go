@@ -94,6 +94,18 @@ func operators(m Mount) bool {
 // Mounts returns the whole table, in an order in which it can be mounted.
 func (m *Map) Mounts() []Mount { return slices.Clone(m.table) }
 
+// Gone returns the operator's directories whose place is empty, or taken by another
+// directory than New has seen there. What is asked for from them is refused with
+// CodeMountMissing. It hangs if a network file system does.
+func (m *Map) Gone() (all []Mount) {
+	for _, r := range m.roots {
+		if r.fixed && r.gone() {
+			all = append(all, r.mount)
+		}
+	}
+	return all
+}
+
 // Refresh closes each open directory that no longer has its name, and records
 // what the shadows hide now; that stays hidden wherever it is moved. Open does
 // the same for the directory that it needs. Call Refresh at the start, before

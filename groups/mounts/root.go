@@ -87,6 +87,14 @@ func (r *root) current() bool {
 	return err == nil && named == r.held.id
 }
 
+// gone reports whether a fixed directory is not where it was first seen.
+func (r *root) gone() bool {
+	named, err := safefs.RealDir(r.mount.Host)
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return err != nil || r.first != (safefs.Identity{}) && r.first != named
+}
+
 // remember records the identity of a fixed directory the first time it is seen.
 func (r *root) remember() {
 	r.mu.Lock()
@@ -103,7 +111,7 @@ func (r *root) reopen() error {
 	if r.held != nil && r.current() {
 		return nil // another goroutine was faster
 	}
-	if err := r.drop(); err != nil {
+	if err := r.shut(); err != nil {
 		return fmt.Errorf("close %s: %w", r.mount.Container, err)
 	}
 	named, err := safefs.RealDir(r.mount.Host)
@@ -154,7 +162,7 @@ func (r *root) refresh() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held != nil && !r.current() {
-		_ = r.drop()
+		_ = r.shut()
 	}
 	r.hiddenFiles()
 }
@@ -165,11 +173,11 @@ func (r *root) close() error {
 	for _, x := range r.inner {
 		x.close()
 	}
-	return r.drop()
+	return r.shut()
 }
 
-// drop closes the open directory. The caller holds r.mu.
-func (r *root) drop() error {
+// shut closes the open directory. The caller holds r.mu.
+func (r *root) shut() error {
 	if r.held == nil {
 		return nil
 	}

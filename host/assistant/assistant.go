@@ -64,6 +64,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -257,9 +258,11 @@ type Manager struct {
 	known   *groups.Registry // that all and byGroup follow; nil: they have to be looked at
 	all     []*conversation
 	byGroup map[string]*chat // by folder
-	opened  []*conversation  // since Run looked
-	queue   []*conversation  // called, waiting for room, first come first served
-	running int
+
+	troubles map[cause.Cause]int64
+	opened   []*conversation // since Run looked
+	queue    []*conversation // called, waiting for room, first come first served
+	running  int
 
 	fetchCtx context.Context // Run's; nil before and after
 	fetching sync.WaitGroup  // lanes
@@ -268,7 +271,7 @@ type Manager struct {
 // New loads what an earlier host has left on disk. It starts nothing. The directories of
 // Layout must exist.
 func New(o Options) (*Manager, error) {
-	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, bringing: make(chan struct{}, bringing)}
+	m := &Manager{o: o.withDefaults(), wake: make(chan struct{}, 1), byGroup: map[string]*chat{}, troubles: map[cause.Cause]int64{}, bringing: make(chan struct{}, bringing)}
 	if err := m.follow(); err != nil {
 		return nil, err
 	}

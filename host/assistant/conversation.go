@@ -43,6 +43,7 @@ type chat struct {
 	// Guarded by Manager.mu.
 	running        int // conversations whose assistant runs
 	ignored        Ignored
+	turns          Turns
 	orders         []*record // of members, until the chat was told the result
 	users          int       // who works with it at this moment, beside its sessions and lanes
 	quick, patient lane      // files to fetch

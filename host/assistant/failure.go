@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,6 +131,11 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 	m.mu.Lock()
 	tell, wait := c.failed(m.o, why, again)
 	c.notBefore, c.lastErr = time.Now().Add(wait), reason
+	c.turns.Broke, c.turns.Trouble = time.Now(), cmp.Or(string(why), reason)
+	c.turns.Broken++
+	if s.trouble.cause != why { // else it is counted since it began
+		m.troubles[why]++
+	}
 	m.mu.Unlock()
 	s.log.Error("assistant broke off", "error", reason, "cause", string(why), "attempt", s.turn.Attempt+1, "again", again, "wait", wait.String(),
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))

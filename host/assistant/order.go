@@ -3,9 +3,12 @@ package assistant
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -18,7 +21,7 @@ const (
 	newKind  kind = kind(newWord)
 )
 
-// errOrdered ends a session that a member stopped.
+// errOrdered ends a session that a member or an operator stopped.
 var errOrdered = errors.New("a member stopped it")
 
 // order is the extra part of a record that is a member's order. It is on disk before it
@@ -93,10 +96,40 @@ func (m *Manager) order(ctx context.Context, at *conversation, r *record, sender
 		}
 		return nil
 	}
+	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Turns), "waiting", r.Order.Waited)
+	return m.enact(c, r)
+}
+
+// Stop ends what the assistants of a group do in all threads, and drops what waits, as
+// a member's /stop for the whole chat. The chat is told, also by the next host if this
+// one dies before. It returns how many turns and waiting messages it ended, and says
+// nothing in the chat if there were none. A folder without an assistant is an error.
+func (m *Manager) Stop(folder string) (turns, waited int, err error) {
+	c, err := m.enter(folder)
+	if err != nil {
+		return 0, 0, fmt.Errorf("stop assistant: %w", err)
+	}
+	defer m.exit(c)
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	r := &record{
+		Key: key(folder, uuid.NewString()), Kind: stopKind, Chat: m.configured(c).Address().String(), Time: time.Now(),
+		Order: &order{Whole: true},
+	}
+	m.survey(c, r)
+	turns, waited = len(r.Order.Turns), r.Order.Waited
+	if turns == 0 && waited == 0 {
+		return 0, 0, nil
+	}
+	m.o.Log.Info("an operator's order", "group", folder, "order", string(r.Kind), "turns", turns, "waiting", waited)
+	return turns, waited, m.enact(c, r)
+}
+
+// enact makes an order durable and carries it out. The caller holds c.receiving.
+func (m *Manager) enact(c *chat, r *record) error {
 	if err := c.store.add(r); err != nil {
 		return err
 	}
-	m.o.Log.Info("a member's order", "group", c.group.Folder, "order", string(r.Kind), "member", r.Sender, "turns", len(r.Order.Turns), "waiting", r.Order.Waited)
 	m.mu.Lock()
 	c.orders = append(c.orders, r)
 	m.carryOut(c, r)

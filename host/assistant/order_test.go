@@ -95,6 +95,32 @@ func TestAStopEndsWhatWaits(t *testing.T) {
 	})
 }
 
+// An operator's stop is a member's for the whole chat, and nothing is said if nothing runs.
+func TestAnOperatorStopsAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.run()
+		if turns, waited, err := w.m.Stop("family"); turns != 0 || waited != 0 || err != nil || len(w.texts()) != 0 {
+			t.Errorf("with nothing to stop: %d, %d, %v, said %q", turns, waited, err, w.texts())
+		}
+		w.write("family", "1", "work without end")
+		a := w.runtime.next()
+		turns, waited, err := w.m.Stop("family")
+		synctest.Wait()
+		if turns != 1 || waited != 0 || err != nil || !a.stopped.Load() {
+			t.Errorf("stopped %d turns and %d messages, %v", turns, waited, err)
+		}
+		has(t, w.lastSaid(), "The assistant was stopped.")
+		time.Sleep(time.Hour)
+		if w.runtime.next() != nil || w.kept("family") != 0 {
+			t.Error("it is tried again")
+		}
+		if _, _, err := w.m.Stop("nobody"); err == nil {
+			t.Error("a group that does not exist was stopped")
+		}
+	})
+}
+
 // An assistant that is being started, that talks on while it is being ended, and
 // that a member writes to in that moment.
 func TestAMessageAfterAStopIsAnsweredAndNoneBefore(t *testing.T) {

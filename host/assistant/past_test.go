@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 func TestPastMessagesSurviveACrashAndFollowEditsAndDeletions(t *testing.T) {
@@ -91,5 +92,15 @@ func TestADeletedMessageIsNotListedIfATurnIsGivenItLater(t *testing.T) {
 		if want := map[string]string{"2": "mended", "3": "her own"}[p.ID]; p.Text != want {
 			t.Errorf("%s is %q, want %q", p.ID, p.Text, want)
 		}
+	}
+}
+
+// Fetches hold up the queue of the group that asks, so only some go at once.
+func TestManyFetchesAtOnceAreRefusedForAMoment(t *testing.T) {
+	m := &Manager{bringing: make(chan struct{}, 1)}
+	m.bringing <- struct{}{}
+	_, err := m.bringAgain(t.Context(), nil, file{Ref: "r"})
+	if r := refusal.Of(err); r == nil || r.Code != "fetch_busy" || r.Hint == "" {
+		t.Errorf("%v", err)
 	}
 }

@@ -158,6 +158,9 @@ func (s *session) hear(ctx context.Context, out runtime.Output) {
 		s.report(out)
 		return
 	}
+	s.m.mu.Lock()
+	s.c.turns.use(out.Usage)
+	s.m.mu.Unlock()
 	if ctx.Err() == nil {
 		s.pace.Wait(ctx) // returns early when the host ends
 	}
@@ -232,6 +235,10 @@ func (s *session) endTurn(out runtime.Output, said bool) {
 		s.m.mended(s.m.configured(s.c.chat).Assistant)
 	}
 	s.c.succeeded()
+	s.c.turns.Done = time.Now()
+	if moved {
+		s.c.turns.Answered++
+	}
 	s.m.mu.Unlock()
 	switch {
 	case s.doing >= closing:

@@ -1,8 +1,10 @@
 package assistant
 
 import (
+	"maps"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -35,6 +37,60 @@ func (m *Manager) Ignored(folder string) Ignored {
 		return c.ignored
 	}
 	return Ignored{}
+}
+
+// Turns is when a group's turns ended lately, in all threads, since this process began to
+// serve the group. What did not happen yet is zero.
+type Turns struct {
+	Done    time.Time // with an answer
+	Broke   time.Time // without one
+	Trouble string    // why: one of package cause's, or words that may hold host paths
+
+	Answered, Broken int64 // turns, and attempts of turns that broke
+
+	// What the model's service charges for, by the assistant's word.
+	InputTokens, CachedTokens, OutputTokens int64 // CachedTokens are part of InputTokens
+	CostUSD                                 float64
+}
+
+// The most that one output may claim to have used. What exceeds it is no figure of a model.
+const (
+	maxTokens = 1 << 30
+	maxCost   = 10_000 // US dollars
+)
+
+// use adds what an assistant says that it has used.
+func (t *Turns) use(u *runtime.Usage) {
+	if u == nil {
+		return
+	}
+	for _, n := range []int64{u.Input, u.Cached, u.Output} {
+		if n < 0 || n > maxTokens {
+			return
+		}
+	}
+	t.InputTokens, t.CachedTokens, t.OutputTokens = t.InputTokens+u.Input, t.CachedTokens+u.Cached, t.OutputTokens+u.Output
+	if u.Cost > 0 && u.Cost <= maxCost {
+		t.CostUSD += u.Cost
+	}
+}
+
+// Troubles counts, since New, how often each cause began to keep a turn from its answer, or
+// broke it.
+func (m *Manager) Troubles() map[cause.Cause]int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.troubles)
+}
+
+// Turns returns those of the group with that folder.
+func (m *Manager) Turns(folder string) Turns {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.byGroup[folder]; c != nil {
+		return c.turns
+	}
+	return Turns{}
 }
 
 // ignore counts a message that does not call the assistant.

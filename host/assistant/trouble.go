@@ -47,6 +47,9 @@ func (s *session) report(out runtime.Output) {
 	s.trouble.cause = now
 	s.m.mu.Lock()
 	s.c.cause, s.c.lastErr = now, cut(out.Error, 500)
+	if now != "" && now != was {
+		s.m.troubles[now]++
+	}
 	s.m.mu.Unlock()
 	if now != "" && now != was {
 		s.log.Warn("assistant has trouble", "cause", string(now), "error", cut(out.Error, 500))

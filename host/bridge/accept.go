@@ -39,15 +39,23 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 		if d.Parts, err = b.question(it.Folder, it.Request, dst, ahead.Questions); err == nil {
 			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
 		}
-		return d, err
+		return d, cmp.Or(err, b.mark(ctx, dst, &d, ahead))
 	}
 	if _, changes := verbs[it.Request.Type]; changes {
 		if d.Parts, d.Thread, err = b.acts(ctx, it.Folder, it.Request, dst); err == nil {
 			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
 		}
+		if err == nil && it.Request.Type == ipc.TypeEdit { // which brings new words
+			err = b.mark(ctx, dst, &d, ahead)
+		}
 		return d, err
 	}
-	d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder)}, it.Request, dst, ahead)
+	if d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder)}, it.Request, dst, ahead); err != nil {
+		return d, err
+	}
+	if err = b.mark(ctx, dst, &d, ahead); err != nil {
+		b.discard(d)
+	}
 	return d, err
 }
 
@@ -60,6 +68,10 @@ type destination struct {
 	links   *Links           // nil: none are offered
 	screen  *screen.Screen   // nil: every file may leave
 	may     groups.MaySend   // the source's
+	approve groups.Approve   // the source's
+	foreign bool             // it is not the source's own chat
+	asks    *screen.Screen   // which files wait for an approval; nil: none do
+	asked   *string          // the rule of asks that hit a file, if one did
 	now     time.Time        // in the source's time zone
 }
 
@@ -74,15 +86,20 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 		}
 	}
 	registry := b.Registry()
-	chat, err := registry.Authorize(folder, r.Chat)
+	authorize := registry.Authorize
+	if r.Type.IsCall() {
+		authorize = registry.AuthorizeCall
+	}
+	chat, err := authorize(folder, r.Chat)
 	if err != nil {
 		return destination{}, err
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend, now: b.now(folder)}
+		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend, now: b.now(folder),
+			approve: source.Approve, foreign: chat != source.Address(), asked: new(string)}
 		if b.Screen != nil {
-			dst.screen = b.Screen()
+			dst.screen, dst.asks = b.Screen()
 		}
 		return dst, nil
 	}
@@ -176,7 +193,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				return outbox.File{}, false, err
 			}
 		}
-		blob, err := b.copy(ctx, out.file, info, out.ref, dst, ref.Path, nameOf(ref))
+		blob, err := b.copy(ctx, out.file, info, out.ref, dst, namesOf(ref)...)
 		if err == nil {
 			info.Note = strings.Trim(out.note+"; "+info.Note, "; ")
 			if linked {
@@ -247,7 +264,13 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
 	}
-	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screen.Check(r, blob.Size, names...) })
+	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error {
+		if err := dst.screen.Check(r, blob.Size, names...); err != nil || *dst.asked != "" {
+			return err
+		}
+		*dst.asked, err = dst.asks.Hit(r, blob.Size, names...)
+		return err
+	})
 	if err != nil {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, err

@@ -108,6 +108,16 @@ func TestWhatMayNotBeChangedIsRefusedWithTheReason(t *testing.T) {
 				t.Errorf("%s: %+v", tt.name, got)
 			}
 		}
+		s.after("work", "long", ipc.Request{Type: ipc.TypeMessage, Text: string(long)})
+		if got := s.after("work", "which", ipc.Request{Type: ipc.TypeEdit, Target: "long", Text: "x"}); got.Code != "several_messages" || got.Hint == "" {
+			t.Errorf("a request of several messages: %+v", got)
+		}
+		s.memory.Disconnect()
+		s.after("work", "waits", ipc.Request{Type: ipc.TypeMessage, Text: "waits"})
+		if got := s.after("work", "early", ipc.Request{Type: ipc.TypeEdit, Target: "waits", Text: "x"}); got.Code != "not_sent_yet" || got.Hint == "" {
+			t.Errorf("a message that waits: %+v", got)
+		}
+		s.memory.Reconnect()
 		time.Sleep(2 * time.Hour)
 		if got := s.after("work", "late", ipc.Request{Type: ipc.TypeEdit, Target: "mine", Text: "x"}); got.Code != "too_late" {
 			t.Errorf("two hours later: %+v", got)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/screen"
@@ -42,9 +43,15 @@ type Options struct {
 	Wait     func() time.Duration               // how long a tool waits for its result
 	Answers  Answerer                           // of calls; nil: all are refused
 	Convert  *convert.Converter                 // nil: files go as they are
-	Screen   func() *screen.Screen              // which files may not leave; nil, or a nil result: all may
+	Screen   func() (deny, ask *screen.Screen)  // which files may not leave, and which wait for an approval; nil, or nil results: none
 	Zone     func(folder string) *time.Location // of a group's hours; nil: UTC
 	Links    func() *Links                      // how files too large for a chat become links; nil, or a nil result: they do not
+
+	// Approvers is the folder of the group in whose chat members are asked for approvals;
+	// nil, or an empty result: only the operator is.
+	Approvers func() string
+
+	Audit *audit.Log // notes what became of deliveries; nil: nobody does
 
 	Log   *slog.Logger                       // nil discards
 	Trace func(folder, request, step string) // may be nil

@@ -144,6 +144,9 @@ func TestOneBadFileOfSeveralAndNothingIsSent(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
+	if o := v.Refusal.Parts[0]; o.Code != "not_sent_with_others" || o.Hint == "" {
+		t.Errorf("the good file: %+v", o)
+	}
 	if left, err := os.ReadDir(filepath.Join(s.layout.Outbox(), "files")); err != nil || len(left) != 0 {
 		t.Errorf("the good file's copy is left: %v, %v", left, err)
 	}

@@ -80,6 +80,9 @@ func reasonOf(err error) string {
 }
 
 // nameOf is the name that a file is to have in the chat.
+// namesOf are the names by which a file is screened.
+func namesOf(ref ipc.FileRef) []string { return []string{ref.Path, nameOf(ref), ref.From} }
+
 func nameOf(ref ipc.FileRef) string {
 	if ref.Name != "" {
 		return ref.Name

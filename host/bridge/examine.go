@@ -52,7 +52,7 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		err = d.permit(info)
 	}
 	if err == nil {
-		err = d.screen.Check(f, info.Size, ref.Path, nameOf(ref))
+		err = d.screen.Check(f, info.Size, namesOf(ref)...)
 	}
 	return info, err
 }

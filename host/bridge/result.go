@@ -86,6 +86,8 @@ func status(s outbox.State) ipc.Status {
 		return ipc.Uncertain
 	case outbox.Failed, outbox.Cancelled:
 		return ipc.Failed
+	case outbox.Refused:
+		return ipc.Refused
 	default:
 		return ipc.Queued
 	}

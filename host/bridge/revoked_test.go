@@ -54,3 +54,56 @@ func TestRightsThatEndDuringACopyAreGone(t *testing.T) {
 		t.Errorf("bytes of refused requests are left: %v, %v", left, err)
 	}
 }
+
+// A group may send to one other chat. It may not read there, and a reload that removes
+// the right holds for a file that is being copied.
+func TestAGroupSendsToTheChatsThatItsListNamesAndReadsNone(t *testing.T) {
+	s := newSite(t)
+	had := s.opts.Registry()
+	all := had.All()
+	for i := range all {
+		if all[i].Folder == "family" {
+			all[i].MaySendTo = []string{"work", "board"}
+		}
+	}
+	registry, err := groups.NewRegistry(all)
+	check(t, err)
+	registry, err = registry.WithDestinations(map[string]groups.Destination{"board": {Chat: "mem:board", Channel: "memory"}})
+	check(t, err)
+	now, o := registry, s.opts
+	o.Registry = func() *groups.Registry { return now }
+	o.Answers = &answers{do: func(bridge.Call) (any, error) { return struct{}{}, nil }}
+	s.Bridge = bridge.New(o)
+	to := func(r ipc.Request, chat string) ipc.Request { r.Chat = chat; return r }
+	path := s.write("family", "a.txt", "for you")
+	if v := s.handle("family", to(file(path), "mem:work"))[0]; !v.Accepted {
+		t.Errorf("a file for a chat of the list: %+v", v)
+	}
+	if v := s.handle("family", to(ipc.Request{Type: ipc.TypeMessage, Text: "words"}, "board"))[0]; !v.Accepted {
+		t.Errorf("a text for a destination: %+v", v)
+	}
+	refused := map[string]fate{
+		"a destination of others":        s.handle("work", to(file("/workspace/group/a.txt"), "mem:board"))[0],
+		"a chat that is not of the list": s.handle("family", to(file(path), "mem:ops"))[0],
+		"the way back":                   s.handle("work", to(file(s.write("work", "a.txt", "b")), "mem:family"))[0],
+		"a look into a chat of the list": s.handle("family", to(listTasks, "mem:work"))[0],
+	}
+	o.Trace = func(_, _, step string) {
+		if step == "copied" {
+			now = had
+		}
+	}
+	s.Bridge = bridge.New(o)
+	refused["the right ends during the copy"] = s.handle("family", to(file(path), "mem:work"))[0]
+	for what, v := range refused {
+		if v.Refusal == nil || v.Refusal.Code != groups.CodeChatNotAllowed || v.Refusal.Hint == "" {
+			t.Errorf("%s: fate %+v", what, v)
+		}
+	}
+	if seen := s.shown("mem:board", 1); len(seen) != 1 || seen[0].Text != "words" {
+		t.Errorf("the destination sees %+v", seen)
+	}
+	if seen := s.shown("mem:work", 1); len(seen) != 1 || seen[0].File.SHA256 != sum("for you") {
+		t.Errorf("the chat sees %+v", seen)
+	}
+}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,18 +119,13 @@ type acceptance struct {
 func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
 	a.items = append(a.items, it)
 	a.deliveries = append(a.deliveries, d)
-	a.load.Parts += len(d.Parts)
-	for _, p := range d.Parts {
-		if p.Question != nil {
-			a.load.Questions++
-		}
-		for _, f := range p.Files {
-			a.load.Bytes += f.Size
-		}
-		if p.Link != nil {
-			a.load.Links += p.Link.File.Size
-		}
-	}
+	more := loadOf(&d)
+	a.load.Parts += more.Parts
+	a.load.Bytes += more.Bytes
+	a.load.Questions += more.Questions
+	a.load.Links += more.Links
+	a.load.Waiting += more.Waiting
+	a.load.Held += more.Held
 }
 
 // record makes what was accepted durable, all of it or nothing, and takes it
@@ -139,7 +135,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 	reloaded := b.Registry() != accepted.registry
 	for i, it := range accepted.items {
 		if reloaded {
-			if refusal := b.revoked(it, accepted.deliveries[i]); refusal != nil {
+			if refusal := b.revoked(ctx, it, &accepted.deliveries[i]); refusal != nil {
 				b.discard(accepted.deliveries[i])
 				batch.Refuse(it, refusal)
 				continue
@@ -167,8 +163,9 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 }
 
 // revoked is the refusal of a delivery whose group had the right to its chat, or to
-// send its files, before they were copied, and has it no longer; nil: it has.
-func (b *Bridge) revoked(it *ipc.Item, d outbox.Delivery) *ipc.Refusal {
+// send its files, before they were copied, and has it no longer; nil: it has. A delivery
+// that needs an approval by now gets it to wait for.
+func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *outbox.Delivery) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
 	if err != nil {
 		return AsRefusal(err)
@@ -178,17 +175,14 @@ func (b *Bridge) revoked(it *ipc.Item, d outbox.Delivery) *ipc.Refusal {
 			Code: groups.CodeChatNotAllowed, Message: "the group's chat has changed meanwhile", Hint: "call again if this is meant for the new chat",
 		}
 	}
-	for _, p := range d.Parts {
-		for _, f := range p.Files {
-			if err := dst.permit(f.Info); err != nil {
-				return AsRefusal(err)
-			}
-		}
-		if p.Link == nil {
-			continue
-		}
-		if err := dst.permit(p.Link.File.Info); err != nil {
+	for _, f := range filesOf(d) {
+		if err := dst.permit(f.Info); err != nil {
 			return AsRefusal(err)
+		}
+	}
+	if _, changes := verbs[it.Request.Type]; (!changes || it.Request.Type == ipc.TypeEdit) && d.Approval == nil {
+		if err := b.mark(ctx, dst, d, outbox.Load{}); err != nil { // nothing goes that was not looked at
+			return cmp.Or(AsRefusal(err), &ipc.Refusal{Code: "not_recorded", Message: "the host cannot read what it has sent before", Hint: "call again"})
 		}
 	}
 	return nil
@@ -229,6 +223,7 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 		if err != nil {
 			return // ErrEnded: all results are written
 		}
+		b.audit(changes.All)
 		var batch []ipc.Result
 		stands := b.batched(changes)
 		for _, d := range changes.All {
@@ -240,6 +235,7 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 			if !d.Open() {
 				b.Spool.Wake(d.Folder)
 			}
+			b.askApprovers(ctx, &d.Delivery)
 			r := Result(d.Delivery)
 			b.answers(ctx, &d.Delivery, &r)
 			switch {
@@ -312,7 +308,7 @@ func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, standing ipc.Status, 
 	b.tellMembers(d, r)
 }
 
-func unsent(s ipc.Status) bool { return s == ipc.Failed || s == ipc.Uncertain }
+func unsent(s ipc.Status) bool { return s == ipc.Failed || s == ipc.Uncertain || s == ipc.Refused }
 
 // tellMembers reports a late failure to the group's own chat, if the group wishes so.
 func (b *Bridge) tellMembers(d outbox.Delivery, r ipc.Result) {

@@ -60,9 +60,11 @@ func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
 	seen := map[string]*mounts.Map{}
 	rules, err := screen.New(nil, nil)
 	check(t, err)
+	asks, err := screen.New(builtIn(), []screen.Pattern{{Rule: "drafts", Name: `draft`}, {Rule: "confidential", Content: "CONFIDENTIAL"}})
+	check(t, err)
 	s.opts = bridge.Options{
 		Registry: func() *groups.Registry { return registry }, Mounts: func(folder string) *mounts.Map { return seen[folder] },
-		Screen:   func() *screen.Screen { return rules },
+		Screen:   func() (deny, ask *screen.Screen) { return rules, asks },
 		Channels: o.Channels, Outbox: s.outbox, Spool: s.spool, Wait: func() time.Duration { return time.Minute },
 	}
 	for _, g := range all {

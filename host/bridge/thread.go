@@ -11,7 +11,7 @@ const unknownTurn = "the turn that the request names is not known here, so it di
 // place finds the thread of a delivery whose request names none. Only the
 // group's own chat has those of its turns.
 func (b *Bridge) place(d *outbox.Delivery, it *ipc.Item, assistants Assistants) {
-	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || !b.own(d) {
+	if _, changes := verbs[it.Request.Type]; changes || d.Thread != "" || it.Request.Turn == ipc.NoTurn || !b.own(d) {
 		return
 	}
 	thread, known := assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)

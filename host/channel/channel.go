@@ -147,6 +147,15 @@ type MultiSender interface {
 	SendAll(ctx context.Context, ms []Message) []Outcome
 }
 
+// Preparer is implemented by a channel that can do a part of a Send that no member sees,
+// such as to upload the files. Prepare may be repeated at any time: if the host dies
+// meanwhile, the message was not sent.
+type Preparer interface {
+	// Prepare is called before a Send of a message with files. Its errors have the
+	// classes of those of Send; one that is Ambiguous passes.
+	Prepare(ctx context.Context, m Message) error
+}
+
 // Outcome is what Send returns.
 type Outcome struct {
 	Receipt Receipt

@@ -83,9 +83,11 @@ type Setup struct {
 	// itself. It checks each request for itself. It may be nil.
 	Links http.Handler
 
-	// Knock, if not nil, is told of each new message that a person wrote in a direct
-	// chat that is not among Chats, which the channel does not keep. It returns at
-	// once.
+	// Clock, if not nil, is told the platform's time with each answer of its API.
+	Clock func(time.Time)
+
+	// Knock, if not nil, is told of each new message that a person wrote in a chat that
+	// is not among Chats, which the channel does not keep. It returns at once.
 	Knock func(Knock)
 
 	// Reserve is asked before so many bytes of temporary files are written;
@@ -94,11 +96,16 @@ type Setup struct {
 	Room    func() error // why nothing more should be kept now; it may be nil
 }
 
-// Knock is a message in a direct chat that no group has.
+// Knock is a message in a chat that no group of longshore.yaml has.
 type Knock struct {
-	Chat groups.JID // as a group would name it
-	From string     // as Inbound.From
-	Time time.Time  // of the message
+	Chat   groups.JID // as a group would name it
+	Shared bool       // a group chat, and not a direct one
+	From   string     // as Inbound.From; empty of a group chat
+	Time   time.Time  // of the message
+
+	// Text, if not empty, is what was written in a group chat of an account that may be a
+	// person's own. The message counts if it has a trigger; the host does not keep it.
+	Text string
 }
 
 // Applier is implemented by a channel whose chats and settings may change while it

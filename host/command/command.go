@@ -36,7 +36,9 @@ type env struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	version        string             // of the program; empty: built without one
-	config         string             // path of longshore.yaml
+	config         string             // path of longshore.yaml: see find.go
+	named          bool               // by -c
+	verbs          []string           // the names of the commands
 	json           bool               // print for programs
 	platforms      []channel.Platform // that the configuration may name
 }
@@ -60,9 +62,6 @@ func (e *env) run(ctx context.Context, args []string) int {
 	return exitOK
 }
 
-// defaultConfig is the configuration in the working directory.
-const defaultConfig = "longshore.yaml"
-
 // newAgentrunner only shows up in the help: run handles "agentrunner" before cobra does.
 func newAgentrunner() *cobra.Command {
 	return &cobra.Command{
@@ -79,16 +78,22 @@ func newAgentrunner() *cobra.Command {
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
 	root := family("longshore", "carry the files of assistants in containers to their groups' chats",
-		newDemo(e), newInit(e), newImport(e), newServe(e), newReload(e), newSend(e),
-		newQueue(e), newErrors(e), newTasks(e), newLinks(e), newScreen(e), newStatus(e), newWhy(e), newDoctor(e), newStore(e),
-		newPair(e), newUnpair(e), newGroups(e),
+		newDemo(e), newSetup(e), newInit(e), newImport(e), newServe(e), newReload(e), newSend(e),
+		newQueue(e), newErrors(e), newApprovals(e), newTasks(e), newLinks(e), newTokens(e), newScreen(e), newAudit(e), newStatus(e), newTop(e), newLogs(e), newPage(e), newWhy(e), newDoctor(e), newNotify(e), newStore(e),
+		newPair(e), newUnpair(e), newGroups(e), newService(e),
+		newBackup(e), newRestore(e), newUpgrade(e),
 		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newVersion(e), newExitCodes(),
 	)
+	e.verbs = nil
+	for _, cmd := range root.Commands() {
+		e.verbs = append(e.verbs, cmd.Name())
+	}
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
-	root.PersistentFlags().StringVarP(&e.config, "config", "c", defaultConfig, "configuration `file`")
+	root.PersistentFlags().StringVarP(&e.config, "config", "c", "", "configuration `file`; without it, the one that there is: see longshore help version")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { e.find(cmd.Flags().Changed("config")) }
 	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err.Error(), "see: "+cmd.CommandPath()+" --help")
@@ -96,6 +101,7 @@ func newRoot(e *env) *cobra.Command {
 	root.Version = readVersion(e.version).Version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	tameCobra(root)
+	e.complete(root)
 	return root
 }
 
@@ -124,7 +130,7 @@ func (e *env) fail(err error) int {
 	code, hint := exitOf(err)
 	fmt.Fprintf(e.stderr, "longshore: %s\n", media.Printable(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(e.stderr, "hint: %s\n", media.Printable(hint))
+		fmt.Fprintf(e.stderr, "hint: %s\n", media.Printable(e.remedy(hint)))
 	}
 	return code
 }

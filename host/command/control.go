@@ -175,6 +175,13 @@ func (l *looking) Drop(ctx context.Context, id string) error {
 	return l.act(ctx, func(d *operator.Desk) error { return d.Drop(ctx, id) })
 }
 
+func (l *looking) Decide(ctx context.Context, id string, yes bool) error {
+	if l.leave == nil {
+		return l.Desk.Decide(ctx, id, yes)
+	}
+	return l.act(ctx, func(d *operator.Desk) error { return d.Decide(ctx, id, yes) })
+}
+
 // ofControl adds to an error of the host its exit code and its hint.
 func ofControl(err error) error {
 	if r := refusal.Of(err); r != nil {

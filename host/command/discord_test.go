@@ -12,6 +12,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
 
 func TestAMemberMentionsTheAssistantInADiscordThreadAndTheReportLandsThere(t *testing.T) {
@@ -71,7 +72,7 @@ func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnDiscord(t *testing.T
 // rest. It returns what a member is to see.
 func (p *pier) killedAt(nth int, fault func(kill func()) discordtest.Fault, thread string) (want []string) {
 	p.t.Helper()
-	var host *pierHost
+	var host *berthHost
 	started, killed := make(chan struct{}), make(chan struct{})
 	p.srv.Next("create", append(make([]discordtest.Fault, nth-1), fault(func() {
 		defer close(killed)
@@ -154,5 +155,23 @@ func TestAFileOf100MBNeedsLittleMemoryOnItsWayToABoostedServer(t *testing.T) {
 	host.stop()
 	if m := s.FromBot(p.chat); len(m) != 1 || len(m[0].Files) != 1 || m[0].Files[0].Size != size {
 		t.Errorf("the chat has %+v", m)
+	}
+}
+
+func TestAVoiceNoteWithACaptionIsTwoMessagesOfDiscordAndOneReceipt(t *testing.T) {
+	s := discordtest.New(t)
+	p := newPier(t, s, "", "", "")
+	host := p.serve()
+	note := ipc.FileRef{Path: p.file("note.ogg", probetest.Opus(150)), As: "voice", Caption: "listen"}
+	r := p.result(p.ask(ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{note}}))
+	host.stop()
+	all := s.FromBot(p.chat)
+	if r.Status != ipc.Sent || len(r.Parts) != 2 || len(all) != 2 {
+		t.Fatalf("the result is %+v, and the chat shows %+v", r, all)
+	}
+	for _, m := range all {
+		if m.Voice != (len(m.Files) == 1) || m.Voice != (m.Text == "") {
+			t.Errorf("the chat shows %+v", m)
+		}
 	}
 }

@@ -52,6 +52,40 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	}
 }
 
+// TestEveryCodeIsProduced wants a test for each code that the sources can answer with: one
+// that names the code, or its constant.
+func TestEveryCodeIsProduced(t *testing.T) {
+	var tests strings.Builder
+	codes, names := map[string]bool{}, map[string]string{} // what a code's constants are called
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." && path != "../.." {
+			return skipDir(err)
+		}
+		switch {
+		case strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata/script"):
+			if !d.IsDir() {
+				tests.WriteString(read(t, path))
+			}
+		case strings.HasSuffix(path, ".go") && !isTestRoom(path):
+			for _, code := range codesIn(t, path) {
+				codes[code] = true
+			}
+			for _, m := range regexp.MustCompile(`(?m)^\s*(\w+)\s.*= "([a-z0-9_]+)"`).FindAllStringSubmatch(read(t, path), -1) {
+				names[m[2]] += "|" + m[1]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range codes {
+		if !regexp.MustCompile(`\b(` + code + names[code] + `)\b`).MatchString(tests.String()) {
+			t.Errorf("no test produces %q", code)
+		}
+	}
+}
+
 func skipDir(err error) error {
 	if err != nil {
 		return err

@@ -54,9 +54,9 @@ func (e *env) examine(ctx context.Context) []doctor.Finding {
 func (e *env) printFindings(findings []doctor.Finding) error {
 	t := e.table()
 	for _, f := range findings {
-		t.row(string(f.Severity), f.Check, f.Message)
+		t.row(string(f.Severity), f.Check, e.remedy(f.Message))
 		if f.Remedy != "" {
-			t.row(" ", " ", "to do: "+f.Remedy)
+			t.row(" ", " ", "to do: "+e.remedy(f.Remedy))
 		}
 	}
 	return t.flush()

@@ -17,7 +17,7 @@ func TestDoctorAndServeTellHowTheImageIsBuilt(t *testing.T) {
 	} {
 		h := newBoxesOf(t, 1, "{runtime: docker, agent: "+agent+`, image: "longshore-test/nothing:here"}`)
 		said := h.doctor() + " "
-		if !strings.Contains(said, "ok engine it answers") || !strings.Contains(said, "to do: build it: "+want+" ") {
+		if !strings.Contains(said, "ok engine it answers") || !strings.Contains(said, "to do: build it: "+strings.Replace(want, "longshore", "longshore -c "+h.file, 1)+" ") {
 			t.Errorf("the doctor says:\n%s\nwant it to tell: %s", said, want)
 		}
 		var log bytes.Buffer

@@ -70,7 +70,7 @@ func (d *decisions) bad(name string, err error) {
 // decide examines the file with a bridge that has no outbox, and notes each result
 // as a step.
 func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call operator.Send) ([]mounts.Step, error) {
-	registry, err := groups.NewRegistry(c.Groups)
+	registry, err := c.Registry()
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 		return nil, err
 	}
 	defer seen.Close()
-	rules, err := c.Screen.New()
+	deny, ask, err := c.Screen.New()
 	if err != nil {
 		return nil, err
 	}
 	b := bridge.New(bridge.Options{
-		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() *screen.Screen { return rules },
+		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() (_, _ *screen.Screen) { return deny, ask },
 		Zone: c.Zone,
 	})
 	var d, opening decisions

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,18 +217,7 @@ func (x *failureTable) causes(folder string) (seen []string, err error) {
 	return seen, nil
 }
 
-func (x *failureTable) metrics() (string, error) {
-	socket := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(x.layout.State, "longshore.sock"))
-	}}}
-	res, err := socket.Get("http://longshore/metrics")
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	return string(b), err
-}
+func (x *failureTable) metrics() (string, error) { return scrape(x.layout.State) }
 
 // remedy makes the model well, and the program be there. The message is answered
 // then.

@@ -80,9 +80,29 @@ func groupFlags(cmd *cobra.Command, g *groups.Group) {
 	cmd.Flags().StringVar(&g.Assistant, "assistant", "", "the `name` of an entry under assistants:")
 }
 
+// listedGroup is a group in the output for programs; the keys are those of longshore.yaml.
+type listedGroup struct {
+	Folder    string   `json:"folder"`
+	Name      string   `json:"name"`
+	Chat      string   `json:"chat"`
+	Channel   string   `json:"channel"`
+	Main      bool     `json:"main"`
+	Assistant string   `json:"assistant,omitempty"`
+	Trigger   string   `json:"trigger,omitempty"`
+	MaySendTo []string `json:"may_send_to,omitempty"`
+}
+
+func groupsForPrograms(all []groups.Group) []listedGroup {
+	out := []listedGroup{}
+	for _, g := range all {
+		out = append(out, listedGroup{g.Folder, g.Name, string(g.Chat), g.Channel, g.Main, g.Assistant, g.Trigger, g.MaySendTo})
+	}
+	return out
+}
+
 func (e *env) listGroups(cfg *config.Config) error {
 	if e.json {
-		return e.printJSON(cfg.Groups)
+		return e.printJSON(groupsForPrograms(cfg.Groups))
 	}
 	t := e.table("folder", "name", "chat", "channel", "assistant")
 	for _, g := range cfg.Groups {

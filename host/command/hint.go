@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,10 +107,31 @@ func family(use, short string, members ...*cobra.Command) *cobra.Command {
 // command is a command line of longshore that reads the same configuration.
 func (e *env) command(args ...string) string {
 	words := []string{"longshore"}
-	if e.config != defaultConfig {
+	if e.named { // else the next command finds the same file
 		words = append(words, "-c", shellWord(e.config))
 	}
 	return strings.Join(append(words, args...), " ")
+}
+
+// commandIn finds the commands in a sentence, such as "see: longshore status".
+var commandIn = regexp.MustCompile(`\blongshore ([a-z][a-z-]*)`)
+
+// notConfigured are the words after longshore that read no configuration, or are no command.
+var notConfigured = []string{"agentrunner", "completion", "demo", "exit-codes", "help", "version"}
+
+// remedy is a sentence whose commands read the same configuration. What the host says
+// cannot know by which name the operator's shell reaches it.
+func (e *env) remedy(text string) string {
+	if !e.named {
+		return text
+	}
+	return commandIn.ReplaceAllStringFunc(text, func(found string) string {
+		verb := strings.TrimPrefix(found, "longshore ")
+		if !slices.Contains(e.verbs, verb) || slices.Contains(notConfigured, verb) {
+			return found
+		}
+		return e.command(verb)
+	})
 }
 
 // plainWord needs no quotes in a shell.

@@ -19,17 +19,17 @@ func newInit(e *env) *cobra.Command {
 		Short: "write a commented longshore.yaml to start from",
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			if err := writeConfig(e.config, config.Example(), force); err != nil {
+			if err := writeConfig(e.made(), config.Example(), force); err != nil {
 				return err
 			}
 			if e.json {
-				return e.printJSON(map[string]string{"wrote": e.config})
+				return e.printJSON(map[string]string{"wrote": e.made()})
 			}
 			with := "" // the file, where the commands would not find it by themselves
-			if e.config != defaultConfig {
+			if e.named {
 				with = " -c " + e.config
 			}
-			e.say("wrote %s", e.config)
+			e.say("wrote %s", e.made())
 			e.say("")
 			e.say("next:")
 			e.say("  1. edit it: one entry under groups: for each chat")

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -51,8 +53,13 @@ func escapeInvisible(text string) string {
 	return b.String()
 }
 
-// say prints one line, of which every argument is made printable.
+// say prints one line, of which every argument is made printable. The commands in format
+// read the same configuration; of those in arguments the caller sees to it, by remedy.
 func (e *env) say(format string, args ...any) {
+	if e.named {
+		format = strings.ReplaceAll(e.remedy(strings.ReplaceAll(format, "%", "\x00")), "%", "%%") // of the path
+		format = strings.ReplaceAll(format, "\x00", "%")
+	}
 	for i, arg := range args {
 		if s, ok := arg.(string); ok {
 			args[i] = media.Printable(s)
@@ -62,11 +69,22 @@ func (e *env) say(format string, args ...any) {
 }
 
 // table prints aligned columns; every cell is made printable.
-type table struct{ w *tabwriter.Writer }
+type table struct {
+	w       *tabwriter.Writer
+	text    *bytes.Buffer // what w has aligned
+	out     io.Writer
+	columns int // lines are cut to so many; 0: they are whole
+}
 
+// table with a head is a list, whose lines are cut to the terminal. Without one it has
+// sentences, such as remedies, which stay whole.
 func (e *env) table(head ...string) table {
-	t := table{tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)}
+	var text bytes.Buffer
+	t := table{w: tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0), text: &text, out: e.stdout}
 	if len(head) > 0 {
+		if isTerminal(e.stdout) {
+			t.columns, _ = e.screenSize()
+		}
 		t.row(head...)
 	}
 	return t
@@ -82,7 +100,21 @@ func (t table) row(cells ...string) {
 	fmt.Fprintln(t.w)
 }
 
-func (t table) flush() error { return t.w.Flush() }
+func (t table) flush() error {
+	if err := t.w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(t.text.String()) {
+		if line = strings.TrimSuffix(line, "\n"); t.columns > 0 && cutTo(line, t.columns) != line {
+			line = cutTo(line, t.columns-1) + "…"
+		}
+		if _, err := fmt.Fprintln(t.out, line); err != nil {
+			return err
+		}
+	}
+	t.text.Reset()
+	return nil
+}
 
 func orDash(s string) string {
 	if s == "" {

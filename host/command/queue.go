@@ -139,7 +139,7 @@ func (e *env) listErrors(items []operator.Item) error {
 	for _, i := range items {
 		e.say("%s: %s", shortID(i), i.Message)
 		if i.Hint != "" {
-			e.say("  to do: %s", i.Hint)
+			e.say("  to do: %s", e.remedy(i.Hint))
 		}
 	}
 	return nil
@@ -164,9 +164,12 @@ func (e *env) printItem(i operator.Item) error {
 	if i.Code != "" {
 		t.row("code", i.Code)
 		t.row("message", i.Message)
-		t.row("to do", i.Hint)
+		t.row("to do", e.remedy(i.Hint))
 	}
 	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := e.printTimeline(i.Timeline); err != nil {
 		return err
 	}
 	for n, p := range i.Parts {
@@ -182,6 +185,22 @@ func (e *env) printItem(i operator.Item) error {
 		}
 	}
 	return nil
+}
+
+func (e *env) printTimeline(steps []operator.Event) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	e.say("")
+	t := e.table("STEP", "PART", "TIME", "DETAIL")
+	for _, s := range steps {
+		part := ""
+		if s.Part > 0 {
+			part = strconv.Itoa(s.Part)
+		}
+		t.row(s.What, part, clockText(s.Time), media.Cut(s.Detail, 100))
+	}
+	return t.flush()
 }
 
 func (e *env) printPart(n int, p operator.Part) error {
@@ -206,7 +225,7 @@ func (e *env) printPart(n int, p operator.Part) error {
 	if p.Code != "" {
 		t.row("  code", p.Code)
 		t.row("  message", p.Message)
-		t.row("  to do", p.Hint)
+		t.row("  to do", e.remedy(p.Hint))
 	}
 	return t.flush()
 }

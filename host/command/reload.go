@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/service"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -83,15 +84,17 @@ func (e *env) printReloaded(r operator.Reloaded) {
 }
 
 // reloadOnHangup makes h read its configuration again on each SIGHUP, until the
-// caller calls stop. The log has the result.
-func reloadOnHangup(ctx context.Context, h *serve.Host) (stop func()) {
+// caller calls stop. The log has the result, and n hears when it begins and ends.
+func reloadOnHangup(ctx context.Context, h *serve.Host, n service.Notifier) (stop func()) {
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
 		defer close(done)
 		for range hangups {
 			if ctx.Err() == nil { // one that ends takes up nothing
+				_ = n.Tell("RELOADING=1")
 				_, _ = h.Reload(ctx)
+				_ = n.Tell("READY=1")
 			}
 		}
 	}()

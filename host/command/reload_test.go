@@ -37,6 +37,12 @@ type changing struct {
 // address stands for %LISTEN%.
 func newChanging(t *testing.T, text string) *changing {
 	t.Helper()
+	return newChangingWith(t, func(string) string { return text })
+}
+
+// newChangingWith is newChanging with a configuration that is made for its directory.
+func newChangingWith(t *testing.T, text func(dir string) string) *changing {
+	t.Helper()
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +56,7 @@ func newChanging(t *testing.T, text string) *changing {
 		file: filepath.Join(dir, "longshore.yaml"), layout: groups.Layout{State: filepath.Join(dir, "state")},
 	}
 	h.client = operator.NewClient(operator.ControlDir(h.layout))
-	h.write(text)
+	h.write(text(dir))
 	port.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
@@ -276,6 +282,45 @@ func TestWhatBelongsToARemovedGroupIsRefusedWithWords(t *testing.T) {
 		t.Errorf("a request of the group that is back: %+v", r)
 	}
 	h.until("the assistant has its message back", func() bool { return state() == "running" })
+}
+
+// The right to send to another group's chat comes and goes with a reload, and the tools
+// of the group know.
+func TestAGroupMaySendWhereTheReloadedFileSays(t *testing.T) {
+	const without = `channels: {web: {listen: "%LISTEN%"}}
+limits: {free_disk: 1MB}
+groups: [{name: Family, folder: family, chat: "web:family"}, {name: Work, folder: work, chat: "web:work"}]
+`
+	h := newChanging(t, without)
+	client := ipc.NewClient(h.layout.IPC("family", ""))
+	send := func() ipc.Result {
+		id, err := client.Enqueue(t.Context(), ipc.Request{Type: ipc.TypeMessage, Chat: "web:work", Text: "for work"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.ends("family", id)
+	}
+	listed := func() int {
+		c, err := client.Context()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(c.Chats)
+	}
+	if r := send(); r.Code != groups.CodeChatNotAllowed {
+		t.Errorf("before: %+v", r)
+	}
+	h.reload(strings.Replace(without, `"web:family"`, `"web:family", may_send_to: [work]`, 1))
+	if r := send(); r.Status != ipc.Sent {
+		t.Errorf("with the right: %+v", r)
+	}
+	h.until("the tools know of both chats", func() bool { return listed() == 2 })
+	h.hears("work", "for work")
+	h.reload(without)
+	if r := send(); r.Code != groups.CodeChatNotAllowed {
+		t.Errorf("after: %+v", r)
+	}
+	h.until("the tools know of no other chat", func() bool { return listed() == 0 })
 }
 
 // TestReloadsUnderLoadLoseAndDoubleNothing reloads again and again while three

@@ -72,7 +72,7 @@ refuse the file last.`,
 // group has the same.
 func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 	if wanted == "" {
-		return groups.Group{}, usage("no group given", "--group takes one of "+folders(c.Groups))
+		return groups.Group{}, usage("no group given", "name one of "+folders(c.Groups))
 	}
 	var found []groups.Group
 	for _, g := range c.Groups {
@@ -89,11 +89,11 @@ func findGroup(c *config.Config, wanted string) (groups.Group, error) {
 		for _, g := range c.Groups {
 			names = append(names, g.Folder, g.Name)
 		}
-		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, "--group takes one of "+folders(c.Groups)))
+		return groups.Group{}, usage(fmt.Sprintf("no group %q", wanted), near.Hint(wanted, names, "name one of "+folders(c.Groups)))
 	case 1:
 		return found[0], nil
 	}
-	return groups.Group{}, usage(fmt.Sprintf("%q means several groups", wanted), "--group takes one of "+folders(found))
+	return groups.Group{}, usage(fmt.Sprintf("%q means several groups", wanted), "name one of "+folders(found))
 }
 
 func folders(all []groups.Group) string {

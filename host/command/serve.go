@@ -3,13 +3,18 @@ package command
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/service"
 )
 
 func newServe(e *env) *cobra.Command {
@@ -45,6 +50,9 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	} else if host != nil {
 		return hinted(operator.ErrRunning, "see what runs: longshore status")
 	}
+	if message, remedy := doctor.NoProc("/proc"); message != "" {
+		return hinted(errors.New(message), remedy)
+	}
 	log := newLog(e.stderr, cfg.Log)
 	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(e.version).Version, Log: log, Load: e.servable, Add: e.writeGroup})
 	if errors.Is(err, outbox.ErrLocked) {
@@ -55,8 +63,30 @@ func (e *env) serve(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	log.Info("serving", "groups", len(cfg.Groups), "state", cfg.State, "version", readVersion(e.version).Version)
-	defer reloadOnHangup(ctx, h)()
+	notifier := service.NotifierOf(e.getenv, os.Getpid())
+	defer reloadOnHangup(ctx, h, notifier)()
+	defer notifyManager(ctx, notifier, log, cfg.Layout())()
 	err = h.Run(ctx)
 	log.Info("stopped")
 	return err
+}
+
+// notifyManager reports to the service manager, if one started this process, until ctx is
+// done or stop is called. The watchdog is fed by a status that the host answers through
+// its control socket, which asks the outbox, the queues, the channels and the assistants.
+func notifyManager(ctx context.Context, n service.Notifier, log *slog.Logger, l groups.Layout) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	client := operator.NewClient(operator.ControlDir(l))
+	go func() {
+		defer close(done)
+		n.Run(ctx, log, func(ctx context.Context) error {
+			_, err := client.Status(ctx)
+			return err
+		})
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }

@@ -38,6 +38,7 @@ type site struct {
 
 	slack  *slacktest.Server // nil: the groups are on the page, or in mem
 	chats  []string          // of the groups on Slack
+	said   string            // by the host that the tracer ran last
 	polled int               // messages there that a benchmark's floor has sent
 }
 

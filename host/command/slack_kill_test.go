@@ -79,7 +79,7 @@ func TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack(t *testing.T) {
 // another one do the rest. It returns what a member is to see.
 func (q *quay) killedAt(moment killMoment, nth int, thread string) (want []string) {
 	q.t.Helper()
-	var host *slackHost
+	var host *berthHost
 	started, killed := make(chan struct{}), make(chan struct{})
 	q.srv.Next(moment.method, append(make([]slacktest.Fault, nth-1), moment.fault(func() {
 		defer close(killed)

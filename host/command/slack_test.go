@@ -92,7 +92,7 @@ func TestTwoThreadsOfASlackChannelAtOnceNeverMix(t *testing.T) {
 	chat, anna := s.AddChannel(slacktest.Public, "harbour"), s.AddUser("Anna")
 	q := newQuay(t, s, chat, fmt.Sprintf("talker: {runtime: docker, agent: command, command: [sh, /workspace/global/talker.sh], image: %q, network: none}", image),
 		", assistant: talker, gather: {after: 0s}, parallel: 2, trigger: \"@Andy\"")
-	q.env = []string{"DOCKER_HOST=" + engine}
+	q.env = append(q.env, "DOCKER_HOST="+engine)
 	script := strings.ReplaceAll(talker, "$LONGSHORE ", "")
 	if err := os.WriteFile(filepath.Join(q.dir, "state/groups/global/talker.sh"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func (e *env) printStatus(s operator.Status) error {
 		e.say("no host is running")
 	}
 	e.say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
+	e.printFaults(s)
 	if err := e.printChannels(s); err != nil {
 		return err
 	}
@@ -51,6 +52,14 @@ func (e *env) printStatus(s operator.Status) error {
 	}
 	if err := t.flush(); err != nil {
 		return err
+	}
+	approvals := 0
+	for _, g := range s.Groups {
+		approvals += g.Approvals
+	}
+	if approvals > 0 {
+		e.say("")
+		e.say("waiting for an approval: %d; see: %s", approvals, e.command("approvals", "list"))
 	}
 	if err := e.printListeners(s.Groups); err != nil {
 		return err
@@ -68,12 +77,26 @@ func (e *env) printStatus(s operator.Status) error {
 	return e.printFailures(s)
 }
 
+// printFaults prints what is wrong with the host, and what to do.
+func (e *env) printFaults(s operator.Status) {
+	for i, f := range s.Faults {
+		if i == 0 {
+			e.say("")
+		}
+		e.say("fault %s: %s", f.Name, media.Printable(f.Message))
+		if f.Hint != "" {
+			e.say("  to do: %s", e.remedy(media.Printable(f.Hint)))
+		}
+	}
+}
+
 func (e *env) printChannels(s operator.Status) error {
 	if len(s.Channels) == 0 {
 		return nil
 	}
 	e.say("")
 	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
+	t.columns = 0 // the detail ends with what to do
 	for _, c := range s.Channels {
 		connected := "no"
 		if c.Connected {
@@ -108,13 +131,21 @@ func (e *env) printFailures(s operator.Status) error {
 // printListeners prints who answers in each group, and what was not for them.
 func (e *env) printListeners(all []operator.Group) error {
 	e.say("")
-	t := e.table("GROUP", "ASSISTANT", "TRIGGER", "NOT CALLED", "NOT ALLOWED")
+	t := e.table("GROUP", "ASSISTANT", "TRIGGER", "LAST TURN", "NOT CALLED", "NOT ALLOWED")
 	for _, g := range all {
 		who := g.Assistant
 		if who == "" {
 			who = "nobody answers"
 		}
-		t.row(g.Folder, who, g.Trigger, strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed))
+		t.row(g.Folder, who, g.Trigger, lastTurn(g.Turns), strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed))
 	}
 	return t.flush()
+}
+
+// lastTurn is how a group's last turn ended, and when.
+func lastTurn(t operator.Turns) string {
+	if t.Broke.After(t.Done) {
+		return "broke " + ago(t.Broke) + ": " + media.Cut(t.Trouble, 30)
+	}
+	return ago(t.Done)
 }

@@ -46,6 +46,7 @@ type telegramKill struct {
 	nth          func(message int) int // call of the method
 	fault        func(kill func()) telegramtest.Fault
 	depot        bool
+	upload       bool // to the depot goes on when the host is killed
 }
 
 func telegramKills() (all []telegramKill) {
@@ -55,10 +56,10 @@ func telegramKills() (all []telegramKill) {
 	upload, show := func(n int) int { return 2*n - 1 }, func(n int) int { return 2 * n }
 	for name, fault := range map[string]func(func()) telegramtest.Fault{"before": before, "after": after} {
 		all = append(all,
-			telegramKill{name + " a text is sent", "sendMessage", same, fault, false},
-			telegramKill{name + " a file is sent", "sendDocument", same, fault, false},
-			telegramKill{name + " the depot has a file", "sendDocument", upload, fault, true},
-			telegramKill{name + " a file is shown", "sendDocument", show, fault, true})
+			telegramKill{name + " a text is sent", "sendMessage", same, fault, false, false},
+			telegramKill{name + " a file is sent", "sendDocument", same, fault, false, false},
+			telegramKill{name + " the depot has a file", "sendDocument", upload, fault, true, true},
+			telegramKill{name + " a file is shown", "sendDocument", show, fault, true, false})
 	}
 	return all
 }
@@ -86,7 +87,7 @@ func TestKilledAtEachStepNothingShowsTwiceOnTelegramAndWhatIsMissingIsUncertain(
 // rest.
 func (d *dock) killedAt(k telegramKill, nth int) {
 	d.t.Helper()
-	var host *dockHost
+	var host *berthHost
 	started, killed := make(chan struct{}), make(chan struct{})
 	d.srv.Next(k.method, append(make([]telegramtest.Fault, k.nth(nth)-1), k.fault(func() {
 		defer close(killed)
@@ -111,6 +112,8 @@ func (d *dock) killedAt(k telegramKill, nth int) {
 	var uncertain []string // what was on its way, and perhaps what was before it: its receipt was not on the disk
 	for i, id := range ids {
 		switch r := d.result(id); {
+		case r.Status == ipc.Uncertain && k.upload && i == 2*nth-1:
+			d.t.Errorf("the host was killed before a member could see the file, and its result is %+v", r)
 		case r.Status == ipc.Uncertain && len(uncertain) < 2:
 			uncertain = append(uncertain, want[i])
 		case r.Status != ipc.Sent:

@@ -27,10 +27,11 @@ import (
 type tracing struct {
 	Config string
 	Dir    string
-	Kill   *moment // nil: never
-	Record string  // file for the operations; empty: none
-	Count  string  // file for how many there were of each kind; empty: none
-	Slack  string  // URL of the host's Slack; empty: none
+	Kill   *moment  // nil: never
+	Fail   *failure // nil: nothing
+	Record string   // file for the operations; empty: none
+	Count  string   // file for how many there were of each kind; empty: none
+	Slack  string   // URL of the host's Slack; empty: none
 }
 
 // moment is a place in a host's life: the nth operation of a kind on a path.
@@ -40,6 +41,16 @@ type moment struct {
 	Nth   int    // from 1
 	After bool   // it has been done; else the kernel has not begun it
 }
+
+// failure is a disk that fails: calls of a kind on a path return an error without
+// having done anything.
+type failure struct {
+	Kind, Path string        // as of a moment; empty: any. "watch" is an inotify call
+	Nth, Times int           // the first one that fails, from 1, and how many do
+	Errno      syscall.Errno // what they return
+}
+
+func (f failure) String() string { return fmt.Sprintf("%s of %s, %s", f.Kind, f.Path, f.Errno) }
 
 func (m moment) String() string {
 	when := "before"
@@ -82,6 +93,8 @@ type call struct {
 	args [6]uint64
 	op   *operation // nil: it changes nothing below Dir
 	fd   int
+
+	fails syscall.Errno // what the host gets instead of the call's result
 }
 
 // mainTracer is the tracer's process. It ends with 0 if it killed the host at the
@@ -192,16 +205,51 @@ func (t *tracer) stopped(tid int) (kill bool) {
 		c := &call{nr: info.nr, args: info.args}
 		c.op = t.begin(tid, c)
 		t.calls[tid] = c
+		if t.fails(c.op) {
+			c.fails, c.op = t.Fail.Errno, nil
+			t.registers(tid, func(r *unix.PtraceRegs) { r.Orig_rax = ^uint64(0) }) // no such call
+			return false
+		}
 		return c.op != nil && t.hits(c.op, false)
 	case ends:
 		c := t.calls[tid]
 		delete(t.calls, tid)
+		if c != nil && c.fails != 0 {
+			t.registers(tid, func(r *unix.PtraceRegs) { r.Rax = -uint64(c.fails) })
+			return false
+		}
 		if result := int64(info.nr); c != nil && c.op != nil && result >= 0 {
 			t.end(tid, c, result)
 			return t.hits(c.op, true)
 		}
 	}
 	return false
+}
+
+// fails counts the calls that the failure is about.
+func (t *tracer) fails(o *operation) bool {
+	f := t.Fail
+	if f == nil || o == nil || f.Kind != "" && f.Kind != o.Kind {
+		return false
+	}
+	if match, _ := filepath.Match(f.Path, o.Path); f.Path != "" && !match {
+		return false
+	}
+	f.Nth--
+	return f.Nth <= 0 && f.Nth > -f.Times
+}
+
+// registers changes the registers of a thread that has stopped.
+func (t *tracer) registers(tid int, change func(*unix.PtraceRegs)) {
+	var r unix.PtraceRegs
+	err := unix.PtraceGetRegs(tid, &r)
+	if err == nil {
+		change(&r)
+		err = unix.PtraceSetRegs(tid, &r)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) { // killed
+		panic(err)
+	}
 }
 
 // hits counts the operations of the moment's kind.
@@ -253,6 +301,10 @@ func (t *tracer) begin(tid int, c *call) *operation {
 		return named("mkdir", t.path(tid, unix.AT_FDCWD, t.text(a[0])))
 	case unix.SYS_MKDIRAT:
 		return named("mkdir", at(0, 1))
+	case unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH:
+		if t.Fail != nil && t.Fail.Kind == "watch" {
+			return &operation{Kind: "watch"}
+		}
 	case unix.SYS_LINK, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_TRUNCATE:
 		t.refuse(tid, c)
 	}
@@ -413,6 +465,7 @@ func (s *site) traced(spec tracing, done func() bool) bool {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	defer func() { s.said = log.String() }()
 	for deadline, tick := time.Now().Add(patience), time.Tick(5*time.Millisecond); ; {
 		select {
 		case err := <-ended:

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -79,6 +81,9 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 			}
 			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
 				t.Errorf("health: %d, %q", status, words)
+			}
+			if faults := h.Desk(true).Faults(t.Context()).Now; !slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultAccepting }) {
+				t.Errorf("the faults are %+v", faults)
 			}
 			must(t, os.WriteFile(filepath.Join(s.cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))
 			s.place("g0", "a.json", `{"type":"file","filePath":"/workspace/group/a.txt"}`)

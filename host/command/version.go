@@ -18,6 +18,7 @@ type versionInfo struct {
 	Time     string            `json:"time,omitempty"`     // of the revision
 	Go       string            `json:"go"`
 	Platform string            `json:"platform"`
+	Config   string            `json:"config"` // the configuration that commands read here
 	Modules  map[string]string `json:"modules"`
 }
 
@@ -65,10 +66,15 @@ func readVersion(version string) versionInfo {
 func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "print the version of longshore and of what it is built with",
-		Args:  exactly(),
+		Short: "print the version of longshore and of what it is built with, and which configuration it reads",
+		Long: `version prints what this program is, and which configuration the commands read here: the
+file that -c names; else the one that LONGSHORE_CONFIG names; else the first that there is of
+longshore.yaml, ~/.config/longshore/longshore.yaml (or below $XDG_CONFIG_HOME) and
+/etc/longshore/longshore.yaml.`,
+		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			info := readVersion(e.version)
+			info.Config = e.config
 			if e.json {
 				return e.printJSON(info)
 			}
@@ -84,6 +90,7 @@ func newVersion(e *env) *cobra.Command {
 			}
 			t.row("go", info.Go)
 			t.row("platform", info.Platform)
+			t.row("configuration", info.Config)
 			for _, path := range notable() {
 				if v, ok := info.Modules[path]; ok {
 					t.row(path, v)

@@ -23,19 +23,20 @@ func newWhy(e *env) *cobra.Command {
 		Use:   "why GROUP",
 		Short: "say what keeps a group's assistant from answering",
 		Long: `Goes through everything between a member's message and an answer, in order, and
-ends at the first thing that stops it, with what to do. GROUP is the group's
-folder, name or chat.
+ends at the first thing that stops it, with what to do. What only may keep the
+answer is marked with "!". GROUP is the group's folder, name or chat, or a chat that
+no group has.
 
 Ends with exit code 4 if something stops the answer.`,
 		Args: exactly("group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.load()
 			if err != nil {
-				return err
+				return e.whyByOlder(cmd.Context(), err)
 			}
 			g, err := findGroup(c, args[0])
 			if err != nil {
-				return err
+				return e.whyStranger(cmd.Context(), c, args[0], err)
 			}
 			w := &path{env: e, config: c, group: g}
 			w.walk(cmd.Context())
@@ -79,9 +80,16 @@ func (w *path) stop(name, words, remedy string) {
 	w.stopped = true
 }
 
+// warn notes what may keep the answer, or a part of it.
+func (w *path) warn(name, words, remedy string) {
+	w.steps = append(w.steps, leg{Name: name, Words: words, Remedy: remedy})
+}
+
 // walk takes the steps in the order of a message.
 func (w *path) walk(ctx context.Context) {
-	for _, step := range []func(context.Context){w.host, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.turn, w.delivery} {
+	for _, step := range []func(context.Context){
+		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.mounts, w.turn, w.delivery,
+	} {
 		if step(ctx); w.stopped {
 			return
 		}
@@ -90,14 +98,17 @@ func (w *path) walk(ctx context.Context) {
 
 func (w *path) print() error {
 	t := w.env.table()
-	for _, s := range w.steps {
+	for i, s := range w.steps {
 		mark := "ok"
-		if !s.OK {
+		switch {
+		case !s.OK && w.stopped && i == len(w.steps)-1:
 			mark = "no"
+		case !s.OK:
+			mark = "!"
 		}
 		t.row(mark, s.Name, s.Words)
 		if s.Remedy != "" {
-			t.row(" ", " ", "to do: "+s.Remedy)
+			t.row(" ", " ", "to do: "+w.env.remedy(s.Remedy))
 		}
 	}
 	return t.flush()
@@ -145,6 +156,7 @@ func (w *path) registration(context.Context) {
 		w.stop("group", "the host still serves it as the file was before", w.env.command("reload"))
 	default:
 		w.good("group", "%s is the chat %s", g.Folder, string(g.Chat))
+		w.faulty("group", operator.FaultChat, "channel "+g.Channel)
 	}
 }
 
@@ -158,6 +170,7 @@ func (w *path) members(context.Context) {
 
 func (w *path) trigger(context.Context) {
 	switch n := w.served.NotCalled; {
+	case w.faulty("trigger", operator.FaultTrigger, "group "+w.group.Folder):
 	case w.group.Trigger == "":
 		w.good("trigger", "every message calls the assistant")
 	case n > 0:
@@ -217,7 +230,7 @@ func (w *path) remedy(c cause.Cause) string {
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}
-	return "tail -n 20 " + shellWord(filepath.Join(w.config.Layout().State, "logs", w.group.Folder, "assistant.log"))
+	return "tail -n 20 " + shellWord(filepath.Join(w.config.Layout().Logs(), w.group.Folder, "assistant.log"))
 }
 
 func (w *path) delivery(context.Context) {

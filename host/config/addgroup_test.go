@@ -45,6 +45,40 @@ func TestAddGroupLeavesEverythingElseAsItIs(t *testing.T) {
 	}
 }
 
+// TestAddGroupKeepsCommentsWhereTheyBelong: what stands below the last group, indented
+// like its keys, is that group's.
+func TestAddGroupKeepsCommentsWhereTheyBelong(t *testing.T) {
+	const head = "channels: {web: }\n"
+	const added = "  - folder: \"crew\"\n    chat: \"web:crew\"\n"
+	crlf := func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
+	for name, c := range map[string]struct{ before, after string }{
+		"above and beside":       {head + "# who\ngroups: # ours\n  # first\n  - folder: a # the first\n    chat: web:a\n", head + "# who\ngroups: # ours\n  # first\n  - folder: a # the first\n    chat: web:a\n" + added},
+		"a key that is left out": {head + "groups:\n  - folder: a\n    chat: web:a\n    # trigger: Bo\n\n# the rest\nname: Bo\n", head + "groups:\n  - folder: a\n    chat: web:a\n    # trigger: Bo\n" + added + "\n# the rest\nname: Bo\n"},
+		"a text of lines":        {head + "groups:\n  - folder: a\n    chat: web:a\n    name: >-\n      A\n      # B\n", head + "groups:\n  - folder: a\n    chat: web:a\n    name: >-\n      A\n      # B\n" + added},
+		"empty brackets":         {head + "groups: [] # none yet\nname: Bo\n", head + "groups: # none yet\n" + added + "name: Bo\n"},
+		"lines of Windows":       {crlf(head + "groups:\n  - folder: a\n    chat: web:a\n"), crlf(head + "groups:\n  - folder: a\n    chat: web:a\n" + added)},
+		"no end, of Windows":     {crlf(head+"groups:\n  - folder: a\n") + "    chat: web:a", crlf(head + "groups:\n  - folder: a\n    chat: web:a\n" + added)},
+		"a mark of the end":      {head + "groups:\n  - folder: a\n    chat: web:a\n...\n", head + "groups:\n  - folder: a\n    chat: web:a\n" + added + "...\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := config.AddGroup([]byte(c.before), groups.Group{Folder: "crew", Chat: "web:crew"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.after, string(got)); diff != "" {
+				t.Error(diff)
+			}
+			cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), got, func(string) string { return "" }, platforms())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := cfg.Groups[len(cfg.Groups)-1]; last.Folder != "crew" {
+				t.Errorf("read back as %+v", last)
+			}
+		})
+	}
+}
+
 func TestAddGroupToTheExample(t *testing.T) {
 	got, err := config.AddGroup(config.Example(), groups.Group{Folder: "crew", Chat: "web:crew", Trigger: "@Andy"})
 	if err != nil {

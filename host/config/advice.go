@@ -27,9 +27,24 @@ func (c *checker) advice() {
 		c.openWords(key+".command", a.Command)
 	}
 	c.sharedMounts()
+	c.unanswered()
 	for _, g := range c.cfg.Groups {
 		if g.Main && c.cfg.Assistants[g.Assistant].Runtime == "docker" {
 			c.uncovered()
+		}
+	}
+}
+
+// unanswered warns of chats in which nobody would answer, if there are assistants: an
+// installation without any leaves answering to other programs.
+func (c *checker) unanswered() {
+	for i, g := range c.cfg.Groups {
+		if g.Assistant == "" && len(c.cfg.Assistants) > 0 {
+			c.warn(fmt.Sprintf("groups[%d]", i), "nobody answers in the chat of "+g.Folder+": the group has no assistant",
+				"write assistant: and one of "+strings.Join(slices.Sorted(maps.Keys(c.cfg.Assistants)), ", ")+", unless the group only sends")
+		}
+		if strings.TrimSpace(g.Trigger) != g.Trigger {
+			c.warn(fmt.Sprintf("groups[%d].trigger", i), "the trigger has spaces around it, which members have to write too", "write it without them")
 		}
 	}
 }

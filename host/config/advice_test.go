@@ -113,3 +113,24 @@ func warned(t *testing.T, of string, cfg *config.Config, want string) {
 		t.Errorf("%s: warned %q, want %q", of, all, want)
 	}
 }
+
+func TestAChatInWhichNobodyWouldAnswerIsWarnedOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a}\n  - {name: B, folder: b, chat: \"web:b\"}\n": "nobody answers in the chat of b",
+		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a, trigger: \" @Andy\"}\n":                       "spaces around it",
+		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a, trigger: \"@Andy\"}\n":                        "",
+		"groups:\n  - {name: A, folder: a, chat: \"web:a\"}\n":                                                                               "",
+	} {
+		cfg, err := config.Parse("longshore.yaml", []byte(text), func(string) string { return "" }, platforms())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all string
+		for _, w := range cfg.Warnings {
+			all += w.Message + "\n"
+		}
+		if (all != "") != (want != "") || !strings.Contains(all, want) {
+			t.Errorf("%s\nwarns %q, want %q", text, all, want)
+		}
+	}
+}

@@ -33,7 +33,8 @@ type checker struct {
 func (c *checker) check() {
 	c.secretFiles, c.written = make(map[string]string), make(map[string]string)
 	c.directories()
-	c.metrics()
+	c.loopback("metrics.listen", c.cfg.Metrics.Listen, "127.0.0.1:9420")
+	c.loopback("operator_page.listen", c.cfg.OperatorPage.Listen, "127.0.0.1:8400")
 	c.transcription()
 	c.screen()
 	c.timezone("timezone", c.cfg.Timezone)
@@ -42,6 +43,8 @@ func (c *checker) check() {
 	c.parallel()
 	c.limits()
 	c.groups()
+	c.notify()
+	c.door()
 	c.register()
 	c.mounts()
 	c.secretsHidden()
@@ -49,15 +52,15 @@ func (c *checker) check() {
 	c.advice()
 }
 
-// metrics checks the metrics' address. They need no token, so the address must be
-// one of this machine.
-func (c *checker) metrics() {
-	if !c.has("metrics.listen") {
+// loopback refuses an address that other machines reach. The metrics need no token,
+// and the operator's page is powerful.
+func (c *checker) loopback(key, listen, example string) {
+	if !c.has(key) {
 		return
 	}
-	host, port, err := net.SplitHostPort(c.cfg.Metrics.Listen)
+	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" || !hostnames.Loopback(host) {
-		c.bad("metrics.listen", fmt.Sprintf("%q is no loopback address", c.cfg.Metrics.Listen), "write host:port, such as 127.0.0.1:9420; a proxy may pass it on")
+		c.bad(key, fmt.Sprintf("%q is no loopback address", listen), "write host:port, such as "+example+"; a proxy may pass it on")
 	}
 }
 
@@ -146,12 +149,7 @@ func (c *checker) groups() {
 		} else {
 			folders[strings.ToLower(g.Folder)] = i
 		}
-		if _, err := groups.ParseJID(string(g.Chat)); err != nil || c.ofNoPlatform(g.Chat) {
-			before, _, _ := strings.Cut(string(g.Chat), ":")
-			c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", media.Cut(string(g.Chat), groups.MaxJID)),
-				near.Hint(before, append(c.platformKeys(), "slack", "tg", "dc"),
-					"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, push:desk, slack:C024BE91L, tg:-1001234567890, dc:1234567890"))
-		} else {
+		if c.chat(key, g.Chat) {
 			c.carrier(key, g)
 			if first, taken := chats[g.Address()]; taken {
 				c.taken(key, "chat", string(g.Chat), first, "give each group a chat of its own")
@@ -171,12 +169,28 @@ func (c *checker) groups() {
 		c.members(key+".members", g.Members)
 		c.actions(key+".actions", g.Actions)
 		c.maySend(key+".may_send", g.MaySend)
+		c.approve(key+".approve", g.Approve)
 		c.timezone(key+".timezone", g.Timezone)
 		if len(g.Ack) > 32 || strings.ContainsFunc(g.Ack, func(r rune) bool { return r < 0x80 || unicode.IsSpace(r) || unicode.IsLetter(r) }) {
 			c.bad(key+".ack", "it is no emoji", "write one emoji, such as 👀, or leave the key out")
 		}
 		c.fill(g)
 	}
+	c.destinations(chats)
+	c.maySendTo()
+	c.approval()
+}
+
+// chat reports whether a chat has the form of one of a channel's.
+func (c *checker) chat(key string, chat groups.JID) bool {
+	if _, err := groups.ParseJID(string(chat)); err == nil && !c.ofNoPlatform(chat) {
+		return true
+	}
+	before, _, _ := strings.Cut(string(chat), ":")
+	c.bad(key+".chat", fmt.Sprintf("%q is no chat that any channel knows", media.Cut(string(chat), groups.MaxJID)),
+		near.Hint(before, append(c.platformKeys(), "slack", "tg", "dc"),
+			"write it as its channel does: web:family (lower-case letters, digits, - and _), 120363000000000000@g.us, push:desk, slack:C024BE91L, tg:-1001234567890, dc:1234567890"))
+	return false
 }
 
 // members rejects what is neither a word nor an id: a misspelt word would shut

@@ -40,6 +40,12 @@ func Compare(now, next *Config) Changes {
 			c.say("timezone: %s", next.Timezone)
 		case key == "register":
 			c.say("register: what the main group may register")
+		case key == "destinations":
+			c.say("destinations: chats without an assistant to which groups may send")
+		case key == "notify":
+			c.say("notify: where the host tells of its faults")
+		case key == "approval":
+			c.say("approval: which members are asked for approvals")
 		case key == "screen":
 			c.say("screen: which files may not leave")
 		case key == "mounts":

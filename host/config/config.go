@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,9 @@ type Config struct {
 	// the page.
 	Unset []*Problem `yaml:"-"`
 
+	// SecretFiles are the files that secrets were read from, each once.
+	SecretFiles []string `yaml:"-" json:"-"`
+
 	// Platforms are all that the configuration could name.
 	Platforms []channel.Platform `yaml:"-" json:"-"`
 
@@ -52,15 +56,24 @@ type Config struct {
 
 	Timezone string `yaml:"timezone" form:"zone" help:"The time zone of prompts and schedules, such as Europe/Berlin."`
 
-	Log        Log                  `yaml:"log" restart:"true" help:"How the host logs."`
-	Metrics    Metrics              `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
+	Log          Log          `yaml:"log" restart:"true" help:"How the host logs."`
+	Metrics      Metrics      `yaml:"metrics" restart:"true" help:"Where the host answers /healthz and /metrics, beside its control socket."`
+	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" help:"The page on which the operator sees the host and acts on it."`
+
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
 	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
-	Register   Register             `yaml:"register" help:"Chats that the main group may make groups of, with register_group."`
-	Mounts     MountPolicy          `yaml:"mounts" help:"What the groups may mount."`
-	Screen     Screen               `yaml:"screen" help:"Which files may not leave."`
-	Limits     Limits               `yaml:"limits" help:"What one group can take from the host and from the others."`
+
+	Destinations map[string]groups.Destination `yaml:"destinations" keys:"destination" help:"Chats without an assistant to which groups may send, by name: see may_send_to."`
+
+	Register Register    `yaml:"register" help:"Chats that the main group may make groups of, with register_group."`
+	Mounts   MountPolicy `yaml:"mounts" help:"What the groups may mount."`
+	Screen   Screen      `yaml:"screen" help:"Which files may not leave."`
+	Approval Approval    `yaml:"approval" help:"Which members are asked about what waits for an approval."`
+	Audit    Audit       `yaml:"audit" help:"The trail of what left the host and what was refused."`
+	Door     Door        `yaml:"door" restart:"true" help:"Where assistants are let in that share no directory with the host."`
+	Notify   Notify      `yaml:"notify" help:"Where the host tells of its lasting faults."`
+	Limits   Limits      `yaml:"limits" help:"What one group can take from the host and from the others."`
 }
 
 // Log is how the host logs.
@@ -74,6 +87,13 @@ type Log struct {
 type Metrics struct {
 	Listen string   `yaml:"listen" help:"host:port on loopback. Nowhere without it."`
 	Hosts  []string `yaml:"hosts" form:"host" help:"Names that it answers to beside those of loopback, as a proxy or a container calls it."`
+}
+
+// OperatorPage is where the host serves the operator's page. Without Listen it serves
+// none.
+type OperatorPage struct {
+	Listen string   `yaml:"listen" help:"host:port on loopback. Nowhere without it."`
+	Hosts  []string `yaml:"hosts" form:"host" help:"Names that it answers to beside those of loopback, as a proxy calls it."`
 }
 
 // The kinds of value that the file is written in.
@@ -167,6 +187,8 @@ func defaults() Config {
 		Direct:     "off",
 		Timezone:   "UTC",
 		Register:   Register{Most: 50},
+		Audit:      Audit{Keep: 400 * 24 * hour},
+		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{
 			Pending:     64,
@@ -293,6 +315,7 @@ func parse(name string, b []byte, env func(string) string, platforms []channel.P
 	if err := src.err(); err != nil {
 		return &cfg, err
 	}
+	cfg.SecretFiles = slices.Compact(slices.Sorted(maps.Values(c.secretFiles)))
 	src.finish(cfg.Warnings)
 	src.finish(cfg.Unset)
 	return &cfg, nil

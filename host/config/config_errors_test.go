@@ -62,6 +62,7 @@ var configErrors = []struct {
 	{"bad numbers for WhatsApp", "channels:\n  whatsapp:\n    files: {films: 1MB}\n    rate: {per_minute: -1}\n    account: {burst: 0}\n", []string{`3|channels.whatsapp.files.films|no kind`, `4|channels.whatsapp.rate.per_minute|above 0`, `5|channels.whatsapp.account.burst|above 0`}},
 	{"a metrics host that is an address", "metrics:\n  hosts: [\"https://metrics.example.org\"]\n", []string{`2|metrics.hosts[0]|not a host name`}},
 	{"metrics for everybody", "metrics:\n  listen: 0.0.0.0:9420\n", []string{`2|metrics.listen|no loopback`}},
+	{"the operator's page for everybody", "operator_page:\n  listen: 0.0.0.0:8400\n", []string{`2|operator_page.listen|no loopback`}},
 	{"no channel", "channels: {}\n", []string{`1|channels|no channel`}},
 	{"no address", "channels:\n  web:\n    listen: here\n    url: there\n", []string{`3|channels.web.listen|no address`, `4|channels.web.url|no web address`}},
 	{"a public address without a token", "channels:\n  web:\n    listen: 0.0.0.0:8420\n", []string{`3|channels.web.listen|no token`}},

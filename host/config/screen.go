@@ -11,6 +11,7 @@ import (
 type Screen struct {
 	Off  []string `yaml:"off" help:"Built-in rules that are off; longshore screen rules lists them."`
 	Deny []Deny   `yaml:"deny" help:"Further rules."`
+	Ask  []Deny   `yaml:"ask" help:"Rules for files that wait until a person says yes to them, instead of being refused."`
 }
 
 // Deny is a rule of the operator's. With both expressions, a file has to match both.
@@ -20,29 +21,49 @@ type Deny struct {
 	Content string `yaml:"content" help:"RE2 expression for the file's content."`
 }
 
-// New returns the rules that are in force.
-func (s Screen) New() (*screen.Screen, error) {
-	var deny []screen.Pattern
-	for _, d := range s.Deny {
-		deny = append(deny, screen.Pattern(d))
+// New returns the rules that are in force: by which files are refused, and by which they
+// wait for an approval.
+func (s Screen) New() (deny, ask *screen.Screen, err error) {
+	if deny, err = screen.New(s.Off, patterns(s.Deny)); err == nil {
+		ask, err = screen.New(builtIn(), patterns(s.Ask))
 	}
-	return screen.New(s.Off, deny)
+	return deny, ask, err
+}
+
+func patterns(rules []Deny) (all []screen.Pattern) {
+	for _, d := range rules {
+		all = append(all, screen.Pattern(d))
+	}
+	return all
+}
+
+// builtIn are the names of the built-in rules.
+func builtIn() (names []string) {
+	for _, r := range screen.BuiltIn() {
+		names = append(names, r.Name)
+	}
+	return names
 }
 
 // screen checks that each name is a rule's and each expression can be used.
 func (c *checker) screen() {
 	for i, name := range c.cfg.Screen.Off {
-		if !slices.ContainsFunc(screen.BuiltIn(), func(r screen.Rule) bool { return r.Name == name }) {
+		if !slices.Contains(builtIn(), name) {
 			c.bad(fmt.Sprintf("screen.off[%d]", i), fmt.Sprintf("there is no rule %q", name), "longshore screen rules lists them")
 		}
 	}
-	if len(c.cfg.Screen.Deny) > screen.MaxRules {
-		c.bad("screen.deny", fmt.Sprintf("there are more than %d rules", screen.MaxRules), "join some: a|b")
+	c.patterns("screen.deny", c.cfg.Screen.Deny)
+	c.patterns("screen.ask", c.cfg.Screen.Ask)
+}
+
+func (c *checker) patterns(key string, rules []Deny) {
+	if len(rules) > screen.MaxRules {
+		c.bad(key, fmt.Sprintf("there are more than %d rules", screen.MaxRules), "join some: a|b")
 		return
 	}
-	for i, d := range c.cfg.Screen.Deny {
+	for i, d := range rules {
 		if _, err := screen.New(nil, []screen.Pattern{screen.Pattern(d)}); err != nil {
-			c.bad(fmt.Sprintf("screen.deny[%d]", i), err.Error(), `write RE2 expressions for name, content or both, such as name: '\.sql$'`)
+			c.bad(fmt.Sprintf("%s[%d]", key, i), err.Error(), `write RE2 expressions for name, content or both, such as name: '\.sql$'`)
 		}
 	}
 }

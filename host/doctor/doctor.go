@@ -74,7 +74,7 @@ func (d Doctor) Examine(ctx context.Context) []Finding {
 	}
 	host := hostState(health)
 	checks := []func(context.Context, hosting) []Finding{
-		d.host, d.state, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
+		d.host, d.proc, d.state, d.disk, d.inotify, d.stores, d.queues, d.mounts, d.quarantine, d.clock, d.user, d.configured, d.metrics, d.channels, d.assistants,
 	}
 	var all []Finding
 	for _, check := range checks {

@@ -50,6 +50,7 @@ func newPatient(t *testing.T) *patient {
 	p.must(p.Layout.Prepare(p.Groups))
 	p.proc("sys/fs/inotify/max_user_instances", "128\n")
 	p.proc("sys/fs/inotify/max_user_watches", "65536\n")
+	p.proc("self/fd/0", "")
 	return p
 }
 
@@ -191,6 +192,7 @@ func illnesses() []planted {
 		}, "outbox", doctor.Fault, "process 4711 holds"},
 		{"few inotify instances", func(p *patient) { p.proc("sys/fs/inotify/max_user_instances", "4\n") }, "inotify", doctor.Warning, "instances"},
 		{"few inotify watches", func(p *patient) { p.proc("sys/fs/inotify/max_user_watches", "3\n") }, "inotify", doctor.Warning, "watches"},
+		{"no /proc", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "self"))) }, "proc", doctor.Fault, "no file of an assistant can be opened"},
 		{"no inotify", func(p *patient) { p.must(os.RemoveAll(filepath.Join(p.Proc, "sys"))) }, "inotify", doctor.Note, "polls"},
 		{"clock at the epoch", func(p *patient) { p.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", doctor.Fault, "1970"},
 		{"web without token", func(p *patient) { p.page(web.Settings{Listen: "0.0.0.0:0"}) }, "web", doctor.Fault, "no token"},

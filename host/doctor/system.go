@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,23 @@ const (
 	// NanoClaw v1's.
 	containerUID = 1000
 )
+
+// NoProc says what does not work without /proc, which a bare chroot or container lacks:
+// each file is checked by one descriptor and opened again by /proc/self/fd. With /proc, and
+// on other systems than Linux, it is empty.
+func NoProc(proc string) (message, remedy string) {
+	if _, err := os.Stat(filepath.Join(proc, "self/fd")); err == nil || runtime.GOOS != "linux" {
+		return "", ""
+	}
+	return "there is no /proc: no file of an assistant can be opened, so none can be sent", "mount it: mount -t proc proc /proc"
+}
+
+func (d Doctor) proc(context.Context, hosting) []Finding {
+	if message, remedy := NoProc(d.Proc); message != "" {
+		return found("proc", Fault, message, remedy)
+	}
+	return nil
+}
 
 // inotify checks the kernel's limits. Without inotify the host polls, so
 // nothing here is more than a warning.

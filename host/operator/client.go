@@ -52,6 +52,9 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Item, error) {
 	if f.Group != "" {
 		q.Set("group", f.Group)
 	}
+	if f.Waiting {
+		q.Set("waiting", "1")
+	}
 	if f.Failed {
 		q.Set("failed", "1")
 	}
@@ -81,6 +84,18 @@ func (c *Client) Drop(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, itemPath(id), nil, nil)
 }
 
+// Decide gives the host an answer to an approval.
+func (c *Client) Decide(ctx context.Context, id string, yes bool) error {
+	return c.call(ctx, http.MethodPost, itemPath(id)+"/"+answerOf(yes), nil, nil)
+}
+
+func answerOf(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
 // Send asks the host to accept a file. It returns after the host has copied the
 // file.
 func (c *Client) Send(ctx context.Context, s Send) (Item, error) {
@@ -98,6 +113,12 @@ func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat,
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	var r Reloaded
 	return r, c.call(ctx, http.MethodPost, "/v1/reload", nil, &r)
+}
+
+// NotifyTest asks the host to tell its targets that this is a test.
+func (c *Client) NotifyTest(ctx context.Context) ([]Notified, error) {
+	var all []Notified
+	return all, c.call(ctx, http.MethodPost, "/v1/notify/test", nil, &all)
 }
 
 // Requests asks the host for its pairing codes.
@@ -138,6 +159,34 @@ func (c *Client) RevokeLink(ctx context.Context, id string) error {
 func (c *Client) Environment(ctx context.Context, folder string) ([]channel.Finding, error) {
 	var all []channel.Finding
 	return all, c.call(ctx, http.MethodGet, "/v1/environment?"+url.Values{"group": {folder}}.Encode(), nil, &all)
+}
+
+// StopAssistant asks the host to end a group's turns.
+func (c *Client) StopAssistant(ctx context.Context, folder string) (Stopped, error) {
+	var s Stopped
+	return s, c.call(ctx, http.MethodPost, "/v1/assistants/"+url.PathEscape(folder)+"/stop", nil, &s)
+}
+
+// Link asks the host to link a channel.
+func (c *Client) Link(ctx context.Context, channelName string) (Linking, error) {
+	var l Linking
+	return l, c.call(ctx, http.MethodPost, "/v1/channels/"+url.PathEscape(channelName)+"/link", nil, &l)
+}
+
+// PageURL asks the host for an address of its operator's page.
+func (c *Client) PageURL(ctx context.Context) (PageURL, error) {
+	var p PageURL
+	return p, c.call(ctx, http.MethodPost, "/v1/page", nil, &p)
+}
+
+// Log asks the host for lines of its log.
+func (c *Client) Log(ctx context.Context, q LogQuery) (LogPage, error) {
+	v := url.Values{"after": {strconv.FormatInt(q.After, 10)}, "limit": {strconv.Itoa(q.Limit)}}
+	if q.Group != "" {
+		v.Set("group", q.Group)
+	}
+	var page LogPage
+	return page, c.call(ctx, http.MethodGet, "/v1/log?"+v.Encode(), nil, &page)
 }
 
 // Unpair asks the host to unlink a channel from its account.

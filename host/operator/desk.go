@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/tasks"
-	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // DeskOptions are the parts that a Desk works with.
@@ -35,6 +34,8 @@ type DeskOptions struct {
 	Assistants func() []Assistant // nil: none
 	// Ignored is what was not for the assistant of the group with that folder; nil: unknown.
 	Ignored func(folder string) Ignored
+	// Turns is when the group's turns ended lately; nil: unknown.
+	Turns func(folder string) Turns
 	// Surroundings is Control's Environment. Nil: this process does not run the host.
 	Surroundings func(ctx context.Context, folder string) []channel.Finding
 
@@ -49,18 +50,59 @@ type DeskOptions struct {
 
 	Schedule *tasks.Tasks // nil: this process does not run the host
 
+	// Stopping is Control's StopAssistant. Nil: this process does not run the host.
+	Stopping func(folder string) (Stopped, error)
+
+	Linker Linker // nil: this process does not run the host
+
+	// SignIn returns an address of the operator's page. Nil: the host serves none.
+	SignIn func() string
+
+	Quota func() Quota // of each group; nil: unknown
+
+	Floor func() int64 // bytes of free disk below which nothing is accepted; nil: unknown
+
+	// Troubles counts turns in trouble by cause, and Refusals refused requests by code, both
+	// since the host's start; nil: unknown.
+	Troubles, Refusals func() map[string]int64
+
+	// Ahead is how far this machine's clock is ahead of the platforms'; ok is false if none
+	// has told the time lately. Nil: unknown.
+	Ahead func() (ahead time.Duration, ok bool)
+
+	// Strangers are the group chats without a group that called; Missing are the shared
+	// directories that are gone. Nil: unknown.
+	Strangers func() []Stranger
+	Missing   func() []Gone
+
+	// Unapplied is why the last reload was refused; it returns nil if it was not. Nil: unknown.
+	Unapplied func() *string
+
+	// Notifying is Control's NotifyTest. Nil: this process does not run the host.
+	Notifying func(context.Context) []Notified
+
+	Door *door.Door // nil: the host has none
+
+	Recent *Recent // of the host's log; nil: this process does not run the host
+
+	// Deciding is Control's Decide.
+	Deciding func(ctx context.Context, id string, yes bool) error
+
 	// Offer accepts an operator's file into the outbox.
 	Offer func(context.Context, Send) (outbox.Delivery, error)
 }
 
 // Desk is the Control of the process that has the outbox open, or of a command
 // that only reads.
-type Desk struct{ DeskOptions }
+type Desk struct {
+	DeskOptions
+	health checkup
+}
 
 var _ Control = (*Desk)(nil)
 
 // NewDesk returns a Desk. The caller owns everything in o.
-func NewDesk(o DeskOptions) *Desk { return &Desk{o} }
+func NewDesk(o DeskOptions) *Desk { return &Desk{DeskOptions: o} }
 
 // List returns the matching items, oldest first. If there are more than the
 // limit, it returns the newest of them.
@@ -114,6 +156,8 @@ func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(ou
 	switch {
 	case f.Failed:
 		query.State = outbox.FilterFailed
+	case f.Waiting:
+		query.State = outbox.FilterWaiting
 	case f.All:
 		query.State = outbox.FilterAll
 	}
@@ -196,6 +240,11 @@ func isNotFound(err error) bool {
 	return r != nil && r.Code == CodeNotFound
 }
 
+// Decide answers an approval.
+func (d *Desk) Decide(ctx context.Context, id string, yes bool) error {
+	return ofOutbox(id, d.Deciding(ctx, id, yes))
+}
+
 // Send accepts a file.
 func (d *Desk) Send(ctx context.Context, s Send) (Item, error) {
 	if !slices.ContainsFunc(d.configured(), func(g groups.Group) bool { return g.Folder == s.Group }) {
@@ -229,6 +278,14 @@ func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
 		return Reloaded{}, ErrNoHost
 	}
 	return d.Reloading(ctx)
+}
+
+// NotifyTest sends a test to each target; without a running host it returns ErrNoHost.
+func (d *Desk) NotifyTest(ctx context.Context) ([]Notified, error) {
+	if d.Notifying == nil {
+		return nil, ErrNoHost
+	}
+	return d.Notifying(ctx), nil
 }
 
 // Requests lists the pairing codes that count; without a running host it returns
@@ -275,29 +332,6 @@ func (d *Desk) channel(name string) (channel.Channel, error) {
 	return nil, &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("no channel %q is configured", name), Hint: "add it under channels: in longshore.yaml"}
 }
 
-func notFound(id string) error {
-	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
-}
-
-// ofOutbox turns the outbox's errors into refusals with a remedy.
-func ofOutbox(id string, err error) error {
-	switch {
-	case errors.Is(err, outbox.ErrNotFound):
-		return notFound(id)
-	case errors.Is(err, outbox.ErrAmbiguous):
-		return &refusal.Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
-	case errors.Is(err, outbox.ErrOpen):
-		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still being sent", Hint: "there is nothing to do; see: longshore queue show " + id}
-	case errors.Is(err, outbox.ErrSettled):
-		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended; it can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
-	case errors.Is(err, outbox.ErrSending):
-		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent at this moment", Hint: "try again in a moment"}
-	case errors.Is(err, outbox.ErrNoBytes):
-		return &refusal.Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
-	}
-	return err
-}
-
 // configured returns the groups of longshore.yaml.
 func (d *Desk) configured() []groups.Group {
 	if d.Groups == nil {
@@ -311,6 +345,7 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	s := Status{
 		Running: d.Running, Version: d.Version, Started: d.Started, State: d.Layout.State,
 		Channels: []Channel{}, Assistants: []Assistant{}, Failures: []Item{}, Disk: diskOf(d.Layout.State),
+		Faults: append([]Fault{}, d.Faults(ctx).Now...),
 	}
 	if d.Running {
 		s.PID = os.Getpid()
@@ -318,8 +353,18 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 			s.Applied = d.Applied()
 		}
 		for _, c := range d.Channels {
-			s.Channels = append(s.Channels, channelOf(c))
+			one := channelOf(c)
+			if d.Linker != nil {
+				one.Scan = d.Linker.Scan(c.Name())
+			}
+			s.Channels = append(s.Channels, one)
 		}
+	}
+	if d.Quota != nil {
+		s.Quota = d.Quota()
+	}
+	if d.Strangers != nil {
+		s.Strangers = d.Strangers()
 	}
 	if d.Assistants != nil {
 		s.Assistants = append(s.Assistants, d.Assistants()...)
@@ -345,44 +390,4 @@ func channelOf(c channel.Channel) Channel {
 	}
 	connected, detail := s.Connected()
 	return Channel{Name: c.Name(), Connected: connected, Detail: detail}
-}
-
-// waiting counts the requests of all groups that are not accepted yet.
-func (d *Desk) waiting() int {
-	n := 0
-	for _, g := range d.configured() {
-		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // a missing directory has no requests
-		n += waiting
-	}
-	return n
-}
-
-// maxCounted is how many open deliveries are counted for the groups: more than
-// the quotas of a hundred groups allow.
-const maxCounted = 10_000
-
-// groups describes each group's queue.
-func (d *Desk) groups(ctx context.Context) ([]Group, error) {
-	configured := d.configured()
-	all := make([]Group, len(configured))
-	place := map[string]*Group{}
-	for i, g := range configured {
-		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
-		all[i] = Group{
-			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),
-			Main: g.Main, Waiting: waiting, Assistant: g.Assistant, Trigger: g.Trigger,
-		}
-		if d.Ignored != nil {
-			all[i].Ignored = d.Ignored(g.Folder)
-		}
-		place[g.Folder] = &all[i]
-	}
-	err := d.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
-		if g := place[delivery.Folder]; g != nil {
-			g.Pending++
-			g.Bytes += itemOf(delivery, false).Bytes
-			g.Oldest = oldest(g.Oldest, delivery.Created)
-		}
-	})
-	return all, err
 }

@@ -101,7 +101,8 @@ const checkTime = 5 * time.Second
 type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
-	attempts, settled, errors, assistants, unanswered, free *prometheus.Desc
+	attempts, settled, errors, assistants, unanswered, free, floor,
+	approvals, turns, troubles, tokens, cost, refusals, faults, ahead *prometheus.Desc
 }
 
 func newCollector(d *Desk) *collector {
@@ -121,10 +122,19 @@ func newCollector(d *Desk) *collector {
 		oldest:     desc("outbox_oldest_seconds", "Age of the oldest delivery that is not settled; 0 where there is none."),
 		attempts:   desc("outbox_attempts_total", "Attempts to send, since the host started."),
 		settled:    desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
+		approvals:  desc("approvals_waiting", "Deliveries that wait for an approval."),
 		errors:     desc("errors_requests", "Refused requests in the errors folder."),
 		assistants: desc("assistants", "Assistants by state.", "state"),
 		unanswered: desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
 		free:       desc("disk_free_bytes", "Free space on the file system of the state directory."),
+		floor:      desc("disk_floor_bytes", "Free space below which nothing is accepted: limits.free_disk."),
+		turns:      desc("turns_total", "Turns of assistants that were answered, and attempts that broke, since the host started.", "group", "outcome"),
+		troubles:   desc("trouble_total", "How often each cause began to keep a turn from its answer, or broke it, since the host started.", "cause"),
+		tokens:     desc("tokens_total", "Tokens that assistants say they used since the host started; cached ones are not among input.", "group", "kind"),
+		cost:       desc("cost_usd_total", "Cost in US dollars that assistants report since the host started.", "group"),
+		refusals:   desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
+		faults:     desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
+		ahead:      desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
 	}
 }
 
@@ -164,7 +174,57 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(c.waiting, float64(c.desk.waiting()))
 	gauge(c.free, float64(diskOf(c.desk.Layout.State).Free))
+	c.turned(out)
+	c.wrong(out, gauge)
 	c.outbox(out, gauge)
+}
+
+// turned sends what the assistants did.
+func (c *collector) turned(out chan<- prometheus.Metric) {
+	count := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	for _, g := range c.desk.configured() {
+		if g.Assistant == "" {
+			continue
+		}
+		t := c.desk.turnsOf(g.Folder)
+		count(c.turns, float64(t.Answered), g.Folder, "answered")
+		count(c.turns, float64(t.Broken), g.Folder, "broken")
+		count(c.tokens, float64(max(t.InputTokens-t.CachedTokens, 0)), g.Folder, "input")
+		count(c.tokens, float64(t.CachedTokens), g.Folder, "cached")
+		count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
+		count(c.cost, t.CostUSD, g.Folder)
+	}
+	for d, of := range map[*prometheus.Desc]func() map[string]int64{c.troubles: c.desk.Troubles, c.refusals: c.desk.Refusals} {
+		if of == nil {
+			continue
+		}
+		for label, n := range of() {
+			count(d, float64(n), label)
+		}
+	}
+}
+
+// wrong sends what is wrong with the host.
+func (c *collector) wrong(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
+	if c.desk.Floor != nil {
+		gauge(c.floor, float64(c.desk.Floor()))
+	}
+	if c.desk.Ahead != nil {
+		if ahead, ok := c.desk.Ahead(); ok {
+			gauge(c.ahead, ahead.Seconds())
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	faults := map[string]int{}
+	for _, f := range c.desk.Faults(ctx).Now {
+		faults[f.Name]++
+	}
+	for name, n := range faults {
+		gauge(c.faults, float64(n), name)
+	}
 }
 
 func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
@@ -189,6 +249,7 @@ func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.
 	}
 	gauge(c.parts, float64(s.Pending))
 	gauge(c.bytes, float64(s.Bytes))
+	gauge(c.approvals, float64(s.Waiting))
 	gauge(c.retained, float64(s.Retained))
 	gauge(c.inFlight, float64(s.InFlight))
 	gauge(c.stalled, float64(s.Stalled))

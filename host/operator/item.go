@@ -1,16 +1,20 @@
 package operator
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // itemOf describes a delivery; parts adds its parts.
 func itemOf(d outbox.Delivery, parts bool) Item {
 	item := Item{
 		ID: d.Key, Kind: Delivery, Group: d.Folder, Request: d.Request,
-		Channel: d.Channel, Chat: string(d.Chat), Created: d.Created,
+		Channel: d.Channel, Chat: string(d.Chat), Asked: d.Asked, Created: d.Created,
 		State: string(stateOf(d)),
 	}
 	for i := range d.Parts {
@@ -18,6 +22,7 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 		p := ps[0]
 		item.Files += len(d.Parts[i].Files)
 		item.Bytes += d.Parts[i].Size()
+		item.Done += done(&d.Parts[i])
 		item.Attempts += p.Attempts
 		if next := d.Parts[i].Next; item.Next == nil && !next.IsZero() {
 			item.Next = &next
@@ -29,15 +34,61 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 			item.Parts = append(item.Parts, ps...)
 		}
 	}
+	if parts {
+		item.Timeline = timeline(&d)
+	}
 	return item
+}
+
+// done returns how many bytes of a part's files the platform has.
+func done(p *outbox.Part) int64 {
+	switch p.State {
+	case outbox.Sent, outbox.Delivered, outbox.Read:
+		return p.Size()
+	case outbox.Sending:
+		return p.Sent
+	}
+	return 0
+}
+
+// timeline returns the steps of a delivery that its record tells: each part's in order.
+func timeline(d *outbox.Delivery) []Event {
+	steps := []Event{{What: "accepted", Time: d.Created}}
+	if !d.Asked.IsZero() {
+		steps = append([]Event{{What: "requested", Time: d.Asked}}, steps...)
+	}
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		add := func(what string, at time.Time, detail string) {
+			steps = append(steps, Event{Time: at, What: what, Part: i + 1, Detail: detail})
+		}
+		if p.Attempts > 0 {
+			add("attempts", time.Time{}, strconv.Itoa(p.Attempts))
+		}
+		if !p.Receipt.Time.IsZero() {
+			add("sent", p.Receipt.Time, p.Receipt.Note)
+		}
+		switch p.State {
+		case outbox.Sent:
+		case outbox.Read:
+			add("delivered", time.Time{}, "")
+			add("read", time.Time{}, "")
+		default:
+			add(string(p.State), time.Time{}, p.Message)
+		}
+		if !p.Next.IsZero() {
+			add("next attempt", p.Next, "")
+		}
+	}
+	return steps
 }
 
 // stateOf returns the state of the part that matters most to an operator: open
 // before failed, failed before sent.
 func stateOf(d outbox.Delivery) outbox.State {
 	order := []outbox.State{
-		outbox.Sending, outbox.Pending, outbox.Queued, outbox.Failed, outbox.Uncertain,
-		outbox.Cancelled, outbox.Sent, outbox.Delivered, outbox.Read,
+		outbox.Sending, outbox.Pending, outbox.Queued, outbox.Waiting, outbox.Failed, outbox.Uncertain,
+		outbox.Refused, outbox.Cancelled, outbox.Sent, outbox.Delivered, outbox.Read,
 	}
 	for _, s := range order {
 		for i := range d.Parts {
@@ -79,4 +130,29 @@ func oldest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+func notFound(id string) error {
+	return &refusal.Error{Code: CodeNotFound, Message: fmt.Sprintf("nothing is called %q", id), Hint: "see: longshore queue list --all, longshore errors list"}
+}
+
+// ofOutbox turns the outbox's errors into refusals with a remedy.
+func ofOutbox(id string, err error) error {
+	switch {
+	case errors.Is(err, outbox.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, outbox.ErrAmbiguous):
+		return &refusal.Error{Code: CodeAmbiguous, Message: fmt.Sprintf("several deliveries begin with %q", id), Hint: "give more of the id"}
+	case errors.Is(err, outbox.ErrOpen):
+		return &refusal.Error{Code: CodeNotFailed, Message: "the delivery is still being sent", Hint: "there is nothing to do; see: longshore queue show " + id}
+	case errors.Is(err, outbox.ErrDecided):
+		return &refusal.Error{Code: CodeSettled, Message: "the delivery waits for no answer, or no longer", Hint: "see: longshore queue show " + id}
+	case errors.Is(err, outbox.ErrSettled):
+		return &refusal.Error{Code: CodeSettled, Message: "the delivery has ended; it can be neither dropped nor sent again", Hint: "see: longshore queue show " + id}
+	case errors.Is(err, outbox.ErrSending):
+		return &refusal.Error{Code: CodeSending, Message: "the delivery is being sent at this moment", Hint: "try again in a moment"}
+	case errors.Is(err, outbox.ErrNoBytes):
+		return &refusal.Error{Code: CodeNoBytes, Message: "the delivery's files are no longer kept", Hint: "send the file again: longshore send FILE --group GROUP"}
+	}
+	return err
 }

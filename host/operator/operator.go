@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
 
@@ -42,6 +43,9 @@ type Control interface {
 	// Drop ends an item: an open delivery is cancelled, a failed one leaves the
 	// list of failures, and a request in the errors folder is deleted.
 	Drop(ctx context.Context, id string) error
+	// Decide says yes or no to a delivery that waits for an approval. The first answer
+	// counts.
+	Decide(ctx context.Context, id string, yes bool) error
 	// Send accepts a file for a group's chat as if the group's assistant had
 	// sent it.
 	Send(ctx context.Context, s Send) (Item, error)
@@ -69,8 +73,35 @@ type Control interface {
 	// assistants if it is empty, in the host's own environment: programs, engine,
 	// images, directories.
 	Environment(ctx context.Context, folder string) ([]channel.Finding, error)
+	// StopAssistant ends the turns that the assistants of the group with that folder are
+	// in, and drops the messages that wait, as a member's /stop for the whole chat does.
+	StopAssistant(ctx context.Context, folder string) (Stopped, error)
+	// Link begins to link a channel to an account by a code, or says how far that has
+	// come. It ends 15 seconds after the last call.
+	Link(ctx context.Context, channelName string) (Linking, error)
+	// PageURL returns an address that signs one browser in to the operator's page, once
+	// and within minutes. The error's code is CodePageOff if the host serves no page.
+	PageURL(ctx context.Context) (PageURL, error)
+	// Log returns the newest lines of the host's log that match, oldest first. To
+	// follow the log, ask again with After set to the page's Next.
+	Log(ctx context.Context, q LogQuery) (LogPage, error)
+	// NotifyTest tells each target of notify: in longshore.yaml that this is a test, and
+	// returns how that went. There may be none.
+	NotifyTest(ctx context.Context) ([]Notified, error)
+	// Tokens returns the tokens of the door that count, without their secrets.
+	Tokens(ctx context.Context) ([]door.Token, error)
+	// MakeToken makes a token, and returns it with its secret, which nobody sees again.
+	MakeToken(ctx context.Context, o TokenOrder) (door.NewToken, error)
+	// RevokeToken ends a token.
+	RevokeToken(ctx context.Context, id string) error
 	// Unpair unlinks a channel from its account. Its deliveries are held.
 	Unpair(ctx context.Context, channelName string) error
+}
+
+// Notified is how it went to tell one target something.
+type Notified struct {
+	Target string `json:"target"`          // "chat of ops", "webhook" or "ntfy"
+	Error  string `json:"error,omitempty"` // empty: the target has taken it
 }
 
 // PairingCode is what a person was told who wrote in a direct chat that no group has.
@@ -93,10 +124,11 @@ const (
 
 // Filter selects items. The zero Filter selects open deliveries.
 type Filter struct {
-	Group  string // folder of the group; empty: all
-	Failed bool   // failed, refused and uncertain items instead of open ones
-	All    bool   // also deliveries that have ended
-	Limit  int    // 0: DefaultLimit
+	Group   string // folder of the group; empty: all
+	Waiting bool   // those that wait for an approval
+	Failed  bool   // failed, refused and uncertain items instead of open ones
+	All     bool   // also deliveries that have ended
+	Limit   int    // 0: DefaultLimit
 }
 
 // DefaultLimit is how many items List returns when Filter.Limit is 0.
@@ -111,16 +143,19 @@ type Item struct {
 	Channel  string     `json:"channel,omitempty"`
 	Chat     string     `json:"chat,omitempty"`
 	State    string     `json:"state"`
-	Created  time.Time  `json:"created"`
+	Asked    time.Time  `json:"asked,omitzero"` // when the request was written; only of a delivery
+	Created  time.Time  `json:"created"`        // when it was accepted, or last tried anew by an operator
 	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Files    int        `json:"files"`
 	Bytes    int64      `json:"bytes"`
+	Done     int64      `json:"done,omitempty"` // bytes of files that the platform has
 	Attempts int        `json:"attempts"`
 	Code     string     `json:"code,omitempty"`
 	Message  string     `json:"message,omitempty"`
 	Hint     string     `json:"hint,omitempty"`
 	Parts    []Part     `json:"parts,omitempty"`
-	Raw      string     `json:"raw,omitempty"` // the bytes of a request in the errors folder
+	Timeline []Event    `json:"timeline,omitempty"` // with Parts
+	Raw      string     `json:"raw,omitempty"`      // the bytes of a request in the errors folder
 }
 
 // Part is one message of a delivery.
@@ -139,6 +174,34 @@ type Part struct {
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
 	Hint       string `json:"hint,omitempty"`
+}
+
+// Event is one step of an item's way.
+type Event struct {
+	Time   time.Time `json:"time,omitzero"`    // zero: unknown
+	What   string    `json:"what"`             // requested, accepted, attempts, next attempt, sent, delivered, read, or how it ended
+	Part   int       `json:"part,omitempty"`   // from 1; 0: the whole item
+	Detail string    `json:"detail,omitempty"` // for people
+}
+
+// Stopped is what StopAssistant ended.
+type Stopped struct {
+	Turns  int `json:"turns"`
+	Waited int `json:"waited"` // messages that will not be answered
+}
+
+// Linking is how far a Link has come.
+type Linking struct {
+	Scan    string    `json:"scan"`           // where on the phone the code is scanned
+	Code    []string  `json:"code,omitempty"` // the present QR code, a row each, 1 for a black square; none before the first
+	Until   time.Time `json:"until,omitzero"` // how long the code counts; another follows
+	Account string    `json:"account,omitempty"`
+	Failed  string    `json:"failed,omitempty"` // why it ended without an account; the next call begins anew
+}
+
+// PageURL is an address of the operator's page. It is a secret.
+type PageURL struct {
+	URL string `json:"url"`
 }
 
 // Reloaded is what came of a Reload.
@@ -175,6 +238,7 @@ const (
 	CodeNoBytes   = "no_bytes"   // the delivery's files are no longer stored
 	CodeUnwell    = "unwell"     // of /healthz
 	CodeBadCall   = "bad_call"
+	CodePageOff   = "page_off" // the host serves no operator's page
 
 	CodeUnknownHost = "unknown_host" // of the metrics' address
 	CodeCrossSite   = "cross_site"

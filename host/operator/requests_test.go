@@ -54,6 +54,18 @@ func TestRefusedRequestsLieBesideFailedDeliveries(t *testing.T) {
 	}
 }
 
+func TestAnIDThatBeginsSeveralIsRefused(t *testing.T) {
+	c := newCounter(t)
+	one, two := c.accept("family", "a.txt", ""), c.accept("family", "b.txt", "")
+	same := 0
+	for one.Key[same] == two.Key[same] {
+		same++
+	}
+	if _, err := c.Show(t.Context(), one.Key[:same]); codeOf(err) != operator.CodeAmbiguous {
+		t.Errorf("%q begins both: %v", one.Key[:same], err)
+	}
+}
+
 func TestARefusedRequestIsRetriedOrDropped(t *testing.T) {
 	c := newCounter(t)
 	ctx := t.Context()
@@ -96,5 +108,12 @@ func TestADeliveryIsFoundByItsRequest(t *testing.T) {
 	item, err := c.Show(t.Context(), "r-a.txt")
 	if err != nil || item.ID != d.Key {
 		t.Errorf("%+v, %v", item, err)
+	}
+}
+
+func TestAChannelWithoutAListOfChatsSaysSo(t *testing.T) {
+	c := newCounter(t)
+	if _, err := c.Chats(t.Context(), "mem"); codeOf(err) != operator.CodeBadCall {
+		t.Errorf("%v", err)
 	}
 }

@@ -31,7 +31,12 @@ const maxBody = 64 << 10
 //	DELETE /v1/channels/{name}/account
 //	GET    /v1/tasks?group=
 //	POST   /v1/tasks/{id}/{verb}
+//	POST   /v1/assistants/{group}/stop
+//	POST   /v1/channels/{name}/link
+//	POST   /v1/page
 //	GET    /v1/environment?group=
+//	GET    /v1/log?after=&group=&limit=
+//	POST   /v1/notify/test
 //	GET    /v1/pairing
 //	POST   /v1/pairing/{code}
 //
@@ -128,6 +133,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/items/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.Retry(r.Context(), r.PathValue("id")))
 	})
+	for _, yes := range []bool{true, false} {
+		mux.HandleFunc("POST /v1/items/{id}/"+answerOf(yes), func(w http.ResponseWriter, r *http.Request) {
+			reply(w, struct{}{}, s.Control.Decide(r.Context(), r.PathValue("id"), yes))
+		})
+	}
 	mux.HandleFunc("DELETE /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.Control.Drop(r.Context(), r.PathValue("id")))
 	})
@@ -157,6 +167,8 @@ func (s *Server) Handler() http.Handler {
 		all, err := s.Control.Environment(r.Context(), r.URL.Query().Get("group"))
 		reply(w, all, err)
 	})
+	s.addLive(mux)
+	s.addTokens(mux)
 	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
 		codes, err := s.Control.Requests(r.Context())
 		reply(w, codes, err)
@@ -176,6 +188,28 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
+// addLive adds the calls that only a running host answers, for the operator's page and the
+// log.
+func (s *Server) addLive(mux *http.ServeMux) {
+	mux.HandleFunc("POST /v1/channels/{name}/link", func(w http.ResponseWriter, r *http.Request) {
+		link, err := s.Control.Link(r.Context(), r.PathValue("name"))
+		reply(w, link, err)
+	})
+	mux.HandleFunc("POST /v1/page", func(w http.ResponseWriter, r *http.Request) {
+		page, err := s.Control.PageURL(r.Context())
+		reply(w, page, err)
+	})
+	mux.HandleFunc("POST /v1/assistants/{group}/stop", func(w http.ResponseWriter, r *http.Request) {
+		stopped, err := s.Control.StopAssistant(r.Context(), r.PathValue("group"))
+		reply(w, stopped, err)
+	})
+	mux.HandleFunc("POST /v1/notify/test", func(w http.ResponseWriter, r *http.Request) {
+		all, err := s.Control.NotifyTest(r.Context())
+		reply(w, all, err)
+	})
+	mux.HandleFunc("GET /v1/log", s.log)
+}
+
 func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -193,7 +227,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 
 func filterOf(r *http.Request) (Filter, error) {
 	q := r.URL.Query()
-	f := Filter{Group: q.Get("group"), Failed: q.Get("failed") == "1", All: q.Get("all") == "1"}
+	f := Filter{Group: q.Get("group"), Failed: q.Get("failed") == "1", Waiting: q.Get("waiting") == "1", All: q.Get("all") == "1"}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
@@ -202,6 +236,16 @@ func filterOf(r *http.Request) (Filter, error) {
 		f.Limit = n
 	}
 	return f, nil
+}
+
+func (s *Server) log(w http.ResponseWriter, r *http.Request) {
+	q, err := logQueryOf(r.URL.Query())
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	page, err := s.Control.Log(r.Context(), q)
+	reply(w, page, err)
 }
 
 func badCall(message string) *refusal.Error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,11 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,6 +109,27 @@ func (c *control) Links(_ context.Context, group string) ([]operator.Link, error
 	return []operator.Link{{ID: "l1", Group: group}}, c.err
 }
 
+func (c *control) NotifyTest(context.Context) ([]operator.Notified, error) {
+	return []operator.Notified{{Target: "webhook", Error: "status 500"}}, c.err
+}
+func (c *control) Decide(_ context.Context, id string, yes bool) error {
+	c.asked = append(c.asked, fmt.Sprint(id, " ", yes))
+	return c.err
+}
+
+func (c *control) Tokens(context.Context) ([]door.Token, error) {
+	return []door.Token{{ID: "t1", Folder: "desk"}}, c.err
+}
+
+func (c *control) MakeToken(_ context.Context, o operator.TokenOrder) (door.NewToken, error) {
+	return door.NewToken{Token: door.Token{ID: "t2", Folder: o.Group, Thread: o.Thread, Peer: o.From}, Secret: "s"}, c.err
+}
+
+func (c *control) RevokeToken(_ context.Context, id string) error {
+	c.asked = append(c.asked, "revoke token "+id)
+	return c.err
+}
+
 func (c *control) RevokeLink(_ context.Context, id string) error { return c.err }
 
 func (c *control) Tasks(_ context.Context, group string) ([]tasks.Task, error) {
@@ -118,6 +142,23 @@ func (c *control) OperateTask(_ context.Context, id, verb string) (tasks.Answer,
 
 func (c *control) Environment(_ context.Context, folder string) ([]channel.Finding, error) {
 	return []channel.Finding{{Check: folder, Severity: channel.Fine}}, nil
+}
+
+func (c *control) StopAssistant(_ context.Context, folder string) (operator.Stopped, error) {
+	c.asked = append(c.asked, "stop "+folder)
+	return operator.Stopped{Turns: 1, Waited: 2}, c.err
+}
+
+func (c *control) Link(_ context.Context, name string) (operator.Linking, error) {
+	return operator.Linking{Account: "of " + name}, c.err
+}
+
+func (c *control) PageURL(context.Context) (operator.PageURL, error) {
+	return operator.PageURL{URL: "http://127.0.0.1:1/#x"}, c.err
+}
+
+func (c *control) Log(_ context.Context, q operator.LogQuery) (operator.LogPage, error) {
+	return operator.LogPage{Lines: []operator.LogLine{{Seq: q.After + 1, Group: q.Group, Message: strconv.Itoa(q.Limit)}}, Next: q.After + 1}, nil
 }
 
 func (c *control) Unpair(_ context.Context, name string) error {
@@ -182,6 +223,13 @@ func TestTheClientAsksWhatTheServerAnswers(t *testing.T) {
 	c.asked = nil
 	if err := client.Unpair(ctx, "whatsapp"); err != nil || c.asked[0] != "unpair whatsapp" {
 		t.Errorf("unpair: %v, asked %v", err, c.asked)
+	}
+	if l, err := client.Link(ctx, "whatsapp"); err != nil || l.Account != "of whatsapp" {
+		t.Errorf("link: %+v, %v", l, err)
+	}
+	c.asked = nil
+	if stopped, err := client.StopAssistant(ctx, "a b"); err != nil || stopped != (operator.Stopped{Turns: 1, Waited: 2}) || c.asked[0] != "stop a b" {
+		t.Errorf("stop: %+v, %v, asked %v", stopped, err, c.asked)
 	}
 	c.asked = nil
 	items, err := client.List(ctx, operator.Filter{Group: "family", Failed: true})
@@ -415,6 +463,8 @@ func TestCallsThatCannotBeMeant(t *testing.T) {
 		{"not UTF-8", "POST", "/v1/send", "{\"text\":\"caf\xe9\"}", http.StatusBadRequest},
 		{"negative limit", "GET", "/v1/items?limit=-1", "", http.StatusBadRequest},
 		{"limit of words", "GET", "/v1/items?limit=many", "", http.StatusBadRequest},
+		{"log after words", "GET", "/v1/log?after=then", "", http.StatusBadRequest},
+		{"negative lines of the log", "GET", "/v1/log?limit=-1", "", http.StatusBadRequest},
 		{"unknown path", "GET", "/v2/items", "", http.StatusNotFound},
 		{"wrong method", "PUT", "/v1/items/x", "", http.StatusMethodNotAllowed},
 	} {

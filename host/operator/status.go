@@ -1,9 +1,13 @@
 package operator
 
 import (
+	"cmp"
+	"context"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // Status is a host's description of itself. If no host runs, Running is false
@@ -21,6 +25,9 @@ type Status struct {
 	Failures   []Item      `json:"failures"` // the latest, newest first, at most RecentFailures
 	Errors     int         `json:"errors"`   // requests in the errors folder
 	Disk       Disk        `json:"disk"`
+	Quota      Quota       `json:"quota,omitzero"`
+	Faults     []Fault     `json:"faults"` // what is wrong with the running host, see Desk.Faults
+	Strangers  []Stranger  `json:"strangers,omitempty"`
 }
 
 // RecentFailures is how many failures a Status lists.
@@ -31,25 +38,45 @@ type Channel struct {
 	Name      string `json:"name"`
 	Connected bool   `json:"connected"`
 	Detail    string `json:"detail,omitempty"` // the state, or what to do
+	Scan      string `json:"scan,omitempty"`   // where on the phone a code for Link is scanned; empty: it has none
 }
 
 // Group is the state of one group's queue.
 type Group struct {
-	Folder  string    `json:"folder"`
-	Name    string    `json:"name"`
-	Chat    string    `json:"chat"`
-	Channel string    `json:"channel"`
-	Main    bool      `json:"main,omitempty"`
-	Pending int       `json:"pending"` // open deliveries
-	Bytes   int64     `json:"bytes"`   // of open deliveries
-	Waiting int       `json:"waiting"` // requests that are not accepted yet
-	Oldest  time.Time `json:"oldest,omitzero"`
+	Folder    string    `json:"folder"`
+	Name      string    `json:"name"`
+	Chat      string    `json:"chat"`
+	Channel   string    `json:"channel"`
+	Main      bool      `json:"main,omitempty"`
+	Pending   int       `json:"pending"`   // open deliveries
+	Approvals int       `json:"approvals"` // of these, those that wait for an approval
+	Bytes     int64     `json:"bytes"`     // of open deliveries
+	Waiting   int       `json:"waiting"`   // requests that are not accepted yet
+	Oldest    time.Time `json:"oldest,omitzero"`
 
 	Assistant string `json:"assistant,omitempty"` // its name; empty: nobody answers
 	Trigger   string `json:"trigger,omitempty"`   // empty: every message calls the assistant
 
 	// Messages since the host's start that were not for the assistant.
 	Ignored
+	// Turns since the host's start.
+	Turns
+}
+
+// Turns is when the turns of a group's assistant ended lately, in all threads.
+type Turns struct {
+	Done    time.Time `json:"turn_done,omitzero"`  // with an answer
+	Broke   time.Time `json:"turn_broke,omitzero"` // without one
+	Trouble string    `json:"trouble,omitempty"`   // why
+
+	Answered int64 `json:"turns_answered"`
+	Broken   int64 `json:"turns_broken"` // attempts, too
+
+	// What the model's service charges for, by the assistant's word.
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	CachedTokens int64   `json:"cached_tokens,omitempty"` // part of the former
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
 // Ignored counts messages that were not for a group's assistant.
@@ -65,8 +92,16 @@ type Assistant struct {
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 
-	Cause string    `json:"cause,omitempty"` // why it does not answer now, one of package cause's; empty: nothing keeps it
-	Next  time.Time `json:"next,omitzero"`   // of the next attempt, while waiting
+	Cause     string    `json:"cause,omitempty"`     // why it does not answer now, one of package cause's; empty: nothing keeps it
+	Permanent bool      `json:"permanent,omitempty"` // the cause stays until an operator has seen to it
+	Failures  int       `json:"failures,omitempty"`  // turns in a row that broke
+	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
+}
+
+// Quota is how much may wait in the outbox for each group; zero if no host runs.
+type Quota struct {
+	Pending int   `json:"pending"` // messages
+	Bytes   int64 `json:"bytes"`   // of their files
 }
 
 // Disk is the file system of the state directory.
@@ -83,4 +118,50 @@ func diskOf(state string) Disk {
 		return Disk{}
 	}
 	return Disk{Free: v.Free, Total: v.Total}
+}
+
+// waiting counts the requests of all groups that are not accepted yet.
+func (d *Desk) waiting() int {
+	n := 0
+	for _, g := range d.configured() {
+		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json") // a missing directory has no requests
+		n += waiting
+	}
+	return n
+}
+
+// maxCounted is how many open deliveries are counted for the groups: more than
+// the quotas of a hundred groups allow.
+const maxCounted = 10_000
+
+// groups describes each group's queue.
+func (d *Desk) groups(ctx context.Context) ([]Group, error) {
+	configured := d.configured()
+	all := make([]Group, len(configured))
+	place := map[string]*Group{}
+	for i, g := range configured {
+		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
+		all[i] = Group{
+			Folder: g.Folder, Name: g.Name, Chat: string(g.Chat), Channel: cmp.Or(g.Channel, g.Chat.Channel()),
+			Main: g.Main, Waiting: waiting, Assistant: g.Assistant, Trigger: g.Trigger,
+		}
+		if d.Ignored != nil {
+			all[i].Ignored = d.Ignored(g.Folder)
+		}
+		if d.Turns != nil {
+			all[i].Turns = d.Turns(g.Folder)
+		}
+		place[g.Folder] = &all[i]
+	}
+	err := d.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {
+		if g := place[delivery.Folder]; g != nil {
+			g.Pending++
+			if delivery.Waits() {
+				g.Approvals++
+			}
+			g.Bytes += itemOf(delivery, false).Bytes
+			g.Oldest = oldest(g.Oldest, delivery.Created)
+		}
+	})
+	return all, err
 }

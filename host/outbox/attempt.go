@@ -137,7 +137,10 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	if !start.Before(a.due) && (marks || !a.recovered) {
 		return []outcome{o.expired(a)}
 	}
-	if err := o.begin(a, start, marks && a.part.Doubt.IsZero()); err != nil {
+	if err := o.prepare(ctx, ch, a); err != nil {
+		return []outcome{o.unprepared(ctx, a, err)}
+	}
+	if err := o.begin(a, time.Now(), marks && a.part.Doubt.IsZero()); err != nil {
 		return []outcome{o.later(a, err)}
 	}
 	if many, can := ch.(channel.MultiSender); can && !marks {
@@ -259,6 +262,31 @@ func (o *Outbox) begin(a *attempt, now time.Time, mark bool) error {
 	o.counters.attempts.Add(1)
 	o.opts.Trace(a.it.Folder, a.it.Request, "sending")
 	return nil
+}
+
+// prepare has the channel do what may be repeated, before the part is marked.
+func (o *Outbox) prepare(ctx context.Context, ch channel.Channel, a *attempt) error {
+	p, can := ch.(channel.Preparer)
+	if !can || len(a.part.Files) == 0 || a.part.Act != nil {
+		return nil
+	}
+	o.mu.Lock()
+	a.it.Parts[a.pos].State = Sending
+	o.mu.Unlock()
+	return o.call(ctx, ch, a.part.Size(), func(ctx context.Context) error { return p.Prepare(ctx, o.message(a)) })
+}
+
+// unprepared is the outcome of an attempt that ended before anything could be shown.
+func (o *Outbox) unprepared(ctx context.Context, a *attempt, err error) outcome {
+	a.part.Attempts++
+	if channel.ClassOf(err) == channel.Permanent {
+		return failed(a, err)
+	}
+	out := o.later(a, err)
+	if ctx.Err() != nil {
+		out.hold = false // for the next host to find out
+	}
+	return out
 }
 
 // send calls the channel.

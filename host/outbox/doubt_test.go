@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,23 @@ func shown(m *memory.Channel) []string {
 		texts = append(texts, s.Text)
 	}
 	return texts
+}
+
+// The channel of a delivery was taken out of the configuration: the delivery waits, and
+// its reason is said.
+func TestADeliveryOfAChannelThatIsGoneWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{memory.New(memory.Options{Online: true})}})
+		d := text("gone:a", "hello")
+		d.Channel = "gone"
+		put(t, o, d)
+		run(t, o)
+		b.until(t, "a reason", func() bool { return len(b.last[d.Key].Parts) > 0 && b.last[d.Key].Parts[0].Code == "no_channel" })
+		if got := b.of(d); !got.Open() {
+			t.Errorf("it has ended: %+v", got)
+		}
+	})
 }
 
 func TestALostAnswerOfABlindChannelDoesNotWedgeItsChat(t *testing.T) {
@@ -71,6 +89,56 @@ func TestALostAnswerOfABlindChannelDoesNotWedgeItsChat(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"arrived", "next", "swallowed"}, shown(m)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// preparing is a blind channel that uploads files before members see them.
+type preparing struct {
+	memory.Blind
+	prepare func(ctx context.Context, m channel.Message) error
+}
+
+func (p preparing) Prepare(ctx context.Context, m channel.Message) error { return p.prepare(ctx, m) }
+
+// A host that died while it uploaded a file to where no member looks left the delivery
+// uncertain.
+func TestAHostThatDiesBeforeAMemberCanSeeTheFileSendsItAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true, Forgets: true})
+		var calls atomic.Int64
+		uploading := make(chan struct{})
+		ch := preparing{memory.Blind{Channel: m}, func(ctx context.Context, m channel.Message) error {
+			switch calls.Add(1) {
+			case 1:
+				return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "the answer was lost"}
+			case 2:
+				close(uploading)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}}
+		b, opts := newBook(), outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
+		o, err := outbox.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.o = o
+		d := file(t, o, "mem:a", "report.txt", "the report")
+		d.Channel = "memory"
+		put(t, o, d)
+		stop := run(t, o)
+		<-uploading
+		stop()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o = b.open(t, opts)
+		run(t, o)
+		b.settled(t, d)
+		if p := b.of(d).Parts[0]; p.State != outbox.Sent || calls.Load() != 3 || len(m.Shown("mem:a")) != 1 {
+			t.Errorf("%s, %s after %d uploads; members see %+v", p.State, p.Message, calls.Load(), m.Shown("mem:a"))
 		}
 	})
 }
@@ -306,7 +374,7 @@ func TestAnOutboxOfVersion1KeepsItsDoubts(t *testing.T) {
 		return channel.Receipt{}, permanent
 	}}
 	o := b.open(t, outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
-	if v := version(t, db); v != 5 {
+	if v := version(t, db); v != 6 {
 		t.Errorf("opened as version %d", v)
 	}
 	if err := o.Retry(t.Context(), ds[len(ds)-1].Key); err != nil {

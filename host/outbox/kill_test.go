@@ -140,6 +140,7 @@ type trial struct {
 	mutant string
 	steps  bool // the channel saves a ticket between two steps
 	acts   bool // each request changes its messages afterwards
+	waits  bool // each request waits for an approval, and gets it
 }
 
 func newTrial(t *testing.T, dedupes bool, n int, mutant string) *trial {
@@ -164,7 +165,7 @@ func (tr *trial) live(kill string, after time.Duration) (done bool) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "OUTBOX_TEST_DIR="+tr.dir, "OUTBOX_TEST_URL="+tr.p.URL, "OUTBOX_TEST_KILL="+kill,
 		"GORACE=atexit_sleep_ms=0", "OUTBOX_TEST_MUTANT="+tr.mutant, fmt.Sprint("OUTBOX_TEST_ASKS=", !tr.p.dedupes),
-		fmt.Sprint("OUTBOX_TEST_STEPS=", tr.steps), fmt.Sprint("OUTBOX_TEST_ACTS=", tr.acts))
+		fmt.Sprint("OUTBOX_TEST_STEPS=", tr.steps), fmt.Sprint("OUTBOX_TEST_ACTS=", tr.acts), fmt.Sprint("OUTBOX_TEST_WAITS=", tr.waits))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

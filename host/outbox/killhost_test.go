@@ -9,10 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -132,6 +134,10 @@ func host() error {
 		cancel()
 		return err
 	}
+	if err := approveAll(o); err != nil {
+		cancel()
+		return err
+	}
 	for {
 		s, err := o.Stats(context.Background())
 		if err != nil || s.Pending == 0 {
@@ -146,6 +152,17 @@ func host() error {
 		}
 		c.Done()
 	}
+}
+
+// approveAll says yes to all that waits, in order.
+func approveAll(o *outbox.Outbox) error {
+	waiting, err := o.List(context.Background(), outbox.Filter{State: outbox.FilterWaiting})
+	for _, d := range slices.Backward(waiting) {
+		if failed := o.Decide(context.Background(), d.Key, true, "ann"); failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 // spool accepts the requests: snapshot, record, unlink. early is a mutant that
@@ -209,6 +226,9 @@ func accept(o *outbox.Outbox, path, name string) (outbox.Delivery, error) {
 	d.Parts[1].Files = []outbox.File{{Info: media.Info{Name: name, Size: b.Size}, SHA256: b.SHA256, Blob: b.Name, Bytes: b.Bytes}}
 	if os.Getenv("OUTBOX_TEST_ACTS") == "true" {
 		d = withActs(d, name)
+	}
+	if os.Getenv("OUTBOX_TEST_WAITS") == "true" {
+		d.Approval = &outbox.Approval{Rule: "approve.files", Expires: time.Now().Add(time.Hour)}
 	}
 	return d, nil
 }

@@ -70,6 +70,7 @@ type Outbox struct {
 
 	questions map[int64]*asked // that take answers
 	asking    chan struct{}    // holds a value after a new one
+	approving chan struct{}    // holds a value after a new approval
 }
 
 // opened is a file, to be known again.
@@ -98,6 +99,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		live:      map[int64]*item{},
 		changes:   newChangeList(),
 		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
+		approving: make(chan struct{}, 1),
 	}
 	defer func() {
 		if err != nil {
@@ -130,6 +132,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		o.recordOutcomes(stop)
 	}()
 	d.wg.Go(func() { o.endQuestions(ctx) })
+	d.wg.Go(func() { o.endApprovals(ctx) })
 	o.poke()
 	d.loop(ctx)
 	d.wg.Wait()
@@ -274,12 +277,15 @@ func failLost(t *store.Tx, name string, now time.Time) error {
 		err = blob.Delete(t, others...)
 	}
 	if err == nil {
+		err = loseApproval(t, name, now)
+	}
+	if err == nil {
 		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN
 			(SELECT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending'))`, nano(now), name)
 	}
 	if err == nil {
-		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = 'the host lost the file before it was sent',
-			hint = 'send it again' WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, name)
+		_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ?
+			WHERE blob <> '' AND instr(blob, ?) AND state IN ('queued', 'sending')`, codeLostBytes, lostMessage, lostHint, name)
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE part SET blob = '' WHERE blob <> '' AND instr(blob, ?)`, name)
@@ -290,17 +296,25 @@ func failLost(t *store.Tx, name string, now time.Time) error {
 	return ofDatabase("record a lost file", err)
 }
 
+const (
+	lostMessage = "the host lost the file before it was sent"
+	lostHint    = "send it again"
+)
+
 func (o *Outbox) recoverUsage(ctx context.Context) error {
-	rows, err := o.db.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0
+	rows, err := o.db.QueryContext(ctx, `SELECT d.folder, count(*), sum(p.size), 0, 0, 0
 		FROM delivery d CROSS JOIN part p ON p.delivery = d.id
 		WHERE d.open > 0 AND p.state IN `+openStates+` GROUP BY d.folder
-		UNION ALL SELECT d.folder, 0, 0, sum(p.size)
+		UNION ALL SELECT d.folder, 0, 0, 0, count(*), sum(p.size)
+		FROM approval a CROSS JOIN delivery d ON d.id = a.delivery CROSS JOIN part p ON p.delivery = d.id
+		WHERE a.answer = '' GROUP BY d.folder
+		UNION ALL SELECT d.folder, 0, 0, sum(p.size), 0, 0
 		FROM part p CROSS JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN `+openStates+` GROUP BY d.folder`)
+		WHERE p.blob <> '' AND p.state NOT IN `+unendedStates+` GROUP BY d.folder`)
 	return each(rows, err, func() error {
 		var folder string
 		var u usage
-		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained); err != nil {
+		if err := rows.Scan(&folder, &u.parts, &u.bytes, &u.retained, &u.waiting, &u.held); err != nil {
 			return err
 		}
 		o.use(folder, u)

@@ -26,7 +26,7 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 	var freed int64
 	err = o.commit.Do(ctx, func(t *store.Tx) error {
 		var err error
-		retried, freed, err = o.requeue(t, it.id)
+		retried, freed, err = o.requeue(t, it.id, Failed, Uncertain)
 		return err
 	}, func() {
 		o.mu.Lock()
@@ -43,8 +43,9 @@ func (o *Outbox) Retry(ctx context.Context, name string) error {
 	return nil
 }
 
-// requeue makes failed parts open again, in the record and in a new item.
-func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error) {
+// requeue makes the parts in some states open, in the record and in a new item. freed is
+// the size of their files.
+func (o *Outbox) requeue(t *store.Tx, id int64, from ...State) (_ *item, freed int64, err error) {
 	items, err := scanItems(t.Query(itemByID, id))
 	if err != nil {
 		return nil, 0, err
@@ -53,13 +54,13 @@ func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error
 		return nil, 0, ErrNotFound
 	}
 	it := items[0]
-	if it.Open() {
+	if it.Open() && !slices.Contains(from, Waiting) {
 		return nil, 0, ErrOpen
 	}
 	open := 0
 	for i := range it.Parts {
 		p := &it.Parts[i]
-		if p.State != Failed && p.State != Uncertain {
+		if !slices.Contains(from, p.State) {
 			continue
 		}
 		if len(p.blobs()) < len(p.Files) {
@@ -90,12 +91,16 @@ func (o *Outbox) requeue(t *store.Tx, id int64) (_ *item, freed int64, err error
 }
 
 // Cancel cancels a delivery for an operator: parts that are not sent yet become Cancelled.
+// One that waits for an approval gets a no.
 // Errors: ErrNotFound, ErrAmbiguous, ErrSettled, and ErrSending while a part is being
 // sent.
 func (o *Outbox) Cancel(ctx context.Context, name string) error {
 	it, err := o.reader.find(ctx, name)
 	if err != nil {
 		return err
+	}
+	if it.waiting() {
+		return o.refuse(ctx, it, answerNo, "operator")
 	}
 	ln, from, err := o.block(it)
 	if err != nil {
@@ -240,7 +245,7 @@ const expireBatch = 500
 func (o *Outbox) expire(now time.Time) {
 	for more := true; more; {
 		err := o.deleteBytes(context.Background(), func(t *store.Tx) (gone []kept, err error) {
-			ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? ORDER BY changed LIMIT ?`,
+			ids, err := scanIDs(t.Query(`SELECT id FROM delivery WHERE open = 0 AND changed < ? AND NOT `+waits+` ORDER BY changed LIMIT ?`,
 				nano(now.Add(-o.limits().Retention)), expireBatch))
 			more = len(ids) == expireBatch
 			for _, id := range ids {
@@ -249,7 +254,7 @@ func (o *Outbox) expire(now time.Time) {
 					return nil, err
 				}
 				gone = append(gone, ks...)
-				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
+				for _, table := range []string{`DELETE FROM part WHERE delivery = ?`, `DELETE FROM vote WHERE delivery = ?`, `DELETE FROM approval WHERE delivery = ?`, `DELETE FROM delivery WHERE id = ?`} {
 					if _, err := t.Exec(table, id); err != nil {
 						return nil, ofDatabase("forget deliveries", err)
 					}
@@ -300,7 +305,7 @@ type kept struct {
 
 const (
 	keptOfFolder = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.blob <> '' AND p.state NOT IN ` + openStates + ` AND d.folder = ? ORDER BY p.delivery, p.position`
+		WHERE p.blob <> '' AND p.state NOT IN ` + unendedStates + ` AND d.folder = ? ORDER BY p.delivery, p.position`
 
 	keptOfDelivery = `SELECT p.delivery, p.position, d.folder, p.blob, p.size FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.delivery = ? AND p.blob <> ''`

@@ -29,6 +29,7 @@
 //	act.go      parts that change a message
 //	receipt.go  later reports about a part
 //	changes.go  reports of changes to the bridge
+//	approval.go what waits for somebody's yes
 //	link.go     files behind addresses, for chats that do not take their size
 //	operate.go  the operator's actions, and expiry
 //	read.go     lists and figures
@@ -75,11 +76,12 @@ import (
 // State is how far a part has come.
 type State string
 
-// The states of a part. Queued, Sending and Pending are open. The others are ends, but
-// Sent may still become Delivered or Read.
+// The states of a part. Queued, Sending and Pending are open, and Waiting may become so.
+// The others are ends, but Sent may still become Delivered or Read.
 const (
 	Queued    State = "queued"
 	Sending   State = "sending" // an attempt is under way, or was when the host died
+	Waiting   State = "waiting" // for an approval; in no lane
 	Pending   State = "pending" // the platform has it and does not show it yet; it is not sent again
 	Sent      State = "sent"
 	Delivered State = "delivered"
@@ -87,6 +89,7 @@ const (
 	Failed    State = "failed"
 	Uncertain State = "uncertain" // nobody can say whether it was shown
 	Cancelled State = "dropped"   // by an operator
+	Refused   State = "refused"   // nobody approved it
 )
 
 func (s State) open() bool { return s == Queued || s == Sending || s == Pending }
@@ -94,24 +97,25 @@ func (s State) sent() bool { return s == Sent || s == Delivered || s == Read }
 
 // Delivery is one accepted request, or one thing the host itself says.
 type Delivery struct {
-	Key     string // 32 lower-case hex digits; the same request seen again after a crash has the same key
-	Folder  string // the group it comes from
-	Request string // the request's id, under which the result is written; empty for the host's own words
-	Channel string
-	Chat    groups.JID
-	Thread  string    // of the chat, as the platform calls it; empty: the chat itself
-	Asked   time.Time // when the request was written, however long it then waited in the queue; Created if zero
-	Created time.Time // when it was accepted, or is tried anew by an operator; filled by Put if zero
-	Batch   bool      // its request wants its result in a batch
-	Parts   []Part    // sent in order
+	Key      string // 32 lower-case hex digits; the same request seen again after a crash has the same key
+	Folder   string // the group it comes from
+	Request  string // the request's id, under which the result is written; empty for the host's own words
+	Channel  string
+	Chat     groups.JID
+	Thread   string    // of the chat, as the platform calls it; empty: the chat itself
+	Asked    time.Time // when the request was written, however long it then waited in the queue; Created if zero
+	Created  time.Time // when it was accepted, or is tried anew by an operator; filled by Put if zero
+	Batch    bool      // its request wants its result in a batch
+	Parts    []Part    // sent in order
+	Approval *Approval // for Put: what it waits for; nil: nothing. Not read again
 }
 
 // Address is the chat that the delivery goes to.
 func (d *Delivery) Address() groups.Address { return groups.Address{Channel: d.Channel, JID: d.Chat} }
 
-// Open says whether a part is still open.
+// Open says whether a part is still open, or waits for an approval.
 func (d *Delivery) Open() bool {
-	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() })
+	return slices.ContainsFunc(d.Parts, func(p Part) bool { return p.State.open() || p.State == Waiting })
 }
 
 // clone is a copy that shares nothing that changes.
@@ -207,6 +211,10 @@ const (
 	codeLostBytes    = "lost_bytes"
 	codeCancelled    = "dropped"
 	codeNotSupported = "not_supported"
+
+	CodeAwaiting        = "awaiting_approval"
+	CodeNotApproved     = "not_approved"
+	CodeApprovalExpired = "approval_expired"
 )
 
 // The errors that a caller branches on.

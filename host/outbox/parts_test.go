@@ -205,7 +205,7 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := sqlite(t, dir)
-	execute(t, db, "DROP TABLE delivery; DROP TABLE part; DROP TABLE hold; DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; "+schema2+" PRAGMA user_version = 2;")
+	execute(t, db, "DROP TABLE delivery; DROP TABLE part; DROP TABLE hold; DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; DROP TABLE approval; "+schema2+" PRAGMA user_version = 2;")
 	execute(t, db, `INSERT INTO delivery (id, key, turn, folder, request, channel, chat, created, held, changed, open)
 		VALUES (1, ?, 1, ?, ?, 'fake', 'fake:a', unixepoch() * 1000000000, 0, 0, 1)`, d.Key, d.Folder, d.Request)
 	execute(t, db, `INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state)
@@ -236,7 +236,7 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: "+large("the bytes") || len(blobs(t, o)) != 0 {
 		t.Errorf("%q arrived, settled as %+v", got, p)
 	}
-	if v := version(t, db); v != 5 {
+	if v := version(t, db); v != 6 {
 		t.Errorf("opened as version %d", v)
 	}
 }

@@ -24,6 +24,8 @@ type Load struct {
 	Bytes     int64
 	Questions int   // Room ignores it
 	Links     int64 // bytes of files behind links, of which RoomForLink takes account
+	Waiting   int   // messages that wait for an approval, of which RoomToWait takes account
+	Held      int64 // bytes of their files
 }
 
 // usage is how much a group has in the outbox. It is counted in memory because Room is
@@ -33,6 +35,8 @@ type usage struct {
 	parts    int
 	bytes    int64 // of open parts
 	retained int64 // of failed parts that can be retried
+	waiting  int   // parts that wait for an approval
+	held     int64 // of those
 }
 
 // use adds to a group's usage. The caller holds mu, or is Open.
@@ -41,6 +45,8 @@ func (o *Outbox) use(folder string, more usage) {
 	u.parts += more.parts
 	u.bytes += more.bytes
 	u.retained += more.retained
+	u.waiting += more.waiting
+	u.held += more.held
 	if u == (usage{}) {
 		delete(o.usage, folder)
 		return
@@ -193,6 +199,10 @@ func (o *Outbox) Put(ctx context.Context, ds []Delivery) error {
 			if it.id == 0 {
 				continue
 			}
+			if it.Approval != nil {
+				o.setAside(it)
+				continue
+			}
 			o.accept(it)
 			o.ask(it)
 			if len(replaced) > 0 { // the result of an earlier request may stand in its place
@@ -228,6 +238,9 @@ func (o *Outbox) insertAll(t *store.Tx, items []*item) (unused []string, err err
 			return nil, err
 		}
 		if it.id != 0 {
+			if err := insertApproval(t, it, now); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		for _, name := range it.blobs() {
@@ -298,6 +311,9 @@ func newItem(d *Delivery) (*item, error) {
 				f.Bytes = nil
 			}
 		}
+	}
+	if it.Approval != nil {
+		return it, it.await()
 	}
 	return it, nil
 }

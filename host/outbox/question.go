@@ -26,6 +26,7 @@ type Question struct {
 	Several  bool      `json:"several,omitempty"`
 	Until    time.Time `json:"until"`              // no answer counts afterwards
 	Numbered bool      `json:"numbered,omitempty"` // the channel has no polls: Part.Text holds the choices
+	Approval string    `json:"approval,omitempty"` // the id of the approval that it asks for; empty: it is an assistant's question
 }
 
 // maxVoters is how many people's answers one question keeps.
@@ -79,7 +80,7 @@ func (o *Outbox) OpenQuestions(folder string) (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, q := range o.questions {
-		if q.folder == folder {
+		if q.folder == folder && q.Approval == "" {
 			n++
 		}
 	}
@@ -97,10 +98,10 @@ func (o *Outbox) ask(it *item) {
 }
 
 // recoverQuestions loads the questions of the last two days. It ends the questions that
-// are past their time, even if they were ended before.
+// are past their time, even if they were ended before. Those about approvals may be older.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
 	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.act LIKE '{"question"%' AND d.created > ?`, nano(time.Now().Add(-48*time.Hour))))
+		WHERE p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(time.Now().Add(-48*time.Hour))))
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,8 @@ func (o *Outbox) openIn(chat groups.Address) (open []*asked, early bool) {
 		open = append(open, q)
 		if it := o.live[q.id]; it != nil {
 			early = early || slices.ContainsFunc(it.Parts, func(p Part) bool {
-				return p.State == Sending || p.State == Queued && !p.Doubt.IsZero() && now.Sub(p.Doubt) < time.Minute
+				unrecorded := p.Attempts > 0 && !p.Next.After(now) // its outcome may be on its way to the disk
+				return p.State == Sending || p.State == Queued && (unrecorded || !p.Doubt.IsZero() && now.Sub(p.Doubt) < time.Minute)
 			})
 		}
 	}
@@ -277,6 +279,9 @@ func (o *Outbox) endQuestions(ctx context.Context) {
 		}
 		o.mu.Unlock()
 		for _, q := range over {
+			if q.Approval != "" { // its end is that of the approval
+				continue
+			}
 			again, err := o.endQuestion(ctx, q)
 			if err != nil {
 				o.opts.Log.Error("question not ended", "group", q.folder, "error", err)

@@ -23,6 +23,8 @@ type Reader struct {
 	chat   *sql.Stmt
 	byName *sql.Stmt
 	known  *sql.Stmt
+
+	orWaits string // a condition; empty for a version in which nothing waited for approvals
 }
 
 // OpenReader opens the records of an outbox and changes nothing. It returns nil without an
@@ -36,6 +38,9 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	var version int
 	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
+	}
+	if version > 5 {
+		r.orWaits = ` OR ` + waits
 	}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
 		// Reading changes nothing; the host migrates at its next start.
@@ -68,15 +73,16 @@ func (r *Reader) Close() error {
 
 // The states that a Filter selects.
 const (
-	FilterOpen   = "open"   // a part is still open
-	FilterFailed = "failed" // a part failed or is uncertain
-	FilterAll    = "all"
+	FilterOpen    = "open"    // a part is still open, or waits for an approval
+	FilterWaiting = "waiting" // for an approval
+	FilterFailed  = "failed"  // a part failed or is uncertain
+	FilterAll     = "all"
 )
 
 // Filter selects the deliveries to list. The zero value selects the newest 100.
 type Filter struct {
 	Folder string // empty: all groups
-	State  string // FilterOpen, FilterFailed, FilterAll; empty is FilterAll
+	State  string // FilterOpen, FilterWaiting, FilterFailed, FilterAll; empty is FilterAll
 	Limit  int    // at most 1000; 100
 	Before string // the key of the last delivery listed, for the next page
 }
@@ -92,12 +98,14 @@ func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	}
 	switch f.State {
 	case FilterOpen:
-		query.WriteString(` AND open > 0`)
+		query.WriteString(` AND (open > 0` + r.orWaits + `)`)
+	case FilterWaiting:
+		query.WriteString(` AND (false` + r.orWaits + `)`)
 	case FilterFailed:
 		query.WriteString(` AND bad > 0`)
 	case FilterAll, "":
 	default:
-		return nil, fmt.Errorf("list deliveries: there is no filter %q, only open, failed, all", f.State)
+		return nil, fmt.Errorf("list deliveries: there is no filter %q, only open, waiting, failed, all", f.State)
 	}
 	if f.Before != "" {
 		query.WriteString(` AND id < (SELECT id FROM delivery WHERE key = ?)`)
@@ -166,7 +174,9 @@ func (r *Reader) byID(ctx context.Context, id int64) (*item, error) {
 }
 
 func (r *Reader) ofChat(key groups.Address, after int64, n int) ([]*item, error) {
-	return scanItems(r.chat.Query(key.Channel, string(key.JID), after, n))
+	items, err := scanItems(r.chat.Query(key.Channel, string(key.JID), after, n))
+	slices.SortFunc(items, func(a, b *item) int { return cmp.Compare(a.seq, b.seq) })
+	return items, err
 }
 
 const knownKeys = `SELECT d.key FROM json_each(?) AS asked CROSS JOIN delivery AS d ON d.key = asked.value`
@@ -242,7 +252,8 @@ func (o *Outbox) Reader() *Reader { return o.reader }
 
 // Stats are the figures for the operator and the metrics.
 type Stats struct {
-	Pending    int       // open parts
+	Pending    int       // open parts, and those that wait for an approval
+	Waiting    int       // deliveries that wait for an approval
 	Bytes      int64     // of their files
 	Retained   int64     // bytes kept of failed parts
 	Chats      int       // with something open
@@ -265,8 +276,8 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	o.mu.Lock()
 	s.Unrecorded = len(o.outcomes)
 	for _, u := range o.usage {
-		s.Pending += u.parts
-		s.Bytes += u.bytes
+		s.Pending += u.parts + u.waiting
+		s.Bytes += u.bytes + u.held
 		s.Retained += u.retained
 	}
 	for _, l := range o.lines {
@@ -288,8 +299,8 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	o.mu.Unlock()
 	slices.Sort(s.Held)
 	var oldest int64
-	err := o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0)
-		FROM delivery INDEXED BY delivery_open WHERE open > 0`).Scan(&oldest)
+	err := o.reader.db.QueryRowContext(ctx, `SELECT coalesce(min(created), 0), (SELECT count(*) FROM approval WHERE answer = '')
+		FROM delivery INDEXED BY delivery_open WHERE open > 0`).Scan(&oldest, &s.Waiting)
 	s.Oldest = fromNano(oldest)
 	return s, ofDatabase("count deliveries", err)
 }

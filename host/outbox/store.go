@@ -26,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4},
+		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -78,6 +78,9 @@ CREATE TABLE link (
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
+// unendedStates are those of a part that may still be sent.
+const unendedStates = `('queued', 'sending', 'pending', 'waiting')`
+
 // item is a delivery in memory. Its parts are as recorded, except for Sending, Attempts
 // and Sent, a mark of doubt that is being written, and outcomes after which a part stays
 // open. Once the item is in a lane, mu guards it.
@@ -107,10 +110,13 @@ const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel,
 const (
 	itemByID = selectItems + `WHERE d.id = ? ORDER BY p.position`
 
-	// itemsOfChat reads the next open deliveries of a chat.
+	// itemsOfChat reads the next open deliveries of a chat, in the order of their ids:
+	// for the order of their turns SQLite would copy and sort all columns. It compiles a
+	// statement again each time a bare LIMIT ? is bound, because the plan may depend on it;
+	// "? + 0" keeps the plan.
 	itemsOfChat = selectItems + `WHERE d.id IN (SELECT id FROM delivery
-		WHERE channel = ? AND chat = ? AND open > 0 AND turn > ? ORDER BY turn LIMIT ?)
-		ORDER BY d.turn, p.position`
+		WHERE channel = ? AND chat = ? AND open > 0 AND turn > ? ORDER BY turn LIMIT ? + 0)
+		ORDER BY d.id, p.position`
 )
 
 // scanItems reads the rows of selectItems; the rows of one delivery are consecutive.
@@ -238,9 +244,13 @@ func fromNano(n int64) time.Time {
 
 // insert records a delivery and returns its id, or 0 if its key is known.
 func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
+	open := len(it.Parts)
+	if it.Approval != nil {
+		open = 0
+	}
 	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), len(it.Parts), it.Batch)
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), open, it.Batch)
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}
@@ -291,6 +301,9 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 // meanwhile. save writes the channel's data for the next attempt; update clears it once
 // the part is sent.
 func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+	if p.plainlySent() {
+		return sent(t, id, position, p, now)
+	}
 	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
 		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved)
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
@@ -305,4 +318,22 @@ func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended 
 	}
 	_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + ?, changed = ? WHERE id = ?`, bad, nano(now), id)
 	return true, ofDatabase("record an outcome", err)
+}
+
+// plainlySent reports whether a part has the outcome of nearly all: sent, and there is
+// nothing else to say.
+func (p *Part) plainlySent() bool {
+	return p.State.sent() && len(p.Files) == 0 && p.Doubt.IsZero() && p.Next.IsZero() && p.Receipt.Note == "" && p.Code == "" && p.Message == "" && p.Hint == ""
+}
+
+// sent is update for a part that is plainlySent. To bind fewer values saves a fifth of the time.
+func sent(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended bool, err error) {
+	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, receipt = ?, receipt_time = ?, shown = ?,
+		next = 0, doubt = 0, receipt_note = '', code = '', message = '', hint = '', saved = NULL
+		WHERE delivery = ? AND position = ? AND state IN `+openStates,
+		string(p.State), p.Attempts, p.Receipt.ID, nano(p.Receipt.Time), string(p.Shown), id, position)
+	if err == nil && n > 0 {
+		_, err = t.Exec(`UPDATE delivery SET open = open - 1, changed = ? WHERE id = ?`, nano(now), id)
+	}
+	return n > 0, ofDatabase("record an outcome", err)
 }

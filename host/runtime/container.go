@@ -107,4 +107,16 @@ type Output struct {
 	// its last output. Nil: the assistant does not report them, as v1's does
 	// not.
 	Inputs []string `json:"inputs"`
+
+	// Usage is what the model's service charges for since the last output but Waiting.
+	// Nil: the assistant does not say.
+	Usage *Usage `json:"usage"`
+}
+
+// Usage is the assistant's word.
+type Usage struct {
+	Input  int64   `json:"input_tokens"`
+	Cached int64   `json:"cached_tokens"` // part of Input
+	Output int64   `json:"output_tokens"`
+	Cost   float64 `json:"cost_usd"` // 0: not said
 }

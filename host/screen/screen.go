@@ -109,29 +109,48 @@ func (p Pattern) compile() (r Rule, err error) {
 // Check refuses a file of size bytes that has one of the names, paths as a rule, if a rule
 // hits. An error that is no *refusal.Error is one of reading content.
 func (s *Screen) Check(content io.ReaderAt, size int64, names ...string) error {
-	if s == nil {
-		return nil
+	r, message, err := s.find(content, size, names)
+	if r == nil || err != nil {
+		return err
+	}
+	return refused(r, message)
+}
+
+// Hit is the name of the first rule that hits such a file, or empty. The error is one of
+// reading content.
+func (s *Screen) Hit(content io.ReaderAt, size int64, names ...string) (rule string, err error) {
+	r, _, err := s.find(content, size, names)
+	if r == nil || err != nil {
+		return "", err
+	}
+	return r.Name, nil
+}
+
+// find returns the first rule that hits a file, and what it says of it; nil: none does.
+func (s *Screen) find(content io.ReaderAt, size int64, names []string) (*Rule, string, error) {
+	if s == nil || len(s.rules) == 0 {
+		return nil, "", nil
 	}
 	text, err := window(content, size)
 	if err != nil {
-		return fmt.Errorf("screen a file: %w", err)
+		return nil, "", fmt.Errorf("screen a file: %w", err)
 	}
 	has := s.contents(text)
 	for _, name := range names {
 		for i := range s.rules {
 			if r := &s.rules[i]; has[i] && r.named(name) {
-				return refused(r, fmt.Sprintf("%q is or holds %s", short(name), r.What))
+				return r, fmt.Sprintf("%q is or holds %s", short(name), r.What), nil
 			}
 		}
 	}
 	for name := range members(content, size, text) {
 		for i := range s.rules {
 			if r := &s.rules[i]; r.content == nil && r.named(name) {
-				return refused(r, fmt.Sprintf("%q holds %q: %s", short(names[0]), short(name), r.What))
+				return r, fmt.Sprintf("%q holds %q: %s", short(names[0]), short(name), r.What), nil
 			}
 		}
 	}
-	return nil
+	return nil, "", nil
 }
 
 func refused(r *Rule, message string) error {

@@ -83,10 +83,17 @@ func (h *Host) contextOf(g groups.Group) ipc.Context {
 			}
 		}
 	}
-	if g.Main {
+	if g.Main || len(g.MaySendTo) > 0 {
 		registry := h.Registry()
 		for _, other := range registry.All() {
+			if !g.Reaches(other.Folder) {
+				continue
+			}
 			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: registry.NameOf(other), Name: other.Name, Channel: other.Channel})
+		}
+		names, all := registry.Destinations(g)
+		for _, name := range names {
+			c.Chats = append(c.Chats, ipc.ChatInfo{Chat: name, Name: string(all[name].Chat), Channel: all[name].Channel})
 		}
 	}
 	seen, _ := mounts.Table(h.Layout, g) // as mountsOf, of which nothing is kept here

@@ -29,12 +29,18 @@ func (h *Host) Desk(running bool) *operator.Desk {
 	o := DeskOptions(h.Config(), h.opts.Version)
 	o.Groups = func() []groups.Group { return h.Config().Groups }
 	o.Outbox, o.Channels, o.Offer = h.Outbox, h.Channels, h.offer
+	o.Deciding = func(ctx context.Context, id string, yes bool) error { return h.Bridge.Decide(ctx, id, yes, "operator") }
 	o.Running, o.Started = running, h.started
 	if running {
 		o.Applied, o.Reloading = func() time.Time { return h.now().applied }, h.Reload
 		o.Schedule = h.tasks
-		o.Assistants, o.Ignored = h.assistantsNow, h.ignored
-		o.Surroundings = h.environment
+		o.Assistants, o.Ignored, o.Turns = h.assistantsNow, h.ignored, h.turns
+		o.Surroundings, o.Recent = h.environment, h.recent
+		o.Stopping, o.Quota, o.Linker = h.stop, h.quota, h.linker
+		o.Troubles, o.Refusals, o.Ahead = h.troubles, h.refusals.all, h.clock.ahead
+		o.Floor, o.Notifying, o.Unapplied = h.freeDisk, h.notifyTest, h.unapplied.Load
+		o.Door = h.entrance
+		o.Strangers, o.Missing = h.knownStrangers, h.goneNow
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)
@@ -59,6 +65,28 @@ func (h *Host) ignored(folder string) operator.Ignored {
 	return operator.Ignored(h.assistants.Ignored(folder))
 }
 
+func (h *Host) turns(folder string) operator.Turns {
+	return operator.Turns(h.assistants.Turns(folder))
+}
+
+func (h *Host) troubles() map[string]int64 {
+	all := map[string]int64{}
+	for why, n := range h.assistants.Troubles() {
+		all[string(why)] = n
+	}
+	return all
+}
+
+func (h *Host) stop(folder string) (s operator.Stopped, err error) {
+	s.Turns, s.Waited, err = h.assistants.Stop(folder)
+	return s, err
+}
+
+func (h *Host) quota() operator.Quota {
+	limits := h.Config().Limits
+	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox)}
+}
+
 // environment checks what assistants need by this process's own PATH and user.
 func (h *Host) environment(ctx context.Context, folder string) []channel.Finding {
 	c := *h.Config()
@@ -75,7 +103,7 @@ func (h *Host) assistantsNow() []operator.Assistant {
 		if s.State == "idle" && s.LastError == "" {
 			continue
 		}
-		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Next: s.Next}
+		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Permanent: s.Cause.Permanent(), Failures: s.Failures, Next: s.Next}
 		switch {
 		case s.State == "idle":
 			a.State, a.Detail = "broken", "the last turn failed: "+s.LastError

@@ -31,13 +31,15 @@ const (
 )
 
 // door gives pairing codes to people who write to the account in a direct chat that
-// no group has. Only the operator, over the control socket, approves one. Its
+// no group has, and notes the group chats that none has. Only the operator, over the control socket, approves one. Its
 // methods may be called from several goroutines.
 type door struct {
 	file  string
 	open  func() bool // whether the operator wants codes to be given
 	log   *slog.Logger
 	knock chan knocked
+
+	strangers strangers
 
 	mu    sync.Mutex
 	codes []operator.PairingCode
@@ -67,6 +69,10 @@ func (d *door) of(name string) func(channel.Knock) {
 		return nil
 	}
 	return func(k channel.Knock) {
+		if k.Shared {
+			d.strangers.hear(name, k)
+			return
+		}
 		if !d.open() || time.Since(k.Time) > knockFresh {
 			return
 		}

@@ -20,13 +20,20 @@ type inbox struct {
 	outbox     *outbox.Outbox
 	log        *slog.Logger
 	trace      func(folder, request, step string)
+
+	// approval takes what is an answer to an approval.
+	approval func(context.Context, groups.Address, *channel.Inbound) (taken bool, err error)
 }
 
 var _ channel.Inbox = inbox{}
 
 // Receive implements channel.Inbox.
 func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
-	g, ok := i.groups().ByAddress(groups.Address{Channel: i.channel, JID: m.Chat})
+	chat := groups.Address{Channel: i.channel, JID: m.Chat}
+	if taken, err := i.approval(ctx, chat, &m); taken || err != nil {
+		return err
+	}
+	g, ok := i.groups().ByAddress(chat)
 	if !ok {
 		return nil // a chat without a group
 	}

@@ -25,7 +25,8 @@ type live struct {
 	layout   groups.Layout
 	runtimes runtimes
 	limits   outbox.Limits
-	screen   *screen.Screen
+	deny     *screen.Screen
+	ask      *screen.Screen
 
 	mu     sync.Mutex             // guards mounts
 	mounts map[string]*mounts.Map // by folder; of a group without directories of the operator's from its first use on
@@ -41,8 +42,11 @@ func (h *Host) Config() *config.Config { return h.now().config }
 func (h *Host) Registry() *groups.Registry         { return h.now().registry }
 func (h *Host) mountsOf(folder string) *mounts.Map { return h.now().mountsOf(folder) }
 func (h *Host) limits() outbox.Limits              { return h.now().limits }
-func (h *Host) screenNow() *screen.Screen          { return h.now().screen }
-func (h *Host) wait() time.Duration                { return h.Config().Limits.Wait.Std() }
+
+// screenNow is which files may not leave, and which wait for an approval.
+func (h *Host) screenNow() (deny, ask *screen.Screen) { return h.now().deny, h.now().ask }
+
+func (h *Host) wait() time.Duration { return h.Config().Limits.Wait.Std() }
 
 // keep is for how long the queue keeps results and what was refused.
 func (h *Host) keep() ipc.Keep {
@@ -81,10 +85,10 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_
 			err = errors.Join(err, l.closeBut(before))
 		}
 	}()
-	if l.registry, err = groups.NewRegistry(cfg.Groups); err != nil {
+	if l.registry, err = cfg.Registry(); err != nil {
 		return nil, err
 	}
-	if l.screen, err = cfg.Screen.New(); err != nil {
+	if l.deny, l.ask, err = cfg.Screen.New(); err != nil {
 		return nil, err
 	}
 	for _, g := range cfg.Groups {

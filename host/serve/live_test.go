@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -33,7 +34,7 @@ func TestAllChannelsShareOneCountOfTemporaryBytes(t *testing.T) {
 		return offline{}, nil
 	}}
 	cfg := &config.Config{State: t.TempDir(), Channels: config.Channels{{Name: "one", Platform: platform}, {Name: "two", Platform: platform}}}
-	h, err := New(t.Context(), cfg, Options{Idle: true})
+	h, err := New(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler), Idle: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	before := h.now()
+	refused := func(why string) { h.unapplied.Store(&why) }
 	answer := operator.Reloaded{File: before.config.File, Applied: before.applied, Changes: []string{}, Problems: []string{}}
 	if h.opts.Load == nil {
 		return answer, errNoFile
@@ -30,6 +31,7 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	cfg, problems, err := h.opts.Load()
 	if err != nil {
 		h.opts.Log.Error("configuration not read; the host runs on as before", "error", err)
+		refused(err.Error())
 		return answer, err
 	}
 	changes := config.Changes{}
@@ -38,6 +40,7 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg))
 	}
 	if len(problems) > 0 {
+		refused(problems[0].Place() + problems[0].Message)
 		for _, p := range problems {
 			answer.Problems = append(answer.Problems, p.Error())
 			h.opts.Log.Error("configuration refused; the host runs on as before", "problem", p.Place()+p.Message, "hint", p.Hint)
@@ -46,8 +49,10 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	}
 	if err := h.apply(ctx, cfg, before); err != nil {
 		h.opts.Log.Error("configuration not applied; the host runs on as before", "error", err)
+		refused(err.Error())
 		return answer, err
 	}
+	h.unapplied.Store(nil)
 	answer.Applied, answer.Changes = h.now().applied, append(answer.Changes, changes.Lines...)
 	h.opts.Log.Info("configuration applied", "groups", len(cfg.Groups), "changes", strings.Join(changes.Lines, "; "))
 	return answer, nil

@@ -35,7 +35,7 @@ func (h *Host) sent(folder, thread string, since time.Time) (all []assistant.Sen
 }
 
 func sentBy(p *outbox.Part) (all []assistant.Sent) {
-	open := p.State == outbox.Queued || p.State == outbox.Sending || p.State == outbox.Pending
+	open := p.State == outbox.Queued || p.State == outbox.Sending || p.State == outbox.Pending || p.State == outbox.Waiting
 	if !open && p.State != outbox.Sent && p.State != outbox.Delivered && p.State != outbox.Read {
 		return nil
 	}

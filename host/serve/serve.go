@@ -17,10 +17,14 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/console"
+	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/links"
+	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -54,17 +58,20 @@ type Options struct {
 	door  *door        // the Host's
 	book  *book        // the Host's
 	links http.Handler // the Host's
+	clock *clock       // the Host's
 }
 
 // Host is everything that serve and demo run, wired.
 type Host struct {
 	opts       Options
 	Layout     groups.Layout
-	live       atomic.Pointer[live] // the configuration in force
-	reloading  sync.Mutex           // held while live is replaced
-	adding     sync.Mutex           // held while a group is registered; before reloading
+	live       atomic.Pointer[live]   // the configuration in force
+	reloading  sync.Mutex             // held while live is replaced
+	unapplied  atomic.Pointer[string] // why the last reload was refused; nil: it was not
+	adding     sync.Mutex             // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
+	audit      *audit.Log // nil: none is kept
 	Bridge     *bridge.Bridge
 	spool      *ipc.Spool
 	engine     atomic.Pointer[docker.Engine] // nil: no assistant has needed one yet
@@ -72,7 +79,14 @@ type Host struct {
 	tasks      *tasks.Tasks // nil if the host is not to run
 	door       *door
 	book       *book
+	recent     *operator.Recent // lines of opts.Log
+	linker     *linker
 	links      *links.Server
+	notifier   *notify.Notifier
+	refusals   refusals
+	gone       goneCheck
+	clock      *clock
+	entrance   *entry.Door // for assistants elsewhere; nil: none
 	started    time.Time
 	converts   bool // the machine has ffmpeg, and it may run
 }
@@ -86,12 +100,16 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	if opts.Channels == nil {
 		opts.Channels = configuredChannels
 	}
-	h := &Host{Layout: cfg.Layout(), started: time.Now()}
+	h := &Host{Layout: cfg.Layout(), started: time.Now(), recent: operator.NewRecent()}
+	opts.Log = h.recent.Copy(opts.Log)
+	h.linker = &linker{find: h.account, log: opts.Log, all: map[string]*linking{}}
 	opts.disk = &scratch{dir: cfg.State, keep: h.freeDisk}
 	h.door = newDoor(h.Layout, func() bool { return h.Config().Direct == "pairing" }, opts.Log)
+	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
 	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
-	opts.door, opts.book, opts.links = h.door, h.book, h.links
+	h.clock = new(clock)
+	opts.door, opts.book, opts.links, opts.clock = h.door, h.book, h.links, h.clock
 	h.opts = opts
 	defer func() {
 		if err != nil {
@@ -107,13 +125,14 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone,
+		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers,
 	})
 	if !opts.Idle {
-		if err := h.openTasks(ctx); err != nil {
+		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx)); err != nil {
 			return nil, err
 		}
 	}
+	h.notifier = h.newNotifier()
 	h.assistants, err = assistant.New(h.assistantOptions())
 	return h, err
 }
@@ -147,11 +166,16 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 	if err := h.openChannels(ctx); err != nil {
 		return err
 	}
+	if h.Outbox, err = outbox.Open(ctx, h.outboxOptions()); err != nil {
+		return err
+	}
+	if err := h.openAudit(cfg); err != nil {
+		return err
+	}
 	h.spool = ipc.NewSpool(ipc.SpoolOptions{
-		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
+		Dir: h.Layout.IPCDir(), Folders: foldersOf(cfg), Restore: h.Layout.PrepareQueue, Refused: h.refused, Log: h.opts.Log, Trace: h.opts.Trace, Keep: h.keep,
 	})
-	h.Outbox, err = outbox.Open(ctx, h.outboxOptions())
-	return err
+	return nil
 }
 
 // Run runs every part until ctx is done, or until one of them cannot go on. A
@@ -159,9 +183,14 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 func (h *Host) Run(ctx context.Context) error {
 	h.reap(ctx)
 	h.tellSnapshots()
+	desk := h.Desk(true)
+	page, err := h.openConsole(desk)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range h.Channels {
-		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace}
+		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace, approval: h.approval}
 		g.Go(func() error {
 			if err := c.Run(ctx, in); err != nil {
 				h.opts.Log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)
@@ -176,8 +205,18 @@ func (h *Host) Run(ctx context.Context) error {
 	g.Go(func() error { return h.tasks.Run(ctx) })
 	g.Go(func() error { return h.tellContexts(ctx) })
 	g.Go(func() error { return h.sweep(ctx) })
+	if h.audit != nil {
+		g.Go(func() error { h.audit.Run(ctx); return nil })
+	}
 	g.Go(func() error { return h.door.run(ctx, h.Channels) })
-	desk := h.Desk(true)
+	g.Go(func() error { h.notifier.Run(ctx); return nil })
+	g.Go(func() error { h.linker.run(ctx); return nil })
+	if h.entrance != nil {
+		g.Go(func() error { return h.entrance.Run(ctx) })
+	}
+	if page != nil {
+		g.Go(func() error { return page.Run(ctx) })
+	}
 	health := desk.Health()
 	control := operator.Server{Dir: operator.ControlDir(h.Layout), Control: desk, Health: health, Log: h.opts.Log}
 	g.Go(func() error { return control.Run(ctx) })
@@ -187,9 +226,25 @@ func (h *Host) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// openConsole listens for the operator's page; nil if the configuration has none.
+func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
+	o := h.Config().OperatorPage
+	if o.Listen == "" {
+		return nil, nil
+	}
+	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: desk, Log: h.opts.Log})
+	if err == nil {
+		desk.SignIn = page.SignIn
+	}
+	return page, err
+}
+
 // Close closes what New opened. Run must have returned.
 func (h *Host) Close() error {
 	var errs []error
+	if h.entrance != nil {
+		errs = append(errs, h.entrance.Close())
+	}
 	if h.tasks != nil {
 		errs = append(errs, h.tasks.Close())
 	}
@@ -198,6 +253,9 @@ func (h *Host) Close() error {
 	}
 	if h.spool != nil {
 		errs = append(errs, h.spool.Close())
+	}
+	if h.audit != nil {
+		errs = append(errs, h.audit.Close())
 	}
 	for _, c := range h.Channels {
 		if closer, ok := c.(channel.Opener); ok {

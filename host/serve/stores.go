@@ -23,6 +23,9 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 			all = append(all, p.Stores(SetupOf(c, one, nil))...)
 		}
 	}
+	if !configured || c.Door.Listen != "" {
+		all = append(all, DoorOf(c))
+	}
 	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)))
 }
 

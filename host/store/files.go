@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,23 @@ func Size(path string) (n int64) {
 		}
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
 			n += fi.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// Allocated returns how much of the disk a file or a directory takes, in bytes. It is
+// less than Size for a sparse file.
+func Allocated(path string) (n int64) {
+	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // counts as nothing
+		}
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
+			if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+				n += st.Blocks * 512
+			}
 		}
 		return nil
 	})

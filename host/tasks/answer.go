@@ -168,7 +168,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 func (ts *Tasks) target(g groups.Group, c Call) (groups.Group, string, error) {
 	target, thread := g, c.Thread
 	if c.Request.TargetJID != "" {
-		chat, err := ts.o.Groups().Authorize(g.Folder, c.Request.TargetJID)
+		chat, err := ts.o.Groups().AuthorizeCall(g.Folder, c.Request.TargetJID)
 		if err != nil {
 			return g, "", err
 		}

@@ -217,6 +217,10 @@ func TestATaskForOnceRunsOnce(t *testing.T) {
 		if must(t, err); len(all) != 1 || all[0].Status != tasks.Completed {
 			t.Errorf("%+v", all)
 		}
+		_, err = w.call("work", ipc.Request{Type: ipc.TypePauseTask, TaskID: all[0].ID})
+		if r := refusal.Of(err); r == nil || r.Code != "task_completed" || r.Hint == "" {
+			t.Errorf("to pause it: %v", err)
+		}
 	})
 }
 
@@ -449,6 +453,9 @@ func TestWhatIsRefused(t *testing.T) {
 			want   string
 		}{
 			"another group's task":      {"work", ipc.Request{Type: ipc.TypeCancelTask, TaskID: theirs}, "unknown_task"},
+			"a group that is gone":      {"nowhere", scheduled("cron", "0 9 * * *"), "unknown_group"},
+			"an id of two words":        {"work", with(func(r *ipc.Request) { r.TaskID = "two words" }), "wrong_task_id"},
+			"an id that is taken":       {"work", with(func(r *ipc.Request) { r.TaskID = mine.ID }), "wrong_task_id"},
 			"no task":                   {"work", ipc.Request{Type: ipc.TypePauseTask, TaskID: "task-0"}, "unknown_task"},
 			"another group's chat":      {"work", with(func(r *ipc.Request) { r.TargetJID = "web:home" }), ""},
 			"an unknown chat":           {"home", with(func(r *ipc.Request) { r.TargetJID = "web:none" }), ""},
@@ -493,6 +500,9 @@ func TestAFloodOfTasks(t *testing.T) {
 			r := scheduled("cron", "* * * * *")
 			r.Prompt = strings.Repeat("<&>", 2000)
 			if _, err := w.call("work", r); err != nil {
+				if r := refusal.Of(err); r == nil || r.Code != "too_many_tasks" {
+					t.Fatal(err)
+				}
 				refused++
 			}
 		}

@@ -25,3 +25,10 @@ func VolumeOf(path string) (Volume, error) {
 		path = filepath.Dir(path)
 	}
 }
+
+// SameVolume reports whether two existing paths lie on the same file system.
+func SameVolume(a, b string) bool {
+	one, ok := IdentityOf(a)
+	two, ok2 := IdentityOf(b)
+	return ok && ok2 && one.dev == two.dev
+}

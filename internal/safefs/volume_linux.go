@@ -1,6 +1,7 @@
 package safefs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -43,4 +44,13 @@ func volumeOf(path string) (Volume, error) {
 		v.Name = fmt.Sprintf("a file system of type %#x", uint32(st.Type))
 	}
 	return v, nil
+}
+
+// SyncVolume makes all that was written to the file system of path durable.
+func SyncVolume(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.NewSyscallError("syncfs", unix.Syncfs(int(f.Fd()))), f.Close())
 }

@@ -202,7 +202,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 		return answer{}, ctx.Err()
 	}
 	if a.done || a.answers > 0 || err == nil { // otherwise the CLI may not even have started
-		d.report(t.Session, a, time.Since(started))
+		d.report(t, a, time.Since(started))
 	}
 	if words.err != nil {
 		return answer{}, words.err

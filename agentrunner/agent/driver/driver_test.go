@@ -85,18 +85,25 @@ func TestEventsAreRead(t *testing.T) {
 
 func TestUsageOfATurnLeavesTheEarlierOnesOut(t *testing.T) {
 	d, dir, log := pretend(t, "claude", `n=$(cat n); echo "{\"type\":\"result\",\"session_id\":\"s\",\"result\":\"x\",\"total_cost_usd\":$n,\"usage\":{\"input_tokens\":9}}"`)
-	for _, turn := range []struct{ session, total, want string }{
-		{"s", "0.5", `input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.5 since="the session began"`}, // of an earlier run
-		{"s", "0.8", "input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.3\n"},
-		{"", "0.1", "cost_usd=0.1\n"},
-		{"s", "0.3", "cost_usd=0.2\n"},
+	for _, turn := range []struct {
+		session, total, want string
+		cost                 float64 // that the host is told
+	}{
+		{"s", "0.5", `input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.5 since="the session began"`, 0}, // of an earlier run
+		{"s", "0.8", "input_tokens=9 cached_tokens=0 output_tokens=0 cost_usd=0.3\n", 0.3},
+		{"", "0.1", "cost_usd=0.1\n", 0.1},
+		{"s", "0.3", "cost_usd=0.2\n", 0.2},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "n"), []byte(turn.total), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		log.Reset()
-		if _, err := d.Turn(t.Context(), agent.Turn{Session: turn.session}); err != nil || !strings.Contains(log.String(), turn.want) {
+		var used agent.Usage
+		if _, err := d.Turn(t.Context(), agent.Turn{Session: turn.session, Used: func(u agent.Usage) { used = u }}); err != nil || !strings.Contains(log.String(), turn.want) {
 			t.Errorf("told %s, want %s (%v)", log, turn.want, err)
+		}
+		if want := (agent.Usage{Input: 9, Cost: turn.cost}); used != want {
+			t.Errorf("the host is told %+v, want %+v", used, want)
 		}
 	}
 }

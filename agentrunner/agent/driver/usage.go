@@ -3,6 +3,8 @@ package driver
 import (
 	"math"
 	"time"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent"
 )
 
 // usage is what a turn cost, as far as the CLI reports it.
@@ -41,9 +43,20 @@ func (m *meter) read(before, after string, u usage) (own usage, whole bool) {
 	return u, false
 }
 
-// report logs one line for a turn, for the operator.
-func (d *Driver) report(before string, a answer, took time.Duration) {
-	u, whole := d.meter.read(before, a.session, a.usage)
+// report logs one line for a turn, for the operator, and tells the host what the turn
+// itself has used. Of figures that include earlier turns it tells nothing.
+func (d *Driver) report(t agent.Turn, a answer, took time.Duration) {
+	u, whole := d.meter.read(t.Session, a.session, a.usage)
+	own := u
+	if whole && u.tokensAdd {
+		own.input, own.cached, own.output = 0, 0, 0
+	}
+	if whole && u.costAdds {
+		own.cost = 0
+	}
+	if t.Used != nil {
+		t.Used(agent.Usage{Input: own.input, Cached: own.cached, Output: own.output, Cost: own.cost})
+	}
 	attrs := []any{"agent", d.name, "took", took.Round(10 * time.Millisecond),
 		"input_tokens", u.input, "cached_tokens", u.cached, "output_tokens", u.output}
 	if u.cost > 0 {

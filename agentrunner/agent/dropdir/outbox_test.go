@@ -68,6 +68,10 @@ func TestFilesDroppedInATurnAreSentAtItsEnd(t *testing.T) {
 		t.Errorf("first %+v", a)
 	}
 	b.Path = ""
+	if !strings.HasSuffix(b.From, "/b.dat") {
+		t.Errorf("second: it is a copy of %q", b.From)
+	}
+	b.From = ""
 	if diff := cmp.Diff(ipc.FileRef{Name: "b.dat", MIME: "application/x-b", Caption: "look", As: "document"}, b); diff != "" {
 		t.Errorf("second (-want +got):\n%s", diff)
 	}

@@ -137,6 +137,16 @@ func (o *Open) PollOf(ctx context.Context, chat groups.JID, message string) (str
 	return string(kept.Body), nil
 }
 
+// Editable returns the error of an edit of a message that shows a question; nil of any
+// other message. A question's text is the host's to draw.
+func (o *Open) Editable(ctx context.Context, chat groups.JID, message string) error {
+	question, err := o.PollOf(ctx, chat, message)
+	if err == nil && question != "" {
+		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "a question cannot be edited", Hint: "unsend it and ask again"}
+	}
+	return err
+}
+
 // Polls counts votes and lets their questions be drawn again. NewPolls makes one.
 type Polls struct {
 	busy link.Keyed    // by a question's id, for who changes or shows it

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -16,9 +17,9 @@ func (d *Discord) EditWithin() time.Duration { return channel.Forever }
 // UnsendWithin is without an end.
 func (d *Discord) UnsendWithin() time.Duration { return channel.Forever }
 
-// change enters, and calls do with the path of the message that c changes. A right that
+// change enters, and calls do of a kind with the path of the message that c changes. A right that
 // only changes need does not hold up the chat's messages.
-func (d *Discord) change(ctx context.Context, c channel.Change, do func(ctx context.Context, path string) error) error {
+func (d *Discord) change(ctx context.Context, kind string, c channel.Change, do func(ctx context.Context, path string) error) error {
 	ctx, _, leave, err := d.Enter(ctx)
 	if err != nil {
 		return err
@@ -27,9 +28,13 @@ func (d *Discord) change(ctx context.Context, c channel.Change, do func(ctx cont
 	if !isID(c.Target) {
 		return &channel.Error{Class: channel.Permanent, Code: "unknown_message", Message: "Discord does not have the message", Hint: "send another message"}
 	}
-	to, _, err := d.threadOf(ctx, channel.Message{Chat: c.Chat, Thread: c.Thread})
+	key := c.Chat + groups.JID(" "+kind)
+	err = d.denied.of(key)
 	if err == nil {
-		err = do(ctx, "channels/"+to+"/messages/"+c.Target)
+		var to string
+		if to, _, err = d.threadOf(ctx, channel.Message{Chat: c.Chat, Thread: c.Thread}); err == nil {
+			err = d.denied.note(key, do(ctx, "channels/"+to+"/messages/"+c.Target))
+		}
 	}
 	var e *channel.Error
 	if errors.As(err, &e) && e.Code == "discord_right_missing" {
@@ -42,7 +47,10 @@ func (d *Discord) change(ctx context.Context, c channel.Change, do func(ctx cont
 
 // Edit implements channel.Editor. The message keeps its files.
 func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
-	return d.change(ctx, c, func(ctx context.Context, path string) error {
+	return d.change(ctx, "edit", c, func(ctx context.Context, path string) error {
+		if err := d.Open().Editable(ctx, c.Chat, c.Target); err != nil {
+			return err
+		}
 		in := struct {
 			Text    string  `json:"content"`
 			Allowed allowed `json:"allowed_mentions"`
@@ -53,7 +61,7 @@ func (d *Discord) Edit(ctx context.Context, c channel.Change) error {
 
 // Unsend implements channel.Unsender; a message that is gone already is no error.
 func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
-	return d.change(ctx, c, func(ctx context.Context, path string) error {
+	return d.change(ctx, "unsend", c, func(ctx context.Context, path string) error {
 		if err := d.web.call(ctx, http.MethodDelete, path, nil, nil); !says(err, 10008) {
 			return err
 		}
@@ -64,7 +72,7 @@ func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 // React implements channel.Reactor. The bot may have several reactions to a message on
 // Discord: React leaves the one, or none.
 func (d *Discord) React(ctx context.Context, c channel.Change) error {
-	return d.change(ctx, c, func(ctx context.Context, path string) error {
+	return d.change(ctx, "react", c, func(ctx context.Context, path string) error {
 		if c.Emoji != "" {
 			if err := d.web.call(ctx, http.MethodPut, path+"/reactions/"+url.PathEscape(c.Emoji)+"/@me", nil, nil); err != nil {
 				return err

@@ -15,6 +15,7 @@ package discord
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,16 +28,17 @@ import (
 )
 
 var (
-	_ channel.Applier  = (*Discord)(nil)
-	_ channel.Editor   = (*Discord)(nil)
-	_ channel.Fetcher  = (*Discord)(nil)
-	_ channel.Finder   = (*Discord)(nil)
-	_ channel.Lister   = (*Discord)(nil)
-	_ channel.Reactor  = (*Discord)(nil)
-	_ channel.Roles    = (*Discord)(nil)
-	_ channel.Status   = (*Discord)(nil)
-	_ channel.Typing   = (*Discord)(nil)
-	_ channel.Unsender = (*Discord)(nil)
+	_ channel.Applier   = (*Discord)(nil)
+	_ channel.Editor    = (*Discord)(nil)
+	_ channel.Fetcher   = (*Discord)(nil)
+	_ channel.Finder    = (*Discord)(nil)
+	_ channel.Lister    = (*Discord)(nil)
+	_ channel.PollEnder = (*Discord)(nil)
+	_ channel.Reactor   = (*Discord)(nil)
+	_ channel.Roles     = (*Discord)(nil)
+	_ channel.Status    = (*Discord)(nil)
+	_ channel.Typing    = (*Discord)(nil)
+	_ channel.Unsender  = (*Discord)(nil)
 )
 
 // Discord is the channel. New of its Platform makes one.
@@ -46,18 +48,22 @@ type Discord struct {
 	web      *web
 	pacer    *pace.Pacer
 	world    world
-	refusals refusals
+	refusals refusals // of messages
+	denied   refusals // of changes and of typing, by chat and kind
+	polls    *bot.Polls
+	answers  chan reply           // to interactions
 	self     atomic.Pointer[self] // once Discord has said who the bot is
 }
 
 // newOf makes the channel of a configuration, and opens nothing.
 func newOf(s channel.Setup, net Net) (*Discord, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set, net)
+	w, err := newWeb(set, net, s.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	d := &Discord{Bot: bot.New(s, platformKey, "Discord", time.Hour), settings: set, web: w, pacer: pace.New(set.rates())}
+	d := &Discord{Bot: bot.New(s, platformKey, "Discord", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()),
+		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers)}
 	d.Apply(s)
 	return d, nil
 }
@@ -66,7 +72,13 @@ func newOf(s channel.Setup, net Net) (*Discord, error) {
 func (d *Discord) Apply(to channel.Setup) {
 	d.Heed(to)
 	d.pacer.Set(to.Settings.(*Settings).rates())
-	d.refusals.forget("")
+	d.forgive()
+}
+
+// forgive has all chats asked again, since somebody may have changed rights.
+func (d *Discord) forgive() {
+	d.refusals.forget()
+	d.denied.forget()
 }
 
 // Owns says whether chat is a channel or a direct message.
@@ -94,6 +106,12 @@ func (d *Discord) Connected() (ok bool, detail string) {
 func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
 	defer d.web.close()
 	var g *gateway
+	beside := func(ctx context.Context, o *bot.Open) {
+		var answering sync.WaitGroup
+		defer answering.Wait()
+		answering.Go(func() { d.sayAnswers(ctx) })
+		d.redraw(ctx, o)
+	}
 	return d.Bot.Run(ctx, bot.Side{
 		Give: func(ctx context.Context, m journal.Inbound) error { return d.give(ctx, in, m) },
 		Connect: func(ctx context.Context, o *bot.Open, up func(string)) error {
@@ -102,5 +120,6 @@ func (d *Discord) Run(ctx context.Context, in channel.Inbox) error {
 			}
 			return g.connect(ctx, up)
 		},
+		Beside: beside,
 	})
 }

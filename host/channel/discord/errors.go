@@ -50,6 +50,7 @@ var known = []refusal{
 		words: "the person takes no direct messages of the bot", hint: "the person allows them in the privacy settings of a server that the bot is on, or unblocks the bot"},
 	{codes: []int{50005, 50021, 50068}, class: channel.Permanent, code: "not_your_message",
 		words: "Discord does not let the bot change this message", hint: "only messages that the bot itself sent can be changed"},
+	{codes: []int{50162}, class: channel.Permanent, code: "not_supported", words: "Discord lets nobody change a voice message", hint: "unsend it and send another one"},
 	{codes: []int{30010, 90001}, class: channel.Permanent, code: "not_allowed", words: "Discord takes no such reaction to this message", hint: "do without the reaction"},
 	{codes: []int{20016, 20022, 20028, 40004, 130000}, code: "rate_limited", words: "Discord takes nothing in this channel at the moment", hint: again},
 }
@@ -166,13 +167,11 @@ func (r *refusals) note(chat groups.JID, err error) error {
 	return err
 }
 
-// forget has a chat asked again, since somebody changed rights; all, if it is empty.
-func (r *refusals) forget(chat groups.JID) {
+// forget has all chats asked again.
+func (r *refusals) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if delete(r.by, chat); chat == "" {
-		r.by = nil
-	}
+	r.by = nil
 }
 
 func (r *refusals) latest() string {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,7 @@ type message struct {
 	Mentions []user       `json:"mentions"`
 	Files    []attachment `json:"attachments"`
 	Answers  *message     `json:"referenced_message"`
+	Buttons  []component  `json:"components"`
 }
 
 // event is what a member did, in a chat, as the journal keeps it.
@@ -103,6 +105,8 @@ type event struct {
 	Files    []attachment `json:"files,omitempty"`
 	Quote    *quote       `json:"quote,omitempty"`
 	Joined   bool         `json:"joined,omitempty"`
+	Poll     string       `json:"poll,omitempty"` // of a vote
+	Choice   int          `json:"choice,omitempty"`
 	UnixMsec int64        `json:"at"`
 }
 
@@ -120,6 +124,8 @@ type quote struct {
 func (g *gateway) keep(ctx context.Context, f frame) error {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE", "GUILD_MEMBER_ADD", "GUILD_MEMBER_REMOVE":
+	case "INTERACTION_CREATE":
+		return g.keepInteraction(ctx, f.Data)
 	default:
 		return nil
 	}
@@ -159,8 +165,14 @@ func (g *gateway) keepMessage(ctx context.Context, m *message) error {
 	}
 	private := m.Guild == "" && g.direct(m.Channel)
 	if !ok {
-		if g.Knock != nil && private {
-			g.Knock(channel.Knock{Chat: chatOf(m.Channel), From: nameOf(*m.Author, m.Member), Time: timeOf(m.ID)})
+		switch k := (channel.Knock{Chat: chatOf(m.Channel), Time: timeOf(m.ID)}); {
+		case g.Knock == nil:
+		case private:
+			k.From = nameOf(*m.Author, m.Member)
+			g.Knock(k)
+		case slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me.id }): // a bot hears every channel of its server
+			k.Shared = true
+			g.Knock(k)
 		}
 		return nil
 	}
@@ -185,11 +197,8 @@ func wordOf(text, me string) string {
 	if !ok {
 		after, ok = strings.CutPrefix(text, "<@!"+me+">")
 	}
-	switch word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); word {
-	case "stop", "new", "status", "help":
-		if ok {
-			return word
-		}
+	if word := strings.ToLower(strings.TrimSpace(strings.TrimLeft(after, ":, "))); ok && isWord(word) {
+		return word
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"unicode/utf8"
@@ -27,6 +28,8 @@ func FuzzEvent(f *testing.F) {
 		`{"op":0,"s":5,"t":"MESSAGE_REACTION_ADD","d":{"user_id":"3","channel_id":"1","message_id":"4194304","emoji":{"id":"7","name":"a\u0000b"}}}`,
 		`{"op":0,"s":6,"t":"GUILD_MEMBER_ADD","d":{"guild_id":"9","user":{"id":"3"},"nick":"Bo"}}`,
 		`{"op":0,"s":7,"t":"GUILD_CREATE","d":{"id":"9","channels":[{"id":"1","type":0}],"threads":[{"id":"4","type":11,"parent_id":"1"}],"roles":[{"id":"9","permissions":"x"}]}}`,
+		`{"op":0,"s":8,"t":"INTERACTION_CREATE","d":{"id":"4194304","application_id":"8","type":3,"token":"t","channel_id":"1","user":{"id":"3","username":"ada"},"data":{"custom_id":"longshore-` + strings.Repeat("a", 32) + `-1"},"message":{"id":"4194305"}}}`,
+		`{"op":0,"s":9,"t":"INTERACTION_CREATE","d":{"id":"4194306","application_id":"8","type":2,"token":"t","guild_id":"9","channel_id":"4","member":{"user":{"id":"3"}},"data":{"name":"stop"}}}`,
 		`{"op":0,"t":"MESSAGE_CREATE","d":[]}`, `{"op":0,"t":"MESSAGE_CREATE"}`, `[]`,
 	} {
 		f.Add([]byte(frame))

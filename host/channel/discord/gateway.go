@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,8 +111,11 @@ type gateway struct {
 	journal *journal.Journal
 
 	session, resume string // of the session; empty: there is none
+	current         bool   // all that was written before the connection is kept, or comes by it
 	seq             atomic.Int64
-	acked           atomic.Bool // the last heartbeat was answered
+	acked           atomic.Bool  // the last heartbeat was answered
+	waits           atomic.Bool  // for the next frame; otherwise answers to heartbeats lie unread
+	pulsed          atomic.Int64 // when the last heartbeat was sent, in ms
 }
 
 // frame is what comes through the gateway.
@@ -135,6 +137,7 @@ func (g *gateway) connect(ctx context.Context, up func(string)) error {
 		return stopped(err)
 	}
 	g.self.Store(me)
+	g.current = false
 	address := g.resume
 	if g.session == "" {
 		var at struct {
@@ -198,7 +201,9 @@ func (g *gateway) lost(err error) error {
 // hear reads frames until the connection is lost.
 func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hello func(time.Duration), up func()) error {
 	for {
+		g.waits.Store(true)
 		_, data, err := conn.Read(ctx)
+		g.waits.Store(false)
 		if err != nil {
 			return fmt.Errorf("read from Discord: %w", err)
 		}
@@ -221,6 +226,7 @@ func (g *gateway) hear(ctx context.Context, conn *websocket.Conn, me *self, hell
 			err = g.pulse(ctx, conn)
 		case opAck:
 			g.acked.Store(true)
+			g.heard(ctx, time.UnixMilli(g.pulsed.Load()))
 		case opReconnect:
 			return errors.New("Discord wants another connection")
 		case opInvalidSession:
@@ -270,11 +276,12 @@ func write(ctx context.Context, conn *websocket.Conn, op int, data any) error {
 }
 
 func (g *gateway) pulse(ctx context.Context, conn *websocket.Conn) error {
+	g.pulsed.Store(time.Now().UnixMilli())
 	return write(ctx, conn, opHeartbeat, g.seq.Load())
 }
 
 // beat sends heartbeats, and ends a connection that does not answer one until the
-// next.
+// next. While hear is busy with what came before the answer, that is no fault.
 func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.Duration) {
 	g.acked.Store(true)
 	timer := time.NewTimer(rand.N(interval))
@@ -285,12 +292,9 @@ func (g *gateway) beat(ctx context.Context, conn *websocket.Conn, interval time.
 			return
 		case <-timer.C:
 		}
-		if !g.acked.Swap(false) || g.pulse(ctx, conn) != nil {
+		if !g.acked.Swap(false) && g.waits.Load() || g.pulse(ctx, conn) != nil {
 			_ = conn.CloseNow()
 			return
-		}
-		if err := g.heard(ctx); err != nil && ctx.Err() == nil {
-			g.Log.Warn("note until when Discord was heard", "error", err)
 		}
 		timer.Reset(interval)
 	}
@@ -302,9 +306,10 @@ func (g *gateway) dispatch(ctx context.Context, f frame, up func()) error {
 	var err error
 	switch f.Type {
 	case "READY":
+		up() // what was missed may take minutes
 		err = g.ready(ctx, f.Data)
-		up()
 	case "RESUMED":
+		g.current = true
 		up()
 	default:
 		g.learn(f.Type, f.Data)
@@ -326,67 +331,16 @@ func (g *gateway) ready(ctx context.Context, data []byte) error {
 	if err := json.Unmarshal(data, &r, lenient); err != nil {
 		return err
 	}
-	g.refusals.forget("")
+	g.forgive()
+	now := time.Now()
 	if err := g.catchUp(ctx); err != nil {
 		return err
 	}
+	g.current = true
+	g.heard(ctx, now)
+	if err := g.offer(ctx, g.self.Load()); err != nil {
+		g.Log.Info("offer the host's words as commands", "error", err)
+	}
 	g.session, g.resume = r.Session, r.Resume
-	return g.heard(ctx)
-}
-
-// heardKey is where the journal keeps until when the gateway was heard.
-const heardKey = "heard"
-
-func (g *gateway) heard(ctx context.Context) error {
-	now := time.Now()
-	return g.journal.Record(ctx, journal.Sent{ID: heardKey, Body: []byte(strconv.FormatInt(now.UnixMilli(), 10)), Created: now})
-}
-
-const (
-	overlap  = time.Minute // of what is asked for and what was heard
-	maxPages = 5           // of a chat's messages
-	pageOf   = 100
-)
-
-// catchUp asks each chat of the groups for what was written while nobody heard. What
-// the journal has already stays once. Threads are left out.
-func (g *gateway) catchUp(ctx context.Context) error {
-	last, err := g.journal.Sent(ctx, heardKey)
-	if err != nil || last == nil {
-		return err
-	}
-	for _, c := range g.Served() {
-		err := g.eachAfter(ctx, idOf(c.JID), last.Created.Add(-overlap), func(m *message) (bool, error) {
-			return false, g.keepMessage(ctx, m)
-		})
-		switch class := channel.ClassOf(err); {
-		case err == nil:
-		case class == channel.Passing && channel.RetryAfterOf(err) == 0:
-			return err
-		default: // the chats that can be asked are not held up
-			g.Log.Warn("ask a chat for what was written meanwhile", "chat", c.JID, "error", err)
-		}
-	}
 	return nil
-}
-
-// eachAfter gives a chat's messages since a time, in order, until it is told to stop.
-func (d *Discord) eachAfter(ctx context.Context, id string, since time.Time, see func(*message) (stop bool, err error)) error {
-	after := idAt(since)
-	for range maxPages {
-		var page []message
-		if err := d.web.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, pageOf), nil, &page); err != nil {
-			return err
-		}
-		for i := len(page) - 1; i >= 0; i-- { // the newest comes first
-			if stop, err := see(&page[i]); stop || err != nil {
-				return err
-			}
-			after = page[i].ID
-		}
-		if len(page) < pageOf || !isID(after) {
-			return nil
-		}
-	}
-	return &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "too many messages were written since"}
 }

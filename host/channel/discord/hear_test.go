@@ -37,7 +37,7 @@ func TestWhoSpeaksToTheAssistant(t *testing.T) {
 		{id(w.direct), w.ada, "psst", none, w.direct, channel.Inbound{Text: "psst", Direct: true, Role: channel.RoleAdmin}},
 	} {
 		w.Post(tt.channel, tt.user, tt.text, tt.says)
-		got := in.wait(t, i+1)[i]
+		got := in.Wait(t, i+1)[i]
 		if got.Chat != tt.chat || got.Text != tt.want.Text || got.Direct != tt.want.Direct || got.Thread != tt.want.Thread || got.Role != tt.want.Role || got.Command != tt.want.Command || got.Sender != tt.user {
 			t.Errorf("%q came in as %+v", tt.text, got)
 		}
@@ -54,7 +54,7 @@ func TestAResumedSessionBringsWhatWasWrittenMeanwhile(t *testing.T) {
 	for i, gone := range []func(){w.Drop, w.Reconnect, w.Drop} {
 		gone()
 		w.Post(id(w.desk), w.ada, "meanwhile", discordtest.Says{})
-		in.wait(t, i+1)
+		in.Wait(t, i+1)
 	}
 	if n, m := w.Calls("identify"), w.Calls("resume"); n != 1 || m == 0 {
 		t.Errorf("%d sessions were begun and %d resumed", n, m)
@@ -66,11 +66,11 @@ func TestANewSessionAsksForWhatWasWrittenMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	in, _ := w.run(t)
 	w.Post(id(w.desk), w.ada, "before", discordtest.Says{})
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	w.Forget()
 	w.Post(id(w.desk), w.ada, "meanwhile", discordtest.Says{})
 	w.Post(id(w.direct), w.ada, "in private", discordtest.Says{})
-	got := in.wait(t, 3)
+	got := in.Wait(t, 3)
 	if n := w.Calls("identify"); len(got) != 3 || n != 2 {
 		t.Errorf("%d sessions were begun; came in %+v", n, got)
 	}
@@ -81,11 +81,11 @@ func TestAfterARestartTheChatsAreAsked(t *testing.T) {
 	w := newWorld(t)
 	in, stop := w.run(t)
 	w.Post(id(w.desk), w.ada, "before", discordtest.Says{})
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	stop()
 	w.Post(id(w.desk), w.ada, "while the host was away", discordtest.Says{})
 	in, _ = w.made(t).run(t)
-	if got := in.wait(t, 1); got[0].Text != "while the host was away" {
+	if got := in.Wait(t, 1); got[0].Text != "while the host was away" {
 		t.Errorf("came in %+v", got)
 	}
 }
@@ -99,7 +99,7 @@ func TestAnInvalidSessionIsBegunAnew(t *testing.T) {
 	w.Invalidate(true, false)
 	w.Drop()
 	w.Post(id(w.desk), w.ada, "meanwhile", discordtest.Says{})
-	in.wait(t, 1)
+	in.Wait(t, 1)
 }
 
 func TestWithoutContentTheStatusSaysHowToMendIt(t *testing.T) {
@@ -128,7 +128,7 @@ func TestAnAddressThatHasEndedIsAskedFor(t *testing.T) {
 	w := newWorld(t)
 	in, _ := w.run(t)
 	w.Post(id(w.desk), w.ada, "", discordtest.Says{Name: "a.txt", MIME: "text/plain", Data: []byte("content")})
-	m := in.wait(t, 1)[0]
+	m := in.Wait(t, 1)[0]
 	w.Renew()
 	body, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref})
 	if err != nil {
@@ -147,7 +147,7 @@ func TestAMembersFileIsFetchedFromDiscordAlone(t *testing.T) {
 	in, _ := w.run(t)
 	for i, address := range []string{elsewhere.URL + "/a.txt", "https://cdn.discordapp.com.evil.example/a.txt", "http://169.254.169.254/", "file:///etc/passwd", "no address"} {
 		w.Post(id(w.desk), w.ada, "", discordtest.Says{Name: "a.txt", MIME: "text/plain", Data: []byte("content"), URL: address})
-		m := in.wait(t, i+1)[i]
+		m := in.Wait(t, i+1)[i]
 		_, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref})
 		is(t, address, err, channel.Permanent, "not_fetchable")
 	}

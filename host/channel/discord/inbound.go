@@ -27,7 +27,14 @@ func (d *Discord) give(ctx context.Context, in channel.Inbox, m journal.Inbound)
 		d.Log.Warn("drop an event that cannot be read any more", "error", err)
 		return nil
 	}
-	return in.Receive(ctx, ev.inbound(m))
+	msg := ev.inbound(m)
+	if ev.Kind == channel.KindVote {
+		if counted, err := d.vote(ctx, &ev, m, &msg); err != nil || !counted {
+			return err
+		}
+		defer d.polls.Changed(ev.Poll, m.Chat, ev.Thread+"/"+ev.Target)
+	}
+	return in.Receive(ctx, msg)
 }
 
 // inbound is an event for the host.

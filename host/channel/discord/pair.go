@@ -17,7 +17,9 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // Right is a permission of the bot, and what the host does with it.
@@ -35,6 +37,7 @@ func Rights() []Right {
 		{"Send Messages", 1 << 11, "posts the assistant's messages"},
 		{"Send Messages in Threads", 1 << 38, "the same in threads"},
 		{"Attach Files", 1 << 15, "posts the assistant's files"},
+		{"Send Voice Messages", 1 << 46, "posts voice notes as such; without it they are files"},
 		{"Read Message History", 1 << 16, "answers a message, looks whether a message arrived, and reads what was written while the host was away"},
 		{"Add Reactions", 1 << 6, "lets the assistant react"},
 	}
@@ -88,7 +91,7 @@ func (d *Discord) pair(ctx context.Context, p channel.Pairing) (string, error) {
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		return "", fmt.Errorf("bot_token: %w", err)
+		return "", fmt.Errorf("bot_token: %w", bot.Once(err, "discord.com"))
 	}
 	p.Say("bot token: %s", me.name)
 	p.Say("  %s Message Content Intent, without which it hears mentions and direct messages only", state(me.flags&flagContent))
@@ -133,7 +136,7 @@ func (d *Discord) test(ctx context.Context, p channel.Pairing) error {
 		Info: media.Info{Name: "longshore.txt", Kind: media.Document, MIME: "text/plain", Size: int64(len(data))}, SHA256: hex.EncodeToString(sum[:]),
 		Open: func() (io.ReadSeekCloser, error) { return nopCloser{bytes.NewReader(data)}, nil },
 	}}}
-	if _, err := d.create(ctx, m, idOf(p.To)); err != nil {
+	if _, err := d.create(ctx, m, idOf(p.To), probe.Facts{}); err != nil {
 		return fmt.Errorf("send a test file: %w", err)
 	}
 	p.Say("the chat has a test file")
@@ -263,7 +266,7 @@ func examine(ctx context.Context, setup channel.Setup, net Net) (all []channel.F
 	}
 	me, err := d.ask(ctx)
 	if err != nil {
-		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(err))
+		found(channel.Fault, "the bot token: "+err.Error(), remedyOf(bot.Once(err, "discord.com")))
 		return all
 	}
 	d.self.Store(me)

@@ -55,6 +55,16 @@ func TestPairingChecksIntentsListsChannelsAndSendsAFile(t *testing.T) {
 	}
 }
 
+// A command does not try again by itself, as it said.
+func TestPairingWithoutANetworkSaysWhatToSeeTo(t *testing.T) {
+	w := newWorld(t)
+	w.Next("me", discordtest.Fault{Status: 503})
+	_, _, err := w.pair(t, "")
+	if e := is(t, "pair", err, channel.Passing, "not_connected"); !strings.Contains(e.Hint, "reaches discord.com") || !strings.Contains(e.Hint, "run this command again") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+}
+
 func TestTheManualNamesEveryRightAndHasTheLink(t *testing.T) {
 	manual, err := os.ReadFile("../../../docs/discord.md")
 	if err != nil {

@@ -100,11 +100,15 @@ const (
 var perBoost = []int64{10 * media.MiB, 10 * media.MiB, 50 * media.MiB, 100 * media.MiB}
 
 func (s *Settings) limits() media.Limits {
-	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true}
+	l := media.Limits{Kinds: map[media.Kind]media.Limit{}, Text: maxText, Unit: media.UTF16, Markup: media.MarkupDiscord, Files: maxFiles, Threads: true,
+		Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion}}
 	for _, kind := range media.Kinds() {
 		limit := media.Limit{Bytes: perBoost[max(0, min(s.BoostLevel, 3))], Caption: maxText, Album: "files"}
 		if n, ok := s.Files[string(kind)]; ok {
 			limit.Bytes = n
+		}
+		if kind == media.Voice { // a message of its own, without text
+			limit.MIME, limit.Caption, limit.Album = []string{"audio/ogg"}, 0, ""
 		}
 		l.Kinds[kind] = limit
 	}

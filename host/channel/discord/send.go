@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // fallback is the note of a message whose thread takes none.
@@ -28,8 +29,10 @@ type outgoing struct {
 	Nonce   string         `json:"nonce"`
 	Enforce bool           `json:"enforce_nonce"`
 	Allowed allowed        `json:"allowed_mentions"`
+	Flags   int            `json:"flags,omitzero"`
 	Refers  *reference     `json:"message_reference,omitempty"`
 	Files   []outgoingFile `json:"attachments,omitempty"`
+	Buttons []component    `json:"components,omitzero"`
 }
 
 type allowed struct {
@@ -46,6 +49,9 @@ type outgoingFile struct {
 	ID   int    `json:"id"`
 	Name string `json:"filename"`
 	Alt  string `json:"description,omitempty"`
+
+	Seconds float64 `json:"duration_secs,omitzero"` // of a voice message
+	Wave    []byte  `json:"waveform,omitempty"`     // of one: values from 0 to 255, at most 256
 }
 
 // Send posts m, and returns once Discord has answered. The classes of errors are
@@ -66,6 +72,11 @@ func (d *Discord) Send(ctx context.Context, m channel.Message) (channel.Receipt,
 	if wait := d.pacer.Turn(m.Chat); wait > 0 {
 		return channel.Receipt{}, slow(wait)
 	}
+	if m.Poll != nil {
+		if err := open.KeepPoll(ctx, m); err != nil {
+			return channel.Receipt{}, err
+		}
+	}
 	r, err := d.deliver(ctx, open, m)
 	return r, d.refusals.note(m.Chat, err)
 }
@@ -78,10 +89,15 @@ func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	got, err := d.create(ctx, m, to)
+	spoken := d.spoken(ctx, m)
+	got, err := d.create(ctx, m, to, spoken)
+	if spoken.Opus && says(err, noVoice...) {
+		spoken, note = probe.Facts{}, joined(note, voiceNote)
+		got, err = d.create(ctx, m, to, spoken)
+	}
 	if to != idOf(m.Chat) && says(err, threadGone...) {
-		note = fallback
-		got, err = d.create(ctx, m, idOf(m.Chat))
+		note = joined(note, fallback)
+		got, err = d.create(ctx, m, idOf(m.Chat), spoken)
 	}
 	if err != nil {
 		return channel.Receipt{}, err
@@ -135,16 +151,23 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to, note str
 	return m.Thread, "", nil
 }
 
-// create posts a message, with its files in one request.
-func (d *Discord) create(ctx context.Context, m channel.Message, to string) (*message, error) {
+// create posts a message, with its files in one request. A file whose spoken facts are
+// known is a voice message.
+func (d *Discord) create(ctx context.Context, m channel.Message, to string, spoken probe.Facts) (*message, error) {
 	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: allowed{Parse: []string{}}}
 	if isID(m.ReplyTo) {
 		out.Refers = &reference{ID: m.ReplyTo}
+	}
+	if q := pollOf(m); q != nil {
+		out.Text, out.Buttons = shown(q, ""), buttons(q)
 	}
 	files := slices.Clone(m.Files)
 	for i := range files {
 		files[i].Name = cmp.Or(files[i].Name, "file")
 		out.Files = append(out.Files, outgoingFile{ID: i, Name: files[i].Name, Alt: media.Cut(files[i].Alt, 1000)})
+	}
+	if spoken.Opus {
+		voice(&out, spoken)
 	}
 	payload, err := json.Marshal(out)
 	if err != nil {
@@ -166,6 +189,9 @@ func (d *Discord) posted(ctx context.Context, open *bot.Open, m channel.Message,
 	err := open.Journal.Record(ctx, journal.Sent{ID: id, Chat: m.Chat, Body: []byte(m.ID), Created: time.Now()})
 	if err == nil {
 		err = open.Journal.Acknowledge(ctx, id, timeOf(id))
+	}
+	if m.Poll != nil {
+		err = errors.Join(err, open.PlacePoll(ctx, m.Chat, id, m.ID))
 	}
 	if err != nil {
 		d.Log.Warn("note which message was sent", "error", err)
@@ -202,7 +228,10 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 	if me == nil {
 		return nil, errors.New("Discord has not said yet who the bot is")
 	}
-	err = d.eachAfter(ctx, to, m.Since.Add(-skew), func(got *message) (bool, error) {
+	if m.Since.After(time.Now().Add(skew)) {
+		return nil, &channel.Error{Class: channel.Permanent, Code: "no_answer", Message: "the host's clock was set back since the message was sent"}
+	}
+	err = d.eachAfter(ctx, to, d.web.atDiscord(m.Since).Add(-skew), soughtPages, func(got *message) (bool, error) {
 		if got.Author == nil || got.Author.ID != me.id || !isID(got.ID) || !same(m, got) {
 			return false, nil
 		}
@@ -225,6 +254,9 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 // same says whether a message of Discord's has the content of m. Discord changes
 // names of files, and not their sizes.
 func same(m channel.Message, got *message) bool {
+	if m.Poll != nil { // votes change its text
+		return len(got.Buttons) > 0 && len(got.Buttons[0].Buttons) > 0 && got.Buttons[0].Buttons[0].ID == bot.ButtonID(m.ID, 0)
+	}
 	return got.Text == m.Text && slices.EqualFunc(m.Files, got.Files, func(f channel.File, a attachment) bool { return f.Size == a.Size }) &&
 		(got.Refers.ID == m.ReplyTo || !isID(m.ReplyTo))
 }
@@ -233,7 +265,8 @@ func same(m channel.Message, got *message) bool {
 // message comes.
 func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {
 	ctx, _, leave, err := d.Enter(ctx)
-	if err != nil || !on || d.refusals.of(chat) != nil {
+	key := chat + " typing"
+	if err != nil || !on || d.refusals.of(chat) != nil || d.denied.of(key) != nil {
 		if err == nil {
 			leave()
 		}
@@ -242,7 +275,7 @@ func (d *Discord) Typing(ctx context.Context, chat groups.JID, thread string, on
 	defer leave()
 	to, _, err := d.threadOf(ctx, channel.Message{Chat: chat, Thread: thread})
 	if err == nil {
-		err = d.web.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil)
+		err = d.denied.note(key, d.web.call(ctx, http.MethodPost, "channels/"+to+"/typing", struct{}{}, nil))
 	}
 	if err != nil {
 		d.Log.Info("show that the assistant works", "error", err)

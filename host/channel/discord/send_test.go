@@ -83,6 +83,8 @@ func TestARefusalHasItsClassAndRemedy(t *testing.T) {
 		{discordtest.Fault{Status: 500}, channel.Ambiguous, "no_answer"},
 		{discordtest.Fault{Status: 503}, channel.Passing, "not_connected"},
 		{discordtest.Fault{Status: 403, Code: 50013}, channel.Held, "discord_right_missing"},
+		{discordtest.Fault{Status: 403, Code: 40001}, channel.Held, "discord_not_allowed"},
+		{discordtest.Fault{Status: 403, Code: 12345}, channel.Held, "discord_forbidden"},
 		{discordtest.Fault{Status: 401}, channel.Held, "discord_token_refused"},
 	} {
 		w.ch.(channel.Applier).Apply(w.setup) // a chat that was held is asked again
@@ -97,7 +99,7 @@ func TestARefusalHasItsClassAndRemedy(t *testing.T) {
 // Discord blocks the address of a bot that goes on asking for what it may not do.
 func TestAChatWithoutRightsIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	w.run(t)
+	w.settle(t)
 	w.Always("create", discordtest.Fault{Status: 403, Code: 50001})
 	for range 10 {
 		_, err := w.ch.Send(t.Context(), w.text("hello"))

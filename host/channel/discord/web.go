@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,8 +25,10 @@ import (
 
 const (
 	apiURL    = "https://discord.com/api/v10/"
-	maxAnswer = 4 << 20 // bytes; a hundred messages of the longest text have less
+	maxAnswer = 4 << 20 // bytes
 )
+
+var errTooLong = errors.New("the answer is too long")
 
 // web is Discord's side of HTTP. Nothing in it goes anywhere but to Discord.
 type web struct {
@@ -34,11 +37,15 @@ type web struct {
 	client *http.Client // to the API and the gateway
 	files  *http.Client // to the file server, which wants no token
 	limits limits
+	ahead  atomic.Int64 // ns that Discord's clock is ahead of the host's
 }
 
-func newWeb(set *Settings, net Net) (*web, error) {
+// atDiscord is a time of the host's by Discord's clock, as far as Discord has said it.
+func (w *web) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
+
+func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	w := &web{base: apiURL, token: set.BotToken.Reveal()}
-	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}}
+	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Date: date}
 	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)
@@ -69,6 +76,9 @@ func (n noting) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := n.RoundTripper.RoundTrip(req)
 	if path, ok := strings.CutPrefix(req.URL.String(), n.w.base); ok && err == nil {
 		n.w.limits.note(routeOf(req.Method, path), res.StatusCode, res.Header)
+		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
+			n.w.ahead.Store(int64(time.Until(at)))
+		}
 	}
 	return res, err
 }
@@ -136,6 +146,8 @@ func (w *web) call(ctx context.Context, method, path string, in, out any) error 
 	defer transfer.Drain(res)
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch {
+	case len(answer) == maxAnswer:
+		return link.Lost("Discord", errTooLong)
 	case err != nil:
 		return link.Lost("Discord", err)
 	case res.StatusCode/100 != 2:
@@ -174,6 +186,9 @@ var ids = regexp.MustCompile(`/[0-9]+|\?.*`)
 // routeOf is what Discord counts requests by: the method, the kind of the path, and
 // the first id in it.
 func routeOf(method, path string) string {
+	if strings.HasPrefix(path, "interactions/") { // each has a secret in its path
+		return method + " interactions"
+	}
 	major := ids.FindString(path)
 	return method + " " + ids.ReplaceAllString(path, "") + major
 }

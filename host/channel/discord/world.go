@@ -2,6 +2,8 @@ package discord
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -155,7 +157,7 @@ func (d *Discord) learn(kind string, data []byte) {
 	}
 	switch kind {
 	case "GUILD_CREATE", "CHANNEL_UPDATE", "GUILD_ROLE_UPDATE", "GUILD_MEMBER_UPDATE":
-		d.refusals.forget("")
+		d.forgive()
 	}
 }
 
@@ -167,7 +169,8 @@ func (d *Discord) roomOf(ctx context.Context, id string) (room, error) {
 	}
 	var r room
 	err := d.web.call(ctx, "GET", "channels/"+id, nil, &r)
-	if says(err, 10003, 50001) {
+	var e *channel.Error
+	if errors.As(err, &e) && (e.Class == channel.Permanent || slices.Contains([]string{"discord_no_access", "discord_right_missing", "discord_forbidden"}, e.Code)) {
 		r, err = room{}, nil
 	}
 	if err != nil {

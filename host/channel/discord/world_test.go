@@ -13,56 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // inbox keeps what comes in.
-type inbox struct {
-	mu   sync.Mutex
-	news chan struct{}
-	got  []channel.Inbound
-}
-
-// Receive implements channel.Inbox.
-func (in *inbox) Receive(_ context.Context, m channel.Inbound) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.got = append(in.got, m)
-	close(in.news)
-	in.news = make(chan struct{})
-	return nil
-}
-
-// Report implements channel.Inbox.
-func (in *inbox) Report(context.Context, groups.JID, string, channel.State) {}
-
-// wait waits for n messages and returns all.
-func (in *inbox) wait(t testing.TB, n int) []channel.Inbound {
-	t.Helper()
-	patience := time.After(60 * time.Second)
-	for {
-		in.mu.Lock()
-		got, news := in.got, in.news
-		in.mu.Unlock()
-		if len(got) >= n {
-			return got
-		}
-		select {
-		case <-news:
-		case <-patience:
-			t.Fatalf("%d messages came in, want %d: %+v", len(got), n, got)
-		}
-	}
-}
+type inbox = channeltest.Arrivals
 
 // run runs the channel until the test ends, or stop. It is connected then, or stopped
 // by Discord.
 func (w *world) run(t testing.TB) (in *inbox, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	in = &inbox{news: make(chan struct{})}
+	in = new(inbox)
 	ended := make(chan error, 1)
 	go func() { ended <- w.ch.Run(ctx, in) }()
 	stop = sync.OnceFunc(func() {

@@ -28,12 +28,12 @@ func TestAReplayedReplyIsRefused(t *testing.T) {
 	at := time.Now()
 	answers(t, "the first", w.reply(t, "msg_1", at, hello()), http.StatusAccepted, "")
 	answers(t, "once more", w.reply(t, "msg_1", at, hello()), http.StatusConflict, "seen_before")
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	stop()
 	in, _ = w.made(t).run(t)
 	answers(t, "after a restart", w.reply(t, "msg_1", at, hello()), http.StatusConflict, "seen_before")
 	answers(t, "another", w.reply(t, "msg_2", at, hello()), http.StatusAccepted, "")
-	if got := in.wait(t, 1); len(got) != 1 {
+	if got := in.Wait(t, 1); len(got) != 1 {
 		t.Errorf("%d came in after the restart, want 1", len(got))
 	}
 }
@@ -106,7 +106,7 @@ func TestAReplyThatIsNoneIsRefused(t *testing.T) {
 		answers(t, what, tt.req, tt.status, tt.code)
 	}
 	answers(t, "after all of them", w.reply(t, "msg_10", now, hello()), http.StatusAccepted, "")
-	if got := in.wait(t, 1); len(got) != 1 {
+	if got := in.Wait(t, 1); len(got) != 1 {
 		t.Errorf("%d came in, want 1", len(got))
 	}
 }
@@ -122,7 +122,7 @@ func TestAGroupIsHeardWithoutARestart(t *testing.T) {
 	setup.Chats = []channel.NamedChat{{JID: nobody, Name: "Nobody"}}
 	w.ch.(channel.Applier).Apply(setup)
 	answers(t, "then", w.reply(t, "msg_1", time.Now(), r), http.StatusAccepted, "")
-	if got := in.wait(t, 1); got[0].Chat != nobody {
+	if got := in.Wait(t, 1); got[0].Chat != nobody {
 		t.Errorf("came in: %+v", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestAReplySaysWhatAMemberWrote(t *testing.T) {
 	if err := w.Post(t.Context(), w.listens(t), r); err != nil {
 		t.Fatal(err)
 	}
-	got := in.wait(t, 1)[0]
+	got := in.Wait(t, 1)[0]
 	if time.Since(got.Time).Abs() > time.Minute {
 		t.Errorf("it came at %v", got.Time)
 	}
@@ -160,7 +160,7 @@ func TestTheOldSecretIsTakenWhileItIsReplaced(t *testing.T) {
 	if err := w.Post(t.Context(), w.listens(t), hello()); err != nil {
 		t.Fatal(err)
 	}
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	if _, err := w.ch.Send(t.Context(), text("signed with the new one")); channel.ClassOf(err) != channel.Held {
 		t.Errorf("the receiver, which has the old secret alone: %v", err)
 	}
@@ -186,7 +186,7 @@ func TestAHeaderThatTricklesEnds(t *testing.T) {
 	if err := w.Post(t.Context(), w.listens(t), hello()); err != nil {
 		t.Errorf("meanwhile: %v", err)
 	}
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	if _, err := bufio.NewReader(conn).ReadByte(); err == nil {
 		_, err = io.Copy(io.Discard, conn)
 		if err != nil {
@@ -234,7 +234,7 @@ func TestAFileIsFetchedOnlyFromWhereItMayLie(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		f := in.wait(t, n)[n-1].Files[0]
+		f := in.Wait(t, n)[n-1].Files[0]
 		body, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: desk, Ref: f.Ref})
 		want, allowed := good[address]
 		if !allowed {

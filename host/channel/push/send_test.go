@@ -225,7 +225,7 @@ func TestAgainstStandardWebhooksOfNPM(t *testing.T) {
 			t.Errorf("the reply was answered with %+v, want %d", e, want)
 		}
 	}
-	if got := in.wait(t, 1); len(got) != 1 || got[0].Text != "hello" {
+	if got := in.Wait(t, 1); len(got) != 1 || got[0].Text != "hello" {
 		t.Errorf("came in: %+v", got)
 	}
 	stranger := newWorld(t, func(s *push.Settings) { *s = withSecret(*s, node.URL, pushtest.Secret()) })

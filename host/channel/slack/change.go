@@ -57,11 +57,8 @@ func (s *Slack) Edit(ctx context.Context, c channel.Change) error {
 		return err
 	}
 	defer leave()
-	switch question, err := open.PollOf(ctx, c.Chat, c.Target); {
-	case err != nil:
+	if err := open.Editable(ctx, c.Chat, c.Target); err != nil {
 		return err
-	case question != "":
-		return &channel.Error{Class: channel.Permanent, Code: "not_supported", Message: "a question cannot be edited", Hint: "unsend it and ask again"}
 	}
 	return s.changed(s.edit(ctx, c))
 }

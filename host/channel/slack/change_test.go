@@ -139,7 +139,7 @@ func TestAReactionReplacesTheOneBefore(t *testing.T) {
 	w := newWorld(t)
 	in, _ := w.run(t)
 	ts := w.Post(id(w.desk), w.ada, "look")
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	typing := w.ch.(channel.Typing)
 	typing.Typing(t.Context(), w.desk, "", true)
 	react := func(emoji string, want ...string) {

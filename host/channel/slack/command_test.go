@@ -32,7 +32,7 @@ func TestACommandComesIn(t *testing.T) {
 	stop()
 	w.Command(id(w.desk), w.ada, "/longshore", "status") // the host is down
 	in, _ = w.made(t).run(t)
-	if got := in.wait(t, 1)[0]; got.Command != "status" {
+	if got := in.Wait(t, 1)[0]; got.Command != "status" {
 		t.Errorf("came in: %+v", got)
 	}
 }
@@ -50,7 +50,7 @@ func TestACommandThatNobodyAnswersIsSaidToBeSo(t *testing.T) {
 	// No event of Slack's passes for a command.
 	w.Tell(id(w.desk), map[string]any{"type": "longshore_command", "channel": id(w.desk), "user": w.ada, "text": "new"})
 	w.Post(id(w.desk), w.ada, "end")
-	if got := in.wait(t, 1); len(got) != 1 || got[0].Text != "end" || got[0].Command != "" {
+	if got := in.Wait(t, 1); len(got) != 1 || got[0].Text != "end" || got[0].Command != "" {
 		t.Errorf("came in: %+v", got)
 	}
 }

@@ -22,7 +22,7 @@ func TestAgainstEmulateOfNPM(t *testing.T) {
 	in, _ := w.made(t).run(t)
 
 	thread := e.Post(e.Open, slacktest.Mention(e.BotUser)+" a &lt; b?")
-	asked := in.wait(t, 1)[0]
+	asked := in.Wait(t, 1)[0]
 	if !asked.Direct || asked.Thread != thread || asked.Sender != e.Anna || asked.From == "" {
 		t.Errorf("came in: %+v", asked)
 	}
@@ -95,7 +95,7 @@ func TestAgainstEmulateOfNPM(t *testing.T) {
 		t.Errorf("Find says %+v, %v of what was closed", found, err)
 	}
 	e.Upload(e.Private, "", "look", "a.bin", []byte("her file"))
-	m := in.wait(t, 2)[1]
+	m := in.Wait(t, 2)[1]
 	if m.Chat != w.private || len(m.Files) != 1 {
 		t.Fatalf("came in: %+v", m)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/setting"
 )
 
 func TestWhatAMemberWritesIsReadAsMembersSeeIt(t *testing.T) {
@@ -62,7 +63,7 @@ func last(all []channel.Inbound) channel.Inbound { return all[len(all)-1] }
 func (in *inbox) next(t testing.TB) []channel.Inbound {
 	t.Helper()
 	in.awaited++
-	return in.wait(t, in.awaited)
+	return in.Wait(t, in.awaited)
 }
 
 // Who speaks to the assistant, and into which thread its answer goes.
@@ -123,7 +124,7 @@ func TestAThreadIsKnownAfterARestart(t *testing.T) {
 	stop()
 	in, _ = w.made(t).run(t)
 	w.PostInThread(id(w.desk), m.Thread, w.ada, "and now?")
-	if got := in.wait(t, 1)[0]; !got.Direct {
+	if got := in.Wait(t, 1)[0]; !got.Direct {
 		t.Errorf("came in: %+v", got)
 	}
 }
@@ -170,7 +171,7 @@ func TestWhatIsNoMembersIsNotHeard(t *testing.T) {
 		w.Tell(id(w.desk), event)
 	}
 	w.Post(id(w.desk), w.ada, "a member")
-	if got := in.wait(t, 1); len(got) != 1 || got[0].Text != "a member" {
+	if got := in.Wait(t, 1); len(got) != 1 || got[0].Text != "a member" {
 		t.Errorf("came in: %+v", got)
 	}
 	w.Wait(t, "acknowledgements", func() bool { return w.Unacknowledged() == 0 })
@@ -186,7 +187,7 @@ func TestARepeatedEventComesInOnce(t *testing.T) {
 	}
 	w.Wait(t, "acknowledgements", func() bool { return w.Unacknowledged() == 0 })
 	w.Post(id(w.desk), w.ada, "end")
-	if got := in.wait(t, 4); len(got) != 4 || got[3].Text != "end" {
+	if got := in.Wait(t, 4); len(got) != 4 || got[3].Text != "end" {
 		t.Errorf("came in: %+v", got)
 	}
 }
@@ -212,7 +213,7 @@ func TestReconnectsLoseNothing(t *testing.T) {
 		w.Wait(t, "another connection", func() bool { return w.Calls("apps.connections.open") > before })
 	}
 	posting.Wait()
-	got := in.wait(t, each*rounds)
+	got := in.Wait(t, each*rounds)
 	seen := map[string]bool{}
 	for _, m := range got {
 		if seen[m.ID] {
@@ -227,10 +228,12 @@ func TestReconnectsLoseNothing(t *testing.T) {
 
 func TestATokenThatIsRevokedHoldsTheChannel(t *testing.T) {
 	for method, tt := range map[string]struct{ word, code, says string }{
-		"auth.test":             {"token_revoked", "slack_token_revoked", "install the app again"},
-		"apps.connections.open": {"invalid_auth", "slack_token_refused", "longshore pair slack"},
+		"auth.test":                   {"token_revoked", "slack_token_revoked", "install the app again"},
+		"apps.connections.open":       {"invalid_auth", "slack_token_refused", "longshore pair slack"},
+		"apps.connections.open again": {"link_disabled", "slack_socket_off", "Socket Mode"},
 	} {
 		w := newWorld(t)
+		method, _, _ := strings.Cut(method, " ")
 		w.Always(method, slacktest.Fault{Error: tt.word})
 		w.run(t)
 		w.status(t, func(ok bool, detail string) bool { return !ok && strings.Contains(detail, tt.says) })
@@ -238,6 +241,12 @@ func TestATokenThatIsRevokedHoldsTheChannel(t *testing.T) {
 		is(t, method, err, channel.Held, tt.code)
 	}
 	w := newWorld(t)
+	w.settings().BotToken = setting.Secret{}
+	w.made(t).run(t)
+	w.status(t, func(ok bool, detail string) bool { return !ok && strings.Contains(detail, "no tokens") })
+	_, err := w.ch.Send(t.Context(), w.text("hello"))
+	is(t, "without a token", err, channel.Held, "slack_not_paired")
+	w = newWorld(t)
 	w.SetScopes(slacktest.Without("files:write")...)
 	w.run(t)
 	w.status(t, func(ok bool, detail string) bool { return !ok && strings.Contains(detail, "files:write") })
@@ -248,7 +257,7 @@ func TestAMembersFileIsFetchedFromSlackAlone(t *testing.T) {
 	in, _ := w.run(t)
 	w.Upload(id(w.desk), "", w.ada, "", "page.html", []byte("<!DOCTYPE html><p>hers</p>"))
 	w.Upload(id(w.desk), "", w.ada, "", "photo.bin", bytes.Repeat([]byte{0x9c}, 5000))
-	got := in.wait(t, 2)
+	got := in.Wait(t, 2)
 	fetch := func(m channel.Inbound) ([]byte, error) {
 		r, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref})
 		if err != nil {
@@ -271,7 +280,7 @@ func TestAMembersFileIsFetchedFromSlackAlone(t *testing.T) {
 	} {
 		f["id"], f["name"], f["size"] = "F0FOREIGN", "../../etc/passwd", -5
 		w.Tell(id(w.desk), map[string]any{"type": "message", "subtype": "file_share", "channel": id(w.desk), "user": w.ada, "text": "", "ts": "1700000000.00000" + string(rune('0'+i)), "files": []any{f}})
-		m := last(in.wait(t, 3+i))
+		m := last(in.Wait(t, 3+i))
 		if name := m.Files[0].Name; strings.Contains(name, "/") || m.Files[0].Size < 0 {
 			t.Errorf("the file is called %q and has %d bytes", name, m.Files[0].Size)
 		}
@@ -286,7 +295,7 @@ func TestTheSignInPageIsNoFile(t *testing.T) {
 	w := newWorld(t)
 	in, _ := w.run(t)
 	w.Upload(id(w.desk), "", w.ada, "", "photo.bin", bytes.Repeat([]byte{0x9c}, 5000))
-	m := in.wait(t, 1)[0]
+	m := in.Wait(t, 1)[0]
 	w.BotToken = "xoxb-another"
 	_, err := w.ch.(channel.Fetcher).Fetch(t.Context(), channel.FileRef{Chat: m.Chat, Ref: m.Files[0].Ref})
 	if e := is(t, "the page", err, channel.Permanent, "not_fetchable"); !strings.Contains(e.Message, "files:read") {
@@ -299,7 +308,7 @@ func TestTheAssistantShowsThatItWorks(t *testing.T) {
 	in, _ := w.run(t)
 	typing := w.ch.(channel.Typing)
 	ts := w.Post(id(w.desk), w.ada, slacktest.Mention(w.BotUser)+" look")
-	thread := in.wait(t, 1)[0].Thread
+	thread := in.Wait(t, 1)[0].Thread
 	for range 3 {
 		typing.Typing(t.Context(), w.desk, thread, true)
 	}
@@ -323,7 +332,7 @@ func TestTheAssistantShowsThatItWorks(t *testing.T) {
 	typing.Typing(t.Context(), w.desk, thread, false)
 	reacts(ts, 0)
 	plain := w.Post(id(w.desk), w.ada, "to nobody")
-	in.wait(t, 2)
+	in.Wait(t, 2)
 	typing.Typing(t.Context(), w.desk, "", true)
 	reacts(plain, 1)
 	typing.Typing(t.Context(), "slack:C0NOBODY", "", true)
@@ -341,7 +350,7 @@ func TestForeignWordsReachNoLog(t *testing.T) {
 	w.Tell(id(w.desk), map[string]any{"type": "message", "channel": id(w.desk), "user": evil, "text": evil, "ts": "1700000000.000001"})
 	w.Next("users.info", slacktest.Fault{Error: "evil \u202e"})
 	w.Post(id(w.desk), w.ada, "a member")
-	in.wait(t, 1)
+	in.Wait(t, 1)
 	stop()
 	mu.Lock()
 	defer mu.Unlock()

@@ -170,7 +170,7 @@ func TestAQuestionThatTheHostForgotIsClosed(t *testing.T) {
 	}
 	w.shownAs(t, c.Target, m.Text+"\nClosed.")
 	w.Post(id(w.desk), w.ada, "end")
-	if got := in.wait(t, 1); len(got) != 1 || got[0].Text != "end" {
+	if got := in.Wait(t, 1); len(got) != 1 || got[0].Text != "end" {
 		t.Errorf("came in: %+v", got)
 	}
 	c.Target = "1600000000.000001"
@@ -237,7 +237,7 @@ func TestACrowdVotes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	in.wait(t, 5*len(crowd))
+	in.Wait(t, 5*len(crowd))
 	w.Wait(t, "the tally", func() bool { return strings.Count(w.message(t, c.Target).Shown(), ": 40 (") == 5 })
 	if n := w.Calls("chat.update"); n > 60 {
 		t.Errorf("%d updates for %d votes", n, 5*len(crowd))

@@ -58,7 +58,7 @@ type Slack struct {
 // newOf makes the channel of a configuration, and opens nothing.
 func newOf(s channel.Setup, net Net) (*Slack, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set, net)
+	w, err := newWeb(set, net, s.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}

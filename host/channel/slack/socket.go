@@ -210,8 +210,14 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		return nil
 	}
 	if !s.Counts(ev.chat) {
-		if s.Knock != nil && private(ev) && ev.kind == channel.KindMessage && ev.command == "" {
-			s.Knock(channel.Knock{Chat: ev.chat, From: ev.sender, Time: ev.at})
+		switch k := (channel.Knock{Chat: ev.chat, Time: ev.at}); {
+		case s.Knock == nil || ev.kind != channel.KindMessage || ev.command != "":
+		case private(ev):
+			k.From = ev.sender
+			s.Knock(k)
+		default:
+			k.Shared = true
+			s.Knock(k)
 		}
 		return nil
 	}

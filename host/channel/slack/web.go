@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -25,9 +26,9 @@ type web struct {
 	api    *slackgo.Client
 }
 
-func newWeb(set *Settings, net Net) (*web, error) {
+func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal()}
-	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}}, transfer.Options{Hosts: []string{"files.slack.com"}}
+	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Date: date}, transfer.Options{Hosts: []string{"files.slack.com"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)
 		if err != nil {

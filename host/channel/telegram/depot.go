@@ -22,6 +22,29 @@ func (t *Telegram) fileFact(f channel.File, kind string) string {
 	return strings.Join([]string{fileFacts + bot, kind, f.SHA256, f.Name}, " ")
 }
 
+// Prepare implements channel.Preparer: the files of m go to the depot, if there is one.
+func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
+	if t.settings.Depot == "" {
+		return nil
+	}
+	if err := channel.Check(t.Name(), m, t.Limits()); err != nil {
+		return err
+	}
+	ctx, open, leave, err := t.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := t.standing.of(m.Chat); err != nil {
+		return err
+	}
+	_, err = t.deposited(ctx, open.Journal, m, kindOf)
+	if says(err, badPhoto) {
+		_, err = t.deposited(ctx, open.Journal, m, asDocument)
+	}
+	return err
+}
+
 // deposited are Telegram's ids of the files of m. What Telegram does not have goes to
 // the depot: no member sees that, so it may happen twice.
 func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message, kind func(channel.File) string) (ids []string, err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 )
 
 // examine asks Telegram about the token, the webhook, and the bot's rights in the
@@ -30,7 +31,7 @@ func examine(ctx context.Context, setup channel.Setup, running bool) (all []chan
 	}
 	var me user
 	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
-		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(err))
+		found(channel.Fault, "the bot's token: "+err.Error(), remedyOf(bot.Once(err, t.settings.Server)))
 		return all
 	}
 	if severity, words, remedy := t.examineWebhook(ctx, running); words != "" {

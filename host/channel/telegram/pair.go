@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -59,7 +60,7 @@ func (t *Telegram) pair(ctx context.Context, p channel.Pairing) (string, error) 
 	}
 	var me user
 	if err := t.brief(ctx, "getMe", struct{}{}, &me); err != nil {
-		return "", fmt.Errorf("token: %w", err)
+		return "", fmt.Errorf("token: %w", bot.Once(err, t.settings.Server))
 	}
 	name := "@" + channel.CleanName(me.Name)
 	p.Say("token: %s", name)

@@ -43,6 +43,17 @@ func TestPairingBeginsWithTheGuide(t *testing.T) {
 	}
 }
 
+// A command does not try again by itself, as it said.
+func TestPairingWithoutANetworkSaysWhatToSeeTo(t *testing.T) {
+	w := newWorld(t)
+	w.CloseClientConnections()
+	w.Close()
+	_, _, err := w.pair(t, "")
+	if e := wantError(t, err, channel.Passing, "not_connected"); !strings.Contains(e.Hint, "reaches "+w.URL) || !strings.Contains(e.Hint, "run this command again") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+}
+
 func TestPairingFindsTheChatOfAMessageAndLeavesItToTheHost(t *testing.T) {
 	w := newWorld(t)
 	w.Privacy = true

@@ -132,7 +132,7 @@ func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Messag
 	}
 	r, err := t.files(ctx, j, m, to, kindOf)
 	if says(err, badPhoto) {
-		return t.files(ctx, j, m, to, func(channel.File) string { return "document" })
+		return t.files(ctx, j, m, to, asDocument)
 	}
 	return r, err
 }

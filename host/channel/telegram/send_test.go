@@ -147,6 +147,7 @@ func TestWhatTelegramRefusesHasARemedy(t *testing.T) {
 	}{
 		`{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the supergroup chat"}`:               {channel.Permanent, "not_a_member"},
 		`{"ok":false,"error_code":400,"description":"Bad Request: not enough rights to send text messages to the chat"}`: {channel.Permanent, "not_allowed"},
+		`{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`:                 {channel.Held, "telegram_in_use"},
 		`{"ok":false,"error_code":401,"description":"Unauthorized"}`:                                                     {channel.Held, "telegram_token_refused"},
 		`{"ok":false,"error_code":400,"description":"Bad Request: something \u001b[31mnew"}`:                             {channel.Permanent, "message_refused"},
 	} {

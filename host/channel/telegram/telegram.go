@@ -28,6 +28,7 @@ var (
 	_ channel.Editor    = (*Telegram)(nil)
 	_ channel.Fetcher   = (*Telegram)(nil)
 	_ channel.PollEnder = (*Telegram)(nil)
+	_ channel.Preparer  = (*Telegram)(nil)
 	_ channel.Reactor   = (*Telegram)(nil)
 	_ channel.Roles     = (*Telegram)(nil)
 	_ channel.Status    = (*Telegram)(nil)
@@ -49,7 +50,7 @@ type Telegram struct {
 // newOf makes the channel of a configuration, and opens nothing.
 func newOf(s channel.Setup) (*Telegram, error) {
 	set := s.Settings.(*Settings)
-	w, err := newWeb(set)
+	w, err := newWeb(set, s.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}

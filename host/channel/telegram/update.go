@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	asking    = 20 * time.Second // how long a question to Telegram may take that no Send waits for
-	polling   = 50               // seconds that Telegram holds a poll open
-	maxUpdate = 256 << 10        // bytes of one update
+	asking      = 20 * time.Second // how long a question to Telegram may take that no Send waits for
+	mostUpdates = 100              // of one answer
+	polling     = 50               // seconds that Telegram holds a poll open
+	maxUpdate   = 256 << 10        // bytes of one update
 )
 
 // update is what happened, as far as the host wants to know it:
@@ -124,14 +125,19 @@ func (t *Telegram) connect(ctx context.Context, o *bot.Open, up func(string)) er
 
 // poll asks Telegram for updates.
 func (t *Telegram) poll(ctx context.Context, j *journal.Journal) error {
-	for offset := int64(0); ; {
+	for offset, most := int64(0), mostUpdates; ; {
 		var all []json.RawMessage
 		poll, end := context.WithTimeout(ctx, (polling+20)*time.Second)
-		err := t.web.ask(poll, "getUpdates", map[string]any{"offset": offset, "timeout": polling, "allowed_updates": heard}, &all)
+		err := t.web.ask(poll, "getUpdates", map[string]any{"offset": offset, "limit": most, "timeout": polling, "allowed_updates": heard}, &all)
 		end()
+		if errors.Is(err, errTooLong) && most > 1 {
+			most /= 10
+			continue
+		}
 		if err != nil {
 			return stopOf(err)
 		}
+		most = mostUpdates
 		for _, raw := range all {
 			id, err := t.keep(ctx, j, raw)
 			if err != nil {
@@ -179,6 +185,9 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		return only.ID, nil
 	}
 	if m := u.Message; m != nil && m.MigrateTo != 0 {
+		if jid := t.chatOf(m.Chat); !t.Counts(jid) && jid != t.settings.Depot {
+			return u.ID, nil
+		}
 		return u.ID, t.follow(ctx, j, m.Chat.ID, m.MigrateTo)
 	}
 	if u.Mine != nil {
@@ -209,8 +218,14 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 		return
 	}
 	t.Log.Info("a message is from a chat that no group has", "chat", in.Chat)
-	if u.Message.Chat.Type == "private" && t.Knock != nil {
-		t.Knock(channel.Knock{Chat: in.Chat, From: in.From, Time: in.Time})
+	switch k := (channel.Knock{Chat: in.Chat, Time: in.Time}); {
+	case t.Knock == nil:
+	case u.Message.Chat.Type == "private":
+		k.From = in.From
+		t.Knock(k)
+	default:
+		k.Shared = true
+		t.Knock(k)
 	}
 }
 

@@ -66,6 +66,8 @@ func kindOf(f channel.File) string {
 	return "document"
 }
 
+func asDocument(channel.File) string { return "document" }
+
 // methodOf is how a file of a kind is sent.
 func methodOf(kind string) string { return "send" + strings.ToUpper(kind[:1]) + kind[1:] }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/link"
@@ -22,9 +23,9 @@ type web struct {
 	client *http.Client
 }
 
-func newWeb(set *Settings) (*web, error) {
+func newWeb(set *Settings, date func(time.Time)) (*web, error) {
 	base := strings.TrimSuffix(set.Server, "/")
-	client, err := transfer.New(transfer.Options{Origins: []string{base}})
+	client, err := transfer.New(transfer.Options{Origins: []string{base}, Date: date})
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +101,8 @@ func read(method string, got []byte, answer any) error {
 // maxAnswer is how many bytes of an answer are read: 100 updates at most.
 const maxAnswer = 16 << 20
 
+var errTooLong = errors.New("the answer is too long")
+
 // ask calls a method that shows nothing new in a chat, however often it is called.
 func (w *web) ask(ctx context.Context, method string, args, answer any) error {
 	body, err := json.Marshal(args)
@@ -121,6 +124,9 @@ func (w *web) ask(ctx context.Context, method string, args, answer any) error {
 	}
 	defer transfer.Drain(res)
 	got, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if len(got) == maxAnswer {
+		err = errTooLong
+	}
 	if err == nil && res.StatusCode/100 != 2 && res.StatusCode/100 != 4 {
 		err = fmt.Errorf("%s: status %d", method, res.StatusCode)
 	}

@@ -67,6 +67,9 @@ type Options struct {
 	// this channel: scheme, host and port, http too. They may lie anywhere.
 	Origins []string
 
+	// Date, if not nil, is told the Date of each answer.
+	Date func(time.Time)
+
 	// What follows is nil except in tests, which put a network of their own in
 	// its place. Dial gets checked addresses; DialTLS, too, and returns a
 	// connection on which TLS has been done. Nil is the system's resolver, plain
@@ -80,7 +83,7 @@ type Options struct {
 // New makes the client. One of Origins that is no scheme, host and port is an
 // error. The caller closes idle connections when the client is no longer used.
 func New(o Options) (*http.Client, error) {
-	g := &guard{hosts: o.Hosts, lookup: o.Lookup, written: map[string]bool{}}
+	g := &guard{hosts: o.Hosts, date: o.Date, lookup: o.Lookup, written: map[string]bool{}}
 	for _, written := range o.Origins {
 		u, err := origin(written)
 		if err != nil {
@@ -138,6 +141,7 @@ type guard struct {
 	origins []*url.URL
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	base    *http.Transport
+	date    func(time.Time)
 
 	mu      sync.Mutex
 	written map[string]bool // host:port that the operator wrote: the origins, and proxies that are in use
@@ -151,7 +155,13 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return g.base.RoundTrip(req)
+	res, err := g.base.RoundTrip(req)
+	if err == nil && g.date != nil {
+		if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
+			g.date(at)
+		}
+	}
+	return res, err
 }
 
 // CloseIdleConnections lets http.Client do so.

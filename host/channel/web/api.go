@@ -113,7 +113,7 @@ func (w *Web) window(r *http.Request, c *room, after, before string, limit int) 
 // position is a message's place in the history, even if the message is no longer kept. The
 // error is an *httpd.Problem if there never was such a message.
 func (w *Web) position(r *http.Request, c *room, id string) (int64, error) {
-	seq, _, err := w.store.place(r.Context(), c.name, id)
+	seq, _, err := w.store.seqOf(r.Context(), c.name, id)
 	if err != nil {
 		return 0, err
 	}

@@ -86,7 +86,7 @@ func (s *store) summarize(ctx context.Context, e *entry, read string) error {
 	}
 	var seq int64
 	if read != "0" {
-		if seq, _, err = s.place(ctx, e.Chat, read); err != nil || seq == 0 {
+		if seq, _, err = s.seqOf(ctx, e.Chat, read); err != nil || seq == 0 {
 			return err
 		}
 	}

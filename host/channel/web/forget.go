@@ -109,13 +109,13 @@ func (s *store) nextChat(ctx context.Context, name string) (string, error) {
 	return next.String, nil
 }
 
-const placeOf = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
+const seqQuery = `SELECT seq, time FROM messages WHERE chat = ?1 AND id = ?2
 	UNION ALL SELECT seq, time FROM gone WHERE chat = ?1 AND id = ?2`
 
-// place returns a message's place in its chat and its time, even if the message is
+// seqOf returns a message's number in its chat's order and its time, even if the message is
 // deleted; 0 if it never existed.
-func (s *store) place(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
-	rows, err := s.db.QueryContext(ctx, placeOf, chat, id)
+func (s *store) seqOf(ctx context.Context, chat, id string) (seq int64, at time.Time, err error) {
+	rows, err := s.db.QueryContext(ctx, seqQuery, chat, id)
 	if seq, at, err = scanPlace(rows, err); err != nil {
 		return 0, time.Time{}, reading(err)
 	}

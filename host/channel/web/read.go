@@ -41,14 +41,15 @@ func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error)
 	return nil, err
 }
 
-// after returns the oldest messages after seq, oldest first.
+// after returns the oldest messages after seq, oldest first. SQLite compiles a statement
+// again each time a bare LIMIT ? is bound; "? + 0" keeps it.
 func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
-	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ?", chat, seq, limit)
+	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ? + 0", chat, seq, limit)
 }
 
 // before returns the newest messages before seq, oldest first.
 func (s *store) before(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
-	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?", chat, seq, limit)
+	ms, err := s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ? + 0", chat, seq, limit)
 	slices.Reverse(ms)
 	return ms, err
 }

@@ -85,7 +85,7 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 		return a
 	}
 	var seq int64
-	if seq, a.Time, a.err = w.store.place(ctx, r.name, m.ID); a.err != nil || seq != 0 {
+	if seq, a.Time, a.err = w.store.seqOf(ctx, r.name, m.ID); a.err != nil || seq != 0 {
 		a.there = true // also if it was deleted since
 		return a
 	}

@@ -22,18 +22,18 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 // readForm streams a form's files to the disk as they arrive. The caller drops the
 // returned posted in the end; after an error nothing is left.
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
-	place := w.uploads.Take(r.Context(), senderOf(r.Context()), http.NewResponseController(rw))
-	if place == nil {
+	slot := w.uploads.Take(r.Context(), senderOf(r.Context()), http.NewResponseController(rw))
+	if slot == nil {
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
 	}
-	defer place.Leave()
+	defer slot.Leave()
 	most := int64(w.opts.MaxFiles)*w.now().MaxUpload + maxJSON
 	if r.ContentLength > most {
 		return nil, w.fileTooLarge("this")
 	}
-	r.Body = httpd.Body(rw, r, most, place)
+	r.Body = httpd.Body(rw, r, most, slot)
 	defer func() {
-		if err != nil && place.Lost() {
+		if err != nil && slot.Lost() {
 			err = httpd.Refuse(http.StatusServiceUnavailable, "too_slow", "the files came too slowly while others waited to send theirs", "send them again, over a faster connection if you can")
 		}
 	}()

@@ -224,10 +224,14 @@ func (s *session) keep(e *events.Message) bool {
 	})
 }
 
-// knock tells the host of a message in a direct chat that no group has. The number
-// names the chat if it is known: an operator knows people by it.
+// knock tells the host of a message in a chat that no group has. The number names a
+// direct chat if it is known: an operator knows people by it.
 func (s *session) knock(e *events.Message) {
-	if s.w.opts.Knock == nil || e.Info.IsGroup {
+	if s.w.opts.Knock == nil {
+		return
+	}
+	if e.Info.IsGroup {
+		s.w.opts.Knock(channel.Knock{Chat: groups.JID(e.Info.Chat.String()), Shared: true, Text: textOf(e.Message), Time: e.Info.Timestamp})
 		return
 	}
 	chat := e.Info.Chat.ToNonAD()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -152,7 +153,8 @@ func TestTextThatHasNoPlaceIsNotDropped(t *testing.T) {
 	w := newWorld(t).run()
 	m := file(family, media.Info{Name: "a.ogg", Kind: media.Voice, MIME: "audio/ogg"}, probetest.Opus(10))
 	m.Text = "listen"
-	if _, err := w.ch.Send(soon(t), m); channel.ClassOf(err) != channel.Permanent {
+	var e *channel.Error
+	if _, err := w.ch.Send(soon(t), m); !errors.As(err, &e) || e.Class != channel.Permanent || e.Code != "caption_not_taken" {
 		t.Errorf("a caption on a voice note: %v, want a permanent refusal", err)
 	}
 	if _, err := w.ch.Send(soon(t), text(family, strings.Repeat("x", 65537))); channel.ClassOf(err) != channel.Permanent {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 )
 
 type object = map[string]any
@@ -37,18 +39,22 @@ const GuildID = "1001"
 
 // Server is Discord. Its fields may be set before the channel runs.
 type Server struct {
+	channeltest.Faults[Fault] // by the names in the table of routes
+
 	Token, BotID, AppID string
 	Flags               int           // of the application
 	Tier                int           // boost level of the server
 	NonceFor            time.Duration // a nonce counts
 	Heartbeat           time.Duration
+	NoSessions          bool          // of today, which are spent
+	NoVoice             bool          // the bot may not send voice messages
+	Ahead               time.Duration // of its clock
 
 	srv  *httptest.Server
 	life context.Context
 	work sync.WaitGroup
 
 	mu       sync.Mutex
-	news     chan struct{} // closed and replaced with each change
 	ids      int
 	last     int64 // id of a message
 	owner    string
@@ -56,10 +62,10 @@ type Server struct {
 	channels []*room
 	files    map[string][]byte // by path
 	nonces   map[string]*Message
-	faults   map[string][]Fault
-	calls    map[string]int
 	sessions []*session
-	invalid  []bool // answers to the coming greetings
+	commands []Command
+	acted    map[string]*Acted // by interaction
+	invalid  []bool            // answers to the coming greetings
 }
 
 type user struct {
@@ -82,12 +88,18 @@ type Message struct {
 	Mentions                                  []string
 	Reactions                                 map[string][]string // users by emoji
 	Gone                                      bool
+	Rows                                      []Row // of buttons
+	Voice                                     bool  // it is played in the chat
 }
 
 // File is a file of a message.
 type File struct {
 	ID, Name, MIME, Alt, SHA256, URL string
 	Size                             int64
+
+	Opus    bool    // it is Ogg Opus
+	Seconds float64 // of a voice message
+	Wave    []byte
 }
 
 // New starts Discord, which ends with the test.
@@ -96,7 +108,7 @@ func New(t testing.TB) *Server {
 	life, end := context.WithCancel(context.Background())
 	s := &Server{
 		Token: "MTAwMg.loop.back", BotID: "1002", AppID: "1003", Flags: FlagMembers | FlagContent, NonceFor: 5 * time.Minute, Heartbeat: 10 * time.Second,
-		life: life, news: make(chan struct{}), files: map[string][]byte{}, nonces: map[string]*Message{}, faults: map[string][]Fault{}, calls: map[string]int{}, ids: 2000,
+		life: life, files: map[string][]byte{}, nonces: map[string]*Message{}, acted: map[string]*Acted{}, ids: 2000,
 	}
 	s.owner = s.AddUser("Owner")
 	s.srv = httptest.NewServer(s.routes())
@@ -117,9 +129,11 @@ func (s *Server) newID() string {
 	return strconv.Itoa(s.ids)
 }
 
+func (s *Server) now() time.Time { return time.Now().Add(s.Ahead) }
+
 // messageID is an id of now that no other message has.
 func (s *Server) messageID() string {
-	s.last = max(s.last+1, (time.Now().UnixMilli()-1420070400000)<<22)
+	s.last = max(s.last+1, (s.now().UnixMilli()-1420070400000)<<22)
 	return strconv.FormatInt(s.last, 10)
 }
 
@@ -233,39 +247,6 @@ func (s *Server) Messages(channel string) (all []Message) {
 // FromBot are the bot's messages of a channel and its threads.
 func (s *Server) FromBot(channel string) []Message {
 	return slices.DeleteFunc(s.Messages(channel), func(m Message) bool { return m.Author != s.BotID })
-}
-
-// Wait waits until a condition holds, which may call the Server, and says what it
-// waited for if that takes 60 seconds.
-func (s *Server) Wait(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	patience := time.After(60 * time.Second)
-	for {
-		s.mu.Lock()
-		news := s.news
-		s.mu.Unlock()
-		if holds() {
-			return
-		}
-		select {
-		case <-news:
-		case <-patience:
-			t.Fatalf("Discord still waits for: %s", what)
-		}
-	}
-}
-
-// changed wakes those that wait. The caller holds the lock.
-func (s *Server) changed() {
-	close(s.news)
-	s.news = make(chan struct{})
-}
-
-// Calls is how many requests of a kind have come, refused ones too.
-func (s *Server) Calls(kind string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[kind]
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

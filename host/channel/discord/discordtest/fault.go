@@ -20,37 +20,6 @@ type Fault struct {
 	Spent      float64 // after an answer that is good, no request of the kind is taken for so many seconds
 }
 
-// Next tells how the coming requests of a kind go, one Fault each. The kinds are the
-// names in the table of routes.
-func (s *Server) Next(kind string, faults ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[kind] = append(s.faults[kind], faults...)
-}
-
-// Always tells how all requests of a kind go from now on.
-func (s *Server) Always(kind string, f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[kind+" always"] = []Fault{f}
-}
-
-// fault counts a request, and says how it goes.
-func (s *Server) fault(kind string) (f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[kind]++
-	s.changed()
-	if next := s.faults[kind]; len(next) > 0 {
-		s.faults[kind] = next[1:]
-		return next[0]
-	}
-	if always := s.faults[kind+" always"]; len(always) > 0 {
-		return always[0]
-	}
-	return f
-}
-
 // instead does what is done before or instead of an answer, and says whether that
 // was all.
 func (f Fault) instead(w http.ResponseWriter) bool {

@@ -28,7 +28,7 @@ func (s *Server) gatewayAddress() string {
 }
 
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
-	if f := s.fault("connect"); f.instead(w) {
+	if f := s.Take("connect"); f.instead(w) {
 		return
 	}
 	if q := r.URL.Query(); q.Get("v") != "10" || q.Get("encoding") != "json" {
@@ -83,6 +83,7 @@ func (s *Server) listen(ctx context.Context, c *conn) {
 		}
 		switch in.Op {
 		case 1:
+			s.Take("heartbeat")
 			c.out <- object{"op": 11}
 			continue
 		case 2, 6:
@@ -110,7 +111,7 @@ func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, st
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.changed()
+	defer s.Changed()
 	switch {
 	case in.Token != s.Token:
 		return 4004, "authentication failed"
@@ -121,7 +122,7 @@ func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, st
 		s.invalid = s.invalid[1:]
 		return 0, ""
 	case op == 2:
-		s.calls["identify"]++
+		s.Count("identify")
 		one := &session{id: "session" + s.newID(), conn: c}
 		s.sessions = append(s.sessions, one)
 		one.tell("READY", object{"v": 10, "user": s.user(s.BotID), "guilds": []object{{"id": GuildID, "unavailable": true}}, "session_id": one.id,
@@ -131,7 +132,7 @@ func (s *Server) greeted(c *conn, op int, data []byte) (websocket.StatusCode, st
 	}
 	for _, one := range s.sessions {
 		if one.id == in.Session && in.Seq <= len(one.events) {
-			s.calls["resume"]++
+			s.Count("resume")
 			one.conn = c
 			for _, event := range one.events[in.Seq:] {
 				c.out <- event
@@ -168,7 +169,7 @@ func (s *Server) leave(c *conn) {
 			one.conn = nil
 		}
 	}
-	s.changed()
+	s.Changed()
 }
 
 // guild is the server with its channels.
@@ -183,7 +184,7 @@ func (s *Server) guild() object {
 		}
 	}
 	return object{"id": GuildID, "name": "Harbour", "owner_id": s.owner, "premium_tier": s.Tier, "channels": channels, "threads": threads,
-		"roles": []object{{"id": GuildID, "name": "@everyone", "permissions": "274982231617"}, {"id": "1009", "name": "Boss", "permissions": "8"}}}
+		"roles": []object{{"id": GuildID, "name": "@everyone", "permissions": "70643726409281"}, {"id": "1009", "name": "Boss", "permissions": "8"}}}
 }
 
 // Drop breaks all connections to the gateway, whose sessions can be resumed.

@@ -15,6 +15,7 @@ type Says struct {
 	Name     string   // of a file; empty: there is none
 	MIME     string
 	Data     []byte
+	Voice    bool   // the file is a voice message
 	URL      string // where the file is said to be; empty: on the file server
 }
 
@@ -28,6 +29,9 @@ func (s *Server) Post(channel, user, text string, says Says) string {
 		sum := sha256.Sum256(says.Data)
 		f := File{Name: says.Name, MIME: says.MIME, Size: int64(len(says.Data)), SHA256: hex.EncodeToString(sum[:])}
 		s.keep(&f, channel, says.Data)
+		if m.Voice = says.Voice; m.Voice {
+			f.Seconds, f.Wave = 1, []byte{0, 255}
+		}
 		f.URL = cmp.Or(says.URL, f.URL)
 		m.Files = []File{f}
 	}

@@ -23,6 +23,9 @@ func TestDiscordJSTakesThisForDiscord(t *testing.T) {
 	s := New(t)
 	ch := s.AddChannel("desk")
 	cmd := exec.Command("node", filepath.Join("testdata", "discord-node", "clients.mjs"), modules, s.srv.URL+"/api", s.Token, ch)
+	ada := s.AddUser("Ada")
+	done := make(chan *Acted, 1)
+	go func() { done <- s.pressSoon(t, ch, ada, "No") }()
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %s%s", err, out, stderr(err))
@@ -30,7 +33,8 @@ func TestDiscordJSTakesThisForDiscord(t *testing.T) {
 	var saw struct {
 		One, Two, Event, Edited string
 		Page, Refused           int
-		Seen                    []string
+		Seen, Commands          []string
+		Button, By              string
 	}
 	if err := json.Unmarshal(out, &saw); err != nil {
 		t.Fatalf("%v in %s", err, out)
@@ -43,9 +47,29 @@ func TestDiscordJSTakesThisForDiscord(t *testing.T) {
 			t.Errorf("it heard no %s: %q", kind, saw.Seen)
 		}
 	}
+	if a := <-done; saw.Button != "no" || saw.By != ada || a == nil || s.Answered(a).Answer != 6 || !slices.Equal(saw.Commands, []string{"status"}) {
+		t.Errorf("discord.js saw %+v, and its answer to the button is %+v", saw, a)
+	}
 	all := s.Messages(ch)
-	if len(all) != 1 || len(all[0].Files) != 2 || all[0].Files[0].Alt != "the first" || all[0].Files[1].Size != 6 || !all[0].Gone {
+	if len(all) != 2 || len(all[0].Files) != 2 || all[0].Files[0].Alt != "the first" || all[0].Files[1].Size != 6 || !all[0].Gone {
 		t.Errorf("the channel has %+v", all)
+	}
+}
+
+// pressSoon has a member press a button once the bot has posted it.
+func (s *Server) pressSoon(t testing.TB, channel, user, label string) *Acted {
+	for {
+		news := s.News()
+		for _, m := range s.Messages(channel) {
+			if a := s.Press(channel, user, m.ID, label); a != nil {
+				return a
+			}
+		}
+		select {
+		case <-news:
+		case <-t.Context().Done():
+			return nil
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func methods() map[string]method {
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("method")
-	f := s.fault(name)
+	f := s.Take(name)
 	if f.Unread {
 		breaks(w)
 		return
@@ -103,7 +103,7 @@ func (s *Server) answer(name string, m method, a args, err error) (_ json.RawMes
 	if err == nil {
 		answer, err = m.do(s, a)
 	}
-	s.changed()
+	s.Changed()
 	if err != nil {
 		answer = object{"error": err.Error()}
 	}

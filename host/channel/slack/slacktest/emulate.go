@@ -239,7 +239,7 @@ func (e *Emulated) routes(s *Server) http.Handler {
 // forward hands a request to emulate. Of NoShare, Cut and Share of a Fault it knows
 // nothing.
 func (e *Emulated) forward(w http.ResponseWriter, r *http.Request, name string) {
-	f := e.fault(name)
+	f := e.Take(name)
 	if f.Unread {
 		breaks(w)
 		return
@@ -334,5 +334,5 @@ func (e *Emulated) event(w http.ResponseWriter, r *http.Request) {
 		again["event"], again["event_id"] = mention, fmt.Sprint(payload["event_id"], "M")
 		e.emit(again)
 	}
-	e.changed()
+	e.Changed()
 }

@@ -21,37 +21,6 @@ type Fault struct {
 	Share      func() // of completeUploadExternal: is called after the answer, before the files are shared
 }
 
-// Next tells how the coming requests of a method go, one Fault each. The second step
-// of an upload is the method "upload", the fetch of a file "download".
-func (s *Server) Next(method string, faults ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[method] = append(s.faults[method], faults...)
-}
-
-// Always tells how all requests of a method go from now on.
-func (s *Server) Always(method string, f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[method+" always"] = []Fault{f}
-}
-
-// fault counts a request, and says how it goes.
-func (s *Server) fault(method string) (f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[method]++
-	s.changed()
-	if next := s.faults[method]; len(next) > 0 {
-		s.faults[method] = next[1:]
-		return next[0]
-	}
-	if always := s.faults[method+" always"]; len(always) > 0 {
-		return always[0]
-	}
-	return f
-}
-
 // instead does what is done before or instead of an answer, and says whether that
 // was all.
 func (f Fault) instead(w http.ResponseWriter) bool {

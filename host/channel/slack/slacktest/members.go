@@ -14,7 +14,7 @@ func (s *Server) member(event, channel, user string) {
 	ch := s.must(channel)
 	kind := map[string]string{Public: "C", Private: "G", Several: "G"}[ch.kind]
 	s.tell(ch, object{"type": event, "user": user, "channel": ch.id, "channel_type": kind, "team": s.Team, "event_ts": s.now()})
-	s.changed()
+	s.Changed()
 }
 
 // Tell sends an event of a test's own making.
@@ -22,5 +22,5 @@ func (s *Server) Tell(channel string, event map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tell(s.must(channel), maps.Clone(event))
-	s.changed()
+	s.Changed()
 }

@@ -128,7 +128,7 @@ func (s *Server) post(ch *channel, m *Message) *Message {
 		mention["type"] = "app_mention"
 		s.tell(ch, mention)
 	}
-	s.changed()
+	s.Changed()
 	return m
 }
 
@@ -160,7 +160,7 @@ func (s *Server) react(ch *channel, m *Message, user, name string) {
 		"type": "reaction_added", "user": user, "reaction": name, "item_user": m.User, "event_ts": s.now(),
 		"item": object{"type": "message", "channel": ch.id, "ts": m.TS},
 	})
-	s.changed()
+	s.Changed()
 }
 
 // hidden tells of a change, which has a ts but is no message.
@@ -168,7 +168,7 @@ func (s *Server) hidden(ch *channel, event object) {
 	ts := s.now()
 	maps.Copy(event, object{"type": "message", "hidden": true, "channel": ch.id, "channel_type": ch.kind, "ts": ts, "event_ts": ts})
 	s.tell(ch, event)
-	s.changed()
+	s.Changed()
 }
 
 // wire is a message as Slack writes it, without its metadata.

@@ -37,7 +37,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -46,6 +45,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 )
 
 // The kinds of a channel, as events name them in channel_type.
@@ -58,6 +59,8 @@ const (
 
 // Server is a workspace with one app. All its methods may be called at any time.
 type Server struct {
+	channeltest.Faults[Fault] // by methods; the second step of an upload is "upload", the fetch of a file "download"
+
 	BotToken, AppToken   string
 	Team, AppID          string
 	BotUser, BotID       string // the bot as a member (U…), and as a bot (B…)
@@ -70,13 +73,10 @@ type Server struct {
 	work sync.WaitGroup
 
 	mu        sync.Mutex
-	news      chan struct{} // closed and replaced with each change
 	scopes    []string
 	users     []user
 	channels  []*channel
 	files     map[string]*file
-	faults    map[string][]Fault
-	calls     map[string]int
 	tickets   map[string]bool
 	conns     []*conn
 	waiting   []*envelope
@@ -123,8 +123,8 @@ func start(t testing.TB, routes func(*Server) http.Handler) *Server {
 		BotToken: "xoxb-1000000000-2000000000-loopbackloopbackloopback", AppToken: "xapp-1-A0LOOPBACK-3000000000-loopback",
 		Team: "T0LOOPBACK", AppID: "A0LOOPBACK", BotID: "B0LOOPBACK",
 		RetryAfter: time.Minute, PingEach: 5 * time.Second,
-		dir: dir, life: life, news: make(chan struct{}), scopes: slices.Clone(Scopes),
-		files: map[string]*file{}, faults: map[string][]Fault{}, calls: map[string]int{}, tickets: map[string]bool{},
+		dir: dir, life: life, scopes: slices.Clone(Scopes),
+		files: map[string]*file{}, tickets: map[string]bool{},
 	}
 	s.BotUser = s.AddBot("longshore")
 	s.srv = httptest.NewServer(routes(s))
@@ -206,46 +206,6 @@ func (s *Server) SetScopes(scopes ...string) {
 // Without is Scopes without some.
 func Without(scopes ...string) []string {
 	return slices.DeleteFunc(slices.Clone(Scopes), func(s string) bool { return slices.Contains(scopes, s) })
-}
-
-// Calls is how many requests of a method have come, refused ones too. The method
-// of the second step is "upload", that of a download "download".
-func (s *Server) Calls(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[method]
-}
-
-// Wait waits until a condition holds, which may call the Server, and says what it
-// waited for if that takes 60 seconds.
-func (s *Server) Wait(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	patience := time.After(60 * time.Second)
-	for {
-		s.mu.Lock()
-		news := s.news
-		s.mu.Unlock()
-		if holds() {
-			return
-		}
-		select {
-		case <-news:
-		case <-patience:
-			t.Fatalf("Slack still waits for: %s; %d envelopes not acknowledged; calls %v", what, s.Unacknowledged(), s.allCalls())
-		}
-	}
-}
-
-func (s *Server) allCalls() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.calls)
-}
-
-// changed wakes those that wait. The caller holds the lock.
-func (s *Server) changed() {
-	close(s.news)
-	s.news = make(chan struct{})
 }
 
 func (s *Server) newID(kind string) string {

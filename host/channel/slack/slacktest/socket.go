@@ -80,7 +80,7 @@ func (s *Server) join(c *conn) {
 			s.send(e, "")
 		}
 	}
-	s.changed()
+	s.Changed()
 }
 
 func (s *Server) leave(c *conn) {
@@ -93,7 +93,7 @@ func (s *Server) leave(c *conn) {
 			s.send(e, "connection_failed")
 		}
 	}
-	s.changed()
+	s.Changed()
 }
 
 // send writes an envelope to the next connection, if there is one. The lock is held.
@@ -266,7 +266,7 @@ func (s *Server) listen(ctx context.Context, c *conn) {
 			s.whispers = append(s.whispers, ack.Payload.Text)
 		}
 		s.waiting = slices.DeleteFunc(s.waiting, func(e *envelope) bool { return slices.Contains(e.ids, ack.EnvelopeID) })
-		s.changed()
+		s.Changed()
 		s.mu.Unlock()
 	}
 }

@@ -16,7 +16,7 @@ var errLength = errors.New("the bytes are not as many as were announced")
 
 // upload is the second step: the address is the permission.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
-	fault := s.fault("upload")
+	fault := s.Take("upload")
 	if fault.Unread {
 		breaks(w)
 		return
@@ -107,13 +107,13 @@ func (s *Server) arrived(f *file, cut bool) {
 			panic("slacktest: " + err.Error())
 		}
 	}
-	s.changed()
+	s.Changed()
 }
 
 // download gives the bytes to whoever has the token; Slack sends others to its
 // sign-in page, with 200 and HTML.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
-	fault := s.fault("download")
+	fault := s.Take("download")
 	if fault.Unread {
 		breaks(w)
 		return

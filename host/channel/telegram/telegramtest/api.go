@@ -225,6 +225,7 @@ type call struct {
 	FileID       string   `json:"file_id"`
 	User         int64    `json:"user_id"`
 	Offset       int64    `json:"offset"`
+	Limit        int      `json:"limit"`
 	Media        []item   `json:"media"`
 	Question     string   `json:"question"`
 	Options      []option `json:"options"`

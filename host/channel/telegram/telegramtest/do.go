@@ -19,7 +19,7 @@ type sentFile struct {
 func (s *Server) do(method string, q *request) (result any, refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.wake()
+	defer s.Changed()
 	_, there := s.chats[q.Chat]
 	switch {
 	case method == "getMe":

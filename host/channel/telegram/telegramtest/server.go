@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 )
 
 // Token is the bot's.
@@ -56,6 +58,8 @@ type Fault struct {
 // Server is the server. Its fields are set before it is used.
 type Server struct {
 	*httptest.Server
+	channeltest.Faults[Fault] // by methods
+
 	Privacy   bool           // the bot hears only what speaks to it
 	Webhook   string         // the address of another program that has the updates
 	Member    map[string]any // the bot's own place in all chats, as ChatMember
@@ -65,14 +69,11 @@ type Server struct {
 	t testing.TB
 
 	mu      sync.Mutex
-	changed chan struct{}
 	last    int64
 	chats   map[int64][]*Message
 	updates []map[string]any
 	files   map[string][]byte
 	sentIDs map[string]sentFile
-	faults  map[string][]Fault
-	calls   map[string]int
 	ended   chan struct{}
 	secret  string // of the webhook
 }
@@ -80,8 +81,8 @@ type Server struct {
 // New starts a server with these chats.
 func New(t testing.TB, chats ...int64) *Server {
 	s := &Server{t: t, Member: map[string]any{"status": "member"}, Rights: map[string]any{"can_send_messages": true}, MaxUpload: 50 << 20,
-		changed: make(chan struct{}), last: 100, chats: map[int64][]*Message{}, files: map[string][]byte{}, sentIDs: map[string]sentFile{},
-		faults: map[string][]Fault{}, calls: map[string]int{}, ended: make(chan struct{})}
+		last: 100, chats: map[int64][]*Message{}, files: map[string][]byte{}, sentIDs: map[string]sentFile{},
+		ended: make(chan struct{})}
 	for _, id := range chats {
 		s.chats[id] = nil
 	}
@@ -92,20 +93,6 @@ func New(t testing.TB, chats ...int64) *Server {
 		s.Close()
 	})
 	return s
-}
-
-// Next lets the next calls of a method fail.
-func (s *Server) Next(method string, all ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[method] = append(s.faults[method], all...)
-}
-
-// Calls is how often a method was called.
-func (s *Server) Calls(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[method]
 }
 
 // Hook is the webhook that the bot has set, and its secret.
@@ -147,7 +134,7 @@ func (s *Server) Vote(message int64, user map[string]any, options ...int) {
 // update is called with the lock held.
 func (s *Server) update(kind string, of map[string]any) {
 	s.updates = append(s.updates, map[string]any{"update_id": s.last, kind: of})
-	s.wake()
+	s.Changed()
 }
 
 // Keep keeps a member's file and returns its file_id.
@@ -161,32 +148,18 @@ func (s *Server) Keep(content []byte) string {
 }
 
 // WaitFor waits until a chat has n messages of the bot, and returns all.
-func (s *Server) WaitFor(t testing.TB, chat int64, n int) []Message {
+func (s *Server) WaitFor(t testing.TB, chat int64, n int) (all []Message) {
 	t.Helper()
-	late := time.After(30 * time.Second)
-	for {
+	s.Wait(t, fmt.Sprintf("%d messages in chat %d", n, chat), func() bool {
 		s.mu.Lock()
-		var all []Message
+		defer s.mu.Unlock()
+		all = nil
 		for _, m := range s.chats[chat] {
 			all = append(all, *m)
 		}
-		changed := s.changed
-		s.mu.Unlock()
-		if len(all) >= n {
-			return all
-		}
-		select {
-		case <-changed:
-		case <-late:
-			t.Fatalf("chat %d has %d messages, want %d", chat, len(all), n)
-		}
-	}
-}
-
-// wake is called with the lock held.
-func (s *Server) wake() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+		return len(all) >= n
+	})
+	return all
 }
 
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
@@ -199,7 +172,7 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, 401, "Unauthorized")
 		return
 	}
-	fault := s.fault(method)
+	fault := s.Take(method)
 	if fault.Before != nil {
 		fault.Before()
 	}
@@ -251,16 +224,6 @@ func (s *Server) download(rw http.ResponseWriter, name string) {
 	_, _ = rw.Write(content)
 }
 
-func (s *Server) fault(method string) (f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[method]++
-	if all := s.faults[method]; len(all) > 0 {
-		f, s.faults[method] = all[0], all[1:]
-	}
-	return f
-}
-
 func answer(rw http.ResponseWriter, result any) {
 	rw.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(rw).Encode(map[string]any{"ok": true, "result": result})
@@ -280,10 +243,14 @@ func (s *Server) poll(rw http.ResponseWriter, r *http.Request, req *request) {
 	}
 	late := time.After(50 * time.Second)
 	for {
+		changed := s.News()
 		s.mu.Lock()
 		s.updates = slices.DeleteFunc(s.updates, func(u map[string]any) bool { return u["update_id"].(int64) < req.Offset })
-		all, changed := slices.Clone(s.updates), s.changed
+		all := slices.Clone(s.updates)
 		s.mu.Unlock()
+		if req.Limit > 0 && len(all) > req.Limit {
+			all = all[:req.Limit]
+		}
 		if len(all) > 0 {
 			answer(rw, all)
 			return

@@ -10,10 +10,13 @@ const { WebSocketManager, WebSocketShardEvents } = require('@discordjs/ws')
 const rest = new REST({ api, version: '10', retries: 0 }).setToken(token)
 const manager = new WebSocketManager({ token, intents: 1 | (1 << 9) | (1 << 15), rest, fetchGatewayInformation: () => rest.get('/gateway/bot') })
 const seen = []
+let pressed
+const press = new Promise((resolve) => { pressed = resolve })
 const heard = new Promise((resolve) => {
   manager.on(WebSocketShardEvents.Dispatch, (first, id) => {
     const event = first.data ?? first
     seen.push(event.t)
+    if (event.t === 'INTERACTION_CREATE') pressed(event.d)
     if (event.t === 'MESSAGE_CREATE' && event.d.attachments.length === 2) resolve(event.d)
   })
 })
@@ -38,6 +41,13 @@ try {
 } catch (error) {
   refused = error.code
 }
-console.log(JSON.stringify({ one: one.id, two: two.id, event: event.id, edited: edited.content, page: page.length, refused, seen }))
+const command = { name: 'status', description: 'Say who answers', type: 1 }
+await rest.post(`/applications/1003/commands`, { body: command })
+const commands = await rest.get(`/applications/1003/commands`)
+const rows = [{ type: 1, components: [{ type: 2, style: 2, label: 'Yes', custom_id: 'yes' }, { type: 2, style: 2, label: 'No', custom_id: 'no' }] }]
+await rest.post(path, { body: { content: 'Shall we?', allowed_mentions: { parse: [] }, components: rows } })
+const act = await press
+await rest.post(`/interactions/${act.id}/${act.token}/callback`, { body: { type: 6 }, auth: false })
+console.log(JSON.stringify({ one: one.id, two: two.id, event: event.id, edited: edited.content, page: page.length, refused, seen, commands: commands.map((c) => c.name), button: act.data.custom_id, by: act.member.user.id }))
 await manager.destroy()
 process.exit(0)

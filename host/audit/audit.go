@@ -1,0 +1,384 @@
+// Package audit keeps the trail of what left the host and of what was refused: one line
+// of JSON for each outcome, in files that are only appended to, chained by hash.
+//
+// A line's last member is the SHA-256 of all that stands before it in the line, and the
+// line holds the hash of the line before it. So a line that is changed, removed, inserted
+// or moved breaks the chain, also over the ends of files. Who can write the files can
+// make a whole new chain, though: an operator who wants to notice that keeps a hash of
+// the chain elsewhere, and [Verify] says whether it is still in it.
+//
+// A line is on the disk within a second. Whoever writes entries repeats those of the last
+// hours after a crash; [Log.Add] leaves out what the trail has.
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// Entry is one line. What foreigners wrote in it, such as the names of files, is quoted
+// as JSON does it, and no more.
+type Entry struct {
+	Number   int64     `json:"n"` // from 1, over all files
+	Time     time.Time `json:"time"`
+	Event    string    `json:"event"` // sent, failed, uncertain or refused; repaired or gap, of the trail itself
+	Group    string    `json:"group,omitempty"`
+	Request  string    `json:"request,omitempty"`  // empty: the host's own words, or an operator's
+	Delivery string    `json:"delivery,omitempty"` // the outbox's key
+	Asked    time.Time `json:"asked,omitzero"`     // when the request was written
+	Channel  string    `json:"channel,omitempty"`
+	Chat     string    `json:"chat,omitempty"` // with a keyed hash in place of a member's number: see Mask
+	Thread   string    `json:"thread,omitempty"`
+	Code     string    `json:"code,omitempty"`    // of a refusal or a failure
+	Message  string    `json:"message,omitempty"` // which names the rule
+	Parts    []Part    `json:"parts,omitempty"`
+	Previous string    `json:"previous"` // hash of the line before; empty in the first
+	Hash     string    `json:"-"`        // of this line
+}
+
+// Part is one message of a delivery, or one file of a message. There are no texts and no
+// captions in it, only their lengths.
+type Part struct {
+	Kind      string `json:"kind"` // text, poll, edit and so on, or the file's kind
+	Name      string `json:"name,omitempty"`
+	Bytes     int64  `json:"bytes"`            // of the file, or of the text
+	SHA256    string `json:"sha256,omitempty"` // of the file
+	Status    string `json:"status"`
+	Code      string `json:"code,omitempty"`
+	MessageID string `json:"message_id,omitempty"` // the platform's
+	Link      bool   `json:"link,omitempty"`       // the file went as a link
+}
+
+// Options is what a Log works with.
+type Options struct {
+	Dir  string               // for the Log alone; created if it is missing
+	Keep func() time.Duration // age at which a file goes; asked once an hour; 0: files stay for ever
+	Log  *slog.Logger
+
+	most int64 // bytes of a file, for tests; 0: 16 MiB
+}
+
+const (
+	maxFile    = 16 << 20
+	maxLine    = 1 << 20 // bytes; a delivery has at most some hundred parts
+	maxPending = 10_000  // entries in memory while the disk takes none
+	maxMessage = 500     // bytes of a refusal's message
+	remembered = 20_000  // outcomes, twice: so many are recognised if they come again
+	syncEvery  = time.Second
+	keepEvery  = time.Hour
+)
+
+// Log is the end of the trail. Its methods may be called from several goroutines.
+type Log struct {
+	o   Options
+	key []byte // of Mask
+
+	mu       sync.Mutex
+	file     *os.File
+	size     int64
+	number   int64 // of the last line
+	hash     string
+	pending  []Entry // not written yet: the disk took none
+	lost     int     // of those, what was too much
+	dirty    bool    // written and not synced
+	torn     bool    // behind size stands what a write left that failed half way
+	failing  bool    // the operator was told
+	seen, ex map[string]string
+}
+
+// Open opens the trail in o.Dir, and removes a line that a crash cut off. Nobody else has
+// it open: the host's outbox is locked. The caller calls Run, and Close when Run has
+// returned.
+func Open(o Options) (_ *Log, err error) {
+	if o.most == 0 {
+		o.most = maxFile
+	}
+	l := &Log{o: o, seen: map[string]string{}}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open audit trail: %w", err)
+	}
+	if l.key, err = keyIn(o.Dir); err != nil {
+		return nil, fmt.Errorf("open audit trail: %w", err)
+	}
+	if err := l.resume(); err != nil {
+		return nil, fmt.Errorf("open audit trail: %w", err)
+	}
+	return l, nil
+}
+
+// resume finds the end of the trail.
+func (l *Log) resume() error {
+	all, err := files(l.o.Dir)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	last := all[len(all)-1]
+	var whole, torn int64
+	for _, path := range all[max(0, len(all)-2):] {
+		if whole, torn, err = l.readEnd(path); err != nil {
+			return fmt.Errorf("read %s, which may be moved away: %w", path, err)
+		}
+	}
+	if l.file, err = os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return err
+	}
+	l.size = whole
+	if torn == 0 {
+		return nil
+	}
+	if err := l.file.Truncate(whole); err != nil {
+		return errors.Join(err, l.file.Close())
+	}
+	l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "file", filepath.Base(last), "bytes", torn)
+	l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", torn)})
+	return nil
+}
+
+// readEnd reads the newest file: the outcomes in it, its last whole line, and how many
+// bytes stand before and after that line's end.
+func (l *Log) readEnd(path string) (whole, torn int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	end, err := lines(f, func(line []byte) error {
+		e, err := parse(line)
+		if err != nil {
+			e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
+			l.o.Log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
+		}
+		l.number, l.hash = max(l.number+1, e.Number), e.Hash
+		l.known(e)
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	if l.number == 0 { // the first line of this file was cut off: its name has its number
+		l.number, l.hash = numberOf(path)-1, ""
+	}
+	return end, info.Size() - end, nil
+}
+
+// known says whether the trail has the outcome lately, and remembers it.
+func (l *Log) known(e Entry) bool {
+	if e.Delivery == "" {
+		return false
+	}
+	if event, ok := l.seen[e.Delivery]; ok && event == e.Event {
+		return true
+	}
+	event, ok := l.ex[e.Delivery]
+	if len(l.seen) >= remembered {
+		l.ex, l.seen = l.seen, map[string]string{}
+	}
+	l.seen[e.Delivery] = e.Event
+	return ok && event == e.Event
+}
+
+// Add appends entries, but for outcomes of deliveries that the trail has. It fills in
+// Number, Time if it is zero, and the chain. If the disk takes nothing, up to 10,000
+// entries wait in memory, and the operator's log says so; of what is more than that the
+// trail has only the count.
+func (l *Log) Add(all ...Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range all {
+		if l.known(e) {
+			continue
+		}
+		if e.Time.IsZero() {
+			e.Time = time.Now()
+		}
+		e.Time, e.Message = e.Time.UTC().Truncate(time.Millisecond), cut(maskIn(l.key, e.Message))
+		if len(l.pending) >= maxPending {
+			l.lost++
+			continue
+		}
+		l.pending = append(l.pending, e)
+	}
+	if !l.failing { // else Run tries each second
+		l.flush()
+	}
+}
+
+func cut(s string) string {
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	}
+	return s
+}
+
+// flush writes what waits. The caller holds mu.
+func (l *Log) flush() {
+	if len(l.pending) == 0 {
+		return
+	}
+	err := l.write()
+	switch {
+	case err != nil && !l.failing:
+		l.o.Log.Error("the audit trail cannot be written; its entries wait in memory", "waiting", len(l.pending), "error", err)
+	case err == nil && l.failing:
+		l.o.Log.Info("the audit trail is written again")
+	}
+	l.failing = err != nil
+}
+
+func (l *Log) write() error {
+	all := l.pending
+	if l.lost > 0 {
+		all = append(slices.Clip(all), Entry{Event: "gap", Time: time.Now().UTC(), Message: fmt.Sprintf("%d entries could not be kept", l.lost)})
+	}
+	if err := l.mend(); err != nil {
+		return err
+	}
+	if err := l.rotate(); err != nil {
+		return err
+	}
+	number, hash := l.number, l.hash
+	var out bytes.Buffer
+	for _, e := range all {
+		number++
+		e.Number, e.Previous = number, hash
+		line, err := encode(e)
+		if err != nil {
+			return err
+		}
+		hash = hashOf(line)
+		out.Write(line)
+	}
+	if n, err := l.file.Write(out.Bytes()); err != nil {
+		l.torn = l.torn || n > 0
+		return err
+	}
+	l.number, l.hash, l.size, l.dirty = number, hash, l.size+int64(out.Len()), true
+	l.pending, l.lost = l.pending[:0], 0
+	return nil
+}
+
+// mend removes what a write left that failed half way: behind it, no line would be whole.
+func (l *Log) mend() error {
+	if !l.torn {
+		return nil
+	}
+	err := l.file.Truncate(l.size)
+	l.torn = err != nil
+	return err
+}
+
+// rotate begins the first file, or the next one if this one is full.
+func (l *Log) rotate() error {
+	if l.file != nil && l.size < l.o.most {
+		return nil
+	}
+	path := filepath.Join(l.o.Dir, fmt.Sprintf("%012d.jsonl", l.number+1))
+	next, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if l.file != nil {
+		err = errors.Join(l.file.Sync(), l.file.Close())
+	}
+	l.file, l.size = next, 0
+	return errors.Join(err, safefs.SyncDir(l.o.Dir))
+}
+
+// Run makes lines durable within a second and removes old files, until ctx is done.
+func (l *Log) Run(ctx context.Context) {
+	sync, keep := time.NewTicker(syncEvery), time.NewTicker(keepEvery)
+	defer sync.Stop()
+	defer keep.Stop()
+	l.expire()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-sync.C:
+			if err := l.sync(); err != nil {
+				l.o.Log.Error("sync the audit trail", "error", err)
+			}
+		case <-keep.C:
+			l.expire()
+		}
+	}
+}
+
+// sync writes what waits, and makes all durable. Add goes on meanwhile.
+func (l *Log) sync() error {
+	l.mu.Lock()
+	l.flush()
+	f, dirty := l.file, l.dirty
+	l.dirty = false
+	l.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	if err := f.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) { // rotate has synced it
+		return err
+	}
+	return nil
+}
+
+// expire removes the files whose newest line is too old, but never the newest file.
+func (l *Log) expire() {
+	keep := l.o.Keep()
+	all, err := files(l.o.Dir)
+	if err != nil || keep == 0 {
+		return
+	}
+	for _, path := range all[:max(0, len(all)-1)] {
+		info, err := os.Stat(path)
+		if err != nil || time.Since(info.ModTime()) < keep {
+			return
+		}
+		l.o.Log.Info("an old file of the audit trail is removed", "file", filepath.Base(path))
+		if err := os.Remove(path); err != nil {
+			l.o.Log.Error("remove an old file of the audit trail", "error", err)
+			return
+		}
+	}
+}
+
+// Close writes and syncs what waits, and closes the trail.
+func (l *Log) Close() error {
+	err := l.sync()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.pending) + l.lost; n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d entries of the audit trail could not be written", n))
+	}
+	if l.file != nil {
+		err = errors.Join(err, l.file.Close())
+	}
+	return err
+}
+
+// encode is an entry's line, with its hash.
+func encode(e Entry) ([]byte, error) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	line = line[:len(line)-1] // the closing brace
+	sum := sha256.Sum256(line)
+	return fmt.Appendf(line, "%s%x\"}\n", hashMember, sum), nil
+}

@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A full disk takes half a line, and the half cannot be removed at once: nothing may be
+// written behind it, or the chain is broken for good.
+func TestNothingIsWrittenBehindHalfALine(t *testing.T) {
+	o := quiet(t.TempDir())
+	l := open(t, o)
+	l.Add(sent(1))
+	whole := l.file
+	half, err := os.OpenFile(whole.Name(), os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = half.WriteString(`{"n":2,"time":"20`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.torn = true
+	if l.file, err = os.Open(whole.Name()); err != nil { // takes neither a write nor a cut
+		t.Fatal(err)
+	}
+	l.Add(sent(2))
+	if !l.failing || len(l.pending) != 1 {
+		t.Errorf("failing: %v, %d wait", l.failing, len(l.pending))
+	}
+	_, _ = l.file.Close(), half.Close()
+	l.file = whole
+	closed(t, l)
+	if s, err := Verify(o.Dir, ""); err != nil || s.Entries != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A group asked for a member's chat that it may not send to: the refusal names the chat.
+func TestARefusalOfAChatHasNoNumberInTheTrail(t *testing.T) {
+	o := quiet(t.TempDir())
+	l := open(t, o)
+	l.Add(Entry{Event: "refused", Message: "this group may not send to 4917012345678@s.whatsapp.net"},
+		Entry{Event: "refused", Message: `"4917012345678:3@c.us" or 4917012345678-1612345678@g.us`},
+		Entry{Event: "refused", Message: strings.Repeat("x", maxMessage-20) + " 4917012345678@s.whatsapp.net"},
+		Entry{Event: "refused", Message: "no group is registered for 120363041234567890@g.us"})
+	want := "this group may not send to " + l.Mask("4917012345678@s.whatsapp.net")
+	closed(t, l)
+	var all []string
+	if err := Search(o.Dir, func(e Entry) error { all = append(all, e.Message); return nil }); err != nil || len(all) != 4 {
+		t.Fatal(all, err)
+	}
+	if all[0] != want {
+		t.Errorf("%q, want %q", all[0], want)
+	}
+	if strings.Contains(strings.Join(all, " "), "49170") {
+		t.Errorf("a number in clear: %q", all)
+	}
+	if !strings.HasSuffix(all[3], "120363041234567890@g.us") {
+		t.Errorf("a group's id, which is no number, is hidden: %q", all[3])
+	}
+}
+
+// With an empty key everybody can make the hash of each number, and compare.
+func TestADamagedKeyHidesNoNumbers(t *testing.T) {
+	o := quiet(t.TempDir())
+	path := filepath.Join(o.Dir, "key")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "may be moved away") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, open(t, o))
+}
+
+// One line that is too long is damage in one file: the other files can be searched.
+func TestASearchGoesOnBehindAFileWithALineThatIsTooLong(t *testing.T) {
+	dir := trail(t, 60)
+	all, err := files(dir)
+	if err != nil || len(all) < 3 {
+		t.Fatal(all, err)
+	}
+	if err := os.WriteFile(all[1], []byte(strings.Repeat("x", maxLine+1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var last int64
+	if err := Search(dir, func(e Entry) error { last = e.Number; return nil }); err != nil || last != 60 {
+		t.Errorf("up to %d, %v", last, err)
+	}
+	if _, err := Verify(dir, ""); err == nil || !strings.Contains(err.Error(), filepath.Base(all[1])+", line 1: a line of more than") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,68 @@
+package audit
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+const keyBytes = 32
+
+// keyIn reads the key of Mask, or makes one.
+func keyIn(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "key")
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) != keyBytes { // with a shorter one, a number could be guessed
+		return nil, fmt.Errorf("%s is damaged, and may be moved away: the trail then has other hashes for numbers from here on", path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		key = make([]byte, keyBytes)
+		_, _ = rand.Read(key) // never fails
+		return key, safefs.WriteNew(path, key, 0o600)
+	}
+	return key, err
+}
+
+// Mask is the chat as the trail has it: if a JID holds a member's telephone number, as
+// WhatsApp's do, a keyed hash takes its place.
+func (l *Log) Mask(jid string) string { return mask(l.key, jid) }
+
+// Masked is Mask for a reader of the trail in dir.
+func Masked(dir, jid string) string {
+	key, err := os.ReadFile(filepath.Join(dir, "key"))
+	if err != nil {
+		return jid
+	}
+	return mask(key, jid)
+}
+
+// mask knows the JIDs with numbers: of a person, and of an old kind of group, whose
+// id begins with its founder's number.
+func mask(key []byte, jid string) string {
+	user, server, ok := strings.Cut(jid, "@")
+	person := server == "s.whatsapp.net" || server == "c.us"
+	if !ok || !person && !(server == "g.us" && strings.Contains(user, "-")) {
+		return jid
+	}
+	sum := hmac.New(sha256.New, key)
+	sum.Write([]byte(jid))
+	return "~" + hex.EncodeToString(sum.Sum(nil)[:8]) + "@" + server
+}
+
+// numbered is a JID that may hold a number, within a text.
+var numbered = regexp.MustCompile(`[0-9][0-9A-Za-z.:_-]*@(s\.whatsapp\.net|c\.us|g\.us)`)
+
+// maskIn masks the JIDs in a refusal's message, which may name the chat that was asked for.
+func maskIn(key []byte, text string) string {
+	return numbered.ReplaceAllStringFunc(text, func(jid string) string { return mask(key, jid) })
+}

@@ -1,0 +1,369 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+const (
+	deepest  = 100     // directories in one another; a deeper one is left out
+	mostHeld = 500     // descriptors that stay open over the thaw
+	unsynced = ".part" // the suffix of a blob that is not whole yet
+)
+
+// copier copies the state directory in several passes. A pass copies what is new or
+// changed, and removes from the copy what is gone.
+type copier struct {
+	ctx      context.Context
+	from, to string
+	tops     []string        // what is copied, relative to from
+	cold     map[string]bool // directories that only the first pass reads
+	skip     map[string]bool // paths that are left out
+	blobs    map[string]bool // directories whose files never change
+
+	all    map[string]*copied
+	n      int  // the pass
+	hold   bool // copy nothing: keep the files open
+	held   []held
+	unread []string
+}
+
+type copied struct {
+	Entry
+	was  stamp
+	pass int // the last one that has found it
+}
+
+// stamp shows whether a file has changed. An assistant can forge one, for its own files.
+type stamp struct {
+	id         safefs.Identity
+	size, time int64
+}
+
+type held struct {
+	e *copied
+	f *os.File
+}
+
+func newCopier(ctx context.Context, o Options, to string) *copier {
+	c := &copier{
+		ctx: ctx, from: o.Layout.State, to: to, all: map[string]*copied{},
+		cold: map[string]bool{}, skip: map[string]bool{}, blobs: map[string]bool{},
+	}
+	for _, path := range o.Layout.Private() {
+		c.tops = append(c.tops, c.rel(path))
+	}
+	l := o.Layout
+	for _, path := range []string{l.Groups(), l.Homes(), l.Sessions(), l.Logs(), filepath.Dir(filepath.Dir(l.Place("x", 1)))} {
+		c.cold[c.rel(path)] = true
+	}
+	for _, path := range []string{l.Aside(), filepath.Dir(l.Temp("x"))} {
+		c.skip[c.rel(path)] = true
+	}
+	for _, s := range o.Stores {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal"} {
+			c.skip[c.rel(filepath.Join(s.Dir, s.File+suffix))] = true
+		}
+		if s.Files != "" {
+			c.blobs[c.rel(filepath.Join(s.Dir, s.Files))] = true
+		}
+	}
+	return c
+}
+
+func (c *copier) rel(path string) string {
+	rel, _ := safefs.Below(c.from, path)
+	return rel
+}
+
+// pass copies what is new since the pass before; with hot, without the cold directories.
+func (c *copier) pass(hot bool) error {
+	c.n++
+	for _, top := range c.tops {
+		if hot && c.cold[top] {
+			continue
+		}
+		root, err := os.OpenRoot(filepath.Join(c.from, top))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		info, err := root.Stat(".")
+		if err == nil {
+			err = errors.Join(c.directory(top, info), c.walk(root, top, hot, 0))
+		}
+		if err = errors.Join(err, root.Close()); err != nil {
+			return err
+		}
+	}
+	return c.forget(hot)
+}
+
+// forget removes from the copy what the pass has not found.
+func (c *copier) forget(hot bool) error {
+	for path, e := range c.all {
+		if e.pass == c.n || hot && c.isCold(path) {
+			continue
+		}
+		if err := os.RemoveAll(c.target(path)); err != nil && !errors.Is(err, syscall.ENOTDIR) { // a file where its directory was
+			return err
+		}
+		delete(c.all, path)
+	}
+	return nil
+}
+
+func (c *copier) isCold(path string) bool {
+	for ; path != "."; path = filepath.Dir(path) {
+		if c.cold[path] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *copier) target(rel string) string { return filepath.Join(c.to, filepath.FromSlash(rel)) }
+
+func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
+	names, err := c.names(dir, rel, depth)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.ToSlash(filepath.Join(rel, name))
+		if c.skip[path] || hot && c.cold[path] || c.blobs[rel] && strings.HasSuffix(name, unsynced) {
+			continue
+		}
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		err := c.visit(dir, name, path, hot, depth)
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ELOOP) { // an assistant can make such files, and must not stop a backup with them
+			c.unread = append(c.unread, path)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copier) names(dir *os.Root, rel string, depth int) ([]string, error) {
+	if depth > deepest {
+		c.unread = append(c.unread, rel)
+		return nil, nil
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
+// visit copies one name. Whoever may write in dir can exchange it at any time.
+func (c *copier) visit(dir *os.Root, name, path string, hot bool, depth int) error {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return err
+	}
+	switch info.Mode().Type() {
+	case fs.ModeDir:
+		sub, err := safefs.OpenDir(dir, name)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		if err := c.directory(path, info); err != nil {
+			return err
+		}
+		return c.walk(sub, path, hot, depth+1)
+	case fs.ModeSymlink:
+		to, err := dir.Readlink(name)
+		if err == nil {
+			c.add(path, info).Target = to
+		}
+		return err
+	case 0:
+		return c.plain(dir, name, path, info)
+	}
+	return nil // pipes, sockets and devices hold nothing
+}
+
+// add returns the entry of a path, which has been found in this pass.
+func (c *copier) add(path string, info fs.FileInfo) *copied {
+	e := c.all[path]
+	if e == nil {
+		e = &copied{}
+		c.all[path] = e
+	}
+	e.Dir, e.Target = false, ""
+	e.Path, e.Mode, e.Time, e.pass = stateDir+"/"+path, info.Mode().Perm(), info.ModTime().UnixNano(), c.n
+	if path == "." {
+		e.Path = stateDir
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.UID, e.GID = int(st.Uid), int(st.Gid)
+	}
+	return e
+}
+
+func (c *copier) directory(path string, info fs.FileInfo) error {
+	c.add(path, info).Dir = true
+	if was, err := os.Lstat(c.target(path)); err == nil && !was.IsDir() {
+		if err := os.Remove(c.target(path)); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(c.target(path), 0o700)
+}
+
+// plain copies a file, unless a pass before has done so.
+func (c *copier) plain(dir *os.Root, name, path string, before fs.FileInfo) error {
+	was := stamp{size: before.Size(), time: before.ModTime().UnixNano()}
+	was.id, _ = safefs.Identify(before)
+	if e := c.all[path]; e != nil && e.was == was {
+		e.pass = c.n
+		return nil
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = fs.ErrNotExist // exchanged; a file of the host's comes again in the next pass
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	e := c.add(path, after)
+	e.was, e.Size = was, after.Size()
+	if c.hold && len(c.held) < mostHeld {
+		c.held = append(c.held, held{e, f})
+		return nil
+	}
+	return errors.Join(c.copy(path, e, f), f.Close())
+}
+
+// copyHeld copies what was opened while the stores were frozen.
+func (c *copier) copyHeld() error {
+	for _, h := range c.held {
+		if err := c.copy(strings.TrimPrefix(h.e.Path, stateDir+"/"), h.e, h.f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release closes what was opened while the stores were frozen.
+func (c *copier) release() error {
+	var errs []error
+	for _, h := range c.held {
+		errs = append(errs, h.f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *copier) copy(path string, e *copied, f *os.File) (err error) {
+	to := c.target(path)
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	if c.blobs[filepath.Dir(path)] && linked(filepath.Join(c.from, path), to, f) {
+		e.SHA256, e.Size, err = sum(c.ctx, f)
+		return err
+	}
+	e.SHA256, e.Size, err = copyTo(c.ctx, to, f, e.Size)
+	return err
+}
+
+// linked gives a file that never changes a second name.
+func linked(from, to string, f *os.File) bool {
+	if os.Link(from, to) != nil {
+		return false
+	}
+	a, err := f.Stat()
+	b, err2 := os.Lstat(to)
+	if err == nil && err2 == nil && os.SameFile(a, b) {
+		return true
+	}
+	_ = os.Remove(to) // if it cannot be removed, the copy will fail on it
+	return false
+}
+
+// database copies a store's database from its snapshot.
+func (c *copier) database(s store.Snapshot) (StoreEntry, error) {
+	path := c.rel(filepath.Join(s.Dir, s.File))
+	at := StoreEntry{Name: s.Name, Path: stateDir + "/" + path, Version: s.Version}
+	if err := s.CopyTo(c.ctx, c.target(path)); err != nil {
+		return at, err
+	}
+	return at, c.record(path, stateDir+"/"+path, c.target(path), "")
+}
+
+// extra copies a file that lies outside the state directory.
+func (c *copier) extra(temp, name, from string) error {
+	to := filepath.Join(temp, filepath.FromSlash(name))
+	f, err := os.Open(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
+	}
+	if err == nil {
+		_, _, err = copyTo(c.ctx, to, f, 1<<20)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	if name == configName {
+		from = ""
+	}
+	return c.record("/"+name, name, to, from)
+}
+
+// record adds the entry of a file that was written without a pass.
+func (c *copier) record(key, path, at, from string) error {
+	f, err := os.Open(at)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	e := c.add(key, info)
+	e.Path, e.From = path, from
+	e.SHA256, e.Size, err = sum(c.ctx, f)
+	return err
+}
+
+func (c *copier) sum() (files int, bytes int64) {
+	for _, e := range c.all {
+		if e.file() {
+			files, bytes = files+1, bytes+e.Size
+		}
+	}
+	return files, bytes
+}
+
+func (c *copier) sorted() (all []Entry) {
+	for _, e := range c.all {
+		all = append(all, e.Entry)
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return cmp.Compare(a.Path, b.Path) })
+	return all
+}

@@ -1,0 +1,129 @@
+package backup
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	format       = 1
+	manifestName = "manifest.jsonl"
+	configName   = "longshore.yaml"
+	secretsDir   = "secrets"
+	stateDir     = "state"
+	maxLine      = 64 << 10 // bytes of a line of the manifest
+)
+
+// Header is the first line of a manifest.
+type Header struct {
+	Format  int          `json:"format"`
+	Taken   time.Time    `json:"taken"`   // the moment of the stores
+	Program string       `json:"program"` // its version
+	Stores  []StoreEntry `json:"stores"`
+	Entries int          `json:"entries"` // lines that follow
+}
+
+// StoreEntry is a store of the backup.
+type StoreEntry struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`    // of the database, in the backup
+	Version int    `json:"version"` // of the schema; 0: the store has none of ours
+}
+
+// Entry is a file, a directory or a symbolic link of the backup: each further line of
+// the manifest.
+type Entry struct {
+	Path   string      `json:"path"` // in the backup, with slashes
+	Dir    bool        `json:"dir,omitempty"`
+	Target string      `json:"target,omitempty"` // of a symbolic link
+	From   string      `json:"from,omitempty"`   // where a secret's file was
+	Mode   fs.FileMode `json:"mode"`             // the permissions
+	UID    int         `json:"uid"`
+	GID    int         `json:"gid"`
+	Time   int64       `json:"time,omitempty"` // of the last change, in nanoseconds since 1970
+	Size   int64       `json:"size,omitempty"`
+	SHA256 string      `json:"sha256,omitempty"` // in hex; of a file
+}
+
+// file reports whether the entry is a plain file.
+func (e Entry) file() bool { return !e.Dir && e.Target == "" }
+
+// check refuses an entry whose path or target could lead out of the directory that it
+// is restored to.
+func (e Entry) check() error {
+	if !filepath.IsLocal(filepath.FromSlash(e.Path)) || e.Mode&^fs.ModePerm != 0 || e.Size < 0 {
+		return fmt.Errorf("the manifest has an entry that no backup has: %q", e.Path)
+	}
+	return nil
+}
+
+func writeManifest(path string, h Header, all []Entry) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	enc := json.NewEncoder(w)
+	h.Entries = len(all)
+	err = enc.Encode(h)
+	for _, e := range all {
+		if err == nil {
+			err = enc.Encode(e)
+		}
+	}
+	return errors.Join(err, w.Flush(), f.Sync(), f.Close())
+}
+
+// readManifest reads the manifest of a backup, and calls do for each entry.
+func readManifest(dir string, do func(Entry) error) (h Header, err error) {
+	if strings.HasSuffix(filepath.Clean(dir), partial) { // even with a manifest, it may not be synced
+		return h, fmt.Errorf("%s is no backup: it was cut off while it was made; the next backup in its directory deletes it", dir)
+	}
+	f, err := os.Open(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
+	}
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxLine)
+	if !lines.Scan() {
+		return h, errors.Join(errors.New("the manifest is empty"), lines.Err())
+	}
+	if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h.Format < 1 {
+		return h, errors.New("the manifest cannot be read")
+	}
+	if h.Format > format {
+		return h, errors.New("a newer longshore made the backup: use that program")
+	}
+	n := 0
+	for ; lines.Scan(); n++ {
+		var e Entry
+		err := json.Unmarshal(lines.Bytes(), &e)
+		if err == nil {
+			err = e.check()
+		}
+		if err == nil {
+			err = do(e)
+		}
+		if err != nil {
+			return h, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return h, err
+	}
+	if n != h.Entries {
+		return h, fmt.Errorf("the manifest has %d of %d entries", n, h.Entries)
+	}
+	return h, nil
+}

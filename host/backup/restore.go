@@ -1,0 +1,246 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+// Checked says what a backup has.
+type Checked struct {
+	Header
+	Files   int      `json:"files"`
+	Bytes   int64    `json:"bytes"`
+	Wrong   []string `json:"wrong,omitempty"` // what is missing or has other bytes
+	Strange []string `json:"not_in_manifest,omitempty"`
+}
+
+// Verify reads a whole backup and compares it with its manifest. The error is of a
+// backup that cannot be read at all.
+func Verify(ctx context.Context, dir string) (c Checked, err error) {
+	known := map[string]bool{manifestName: true}
+	c.Header, err = readManifest(dir, func(e Entry) error {
+		known[e.Path] = true
+		if !e.file() {
+			return ctx.Err()
+		}
+		c.Files++
+		c.Bytes += e.Size
+		if err := e.same(ctx, dir); err != nil {
+			c.Wrong = append(c.Wrong, fmt.Sprintf("%s: %v", e.Path, err))
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return c, fmt.Errorf("verify a backup: %w", err)
+	}
+	for _, s := range c.Stores {
+		if !known[s.Path] {
+			c.Wrong = append(c.Wrong, s.Path+": not in the manifest")
+		} else if err := store.CheckCopy(ctx, filepath.Join(dir, filepath.FromSlash(s.Path))); err != nil {
+			c.Wrong = append(c.Wrong, fmt.Sprintf("%s: %v", s.Path, err))
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if rel, _ := safefs.Below(dir, path); err == nil && !d.IsDir() && !known[rel] {
+			c.Strange = append(c.Strange, rel)
+		}
+		return err
+	})
+	return c, err
+}
+
+// same compares a file of the backup with its entry.
+func (e Entry) same(ctx context.Context, dir string) error {
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(e.Path)))
+	if err != nil {
+		return safefs.Reason(err)
+	}
+	defer f.Close()
+	sha, size, err := sum(ctx, f)
+	if err == nil && (sha != e.SHA256 || size != e.Size) {
+		err = errOtherBytes
+	}
+	return err
+}
+
+var errOtherBytes = errors.New("it has other bytes than when the backup was made")
+
+// Restoring says where a backup goes.
+type Restoring struct {
+	Backup string
+	Config string // path for longshore.yaml; an existing file stays as it is
+	Layout func(config string) (groups.Layout, error)
+
+	// Prepare is called with the layout of the restored files before they are in place,
+	// and with the moment of the backup.
+	Prepare func(ctx context.Context, l groups.Layout, taken time.Time) error
+}
+
+// Restored says what a restore has done.
+type Restored struct {
+	Taken   time.Time `json:"taken"`
+	State   string    `json:"state"`
+	Config  string    `json:"config"`  // empty: the existing one stayed
+	Secrets []string  `json:"secrets"` // where the files were that the backup has as secrets/0, secrets/1 and so on
+}
+
+// Restore makes an installation of a backup. The state directory must be missing or
+// empty. Every file is compared with the manifest before anything is put in place; if
+// that fails, nothing of the restore is left.
+func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore a backup: %w", store.Words(err))
+		}
+	}()
+	undo, err := r.config(&done)
+	if err != nil {
+		return done, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, undo())
+		}
+	}()
+	l, err := r.Layout(r.Config)
+	if err != nil {
+		return done, err
+	}
+	done.State = l.State
+	for _, dir := range l.Private() {
+		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
+			return done, fmt.Errorf("%s is not empty: stop the host and move the directory away, or set state: in %s to another one", dir, r.Config)
+		}
+	}
+	temp := l.State + ".restoring"
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	if err := r.fill(ctx, temp, &done); err != nil {
+		return done, err
+	}
+	moved := l
+	moved.State = temp
+	if err := r.Prepare(ctx, moved, done.Taken); err != nil {
+		return done, err
+	}
+	if err := safefs.SyncVolume(temp); err != nil {
+		return done, err
+	}
+	return done, place(l, moved)
+}
+
+// config writes the configuration if there is none.
+func (r Restoring) config(done *Restored) (undo func() error, err error) {
+	undo = func() error { return nil }
+	if _, err := os.Lstat(r.Config); !errors.Is(err, fs.ErrNotExist) {
+		return undo, err
+	}
+	text, err := os.ReadFile(filepath.Join(r.Backup, configName))
+	if err != nil {
+		return undo, err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.Config), 0o750); err != nil {
+		return undo, err
+	}
+	done.Config = r.Config
+	return func() error { return os.Remove(r.Config) }, safefs.WriteFile(r.Config, text, 0o600)
+}
+
+// fill copies the backup's state directory to temp.
+func (r Restoring) fill(ctx context.Context, temp string, done *Restored) error {
+	var dirs []Entry
+	links := map[string]bool{}
+	h, err := readManifest(r.Backup, func(e Entry) error {
+		rel, ok := strings.CutPrefix(e.Path, stateDir)
+		switch {
+		case e.From != "":
+			done.Secrets = append(done.Secrets, e.From)
+			return nil
+		case !ok || rel != "" && rel[0] != '/':
+			return nil
+		}
+		for up := filepath.Dir(e.Path); up != "."; up = filepath.Dir(up) {
+			if links[up] {
+				return fmt.Errorf("the manifest has %q behind a link", e.Path)
+			}
+		}
+		links[e.Path] = e.Target != ""
+		to := filepath.Join(temp, filepath.FromSlash(rel))
+		if e.Dir {
+			dirs = append(dirs, e)
+			return os.MkdirAll(to, 0o700)
+		}
+		if err := e.put(ctx, r.Backup, to); err != nil {
+			return fmt.Errorf("%s: %w", e.Path, safefs.Reason(err))
+		}
+		return nil
+	})
+	for i := len(dirs) - 1; i >= 0 && err == nil; i-- { // the inner ones first: one may not be writable
+		err = dirs[i].dress(filepath.Join(temp, filepath.FromSlash(strings.TrimPrefix(dirs[i].Path, stateDir))))
+	}
+	done.Taken = h.Taken
+	return err
+}
+
+// put copies one entry of the backup, and compares its bytes.
+func (e Entry) put(ctx context.Context, backup, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if e.Target != "" {
+		return os.Symlink(e.Target, to)
+	}
+	f, err := os.Open(filepath.Join(backup, filepath.FromSlash(e.Path)))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sha, size, err := copyTo(ctx, to, f, e.Size+1)
+	if err == nil && (sha != e.SHA256 || size != e.Size) {
+		err = errOtherBytes
+	}
+	if err != nil {
+		return err
+	}
+	return e.dress(to)
+}
+
+// dress gives a file or directory its owner, mode and time. Only root can give files to
+// others; for everybody else they are their own.
+func (e Entry) dress(path string) error {
+	var err error
+	if os.Geteuid() == 0 {
+		err = os.Lchown(path, e.UID, e.GID)
+	}
+	at := time.Unix(0, e.Time)
+	return errors.Join(err, os.Chmod(path, e.Mode), os.Chtimes(path, at, at))
+}
+
+// place renames the restored directories.
+func place(l, moved groups.Layout) error {
+	for i, to := range l.Private() {
+		from := moved.Private()[i]
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o750), os.Rename(from, to), safefs.SyncDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// mark makes a delivery wait for an approval if a rule asks for one. It is called after
+// the files were copied, so the bytes that are approved are those that are sent. ahead is
+// what was accepted of the group and is not recorded yet.
+func (b *Bridge) mark(ctx context.Context, dst destination, d *outbox.Delivery, ahead outbox.Load) error {
+	rule, err := b.ruleFor(ctx, dst, d)
+	if rule == "" || err != nil {
+		return err
+	}
+	d.Approval = &outbox.Approval{Rule: rule, Expires: d.Created.Add(dst.approve.Time())}
+	for _, p := range d.Parts {
+		if q := p.Question; q != nil && q.Until.Before(d.Approval.Expires) {
+			d.Approval.Expires = q.Until
+		}
+	}
+	return b.Outbox.RoomToWait(d.Folder, ahead, loadOf(d))
+}
+
+// loadOf is what a delivery takes of its group's room.
+func loadOf(d *outbox.Delivery) (l outbox.Load) {
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		if p.Link != nil {
+			l.Links += p.Link.File.Size
+		}
+		if p.Question != nil {
+			l.Questions++
+		}
+		if d.Approval != nil {
+			l.Waiting++
+			l.Held += p.Size()
+		} else {
+			l.Parts++
+			l.Bytes += p.Size()
+		}
+	}
+	return l
+}
+
+// ruleFor is the rule because of which a delivery waits, or empty.
+func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Delivery) (string, error) {
+	if *dst.asked != "" {
+		return "screen.ask " + *dst.asked, nil
+	}
+	if dst.foreign && dst.approve.Foreign {
+		return "approve.foreign", nil
+	}
+	files := filesOf(d)
+	for _, f := range files {
+		if rule := dst.approve.File(string(f.Kind), f.Size); rule != "" {
+			return rule, nil
+		}
+	}
+	if !dst.approve.First || len(files) == 0 {
+		return "", nil
+	}
+	sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder)
+	if sent || err != nil {
+		return "", err
+	}
+	return "approve.first", nil
+}
+
+// filesOf are the files of a delivery, with those that go as links.
+func filesOf(d *outbox.Delivery) (all []outbox.File) {
+	for _, p := range d.Parts {
+		all = append(all, p.Files...)
+		if p.Link != nil {
+			all = append(all, p.Link.File)
+		}
+	}
+	return all
+}
+
+// Decide answers the approval that a delivery waits for, in the name of by: "operator", or
+// the id of a member. name is as for [outbox.Outbox.Get]. A yes is refused if the group
+// may no longer send there, or such files. The other errors are those of
+// [outbox.Outbox.Decide].
+func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) error {
+	d, err := b.Outbox.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	if yes {
+		if err := b.mayStill(&d); err != nil {
+			return err
+		}
+	}
+	if err := b.Outbox.Decide(ctx, d.Key, yes, by); err != nil {
+		return err
+	}
+	if b.Audit != nil {
+		e := b.entry(&d)
+		e.Event, e.Time, e.Code = "not_approved", time.Now().UTC(), outbox.CodeNotApproved
+		if yes {
+			e.Event, e.Code = "approved", ""
+		}
+		e.Message = fmt.Sprintf("answered by %s: %s", b.Audit.Mask(by), d.Parts[0].Message)
+		b.Audit.Add(e)
+	}
+	return nil
+}
+
+// mayStill is the reason why a delivery that waited may not be sent any more, or nil.
+func (b *Bridge) mayStill(d *outbox.Delivery) error {
+	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
+	if err != nil {
+		return err
+	}
+	for _, f := range filesOf(d) {
+		if err := dst.permit(f.Info); err != nil {
+			return err
+		}
+		err := b.Outbox.Kept(outbox.Blob{Name: f.Blob}, func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, f.Name) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

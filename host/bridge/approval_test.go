@@ -1,0 +1,184 @@
+package bridge_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/screen"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// builtIn are the names of the built-in rules.
+func builtIn() (names []string) {
+	for _, r := range screen.BuiltIn() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// TestWhatARuleMarksWaits for a person, and nothing else does.
+func TestWhatARuleMarksWaits(t *testing.T) {
+	send := func(name string) ipc.Request {
+		return ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/" + name}}}
+	}
+	for name, tt := range map[string]struct {
+		approve groups.Approve
+		request ipc.Request
+		rule    string
+	}{
+		"nothing is on":         {groups.Approve{}, send("a.txt"), ""},
+		"every file":            {groups.Approve{Files: true}, send("a.txt"), "approve.files"},
+		"a text":                {groups.Approve{Files: true, First: true}, ipc.Request{Type: ipc.TypeMessage, Text: "hi"}, ""},
+		"a kind":                {groups.Approve{Kinds: []string{"document"}}, send("a.txt"), "approve.kinds"},
+		"another kind":          {groups.Approve{Kinds: []string{"image"}}, send("a.txt"), ""},
+		"a large file":          {groups.Approve{Above: 3}, send("a.txt"), "approve.above"},
+		"a small file":          {groups.Approve{Above: 4}, send("a.txt"), ""},
+		"the first file":        {groups.Approve{First: true}, send("a.txt"), "approve.first"},
+		"its own chat":          {groups.Approve{Foreign: true}, send("a.txt"), ""},
+		"a text to a far chat":  {groups.Approve{Foreign: true}, ipc.Request{Type: ipc.TypeMessage, Text: "hi", Chat: "mem:work"}, "approve.foreign"},
+		"a question to a chat":  {groups.Approve{Foreign: true}, ipc.Request{Type: ipc.TypeAsk, Text: "now?", Choices: []string{"yes", "no"}, Chat: "mem:work"}, "approve.foreign"},
+		"a name that is marked": {groups.Approve{}, send("a draft.txt"), "screen.ask drafts"},
+		"marked content":        {groups.Approve{}, send("secret.txt"), "screen.ask confidential"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.allow(func(g *groups.Group) { g.Approve, g.MaySendTo = tt.approve, []string{"work"} })
+			s.write("family", "a.txt", "abc\n")
+			s.write("family", "a draft.txt", "abc\n")
+			s.write("family", "secret.txt", strings.Repeat("x", 1000)+"CONFIDENTIAL")
+			if fate := s.handle("family", tt.request)[0]; !fate.Accepted {
+				t.Fatalf("%+v", fate)
+			}
+			d, err := s.outbox.Get(t.Context(), "0001")
+			check(t, err)
+			if waits := d.Parts[0].State == outbox.Waiting; waits != (tt.rule != "") || !strings.Contains(d.Parts[0].Message, tt.rule) {
+				t.Errorf("%+v", d.Parts[0])
+			}
+			if r := bridge.Result(d); tt.rule != "" && (r.Status != ipc.Queued || r.Code != ipc.CodeAwaiting) {
+				t.Errorf("the assistant reads %+v", r)
+			}
+		})
+	}
+}
+
+// allow changes the group family as a reload does.
+func (s *site) allow(change func(*groups.Group)) {
+	s.t.Helper()
+	all := s.opts.Registry().All()
+	for i := range all {
+		if all[i].Folder == "family" {
+			change(&all[i])
+		}
+	}
+	registry, err := groups.NewRegistry(all)
+	check(s.t, err)
+	s.opts.Registry = func() *groups.Registry { return registry }
+	s.Bridge = bridge.New(s.opts)
+}
+
+// TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow: a yes to what the group may no longer
+// send is refused, and a no is always taken.
+func TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow(t *testing.T) {
+	s := newSite(t)
+	s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
+	for _, words := range []string{"one", "two"} {
+		s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: words, Chat: "mem:work"})
+	}
+	check(t, s.Decide(t.Context(), "0001", true, "operator"))
+	if err := s.Decide(t.Context(), "0001", true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+		t.Errorf("a second yes: %v", err)
+	}
+	if seen := s.shown("mem:work", 1); seen[0].Text != "one" {
+		t.Errorf("shown: %+v", seen)
+	}
+	s.allow(func(g *groups.Group) { g.MaySendTo = nil })
+	if r := bridge.AsRefusal(s.Decide(t.Context(), "0002", true, "operator")); r == nil || r.Code != groups.CodeChatNotAllowed {
+		t.Errorf("a yes without the right: %+v", r)
+	}
+	check(t, s.Decide(t.Context(), "0002", false, "operator"))
+	d, err := s.outbox.Get(t.Context(), "0002")
+	check(t, err)
+	if r := bridge.Result(d); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved || r.Hint == "" {
+		t.Errorf("after a no the assistant reads %+v", r)
+	}
+}
+
+// TestARuleThatComesDuringACopyHolds: a reload once could not stop what was being copied.
+func TestARuleThatComesDuringACopyHolds(t *testing.T) {
+	s := newSite(t)
+	before := s.opts.Registry()
+	s.allow(func(g *groups.Group) { g.Approve.Files = true })
+	after, now := s.opts.Registry(), before
+	o := s.opts
+	o.Registry = func() *groups.Registry { return now }
+	o.Trace = func(_, _, step string) {
+		if step == "copied" {
+			now = after
+		}
+	}
+	s.Bridge = bridge.New(o)
+	s.handle("family", file(s.write("family", "a.txt", "for you")))
+	d, err := s.outbox.Get(t.Context(), "0001")
+	check(t, err)
+	if d.Parts[0].State != outbox.Waiting {
+		t.Errorf("%+v", d.Parts[0])
+	}
+}
+
+// TestWhatWaitsTakesNoRoomOfWhatGoes: one group's requests that wait for a person once
+// deferred its later ones for as long as nobody answered.
+func TestWhatWaitsTakesNoRoomOfWhatGoes(t *testing.T) {
+	s := newSite(t, func(o *outbox.Options) { o.Limits = limited(outbox.Limits{QuotaPending: 2}) })
+	s.allow(func(g *groups.Group) { g.Approve.Files = true })
+	r := file(s.write("family", "a.txt", "for you"))
+	fates := s.handle("family", r, r, r)
+	if !fates[0].Accepted || !fates[1].Accepted || fates[2].Refusal == nil || fates[2].Refusal.Code != "approvals_full" {
+		t.Errorf("three that wait: %+v", fates)
+	}
+	for range 2 {
+		if fate := s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "hi"})[0]; !fate.Accepted {
+			t.Errorf("a text, which does not wait: %+v", fate)
+		}
+	}
+}
+
+// TestAnEditForAnotherChatWaits: words that nobody has approved came by way of an approved
+// message.
+func TestAnEditForAnotherChatWaits(t *testing.T) {
+	s := acting(t, channel.Forever)
+	s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
+	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "harmless", Chat: "mem:work"})
+	check(t, s.Decide(t.Context(), "0001", true, "operator"))
+	target := s.shown("mem:work", 1)[0].ID
+	if fate := s.handle("family", ipc.Request{Type: ipc.TypeEdit, Chat: "mem:work", Target: target, Text: "something else"})[0]; !fate.Accepted {
+		t.Fatalf("%+v", fate)
+	}
+	d, err := s.outbox.Get(t.Context(), "0002")
+	check(t, err)
+	if d.Parts[0].State != outbox.Waiting || !strings.Contains(d.Parts[0].Message, "approve.foreign") {
+		t.Errorf("%+v", d.Parts[0])
+	}
+}
+
+// TestAScreenThatComesWhileAFileWaitsHolds also for bytes in the outbox.
+func TestAScreenThatComesWhileAFileWaitsHolds(t *testing.T) {
+	s := newSite(t)
+	s.allow(func(g *groups.Group) { g.Approve.Files = true })
+	for _, content := range []string{"hush", strings.Repeat("hush ", 10_000)} { // in the database, and in a file
+		s.handle("family", file(s.write("family", "a.txt", content)))
+	}
+	rules, err := screen.New(nil, []screen.Pattern{{Rule: "hush", Content: "hush"}})
+	check(t, err)
+	s.opts.Screen = func() (*screen.Screen, *screen.Screen) { return rules, nil }
+	s.Bridge = bridge.New(s.opts)
+	for _, id := range []string{"0001", "0002"} {
+		if r := bridge.AsRefusal(s.Decide(t.Context(), id, true, "operator")); r == nil || r.Code != screen.Code {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+}

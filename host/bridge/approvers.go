@@ -1,0 +1,98 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel/markup"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// The choices of a poll that asks for an approval.
+const (
+	ChoiceYes = "Yes, send it"
+	ChoiceNo  = "No"
+)
+
+// askApprovers asks in the approvers' chat whether a delivery may go that waits for an
+// approval. Asked again, after a restart, it does nothing.
+func (b *Bridge) askApprovers(ctx context.Context, d *outbox.Delivery) {
+	if b.Approvers == nil || b.Approvers() == "" || !d.Waits() {
+		return
+	}
+	folder := b.Approvers()
+	a, err := b.Outbox.Reader().Approval(ctx, d.Key)
+	if err == nil {
+		err = b.askFor(ctx, folder, d, a)
+	}
+	if err != nil && !errors.Is(err, outbox.ErrNotFound) {
+		b.Log.Error("nobody was asked to approve a delivery; the operator can", "group", d.Folder, "request", d.Request, "error", err)
+	}
+}
+
+// askFor asks by a poll if the channel has one that fits, else by a text with the words to
+// answer.
+func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, a outbox.Approval) error {
+	dst, err := b.authorize(folder, ipc.Request{})
+	if err != nil {
+		return err
+	}
+	ask := hostDelivery(folder, dst, "approval "+a.ID)
+	question := fmt.Sprintf("Group %s wants to send to %s: %s. Rule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
+	choices := []string{ChoiceYes, ChoiceNo}
+	if plain := strings.Join(markup.Parts(question, media.MarkupPlain, 0, dst.limits.Unit), ""); fitsPoll(dst.limits, plain, choices) {
+		ask.Parts = []outbox.Part{{Text: plain, Question: &outbox.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
+	} else {
+		ask.Parts = texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, until(a.Expires), a.ID, a.ID), dst.limits)
+	}
+	return b.put(ctx, ask)
+}
+
+// contents says what a delivery holds, for people. The names of files are foreign: they
+// stand in code marks, so that no markup of theirs counts.
+func contents(d *outbox.Delivery) string {
+	const most = 3
+	files := filesOf(d)
+	if len(files) == 0 {
+		return "a message"
+	}
+	var all []string
+	for _, f := range files[:min(len(files), most)] {
+		name := strings.ReplaceAll(media.Cut(media.Printable(media.WithoutHidden(f.Name)), 40), "`", "'")
+		all = append(all, fmt.Sprintf("`%s` (%s)", name, media.Size(f.Size)))
+	}
+	if len(files) > most {
+		all = append(all, media.Count(len(files)-most, "more file"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// DecideByID is Decide for the approval with that id, by a member. It tells the approvers'
+// chat what came of it. An id that is no approval's is outbox.ErrNotFound; other errors pass.
+func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string) error {
+	key, err := b.Outbox.Reader().KeyOfApproval(ctx, id)
+	if err != nil {
+		return err
+	}
+	words := "Approved: it is being sent."
+	if !yes {
+		words = "Refused: it is not sent."
+	}
+	err = b.Decide(ctx, key, yes, by)
+	switch why := AsRefusal(err); {
+	case errors.Is(err, outbox.ErrDecided):
+		words = "Somebody has answered before, or the time is over."
+	case why != nil:
+		words = "This cannot go any more: " + why.Message
+	case err != nil:
+		return err
+	}
+	if err := b.Say(ctx, b.Approvers(), "", words, "answer "+id+" "+words); err != nil {
+		b.Log.Warn("the approvers were not told what came of an answer", "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package bridge
+
+import (
+	"slices"
+
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// audit notes the outcomes of deliveries that have ended.
+func (b *Bridge) audit(changes []outbox.Change) {
+	if b.Audit == nil {
+		return
+	}
+	var all []audit.Entry
+	for _, c := range changes {
+		if !c.Open() {
+			all = append(all, b.entry(&c.Delivery))
+		}
+	}
+	b.Audit.Add(all...)
+}
+
+func (b *Bridge) entry(d *outbox.Delivery) audit.Entry {
+	r := Result(*d)
+	e := audit.Entry{
+		Event: string(r.Status), Group: d.Folder, Request: d.Request, Delivery: d.Key, Asked: d.Asked.UTC(),
+		Channel: d.Channel, Chat: b.Audit.Mask(string(d.Chat)), Thread: d.Thread, Code: r.Code, Message: r.Message,
+	}
+	if r.Status == ipc.Delivered || r.Status == ipc.Read { // what members did with it later
+		e.Event = string(ipc.Sent)
+	}
+	for _, p := range d.Parts {
+		e.Parts = append(e.Parts, auditParts(p)...)
+	}
+	return e
+}
+
+// auditParts are the files of a part, or its text without the words.
+func auditParts(p outbox.Part) (all []audit.Part) {
+	o := outcomesOf(p)[0]
+	files, link := p.Files, false
+	if p.Link != nil {
+		files, link = slices.Concat(files, []outbox.File{p.Link.File}), true
+	}
+	for _, f := range files {
+		all = append(all, audit.Part{
+			Kind: string(f.Kind), Name: f.Name, Bytes: f.Size, SHA256: f.SHA256, Status: string(o.Status), Code: o.Code, MessageID: o.MessageID, Link: link,
+		})
+	}
+	if len(all) == 0 {
+		all = append(all, audit.Part{Kind: o.Kind, Bytes: int64(len(p.Text)), Status: string(o.Status), Code: o.Code, MessageID: o.MessageID})
+	}
+	return all
+}
+
+// Refused notes a request that the spool has put into the errors folder.
+func Refused(log *audit.Log, q ipc.Quarantined) {
+	log.Add(audit.Entry{Event: string(ipc.Refused), Time: q.Last, Group: q.Folder, Request: q.Request, Asked: q.Written, Code: q.Code, Message: q.Message})
+}

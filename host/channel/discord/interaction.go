@@ -1,0 +1,193 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/bot"
+)
+
+// The kinds of interactions and of answers to them:
+// discord.com/developers/docs/interactions/receiving-and-responding.
+const (
+	interactionCommand = 2
+	interactionButton  = 3
+
+	answerMessage = 4 // a message
+	answerNothing = 6 // the message stays as it is
+
+	onlyForThem = 1 << 6 // flag: nobody else sees the message
+)
+
+const (
+	maxInteraction = 300             // characters of an interaction's token
+	answerWithin   = 3 * time.Second // Discord's own bound
+	maxAnswers     = 100             // that wait; the member of one more reads that the bot did not answer
+)
+
+// words are the host's words, which Discord offers as commands.
+var words = []struct{ name, help string }{
+	{"stop", "Stop what the assistant is doing here"},
+	{"new", "Begin a new conversation with the assistant"},
+	{"status", "Say who answers here, and what it is doing"},
+	{"help", "Say which words the host knows"},
+}
+
+func isWord(s string) bool {
+	return slices.ContainsFunc(words, func(w struct{ name, help string }) bool { return w.name == s })
+}
+
+// interaction is what a member did with a button or a command, by Discord's word.
+type interaction struct {
+	ID      string  `json:"id"`
+	App     string  `json:"application_id"`
+	Type    int     `json:"type"`
+	Token   string  `json:"token"` // a secret: with it, anybody may answer
+	Guild   string  `json:"guild_id"`
+	Channel string  `json:"channel_id"`
+	Member  *member `json:"member"` // in a server
+	User    *user   `json:"user"`   // in a direct message
+	Data    struct {
+		Name   string `json:"name"`      // of a command
+		Button string `json:"custom_id"` // of a button
+	} `json:"data"`
+	Message struct {
+		ID string `json:"id"` // that has the button
+	} `json:"message"`
+}
+
+// by is who acted; nil if Discord does not say.
+func (i *interaction) by() *user {
+	who := i.User
+	if i.Member != nil {
+		who = &i.Member.User
+	}
+	if who == nil || !isID(who.ID) || who.Bot {
+		return nil
+	}
+	return who
+}
+
+// keepInteraction keeps a press of a button and a command like a message, and then has
+// Discord hear that it was taken.
+func (g *gateway) keepInteraction(ctx context.Context, data []byte) error {
+	var i interaction
+	if err := json.Unmarshal(data, &i, lenient); err != nil {
+		return g.unknown(err)
+	}
+	who := i.by()
+	if !isID(i.ID) || !isID(i.Channel) || i.App != g.self.Load().app || i.Token == "" || len(i.Token) > maxInteraction || who == nil {
+		return nil
+	}
+	chat, thread, ok, err := g.place(ctx, i.Channel)
+	if err != nil {
+		return err
+	}
+	ev := event{Channel: i.Channel, Thread: thread, Private: i.Guild == "", Sender: who.ID, Name: g.world.name(who.ID, nameOf(*who, i.Member)),
+		Role: g.roleIn(i.Guild, i.Guild == "", who.ID, i.Member), UnixMsec: timeOf(i.ID).UnixMilli()}
+	answer := reply{id: i.ID, token: i.Token, Type: answerNothing}
+	switch {
+	case i.Type == interactionCommand && isWord(i.Data.Name):
+		ev.Command, ev.Direct = i.Data.Name, true
+		answer.says("Taken: /" + i.Data.Name)
+		if !ok {
+			answer.says("No assistant is in this chat.")
+		}
+	case i.Type == interactionButton && isID(i.Message.ID):
+		if ev.Poll, ev.Choice, ok = button(i.Data.Button, ok); ok {
+			ev.Kind, ev.Target = channel.KindVote, i.Message.ID
+		}
+	default:
+		return nil
+	}
+	if ok {
+		if err := g.store(ctx, chat, "act-"+i.ID, ev, ev.Kind == channel.KindVote); err != nil {
+			return err
+		}
+	}
+	g.answer(answer)
+	return nil
+}
+
+// button is the question and the choice of a button in a chat that counts.
+func button(id string, counts bool) (poll string, choice int, ok bool) {
+	poll, choice, ok = bot.ButtonOf(id)
+	return poll, choice, ok && counts
+}
+
+// reply is the answer to an interaction.
+type reply struct {
+	id, token string
+	Type      int   `json:"type"`
+	Data      *told `json:"data,omitempty"`
+}
+
+// told is a message that only the member sees who acted.
+type told struct {
+	Text    string  `json:"content"`
+	Flags   int     `json:"flags"`
+	Allowed allowed `json:"allowed_mentions"`
+}
+
+func (r *reply) says(text string) {
+	r.Type, r.Data = answerMessage, &told{Text: text, Flags: onlyForThem, Allowed: allowed{Parse: []string{}}}
+}
+
+// answer has an interaction answered, without waiting for Discord.
+func (d *Discord) answer(r reply) {
+	select {
+	case d.answers <- r:
+	default:
+		d.Log.Warn("too many members press buttons at once; some read that the bot did not answer")
+	}
+}
+
+// sayAnswers answers interactions until ctx is done. A lost answer loses nothing else.
+func (d *Discord) sayAnswers(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case r := <-d.answers:
+			within, end := context.WithTimeout(ctx, answerWithin)
+			err := d.web.call(within, http.MethodPost, "interactions/"+r.id+"/"+r.token+"/callback", r, nil)
+			end()
+			if err != nil && ctx.Err() == nil {
+				d.Log.Info("answer a button or a command", "error", err)
+			}
+		}
+	}
+}
+
+// command is a command as Discord has it.
+type command struct {
+	Name        string `json:"name"`
+	Type        int    `json:"type"`
+	Description string `json:"description"`
+}
+
+// offer registers the host's words as commands of the application, unless they are. The
+// application's other commands stay.
+func (d *Discord) offer(ctx context.Context, me *self) error {
+	path := "applications/" + me.app + "/commands"
+	var there []command
+	if err := d.web.call(ctx, http.MethodGet, path, nil, &there); err != nil {
+		return err
+	}
+	for _, w := range words {
+		want := command{Name: w.name, Type: 1, Description: w.help}
+		if slices.ContainsFunc(there, func(c command) bool { c.Type = cmp.Or(c.Type, 1); return c == want }) {
+			continue
+		}
+		if err := d.web.call(ctx, http.MethodPost, path, want, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

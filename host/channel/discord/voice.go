@@ -1,0 +1,55 @@
+package discord
+
+import (
+	"context"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
+)
+
+// isVoice is the flag of a voice message: one file of sound, with its duration and
+// waveform, and nothing else. discord.com/developers/docs/resources/message,
+// Voice Messages.
+const isVoice = 1 << 13
+
+// noVoice are Discord's numbers for a voice message that it does not take: of its form,
+// and of a channel in which the bot may not send any.
+var noVoice = []int{50159, 50160, 50161, 50173}
+
+// voiceNote is the note of a voice note that Discord takes as a file only.
+const voiceNote = "it is a file: Discord takes no voice message of the bot's there"
+
+// spoken reads what a voice message needs, if m is a voice note that Discord shows as
+// one: Ogg Opus of known length. Otherwise the facts are zero. The file is read once more
+// for that; a failure to open it is met again by the upload, which returns it.
+func (d *Discord) spoken(ctx context.Context, m channel.Message) probe.Facts {
+	if len(m.Files) != 1 || m.Files[0].Kind != media.Voice || m.Text != "" || m.Poll != nil {
+		return probe.Facts{}
+	}
+	src, err := m.Files[0].Open()
+	if err != nil {
+		return probe.Facts{}
+	}
+	defer src.Close()
+	f := probe.New("", nil).Read(ctx, src, media.Voice, m.Files[0].MIME)
+	f.Opus = f.Opus && f.Seconds > 0 && len(f.Waveform) > 0
+	return f
+}
+
+// voice makes a message with one file a voice message.
+func voice(out *outgoing, f probe.Facts) {
+	wave := make([]byte, len(f.Waveform))
+	for i, v := range f.Waveform {
+		wave[i] = byte(int(min(v, 100)) * 255 / 100)
+	}
+	out.Flags = isVoice
+	out.Files[0].Seconds, out.Files[0].Wave = float64(f.Seconds), wave
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

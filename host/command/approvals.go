@@ -1,0 +1,41 @@
+package command
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newApprovals(e *env) *cobra.Command {
+	decide := func(yes bool) func(operator.Control, context.Context, string) error {
+		return func(c operator.Control, ctx context.Context, id string) error { return c.Decide(ctx, id, yes) }
+	}
+	return family("approvals", "look at what waits for a yes before it is sent, and answer",
+		newList(e, "list what waits for an approval", &operator.Filter{Waiting: true}, e.listApprovals),
+		newShow(e, "one of them with its files"),
+		newAct(e, "yes", "send it, behind what waits for its chat", "approved", decide(true)),
+		newAct(e, "no", "refuse it, and delete its bytes", "refused", decide(false)))
+}
+
+func (e *env) listApprovals(items []operator.Item) error {
+	if len(items) == 0 {
+		e.say("nothing waits for an approval")
+		return nil
+	}
+	t := e.table("ID", "GROUP", "CHAT", "FILES", "SIZE", "SINCE")
+	for _, i := range items {
+		t.row(shortID(i), i.Group, i.Chat, strconv.Itoa(i.Files), media.Size(i.Bytes), ago(i.Created))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	e.say("")
+	for _, i := range items {
+		e.say("%s: %s", shortID(i), i.Message)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newAudit(e *env) *cobra.Command {
+	return family("audit", "read the trail of what left the host and what was refused", newAuditVerify(e), newAuditSearch(e))
+}
+
+func newAuditVerify(e *env) *cobra.Command {
+	var anchor string
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "check that no line was changed, removed, inserted or moved",
+		Long: `verify reads the whole trail and names the first line that is not as it was written. It
+ends with the hash of the last line. Keep that hash where nobody on this machine can
+change it: verify --has HASH then says whether the trail still holds it, that is,
+whether all before it is as it was.`,
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			c, err := e.load()
+			if err != nil {
+				return err
+			}
+			s, err := audit.Verify(c.Layout().Audit(), anchor)
+			var broken *audit.Broken
+			switch {
+			case errors.As(err, &broken):
+				return &exitError{code: exitFault, err: fmt.Errorf("the audit trail is not as it was written: %w", broken),
+					hint: fmt.Sprintf("look at that line in %s, and at who could write there; %d entries before it are whole", c.Layout().Audit(), s.Entries)}
+			case err != nil:
+				return err
+			case anchor != "" && !s.Found:
+				return &exitError{code: exitFault, err: fmt.Errorf("the trail is whole, but no line of it has the hash %q", anchor),
+					hint: "either it is another trail than the one that you noted, or the line has become older than audit.keep"}
+			}
+			return e.answer(s, func() error { return e.printTrail(s) })
+		},
+	}
+	cmd.Flags().StringVar(&anchor, "has", "", "a `hash` that an earlier verify printed, or its first digits")
+	return cmd
+}
+
+func (e *env) printTrail(s audit.Summary) error {
+	if s.Entries == 0 {
+		e.say("the trail has no entry yet")
+		return nil
+	}
+	e.say("entries %d to %d in %d files are as they were written", s.First, s.Last, s.Files)
+	if s.First > 1 {
+		e.say("older ones were removed (audit.keep)")
+	}
+	e.say("the last hash is %s", s.Hash)
+	return nil
+}
+
+// auditQuery is what search looks for; what is empty says nothing.
+type auditQuery struct {
+	group, chat, name, sha256, event, code, request string
+	since, until                                    string
+	most                                            int
+
+	from, to time.Time
+}
+
+func newAuditSearch(e *env) *cobra.Command {
+	var q auditQuery
+	cmd := &cobra.Command{
+		Use:   "search",
+		Short: "list what left, and what was refused",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			if q.most < 0 {
+				return usage("there is no negative number of entries", "0 lists all that there are")
+			}
+			c, err := e.load()
+			if err != nil {
+				return err
+			}
+			if q.group != "" {
+				if g, err := findGroup(c, q.group); err == nil { // a group may be gone
+					q.group = g.Folder
+				}
+			}
+			if q.from, err = timeOf(q.since); err == nil {
+				q.to, err = timeOf(q.until)
+			}
+			if err != nil {
+				return err
+			}
+			if q.chat != "" {
+				q.chat = audit.Masked(c.Layout().Audit(), q.chat)
+			}
+			all, err := q.find(c.Layout().Audit())
+			if err != nil {
+				return err
+			}
+			return e.answer(all, func() error { return e.listTrail(all) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&q.group, "group", "g", "", "of this group; its `folder`, name or chat")
+	f.StringVar(&q.chat, "chat", "", "to this chat, by its `JID`")
+	f.StringVar(&q.name, "name", "", "with a file whose name has this `text` in it, whatever its case")
+	f.StringVar(&q.sha256, "sha256", "", "with a file of this `hash`, or of these first digits")
+	f.StringVar(&q.event, "event", "", "what became of it: `sent`, failed, uncertain or refused")
+	f.StringVar(&q.code, "code", "", "refused or failed with this `code`")
+	f.StringVar(&q.request, "request", "", "of this request; its `ID`")
+	f.StringVar(&q.since, "since", "", "not before this `time`: 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
+	f.StringVar(&q.until, "until", "", "before this `time`")
+	f.IntVarP(&q.most, "most", "n", 100, "the newest `N`; 0: all")
+	return cmd
+}
+
+// timeOf reads a time, or how long ago it was.
+func timeOf(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(s); err == nil {
+		return time.Now().Add(-ago), nil
+	}
+	for _, form := range []string{time.DateOnly, "2006-01-02T15:04", time.RFC3339} {
+		if t, err := time.ParseInLocation(form, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usage(fmt.Sprintf("%q is no time", s), "write 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
+}
+
+func (q *auditQuery) find(dir string) (all []audit.Entry, err error) {
+	all = []audit.Entry{} // in JSON, nothing is [] and not null
+	err = audit.Search(dir, func(entry audit.Entry) error {
+		if !q.fits(entry) {
+			return nil
+		}
+		if all = append(all, entry); q.most > 0 && len(all)-q.most >= q.most {
+			all = append(all[:0], all[len(all)-q.most:]...)
+		}
+		return nil
+	})
+	if q.most > 0 && len(all) > q.most {
+		all = all[len(all)-q.most:]
+	}
+	return all, err
+}
+
+func (q *auditQuery) fits(e audit.Entry) bool {
+	is := func(want, got string) bool { return want == "" || want == got }
+	if !is(q.group, e.Group) || !is(q.chat, e.Chat) || !is(q.event, e.Event) || !is(q.code, e.Code) || !is(q.request, e.Request) ||
+		!q.from.IsZero() && e.Time.Before(q.from) || !q.to.IsZero() && !e.Time.Before(q.to) {
+		return false
+	}
+	if q.name == "" && q.sha256 == "" {
+		return true
+	}
+	for _, p := range e.Parts {
+		if strings.Contains(strings.ToLower(p.Name), strings.ToLower(q.name)) && strings.HasPrefix(p.SHA256, strings.ToLower(q.sha256)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *env) listTrail(all []audit.Entry) error {
+	if len(all) == 0 {
+		e.say("nothing in the trail fits")
+		return nil
+	}
+	t := e.table("TIME", "GROUP", "EVENT", "WHAT")
+	for _, entry := range all {
+		t.row(clockText(entry.Time), entry.Group, entry.Event, inTrail(entry))
+	}
+	return t.flush()
+}
+
+// inTrail is an entry in a line.
+func inTrail(e audit.Entry) string {
+	var what []string
+	for _, p := range e.Parts {
+		one := p.Kind
+		if p.Name != "" {
+			one = fmt.Sprintf("%s, %s, %.12s", p.Name, media.Size(p.Bytes), p.SHA256)
+		}
+		what = append(what, one)
+	}
+	if e.Chat != "" {
+		what = append(what, "to "+e.Chat)
+	}
+	if e.Code != "" {
+		what = append(what, e.Code+": "+e.Message)
+	} else if e.Message != "" {
+		what = append(what, e.Message)
+	}
+	return strings.Join(what, "; ")
+}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// What left a host on three channels, and what was refused, stands in the trail once,
+// with the hash of each file, also after a kill; the operator finds it, and finds out
+// when somebody changed it.
+func TestTheTrailHasWhatLeftAndWhatWasRefusedOnce(t *testing.T) {
+	s := newSoak(t, 1)
+	s.start()
+	t.Cleanup(s.end)
+	const each = 8
+	want := map[string]string{} // the request, and what is to be in the trail
+	for n := range each {
+		for _, g := range s.groups[:6] {
+			a, r := soakAsk{}, ipc.Request{Type: ipc.TypeFile}
+			event := "sent"
+			switch n % 4 {
+			case 0:
+				r.Type, r.Text = ipc.TypeMessage, fmt.Sprintf("secret words %d", n)
+			case 1:
+				r.Files, event = []ipc.FileRef{{Path: "/workspace/group/nothing"}}, "refused"
+			default:
+				if err := s.place(g, &a, &r, fmt.Sprintf("%d.bin", n), g.content()); err != nil {
+					t.Fatal(err)
+				}
+				r.Files[0].Caption = "secret words"
+			}
+			id, err := s.client(g).Enqueue(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.id = id
+			g.asked = append(g.asked, a)
+			want[g.folder+" "+id] = strings.TrimSpace(event + " " + strings.Join(a.parts, " "))
+		}
+		if n == each/2 {
+			s.allEnded(t, s.groups[:6])
+			s.kill()
+		}
+	}
+	s.allEnded(t, s.groups[:6])
+	s.stop()
+	got := map[string]string{}
+	dir := s.cfg.Layout().Audit()
+	if err := audit.Search(dir, func(e audit.Entry) error {
+		sums := []string{e.Event}
+		for _, p := range e.Parts {
+			if p.SHA256 != "" {
+				sums = append(sums, p.SHA256)
+			}
+			if e.Event == "sent" && p.MessageID == "" {
+				t.Errorf("%s has no message id: %+v", e.Request, p)
+			}
+		}
+		if key := e.Group + " " + e.Request; got[key] != "" {
+			t.Errorf("%s stands there twice", key)
+		} else if e.Request != "" {
+			got[key] = strings.Join(sums, " ")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the trail (-want +got):\n%s", diff)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil || strings.Contains(string(whole), "secret words") {
+		t.Errorf("a text stands in the trail, or %v", err)
+	}
+	s.reads(t, files[0], whole)
+}
+
+// reads has the operator read the trail.
+func (s *soak) reads(t *testing.T, file string, whole []byte) {
+	t.Helper()
+	g := s.groups[2]
+	sum := g.asked[2].parts[0]
+	out, errs, code := runLine(t, s.file(), "audit", "search", "--group", g.folder, "--sha256", sum[:10], "--since", "1h", "--json")
+	var found []audit.Entry
+	if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitOK || len(found) != 1 || found[0].Parts[0].SHA256 != sum || found[0].Chat != g.chat {
+		t.Errorf("%q, %q, %d, %v", out, errs, code, err)
+	}
+	out, _, _ = runLine(t, s.file(), "audit", "search", "--event", "refused")
+	if n := strings.Count(out, "file_missing"); n != 12 {
+		t.Errorf("%d refusals are listed:\n%s", n, out)
+	}
+	out, errs, code = runLine(t, s.file(), "audit", "verify", "--json")
+	var sums audit.Summary
+	if err := json.Unmarshal([]byte(out), &sums); err != nil || code != exitOK || sums.Entries < 48 {
+		t.Fatalf("%q, %q, %d, %v", out, errs, code, err)
+	}
+	if _, errs, code = runLine(t, s.file(), "audit", "verify", "--has", sums.Hash); code != exitOK {
+		t.Errorf("%q, %d", errs, code)
+	}
+	if out, errs, code = runLine(t, s.file(), "audit", "verify", "--has", "0000", "--json"); code == exitOK || !strings.Contains(out+errs, "no line of it has the hash") {
+		t.Errorf("%q, %q, %d", out, errs, code)
+	}
+	changed := strings.Replace(string(whole), `"event":"refused"`, `"event":"sent"`, 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code = runLine(t, s.file(), "audit", "verify", "--json"); code == exitOK || !strings.Contains(out+errs, "its hash is another one") {
+		t.Errorf("%q, %q, %d", out, errs, code)
+	}
+}

@@ -1,0 +1,118 @@
+package command
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// The greatest number that -n takes is no reason to panic, and a negative one is refused.
+func TestASearchOfTheTrailForVeryManyEntriesEnds(t *testing.T) {
+	o := audit.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	log, err := audit.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		log.Add(audit.Entry{Event: "refused"})
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int]int{int(^uint(0) >> 1): 10, 0: 10, 1: 1, 3: 3, 10: 10} {
+		q := auditQuery{most: most}
+		if all, err := q.find(o.Dir); err != nil || len(all) != want || all[want-1].Number != 10 {
+			t.Errorf("-n %d: %d entries, %v", most, len(all), err)
+		}
+	}
+	q := auditQuery{event: "none"}
+	if all, err := q.find(o.Dir); err != nil || all == nil {
+		t.Errorf("nothing fits: %#v, %v", all, err)
+	}
+	if _, errs, code := runLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != exitUsage {
+		t.Errorf("-n -1: %q, %d", errs, code)
+	}
+}
+
+// While the host restarts, what the assistant writes was read, and then thrown away.
+func TestLogsPrintWhatTheAssistantWritesWhileTheHostIsAway(t *testing.T) {
+	dir := t.TempDir()
+	var said strings.Builder
+	v := &logView{
+		e: &env{stdout: &said, stderr: &said}, host: operator.NewClient(dir), // nobody listens there
+		query: operator.LogQuery{Group: "g0"}, file: filepath.Join(dir, "assistant.log"),
+	}
+	if err := os.WriteFile(v.file, []byte("the only line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := v.print(t.Context()); err == nil {
+			t.Error("the host that is away is no error")
+		}
+	}
+	if said.String() != "g0 | the only line\n" {
+		t.Errorf("%q", said.String())
+	}
+}
+
+// Without a host, -n bounded every later look too.
+func TestLogsFollowAllLinesAfterTheFirstLook(t *testing.T) {
+	var said strings.Builder
+	v := &logView{e: &env{stdout: &said, stderr: &said}, query: operator.LogQuery{Group: "g0", Limit: 1}, file: filepath.Join(t.TempDir(), "assistant.log")}
+	for _, text := range []string{"1\n2\n", "1\n2\n3\n4\n5\n"} {
+		if err := os.WriteFile(v.file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.print(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "g0 | 2\ng0 | 3\ng0 | 4\ng0 | 5\n"; said.String() != want {
+		t.Errorf("%q, want %q", said.String(), want)
+	}
+}
+
+// A configuration that this user may not read was passed over for another one, which
+// the command then read, or wrote.
+func TestAConfigurationThatMayNotBeReadIsNotPassedOver(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	t.Chdir(t.TempDir())
+	home := t.TempDir()
+	dir := filepath.Join(home, ".config", "longshore")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, defaultConfig)
+	if err := os.WriteFile(path, []byte("groups: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	e := &env{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	if e.find(false); e.config != path {
+		t.Errorf("%s, not %s", e.config, path)
+	}
+}
+
+// NanoClaw v1's layout has the logs below data/.
+func TestWhyNamesTheLogWhereItLies(t *testing.T) {
+	for _, style := range []string{"", "v1"} {
+		w := &path{env: &env{}, config: &config.Config{State: "/s", Style: style}, group: groups.Group{Folder: "g0"}}
+		want := "tail -n 20 " + filepath.Join(w.config.Layout().Logs(), "g0", "assistant.log")
+		if got := w.remedy(""); got != want || style == "v1" && !strings.Contains(got, "/s/data/logs/") {
+			t.Errorf("style %q: %s, want %s", style, got, want)
+		}
+	}
+}

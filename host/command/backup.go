@@ -1,0 +1,210 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/backup"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newBackup(e *env) *cobra.Command {
+	var secrets bool
+	var keep int
+	cmd := &cobra.Command{
+		Use:   "backup DIRECTORY",
+		Short: "copy the whole installation, while the host runs or not",
+		Long: `backup copies the state directory and longshore.yaml into a new directory below
+DIRECTORY, named after the time. The host may run meanwhile: everything it
+decides by is of one moment. Only the user who makes the backup can read it, and
+it holds the channels' keys: treat it as a secret. The command needs the host's
+user, or root.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("no directory given", "usage: "+cmd.UseLine())
+			}
+			if len(args) > 1 {
+				return noCommand(cmd, args[0])
+			}
+			return e.backup(cmd.Context(), args[0], secrets, keep)
+		},
+	}
+	cmd.Flags().BoolVar(&secrets, "secrets", false, "copy the files of secrets that longshore.yaml names, too")
+	cmd.Flags().IntVar(&keep, "keep", 0, "delete the oldest backups in DIRECTORY, so that this `number` is left")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "verify BACKUP",
+		Short: "read a whole backup and compare it with its manifest",
+		Args:  exactly("backup"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return e.verifyBackup(cmd.Context(), args[0]) },
+	})
+	return cmd
+}
+
+func (e *env) backup(ctx context.Context, dir string, secrets bool, keep int) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	o := backup.Options{
+		Dir: dir, Config: cfg.File, Layout: cfg.Layout(), Stores: serve.StoresOf(cfg, false), Program: readVersion(e.version).Version,
+		Reserve: int64(cfg.Limits.FreeDisk), Keep: keep, Now: time.Now(),
+	}
+	if secrets {
+		o.Secrets = cfg.SecretFiles
+	}
+	r, err := backup.Take(ctx, o)
+	switch {
+	case errors.Is(err, store.ErrFull):
+		return hinted(err, "make room, or name a directory on another disk")
+	case errors.Is(err, store.ErrLocked), errors.Is(err, backup.ErrBusy):
+		return hinted(err, "try again in a minute")
+	case err != nil:
+		return err
+	case e.json:
+		return e.printJSON(r)
+	}
+	e.say("%s: %s in %s; the host waited %s", r.Dir, media.Size(r.Bytes), media.Count(r.Files, "file"), r.Frozen.Round(time.Millisecond).String())
+	for _, path := range r.Unread {
+		fmt.Fprintf(e.stderr, "warning: not in the backup, since it cannot be read: %s\n", media.Printable(path))
+	}
+	for _, path := range r.Gone {
+		e.say("deleted %s", path)
+	}
+	if n := len(cfg.SecretFiles); n > 0 && !secrets {
+		e.say("%s that longshore.yaml names with secrets: not in the backup (--secrets)", media.Count(n, "file"))
+	}
+	return nil
+}
+
+func (e *env) verifyBackup(ctx context.Context, dir string) error {
+	c, err := backup.Verify(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if e.json {
+		if err := e.printJSON(c); err != nil {
+			return err
+		}
+	} else {
+		e.say("backup of %s by longshore %s: %s in %s", c.Taken.Local().Format(time.DateTime), c.Program, media.Size(c.Bytes), media.Count(c.Files, "file"))
+		for _, line := range c.Wrong {
+			e.say("wrong: %s", line)
+		}
+		for _, path := range c.Strange {
+			e.say("not in the manifest: %s", path)
+		}
+	}
+	if len(c.Wrong)+len(c.Strange) > 0 {
+		return &exitError{code: exitFailed, err: errors.New("the backup is damaged"), hint: "use another backup"}
+	}
+	return nil
+}
+
+func newRestore(e *env) *cobra.Command {
+	var unused bool
+	cmd := &cobra.Command{
+		Use:   "restore BACKUP",
+		Short: "make an installation of a backup, while no host runs",
+		Long: `restore copies the state directory of BACKUP to where the configuration (-c) has
+it, which must be missing or empty. If there is no configuration file, restore
+takes that of the backup.
+
+The old host may have sent messages after the backup was made. Unsent messages
+of the backup are sent again under the same ids: a platform that knows its ids,
+or can be asked, shows them once; on others they end as uncertain, and
+"longshore queue retry" sends them. Requests that nobody had taken wait in
+"longshore errors list".`,
+		Args: exactly("backup"),
+		RunE: func(cmd *cobra.Command, args []string) error { return e.restore(cmd.Context(), args[0], unused) },
+	}
+	cmd.Flags().BoolVar(&unused, "nothing-sent", false, "no host has run since the backup: send what was unsent, and take the requests")
+	return cmd
+}
+
+func (e *env) restore(ctx context.Context, dir string, nothingSent bool) error {
+	if l, found := config.LayoutOf(e.config, e.platforms); found {
+		if host, err := hostOf(ctx, l); err != nil {
+			return err
+		} else if host != nil {
+			return hinted(operator.ErrRunning, "stop the host first")
+		}
+	}
+	path, err := filepath.Abs(e.config)
+	if err != nil {
+		return err
+	}
+	var parts int64
+	var requests int
+	done, err := backup.Restore(ctx, backup.Restoring{
+		Backup: dir, Config: path,
+		Layout: func(path string) (groups.Layout, error) {
+			l, found := config.LayoutOf(path, e.platforms)
+			if !found {
+				return l, fmt.Errorf("%s does not say where the state directory is", path)
+			}
+			return l, nil
+		},
+		Prepare: func(ctx context.Context, l groups.Layout, taken time.Time) error {
+			if nothingSent {
+				return nil
+			}
+			parts, requests, err = doubt(ctx, l, taken)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if e.json {
+		return e.printJSON(map[string]any{"restored": done, "doubtful_messages": parts, "held_requests": requests})
+	}
+	e.printRestored(dir, done, parts, requests)
+	return nil
+}
+
+// doubt marks what the old host may have sent after the backup was taken.
+func doubt(ctx context.Context, l groups.Layout, taken time.Time) (parts int64, requests int, err error) {
+	s := outbox.Store(l.Outbox(), store.Home{Installation: l.Installation(), Aside: l.Aside()})
+	if there, err := store.Examine(ctx, s, false); err != nil {
+		return 0, 0, err
+	} else if there {
+		if parts, err = outbox.MarkRestored(ctx, s, taken); err != nil {
+			return parts, 0, err
+		}
+	}
+	requests, err = ipc.HoldRequests(l.IPCDir(), ipc.Refusal{
+		Code: "restored", Message: "it waited in the queue when the backup was made, and may have been carried since",
+		Hint: "look into the chat; if it is not there: longshore errors retry",
+	})
+	return parts, requests, err
+}
+
+func (e *env) printRestored(dir string, done backup.Restored, parts int64, requests int) {
+	e.say("restored %s as of %s", done.State, done.Taken.Local().Format(time.DateTime))
+	if done.Config != "" {
+		e.say("wrote %s", done.Config)
+	}
+	for i, path := range done.Secrets {
+		e.say("a secret for you to put back: cp %s %s", filepath.Join(dir, "secrets", fmt.Sprint(i)), path)
+	}
+	if parts > 0 {
+		e.say("%s may have been sent after the backup; see: %s", media.Count(int(parts), "unsent message"), e.command("queue", "list"))
+	}
+	if requests > 0 {
+		e.say("%s may have been carried after the backup; see: %s", media.Count(requests, "request"), e.command("errors", "list"))
+	}
+	e.say("next: %s, then %s", e.command("doctor"), e.command("serve"))
+}

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// defaultConfig is the configuration in the working directory.
+	defaultConfig = "longshore.yaml"
+	// systemConfig is that of a machine, for which a package makes the directory.
+	systemConfig = "/etc/longshore/longshore.yaml"
+	// configEnv names the configuration to every command.
+	configEnv = "LONGSHORE_CONFIG"
+)
+
+// searched is where a configuration is looked for that nobody names, in order: in the
+// working directory, in the user's own (XDG Base Directory Specification), in the
+// machine's.
+func (e *env) searched() []string {
+	all := []string{defaultConfig}
+	own := e.getenv("XDG_CONFIG_HOME")
+	if home := e.getenv("HOME"); own == "" && home != "" {
+		own = filepath.Join(home, ".config")
+	}
+	if filepath.IsAbs(own) {
+		all = append(all, filepath.Join(own, "longshore", defaultConfig))
+	}
+	return append(all, systemConfig)
+}
+
+// find decides which configuration the command reads.
+func (e *env) find(named bool) {
+	e.named = named
+	if named {
+		return
+	}
+	if e.config = e.getenv(configEnv); e.config != "" {
+		return
+	}
+	for _, path := range e.searched() {
+		if _, err := os.Stat(path); err == nil || errors.Is(err, fs.ErrPermission) { // the load says that it may not be read
+			e.config = path
+			return
+		}
+	}
+	e.config = defaultConfig
+}
+
+// made is where a new configuration goes: where the operator says, or into the working
+// directory, even if there is one elsewhere.
+func (e *env) made() string {
+	if e.named || e.getenv(configEnv) != "" {
+		return e.config
+	}
+	return defaultConfig
+}

@@ -1,0 +1,62 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each command finds the same configuration, and what it prints works as printed.
+func TestTheConfigurationIsFound(t *testing.T) {
+	t.Chdir(t.TempDir())
+	home, xdg, other := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "other.yaml")
+	write := func(path string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("groups: []\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{"HOME": home}
+	made := func(out *strings.Builder) *env {
+		return &env{stdin: strings.NewReader(""), stdout: out, stderr: out, getenv: func(name string) string { return vars[name] }, platforms: allPlatforms()}
+	}
+	found := func(args ...string) (config, remedy string) {
+		t.Helper()
+		var out strings.Builder
+		one := made(&out)
+		if code := one.run(t.Context(), append(args, "version")); code != exitOK {
+			t.Fatalf("%v: %d", args, code)
+		}
+		return one.config, one.command("serve")
+	}
+	for _, tt := range []struct {
+		name         string
+		do           func()
+		args         []string
+		want, remedy string
+	}{
+		{"nothing", func() {}, nil, "longshore.yaml", "longshore serve"},
+		{"the user's", func() { write(filepath.Join(home, ".config/longshore/longshore.yaml")) }, nil, filepath.Join(home, ".config/longshore/longshore.yaml"), "longshore serve"},
+		{"XDG's", func() { vars["XDG_CONFIG_HOME"] = xdg; write(filepath.Join(xdg, "longshore/longshore.yaml")) }, nil, filepath.Join(xdg, "longshore/longshore.yaml"), "longshore serve"},
+		{"here", func() { write("longshore.yaml") }, nil, "longshore.yaml", "longshore serve"},
+		{"by the environment", func() { write(other); vars[configEnv] = other }, nil, other, "longshore serve"},
+		{"by -c", func() {}, []string{"-c", "mine.yaml"}, "mine.yaml", "longshore -c mine.yaml serve"},
+	} {
+		tt.do()
+		if got, remedy := found(tt.args...); got != tt.want || remedy != tt.remedy {
+			t.Errorf("%s: %s, %q", tt.name, got, remedy)
+		}
+	}
+	delete(vars, configEnv)
+	if err := os.Remove("longshore.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if code := made(&out).run(t.Context(), []string{"init"}); code != exitOK || !strings.Contains(out.String(), "wrote longshore.yaml") {
+		t.Errorf("%d, %s", code, out.String())
+	}
+}

@@ -1,0 +1,63 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+func newNotify(e *env) *cobra.Command {
+	return family("notify", "be told of lasting faults", newNotifyTest(e))
+}
+
+func newNotifyTest(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "test",
+		Short: "tell each target of notify: that this is a test",
+		Long: `test has the running host tell the chat, the webhook and the ntfy topic below notify:
+in longshore.yaml that this is a test, and prints what each answered.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				all, err := c.NotifyTest(cmd.Context())
+				switch {
+				case errors.Is(err, operator.ErrNoHost):
+					return hinted(err, "longshore serve starts one")
+				case err != nil:
+					return ofControl(err)
+				case len(all) == 0:
+					return hinted(errors.New("longshore.yaml names nobody who is told of faults"), "add group, webhook or ntfy below notify:, then: longshore reload")
+				}
+				return e.printNotified(all)
+			})
+		},
+	}
+}
+
+// printNotified prints how each target took the test; a target that did not is an error.
+func (e *env) printNotified(all []operator.Notified) error {
+	failed := 0
+	for _, n := range all {
+		if n.Error != "" {
+			failed++
+		}
+	}
+	err := e.answer(all, func() error {
+		for _, n := range all {
+			if n.Error != "" {
+				e.say("%s: %s", n.Target, media.Printable(n.Error))
+				continue
+			}
+			e.say("%s: taken", n.Target)
+		}
+		return nil
+	})
+	if err == nil && failed > 0 {
+		err = &exitError{code: exitFailed, err: fmt.Errorf("%s did not take the test", media.Count(failed, "target")), hint: "correct notify: in longshore.yaml, then: longshore reload"}
+	}
+	return err
+}

@@ -1,0 +1,291 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/service"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+)
+
+func newService(e *env) *cobra.Command {
+	var show bool
+	install := &cobra.Command{
+		Use:   "install",
+		Short: "have the machine's service manager run the host",
+		Long: `install writes a hardened systemd unit (on macOS a launchd agent, which nobody has
+tried yet) for this longshore.yaml, and starts it. It never overwrites a file that it has not
+written. Root installs a service of the machine, which runs as the owner of
+longshore.yaml; everybody else installs a service of their own.
+It ends with exit code 3 if the machine has no such service manager.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m := managerHere(e.getenv)
+			s, err := e.describeService(m)
+			if err != nil {
+				return err
+			}
+			text, err := m.text(s)
+			if err != nil {
+				return err
+			}
+			if show {
+				_, err := e.stdout.Write(text)
+				return err
+			}
+			return e.installService(cmd.Context(), m, text)
+		},
+	}
+	install.Flags().BoolVar(&show, "print", false, "only print the file")
+	uninstall := &cobra.Command{
+		Use:   "uninstall",
+		Short: "stop the service and remove its file; state and configuration stay",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.uninstallService(cmd.Context(), managerHere(e.getenv))
+		},
+	}
+	status := &cobra.Command{
+		Use:   "status",
+		Short: "say whether the service is installed and runs",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.serviceStatus(cmd.Context(), managerHere(e.getenv))
+		},
+	}
+	return family("service", "run the host by systemd or launchd", install, uninstall, status)
+}
+
+// manager is the service manager of this machine.
+type manager struct {
+	launchd bool
+	system  bool   // a service of the machine, not of the user
+	file    string // of the service
+	running string // a path that exists while the manager runs
+	program string // that operates it
+	log     string // the command that shows the service's log
+}
+
+func managerHere(getenv func(string) string) manager {
+	home := getenv("HOME")
+	if runtime.GOOS == "darwin" {
+		return manager{launchd: true, file: filepath.Join(home, "Library/LaunchAgents", service.Label+".plist"), running: "/sbin/launchd", program: "launchctl", log: "tail longshore.log, beside longshore.yaml"}
+	}
+	if os.Geteuid() == 0 {
+		return manager{system: true, file: "/etc/systemd/system/longshore.service", running: "/run/systemd/system", program: "systemctl", log: "journalctl -u longshore"}
+	}
+	dir := getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		dir = filepath.Join(home, ".config")
+	}
+	return manager{
+		file: filepath.Join(dir, "systemd/user/longshore.service"), running: filepath.Join("/run/user", strconv.Itoa(os.Getuid()), "systemd"), program: "systemctl",
+		log: "journalctl --user -u longshore",
+	}
+}
+
+func (m manager) text(s service.Service) ([]byte, error) {
+	if m.launchd {
+		return s.Agent()
+	}
+	return s.Unit()
+}
+
+// here is an error with exit code 3 if the manager does not run.
+func (m manager) here() error {
+	if _, err := os.Stat(m.running); err == nil {
+		return nil
+	}
+	return &exitError{
+		code: exitRefused, err: fmt.Errorf("this machine is not run by systemd: there is no %s", m.running),
+		hint: "start the host by hand: longshore serve; the unit for another machine: longshore service install --print",
+	}
+}
+
+// operate runs the manager's program, and returns what it printed.
+func (m manager) operate(ctx context.Context, args ...string) (string, error) {
+	if !m.launchd && !m.system {
+		args = append([]string{"--user"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, m.program, args...)
+	var wrong bytes.Buffer
+	cmd.Stderr = &wrong
+	said, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", m.program, strings.Join(args, " "), err, strings.TrimSpace(wrong.String()))
+	}
+	return string(said), nil
+}
+
+// describeService is the host of the configuration, as a manager shall run it.
+func (e *env) describeService(m manager) (service.Service, error) {
+	cfg, err := e.load()
+	if err != nil {
+		return service.Service{}, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return service.Service{}, fmt.Errorf("find this program: %w", err)
+	}
+	s := service.Service{Program: program, Config: cfg.File, Path: e.getenv("PATH"), System: m.system, Write: writable(cfg)}
+	if !m.system {
+		return s, nil
+	}
+	info, err := os.Stat(cfg.File)
+	if err != nil {
+		return s, fmt.Errorf("look at the configuration: %w", err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner, err := user.LookupId(strconv.Itoa(int(stat.Uid)))
+		if err != nil {
+			return s, hinted(fmt.Errorf("find the owner of %s: %w", cfg.File, err), "give the file to the user that shall run the host: chown USER "+cfg.File)
+		}
+		s.User = owner.Username
+	}
+	if _, err := user.LookupGroup("docker"); err == nil && len(cfg.InContainers()) > 0 {
+		s.Groups = []string{"docker"}
+	}
+	return s, nil
+}
+
+// writable are the directories that the host or an assistant writes to.
+func writable(cfg *config.Config) []string {
+	dirs := []string{filepath.Dir(cfg.File), cfg.State}
+	for _, g := range cfg.Groups {
+		for _, mount := range g.Mounts {
+			if mount.Write {
+				dirs = append(dirs, mount.Host)
+			}
+		}
+	}
+	return dirs
+}
+
+func (e *env) installService(ctx context.Context, m manager, text []byte) error {
+	if err := m.here(); err != nil {
+		return err
+	}
+	if err := m.ours(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
+		return fmt.Errorf("write the service: %w", err)
+	}
+	if err := safefs.WriteFile(m.file, text, 0o644); err != nil {
+		return fmt.Errorf("write the service: %w", err)
+	}
+	steps := [][]string{{"daemon-reload"}, {"enable", "longshore.service"}, {"restart", "longshore.service"}}
+	if m.launchd {
+		steps = [][]string{{"bootstrap", "gui/" + strconv.Itoa(os.Getuid()), m.file}}
+	}
+	for _, step := range steps {
+		if _, err := m.operate(ctx, step...); err != nil {
+			return hinted(err, "the service's log: "+m.log)
+		}
+	}
+	if e.json {
+		return e.printJSON(map[string]string{"wrote": m.file})
+	}
+	e.say("wrote %s; the host runs", m.file)
+	if !m.system && !m.launchd {
+		e.say("so that it runs while you are not signed in: loginctl enable-linger")
+	}
+	return nil
+}
+
+// ours is an error if the service's file is missing, or was written by somebody else.
+func (m manager) ours() error {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return fmt.Errorf("read the service: %w", err)
+	}
+	if !bytes.Contains(text, []byte(service.Mark)) {
+		return &exitError{code: exitRefused, err: fmt.Errorf("%s was not written by longshore service install; it is left as it is", m.file), hint: "move the file away first"}
+	}
+	return nil
+}
+
+func (e *env) uninstallService(ctx context.Context, m manager) error {
+	if err := m.here(); err != nil {
+		return err
+	}
+	if err := m.ours(); err != nil {
+		return err
+	}
+	steps := []string{"disable", "--now", "longshore.service"}
+	if m.launchd {
+		steps = []string{"bootout", "gui/" + strconv.Itoa(os.Getuid()) + "/" + service.Label}
+	}
+	if _, err := m.operate(ctx, steps...); err != nil {
+		return err
+	}
+	if err := os.Remove(m.file); err != nil {
+		return fmt.Errorf("remove the service: %w", err)
+	}
+	if !m.launchd {
+		if _, err := m.operate(ctx, "daemon-reload"); err != nil {
+			return err
+		}
+	}
+	if e.json {
+		return e.printJSON(map[string]string{"removed": m.file})
+	}
+	e.say("removed %s; state and configuration are as they were", m.file)
+	return nil
+}
+
+// serviceState is what "longshore service status" says.
+type serviceState struct {
+	File    string `json:"file"`
+	State   string `json:"state"`   // the manager's word, such as active
+	Started string `json:"started"` // at boot: enabled or disabled
+	PID     string `json:"pid"`
+}
+
+func (e *env) serviceStatus(ctx context.Context, m manager) error {
+	if err := m.here(); err != nil {
+		return err
+	}
+	if m.launchd {
+		said, err := m.operate(ctx, "print", "gui/"+strconv.Itoa(os.Getuid())+"/"+service.Label)
+		if err == nil {
+			e.say("%s", said)
+		}
+		return err
+	}
+	said, err := m.operate(ctx, "show", "longshore.service", "--property=FragmentPath,ActiveState,UnitFileState,MainPID")
+	if err != nil {
+		return err
+	}
+	facts := map[string]string{}
+	for line := range strings.Lines(said) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		facts[key] = value
+	}
+	s := serviceState{File: facts["FragmentPath"], State: facts["ActiveState"], Started: facts["UnitFileState"], PID: facts["MainPID"]}
+	if e.json {
+		err = e.printJSON(s)
+	} else {
+		t := e.table("state", "at boot", "process", "file")
+		t.row(s.State, s.Started, s.PID, s.File)
+		err = t.flush()
+	}
+	if err == nil && s.State != "active" {
+		err = &exitError{code: exitFailed, err: errors.New("the service does not run"), hint: "longshore service install; its log: " + m.log}
+	}
+	return err
+}

@@ -1,0 +1,277 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// soakEnv is how long the soak takes, as "10m". Without it, it is 90 seconds if all
+// tests are asked for, and 15 else.
+const soakEnv = "LONGSHORE_TEST_SOAK"
+
+// TestASoakLosesNothingAndLeaksNothing keeps twenty groups on three channels busy. For
+// half of the time the channels fail, the host is killed, and its configuration is
+// reloaded, at random; for the other half the host runs on, so that a leak shows. In the
+// end every request has one result, and members see all in order and nothing twice.
+func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("keeps the machine busy for a while")
+	}
+	long := 15 * time.Second
+	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+		long = 90 * time.Second
+	}
+	if text := os.Getenv(soakEnv); text != "" {
+		var err error
+		if long, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	s := newSoak(t, seed)
+	t.Cleanup(func() {
+		s.end()
+		if t.Failed() {
+			t.Logf("the end of the host's log:\n%.20000s", s.log.String())
+		}
+	})
+	s.start()
+	s.planned()
+	var sums soakSums
+	s.busy(long/2, func(ctx context.Context) { s.harm(ctx, rand.New(rand.NewPCG(seed, 1<<32)), &sums) })
+	s.busy(long/4, func(ctx context.Context) { s.watch(ctx, &sums) })
+	sums.goroutines[0], sums.descriptors[0] = s.quiet()
+	s.busy(long/4, func(ctx context.Context) { s.watch(ctx, &sums) })
+	sums.goroutines[1], sums.descriptors[1] = s.quiet()
+	if sums.goroutines[1] > sums.goroutines[0]+20 || sums.descriptors[1] > sums.descriptors[0]+20 {
+		t.Errorf("goroutines were %v, descriptors %v", sums.goroutines, sums.descriptors)
+	}
+	page := s.page()
+	for _, g := range s.groups {
+		for _, fault := range sums.add(g, s.shown(g, page)) {
+			t.Error(fault)
+		}
+	}
+	sums.agree(t, s, long)
+	s.stop()
+	for _, path := range s.leftovers() {
+		if content, err := os.ReadFile(path); err != nil || !s.uncertain()[digest(content)] {
+			t.Errorf("a file is left: %s, %v", path, err)
+		}
+	}
+	t.Logf("soak of %v: %s", long, sums.String())
+}
+
+// busy has all groups write for a time, beside something else that ends with ctx, and
+// waits for all results.
+func (s *soak) busy(long time.Duration, beside func(ctx context.Context)) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), long)
+	defer cancel()
+	var other, writers sync.WaitGroup
+	other.Go(func() { beside(ctx) })
+	for _, g := range s.groups {
+		writers.Go(func() { s.write(ctx, g) })
+	}
+	other.Wait()
+	writers.Wait()
+	if s.Failed() {
+		s.FailNow()
+	}
+}
+
+// harm does something bad, or a reload, every half a second or so.
+func (s *soak) harm(ctx context.Context, random *rand.Rand, sums *soakSums) {
+	for ctx.Err() == nil {
+		sums.faults++
+		switch random.IntN(14) {
+		case 0, 13:
+			sums.kills++
+			s.kill()
+		case 1, 2, 3:
+			sums.reloads++
+			s.configure(sums.reloads)
+			if _, err := s.operator().Reload(s.Context()); err != nil {
+				s.Errorf("reload: %v", err)
+			}
+		case 4:
+			s.slack.Disconnect("warning")
+		case 5, 6, 7, 8:
+			methods := []string{"chat.postMessage", "files.getUploadURLExternal", "upload", "files.completeUploadExternal"}
+			faults := []slacktest.Fault{{Status: 503}, {Status: 429, RetryAfter: 1}, {Lost: true}, {Unread: true}}
+			s.slack.Next(methods[random.IntN(len(methods))], faults[random.IntN(len(faults))])
+		default:
+			methods := []string{"sendMessage", "sendDocument"}
+			faults := []telegramtest.Fault{{Status: 502, Body: "{}"}, {Lost: true}, {Torn: true},
+				{Status: 429, Body: `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 1","parameters":{"retry_after":1}}`}}
+			s.tg.Next(methods[random.IntN(len(methods))], faults[random.IntN(len(faults))])
+		}
+		s.pause(time.Duration(200+random.IntN(600)) * time.Millisecond)
+	}
+}
+
+// watch asks the host in both ways that it has how it is. What only grows is asked for
+// once in one way between two times in the other.
+func (s *soak) watch(ctx context.Context, sums *soakSums) {
+	const errors = "longshore_errors_requests"
+	for ctx.Err() == nil && s.pause(200*time.Millisecond) {
+		before, err := s.metrics()
+		if err != nil {
+			s.Errorf("metrics: %v", err)
+			return
+		}
+		status, err := s.operator().Status(s.Context())
+		if err != nil {
+			s.Errorf("status: %v", err)
+			return
+		}
+		after, err := s.metrics()
+		if err != nil {
+			s.Errorf("metrics: %v", err)
+			return
+		}
+		if n := float64(status.Errors); n < before[errors] || n > after[errors] {
+			s.Errorf("the status counts %v refused requests, the metrics %v before it and %v after it", n, before[errors], after[errors])
+		}
+		for _, c := range status.Channels {
+			if up := `longshore_channel_connected{channel="` + c.Name + `"}`; c.Connected && before[up]+after[up] == 0 {
+				s.Errorf("%s is connected by the status, and by the metrics it is not", c.Name)
+			}
+		}
+		sums.looks.Add(1)
+	}
+}
+
+// quiet waits until nothing is open, and returns what the host holds then.
+func (s *soak) quiet() (goroutines, descriptors int) {
+	s.Helper()
+	s.slack.Wait(s, "connection", func() bool { return s.slack.Connections() > 0 })
+	for deadline := time.Now().Add(patience); ; s.pause(50 * time.Millisecond) {
+		m, err := s.metrics()
+		if err == nil && m["longshore_outbox_pending_parts"] == 0 && m["longshore_queue_requests"] == 0 && m["longshore_outbox_sends_in_flight"] == 0 {
+			return int(m["go_goroutines"]), s.descriptors()
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("the host is not quiet: %v, %v", m, err)
+		}
+	}
+}
+
+// soakSums is what a soak ends with.
+type soakSums struct {
+	requests, sent, uncertain, refused, parts int
+	bytes                                     int64
+	kills, reloads, faults                    int
+	looks                                     atomic.Int64
+	goroutines, descriptors                   [2]int
+}
+
+func (u *soakSums) String() string {
+	return fmt.Sprintf("%d requests = %d sent + %d uncertain + %d refused; %d parts with %.1f MiB of files, all SHA-256 equal, in order, none twice; "+
+		"%d faults, of them %d kills and %d reloads; %d looks that agree; goroutines %d then %d, descriptors %d then %d, no file left but those of what is uncertain",
+		u.requests, u.sent, u.uncertain, u.refused, u.parts, float64(u.bytes)/(1<<20),
+		u.faults, u.kills, u.reloads, u.looks.Load(), u.goroutines[0], u.goroutines[1], u.descriptors[0], u.descriptors[1])
+}
+
+// add compares what a group asked for with its results and with what members see, and
+// names what is wrong. Of what is uncertain, which only Telegram knows, members may see
+// nothing or all.
+func (u *soakSums) add(g *soakGroup, shown []string) (faults []string) {
+	for i, a := range g.asked {
+		u.requests++
+		seen := len(a.parts) > 0 && len(shown) >= len(a.parts) && slices.Equal(shown[:len(a.parts)], a.parts)
+		switch {
+		case a.code != "" && a.got.Status == ipc.Refused && a.got.Code == a.code:
+			u.refused++
+		case a.code == "" && arrived(a.got) && seen:
+			u.sent, u.parts, u.bytes = u.sent+1, u.parts+len(a.parts), u.bytes+a.bytes
+			shown = shown[len(a.parts):]
+		case a.code == "" && a.got.Status == ipc.Uncertain && g.channel == "telegram":
+			u.uncertain++
+			shown = skip(shown, a.parts)
+		default:
+			return append(faults, fmt.Sprintf("%s: request %d of %d (%q, %d parts): %+v; members see it in its place: %v", g.folder, i, len(g.asked), a.code, len(a.parts), a.got, seen))
+		}
+	}
+	if len(shown) > 0 {
+		faults = append(faults, fmt.Sprintf("%s shows %d parts that nobody asked for", g.folder, len(shown)))
+	}
+	return faults
+}
+
+// skip leaves out of shown what is there of parts.
+func skip(shown, parts []string) []string {
+	for _, p := range parts {
+		if len(shown) > 0 && shown[0] == p {
+			shown = shown[1:]
+		}
+	}
+	return shown
+}
+
+// agree compares the sums with what the host says in the end.
+func (u *soakSums) agree(t *testing.T, s *soak, long time.Duration) {
+	t.Helper()
+	status, err := s.operator().Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const kept = 1000 // the errors folder keeps so many of a group
+	if u.refused < kept && (status.Errors != u.refused || int(m["longshore_errors_requests"]) != u.refused) {
+		t.Errorf("%d requests were refused; the status counts %d, the metrics %v", u.refused, status.Errors, m["longshore_errors_requests"])
+	}
+	for _, g := range status.Groups {
+		if g.Pending != 0 || g.Waiting != 0 {
+			t.Errorf("%s has something open: %+v", g.Folder, g)
+		}
+	}
+	if runs := len((&pageSite{site: &site{TB: t}}).shown(s.page(), "plan")); long > 2*time.Minute && runs == 0 {
+		t.Error("the task never ran")
+	}
+}
+
+func TestTheSumsOfASoakNoticeWhatIsLostTwiceOrOutOfOrder(t *testing.T) {
+	sent := func(parts ...string) soakAsk { return soakAsk{parts: parts, got: ipc.Result{Status: ipc.Sent}} }
+	refused := soakAsk{code: "screened", got: ipc.Result{Status: ipc.Refused, Code: "screened"}}
+	uncertain := soakAsk{parts: []string{"u"}, got: ipc.Result{Status: ipc.Uncertain}}
+	for _, tt := range []struct {
+		name, channel string
+		asked         []soakAsk
+		shown         []string
+		bad           bool
+	}{
+		{"all well", "web", []soakAsk{sent("a"), refused, sent("b", "c")}, []string{"a", "b", "c"}, false},
+		{"lost", "web", []soakAsk{sent("a"), sent("b")}, []string{"a"}, true},
+		{"twice", "web", []soakAsk{sent("a"), sent("b")}, []string{"a", "a", "b"}, true},
+		{"twice in the end", "web", []soakAsk{sent("a"), sent("b")}, []string{"a", "b", "b"}, true},
+		{"another order", "web", []soakAsk{sent("a"), sent("b")}, []string{"b", "a"}, true},
+		{"sent though it is to be refused", "web", []soakAsk{{code: "screened", got: ipc.Result{Status: ipc.Sent}}}, nil, true},
+		{"uncertain and not there", "telegram", []soakAsk{uncertain, sent("a")}, []string{"a"}, false},
+		{"uncertain and there", "telegram", []soakAsk{uncertain, sent("a")}, []string{"u", "a"}, false},
+		{"uncertain and there twice", "telegram", []soakAsk{uncertain, sent("a")}, []string{"u", "u", "a"}, true},
+		{"uncertain where a repeat has a key", "slack", []soakAsk{uncertain}, []string{"u"}, true},
+		{"no result", "web", []soakAsk{{parts: []string{"a"}}}, []string{"a"}, true},
+	} {
+		var sums soakSums
+		got := sums.add(&soakGroup{channel: tt.channel, asked: tt.asked}, tt.shown)
+		if (len(got) > 0) != tt.bad {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	crand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
+	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// soak is a host of twenty groups on three channels, with what their assistants have
+// asked for. One more group has a task, and one comes and goes with reloads.
+type soak struct {
+	testing.TB
+	dir    string
+	cfg    *config.Config
+	slack  *slacktest.Server
+	tg     *telegramtest.Server
+	groups []*soakGroup
+
+	mu   sync.Mutex // of the host, which is killed and started
+	host *exec.Cmd
+	log  lastLines
+}
+
+// soakGroup is one group. Only its writer uses asked, until the writer has ended.
+type soakGroup struct {
+	folder, chat, channel string
+	asked                 []soakAsk
+	random                *rand.Rand
+}
+
+// soakAsk is a request and what a member is to see of it, or the code that refuses it.
+type soakAsk struct {
+	id    string
+	parts []string // SHA-256 of each, in order
+	bytes int64
+	files []string // on the disk
+	code  string
+	got   ipc.Result
+}
+
+const soakGroups = 20
+
+func newSoak(tb testing.TB, seed uint64) *soak {
+	tb.Helper()
+	s := &soak{TB: tb, dir: tb.TempDir(), slack: slacktest.New(tb)}
+	var telegram []int64
+	for i := range soakGroups {
+		g := &soakGroup{folder: fmt.Sprintf("g%d", i), random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		switch i % 3 {
+		case 0:
+			g.channel, g.chat = "web", "web:"+g.folder
+		case 1:
+			g.channel, g.chat = "slack", "slack:"+s.slack.AddChannel(slacktest.Public, g.folder)
+		default:
+			telegram = append(telegram, -1000-int64(i))
+			g.channel, g.chat = "telegram", fmt.Sprintf("tg:%d", -1000-i)
+		}
+		s.groups = append(s.groups, g)
+	}
+	s.tg = telegramtest.New(tb, telegram...)
+	s.configure(0)
+	for name, content := range map[string]string{"bot": s.slack.BotToken, "app": s.slack.AppToken, "tg": telegramtest.Token} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(s.file(), allPlatforms())
+	if err == nil {
+		err = cfg.Layout().Prepare(cfg.Groups)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.cfg = cfg
+	return s
+}
+
+func (s *soak) file() string { return filepath.Join(s.dir, "longshore.yaml") }
+
+// configure writes the nth configuration: every second one has a group more, and each
+// another allowance.
+func (s *soak) configure(n int) {
+	s.Helper()
+	var text strings.Builder
+	fmt.Fprintf(&text, `channels:
+  web: {listen: "127.0.0.1:0"}
+  slack: {bot_token_file: bot, app_token_file: app, rate: {per_minute: 600000, burst: 10000}}
+  telegram: {token_file: tg, server: %q, rate: {per_minute: 600000, burst: 10000}}
+limits: {free_disk: 1MB, rate: {per_minute: %d, burst: 100000}}
+assistants: {sample: {runtime: process, agent: sample}}
+groups:
+  - {name: Plan, folder: plan, chat: "web:plan", assistant: sample, gather: {after: 0s}}
+`, s.tg.URL, 1_000_000+n)
+	if n%2 == 1 {
+		fmt.Fprintln(&text, `  - {name: Guest, folder: guest, chat: "web:guest"}`)
+	}
+	for _, g := range s.groups {
+		fmt.Fprintf(&text, "  - {name: %s, folder: %s, chat: %q}\n", g.folder, g.folder, g.chat)
+	}
+	whole := filepath.Join(s.dir, "next.yaml")
+	if err := os.WriteFile(whole, []byte(text.String()), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Rename(whole, s.file()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// start starts a host and waits until it answers on its control socket.
+func (s *soak) start() {
+	s.Helper()
+	host := exec.Command(os.Args[0], "serve", "-c", s.file())
+	host.Env = append(os.Environ(), slackEnv+"="+s.slack.URL())
+	host.Stderr = &s.log
+	s.mu.Lock()
+	err := host.Start()
+	s.host = host
+	s.mu.Unlock()
+	if err != nil {
+		s.Fatal(err)
+	}
+	deadline := time.Now().Add(patience)
+	for s.operator().Health(s.Context()) != nil {
+		if time.Now().After(deadline) {
+			s.Fatal("the host does not answer")
+		}
+		s.pause(10 * time.Millisecond)
+	}
+}
+
+// kill kills the host, if it runs, and starts the next one.
+func (s *soak) kill() {
+	s.Helper()
+	s.end()
+	s.start()
+}
+
+// end kills the host.
+func (s *soak) end() {
+	if s.host != nil {
+		_ = s.host.Process.Kill() // it may have ended
+		_ = s.host.Wait()
+	}
+}
+
+// stop ends the host as an operator does.
+func (s *soak) stop() {
+	s.Helper()
+	_ = s.host.Process.Signal(syscall.SIGTERM)
+	if err := s.host.Wait(); err != nil {
+		s.Errorf("the host ended with %v", err)
+	}
+}
+
+func (s *soak) operator() *operator.Client {
+	return operator.NewClient(operator.ControlDir(s.cfg.Layout()))
+}
+
+func (s *soak) client(g *soakGroup) *ipc.Client {
+	return ipc.NewClient(filepath.Dir(s.cfg.Layout().IPC(g.folder, ipc.MessagesDir)))
+}
+
+// pause waits, and says whether the soak goes on.
+func (s *soak) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.Context().Done():
+		return false
+	}
+}
+
+// write asks for something every fifth of a second or so, with at most four requests of
+// the group open, until ctx is done. Then it waits for the last results.
+func (s *soak) write(ctx context.Context, g *soakGroup) {
+	done := len(g.asked)
+	for n := done; ctx.Err() == nil; n++ {
+		if err := s.ask(g, n); err != nil {
+			s.Errorf("%s: %v", g.folder, err)
+			return
+		}
+		for done <= len(g.asked)-4 && s.ended(g, done) {
+			done++
+		}
+		s.pause(time.Duration(50+g.random.IntN(200)) * time.Millisecond)
+	}
+	for ; done < len(g.asked) && s.ended(g, done); done++ {
+	}
+}
+
+// ended waits for the result of a request, and removes its files.
+func (s *soak) ended(g *soakGroup, i int) bool {
+	a := &g.asked[i]
+	client := s.client(g)
+	for deadline := time.Now().Add(patience); a.got.ID == ""; {
+		if r, err := client.Status(a.id); err == nil && r.Status.Final() {
+			a.got = r
+		} else if time.Now().After(deadline) || !s.pause(20*time.Millisecond) {
+			s.Errorf("%s: request %d (%s) has no end: %+v, %v", g.folder, i, a.id, r, err)
+			return false
+		}
+	}
+	for _, f := range a.files {
+		if err := os.Remove(f); err != nil {
+			s.Error(err)
+		}
+	}
+	a.files = nil
+	return true
+}
+
+// ask writes the group's nth request.
+func (s *soak) ask(g *soakGroup, n int) error {
+	a, r := soakAsk{}, ipc.Request{Type: ipc.TypeFile}
+	switch lot := g.random.IntN(100); {
+	case lot < 25:
+		text := fmt.Sprintf("%s %d %s", g.folder, n, crand.Text())
+		r.Type, r.Text, a.parts = ipc.TypeMessage, text, []string{digest([]byte(text))}
+	case lot < 26:
+		r.Files, a.code = []ipc.FileRef{{Path: "/workspace/group/nothing"}}, "file_missing"
+	case lot < 27:
+		r.Files, a.code = []ipc.FileRef{{Path: "/workspace/group/../../etc/passwd"}}, "path_escapes"
+	case lot < 28:
+		if err := s.place(g, &a, &r, fmt.Sprintf(".env.%d", n), []byte("KEY="+crand.Text())); err != nil {
+			return err
+		}
+		a.code, a.parts, a.bytes = "screened", nil, 0
+	default:
+		for i := range 1 + g.random.IntN(2) {
+			if err := s.place(g, &a, &r, fmt.Sprintf("%d-%d.bin", n, i), g.content()); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	a.id, err = s.client(g).Enqueue(s.Context(), r)
+	g.asked = append(g.asked, a)
+	return err
+}
+
+// place writes a file into the workspace and names it in the request.
+func (s *soak) place(g *soakGroup, a *soakAsk, r *ipc.Request, name string, content []byte) error {
+	path := filepath.Join(s.cfg.Layout().Workspace(g.folder), name)
+	a.files, a.parts, a.bytes = append(a.files, path), append(a.parts, digest(content)), a.bytes+int64(len(content))
+	r.Files = append(r.Files, ipc.FileRef{Path: "/workspace/group/" + name})
+	return os.WriteFile(path, content, 0o644)
+}
+
+// content is a file's: most are small, some large.
+func (g *soakGroup) content() []byte {
+	size := 1 + g.random.IntN(16<<10)
+	switch lot := g.random.IntN(100); {
+	case lot < 3:
+		size += 1 << 20
+	case lot < 20:
+		size *= 8
+	}
+	content := make([]byte, size)
+	_, _ = crand.Read(content) // never fails
+	return content
+}
+
+// shown are the hashes of what members of a group see, in order.
+func (s *soak) shown(g *soakGroup, page string) (all []string) {
+	s.Helper()
+	_, id, _ := strings.Cut(g.chat, ":")
+	switch g.channel {
+	case "slack":
+		for _, m := range s.slack.FromBot(id) {
+			if len(m.Files) == 0 {
+				all = append(all, digest([]byte(m.Text)))
+			}
+			for _, f := range m.Files {
+				all = append(all, f.SHA256)
+			}
+		}
+	case "telegram":
+		n, _ := strconv.ParseInt(id, 10, 64)
+		for _, m := range s.tg.WaitFor(s, n, 0) {
+			if len(m.Files) == 0 {
+				all = append(all, digest([]byte(m.Text)))
+			}
+			for _, f := range m.Files {
+				all = append(all, f.SHA256)
+			}
+		}
+	default:
+		all = (&pageSite{site: &site{TB: s}}).shown(page, g.folder)
+	}
+	return all
+}
+
+// page is the address of the host's page, which the host says when it starts.
+func (s *soak) page() string {
+	s.Helper()
+	urls := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindAllString(s.log.String(), -1)
+	if len(urls) == 0 {
+		s.Fatalf("the host names no page:\n%s", s.log.String())
+	}
+	return urls[len(urls)-1]
+}
+
+// metrics fetches the host's metrics, by name and labels.
+func (s *soak) metrics() (map[string]float64, error) {
+	socket := filepath.Join(operator.ControlDir(s.cfg.Layout()), "longshore.sock")
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	resp, err := client.Get("http://longshore/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	all := map[string]float64{}
+	for line := range strings.Lines(string(body)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
+			all[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return all, err
+}
+
+// descriptors is how many the host has open.
+func (s *soak) descriptors() int {
+	s.Helper()
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.host.Process.Pid))
+	if err != nil {
+		s.Skipf("no /proc here: %v", err)
+	}
+	return len(all)
+}
+
+// leftovers are the files of the outbox, but for its database and socket, and the
+// requests in the queues.
+func (s *soak) leftovers() (all []string) {
+	s.Helper()
+	roots := []string{filepath.Join(s.cfg.Layout().Outbox(), "files")}
+	for _, g := range s.groups {
+		roots = append(roots, s.cfg.Layout().IPC(g.folder, ipc.MessagesDir))
+	}
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				all = append(all, path)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.Error(err)
+		}
+	}
+	return all
+}
+
+// uncertain are the hashes of what may not have arrived: the outbox keeps it for a retry.
+func (s *soak) uncertain() map[string]bool {
+	all := map[string]bool{}
+	for _, g := range s.groups {
+		for _, a := range g.asked {
+			for _, p := range a.parts {
+				all[p] = all[p] || a.got.Status == ipc.Uncertain
+			}
+		}
+	}
+	return all
+}
+
+// planned has the group "plan" do a task each minute.
+func (s *soak) planned() {
+	s.Helper()
+	client := s.client(&soakGroup{folder: "plan"})
+	id, err := client.Enqueue(s.Context(), ipc.Request{Type: ipc.TypeScheduleTask, Prompt: "say the time", ScheduleType: "interval", ScheduleValue: "60000"})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if r, err := client.Wait(soon(s), id, nil); err != nil || r.Status != ipc.Done {
+		data, _ := json.Marshal(r)
+		s.Fatalf("the task: %s, %v", data, err)
+	}
+}
+
+// lastLines keeps the end of a log.
+type lastLines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lastLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all.Len() > 1<<20 {
+		l.all.Next(l.all.Len() - 1<<19)
+	}
+	return l.all.Write(b)
+}
+
+func (l *lastLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}

@@ -1,0 +1,67 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/store"
+)
+
+// TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing reads what the first release
+// left, and then what a later program wrote.
+func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
+	dir := unpack(t, firstRelease)
+	file := filepath.Join(dir, "real", "longshore.yaml")
+	state := filepath.Join(filepath.Dir(file), "state")
+	before := bytesBelow(t, state)
+	out, code := command(t, "--json", "-c", file, "upgrade", "--check")
+	var p upgradePlan
+	if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitOK {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	steps := map[string]bool{}
+	for _, s := range p.Stores {
+		steps[s.Name] = s.Steps > 0 && s.Version+s.Steps == s.Wants
+	}
+	if !steps["outbox"] || !steps["web"] || p.Needs == 0 {
+		t.Errorf("the plan: %+v", p)
+	}
+	if diff := cmp.Diff(before, bytesBelow(t, state)); diff != "" {
+		t.Errorf("the state was changed: %s", diff)
+	}
+	if out, code := command(t, "-c", file, "upgrade"); code != exitUsage || !strings.Contains(out, "--check") {
+		t.Errorf("without --check: %d: %s", code, out)
+	}
+}
+
+func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
+	file, cfg := newStores(t)
+	marker := filepath.Join(cfg.Layout().Outbox(), "outbox.marker")
+	text, err := os.ReadFile(marker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mark map[string]any
+	if err := json.Unmarshal(text, &mark); err != nil {
+		t.Fatal(err)
+	}
+	mark["version"] = 99
+	if text, err = json.Marshal(mark); err != nil {
+		t.Fatal(err)
+	}
+	write(t, marker, string(text))
+	out, code := command(t, "-c", file, "upgrade", "--check")
+	if code != exitFailed || !strings.Contains(out, "written by a newer longshore") || !strings.Contains(out, "1 fault") {
+		t.Errorf("%v: exit code %d: %s", store.ErrNewer, code, out)
+	}
+	write(t, file, storesConfig+"colour: red\n")
+	out, code = command(t, "-c", file, "upgrade", "--check")
+	if code != exitFailed || !strings.Contains(out, "colour") {
+		t.Errorf("a key that is gone: exit code %d: %s", code, out)
+	}
+}

@@ -1,0 +1,184 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// wayIn is a way by which an assistant's files come in, for one conversation.
+type wayIn interface {
+	// begin asks for a file to be sent and does not wait. The same key is the same request.
+	begin(key, name, content string) (id string)
+	wait(id string) ipc.Result
+	withdraw(id string) bool
+}
+
+// byQueue is the shared directory of the group desk.
+type byQueue struct {
+	*elsewhere
+	client *ipc.Client
+}
+
+func (q byQueue) begin(key, name, content string) string {
+	q.t.Helper()
+	path := q.layout.IPC("desk", ipc.FilesDir+"/"+key)
+	err := errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, name), []byte(content), 0o644))
+	b, encoded := ipc.Encode(ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/ipc/files/" + key + "/" + name}}})
+	file, at := q.layout.IPC("desk", ipc.MessagesDir+"/"+key+".json"), time.UnixMicro(1_800_000_000_000_000)
+	err = errors.Join(err, encoded, os.WriteFile(file+".tmp", b, 0o644), os.Chtimes(file+".tmp", at, at), os.Rename(file+".tmp", file))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return key
+}
+
+func (q byQueue) wait(id string) ipc.Result {
+	q.t.Helper()
+	ctx, cancel := context.WithTimeout(q.t.Context(), patience)
+	defer cancel()
+	r, err := q.client.Wait(ctx, id, nil)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return r
+}
+
+func (q byQueue) withdraw(id string) bool {
+	done, err := q.client.Withdraw(id)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return done
+}
+
+// byDoor is HTTP with a token of the group desk.
+type byDoor struct {
+	*elsewhere
+	secret string
+}
+
+func (d byDoor) begin(key, name, content string) string {
+	d.t.Helper()
+	var form bytes.Buffer
+	m := multipart.NewWriter(&form)
+	part, _ := m.CreateFormFile("file", name)
+	_, _ = io.WriteString(part, content)
+	_ = m.Close()
+	r, status := d.ask("POST", "/api/send-media?wait=0s", d.secret, key, &form, m.FormDataContentType())
+	if r.ID == "" {
+		d.t.Fatal(status, r)
+	}
+	return r.ID
+}
+
+func (d byDoor) wait(id string) (r ipc.Result) {
+	d.t.Helper()
+	eventually(d.t, "the result is final", func() bool {
+		r, _ = d.ask("GET", "/api/deliveries/"+id+"?wait=45s", d.secret, "", nil, "")
+		return r.Status.Final()
+	})
+	return r
+}
+
+func (d byDoor) withdraw(id string) bool {
+	_, status := d.ask("DELETE", "/api/deliveries/"+id, d.secret, "", nil, "")
+	return status == http.StatusNoContent
+}
+
+// TestEveryWayInKeepsItsPromises: what an assistant may rely on does not depend on the way by
+// which its files come in.
+func TestEveryWayInKeepsItsPromises(t *testing.T) {
+	for name, open := range map[string]func(r *elsewhere) wayIn{
+		"queue": func(r *elsewhere) wayIn { return byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))} },
+		"door":  func(r *elsewhere) wayIn { return byDoor{r, r.token("desk", "")} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newElsewhere(t)
+			in := open(r)
+			acceptsAndRefuses(t, r, in)
+			in = survives(t, r, in, open)
+			withdraws(t, r, in)
+		})
+	}
+}
+
+// acceptsAndRefuses: what is accepted is in the chat as it was; what is refused says why.
+func acceptsAndRefuses(t *testing.T, r *elsewhere, in wayIn) {
+	t.Helper()
+	sent := in.wait(in.begin("one", "one.txt", "one"))
+	if sent.Status != ipc.Sent || sent.Channel != "push" || len(sent.Parts) != 1 || sent.Parts[0].Name != "one.txt" || sent.Parts[0].Size != 3 {
+		t.Errorf("accepted: %+v", sent)
+	}
+	if shown := r.receiver.Shown(t, "push:desk", 1)[0]; len(shown.Files) != 1 || shown.Files[0].SHA256 != sent.Parts[0].SHA256 {
+		t.Errorf("in the chat: %+v", shown)
+	}
+	refused := in.wait(in.begin("env", ".env", "PASSWORD=1"))
+	if refused.Status != ipc.Refused || refused.Code != "screened" || refused.Hint == "" {
+		t.Errorf("refused: %+v", refused)
+	}
+}
+
+// survives: a request that is made again after its host was killed is the same one, and a
+// result that comes late is there.
+func survives(t *testing.T, r *elsewhere, in wayIn, open func(*elsewhere) wayIn) wayIn {
+	t.Helper()
+	r.receiver.Next(pushtest.Fault{Status: http.StatusServiceUnavailable, Header: map[string]string{"Retry-After": "1"}})
+	id := in.begin("two", "two.txt", "two")
+	r.kill()
+	r.start()
+	in = open(r)
+	if again := in.begin("two", "two.txt", "two"); again != id {
+		t.Errorf("the same request is %s, then %s", id, again)
+	}
+	if late := in.wait(id); !late.Status.Reached() {
+		t.Errorf("late: %+v", late)
+	}
+	if shown := r.receiver.Shown(t, "push:desk", 2); len(shown) != 2 {
+		t.Errorf("%d messages are in the chat", len(shown))
+	}
+	return in
+}
+
+// withdraws: what waits for room is withdrawn and never sent; what was sent is not.
+func withdraws(t *testing.T, r *elsewhere, in wayIn) {
+	t.Helper()
+	down := make([]pushtest.Fault, 100)
+	for i := range down {
+		down[i] = pushtest.Fault{Status: http.StatusServiceUnavailable}
+	}
+	r.receiver.Next(down...)
+	first := in.begin("three", "three.txt", "three") // fills the outbox
+	waits(t, r, first, func(s ipc.Result) bool { return s.Channel != "" })
+	second := in.begin("four", "four.txt", "four")
+	waits(t, r, second, func(s ipc.Result) bool { return s.Code != "" })
+	if !in.withdraw(second) {
+		t.Error("what waits could not be withdrawn")
+	}
+	if in.withdraw(first) {
+		t.Error("what was accepted could be withdrawn")
+	}
+}
+
+// waits until the host has said something of a request.
+func waits(t *testing.T, r *elsewhere, id string, enough func(ipc.Result) bool) {
+	t.Helper()
+	var last ipc.Result
+	eventually(t, fmt.Sprint("the host takes note of ", id), func() bool {
+		b, err := os.ReadFile(r.layout.IPC("desk", ipc.ResultsDir+"/"+id+".json"))
+		return cmp.Or(err, json.Unmarshal(b, &last)) == nil && enough(last)
+	})
+}

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// faulty notes the faults of that name which the host has, as far as they are about a
+// part that begins with about. Such a fault may keep the answer, and does not end the walk.
+func (w *path) faulty(name, fault, about string) (any bool) {
+	for _, f := range w.status.Faults {
+		if f.Name == fault && strings.HasPrefix(f.About, about) {
+			w.warn(name, f.Message, f.Hint)
+			any = true
+		}
+	}
+	return any
+}
+
+func (w *path) file(context.Context) {
+	w.faulty("configuration", operator.FaultConfig, "")
+}
+
+func (w *path) clock(context.Context) {
+	w.faulty("clock", operator.FaultClock, "")
+}
+
+func (w *path) mounts(context.Context) {
+	w.faulty("mounts", operator.FaultMount, "group "+w.group.Folder+", ")
+}
+
+// disk says whether anything can be accepted: without room, channels take no messages.
+func (w *path) disk(context.Context) {
+	for _, f := range w.status.Faults {
+		if f.Name == operator.FaultAccepting {
+			w.stop("disk", f.Message, f.Hint)
+			return
+		}
+	}
+	w.faulty("disk", operator.FaultDisk, "")
+}
+
+// whyStranger answers for a chat that no group has, if somebody called there. It returns
+// unknown, the error of the name, if nobody did.
+func (e *env) whyStranger(ctx context.Context, c *config.Config, wanted string, unknown error) error {
+	client := operator.NewClient(operator.ControlDir(c.Layout()))
+	s, err := client.Status(ctx)
+	if err != nil {
+		return unknown
+	}
+	for _, one := range s.Strangers {
+		if wanted != one.Chat && wanted != one.Channel+"/"+one.Chat {
+			continue
+		}
+		w := &path{env: e}
+		w.stop("group", fmt.Sprintf("the chat %s is not registered: no group has it; %s came from there", one.Chat, media.Count(one.Messages, "message")),
+			e.command("groups", "add", shellWord(one.Chat)))
+		if err := e.answer(map[string]any{"group": one.Chat, "answers": false, "steps": w.steps}, w.print); err != nil {
+			return err
+		}
+		return &exitError{code: exitFailed, err: fmt.Errorf("nobody answers in the chat %s", one.Chat)}
+	}
+	return unknown
+}
+
+// whyByOlder answers if the file is invalid, with the faults of the host that runs by an
+// older one. Without a host, it returns invalid, the error of the file.
+func (e *env) whyByOlder(ctx context.Context, invalid error) error {
+	return e.withLastGood(ctx, invalid, func(c operator.Control) error {
+		w := &path{env: e}
+		if s, err := c.Status(ctx); err == nil {
+			w.status = s
+		}
+		for _, f := range w.status.Faults {
+			w.warn(f.Name, f.Message, f.Hint)
+		}
+		w.stop("configuration", "the file is invalid; the host goes on by the one that it applied last", e.command("config", "validate"))
+		if err := e.answer(map[string]any{"answers": false, "steps": w.steps}, w.print); err != nil {
+			return err
+		}
+		return invalid
+	})
+}

@@ -1,0 +1,7 @@
+package config
+
+// Audit is how the trail of what left the host is kept.
+type Audit struct {
+	Off  bool     `yaml:"off" restart:"true" help:"No trail is kept."`
+	Keep Duration `yaml:"keep" help:"Files whose newest entry is older are removed. 0: never."`
+}

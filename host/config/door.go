@@ -1,0 +1,52 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/hostnames"
+)
+
+// Door is where assistants are let in by HTTP. Without Listen there is none.
+type Door struct {
+	Listen     string   `yaml:"listen" help:"host:port, or unix: and the absolute path of a socket. Nowhere without it."`
+	Hosts      []string `yaml:"hosts" form:"host" help:"Names that it answers to beside those of loopback and its address, as a proxy calls it."`
+	Everywhere bool     `yaml:"everywhere" help:"Allows an address that stands for all of the machine's, such as 0.0.0.0."`
+}
+
+const doorExample = "write host:port, such as 127.0.0.1:8430, or unix:/run/longshore/door.sock"
+
+// door checks who can reach the door.
+func (c *checker) door() {
+	const key = "door.listen"
+	listen := c.cfg.Door.Listen
+	if path, socket := strings.CutPrefix(listen, "unix:"); socket {
+		if !filepath.IsAbs(path) || len(path) > 100 {
+			c.bad(key, "the socket has no absolute path of at most 100 bytes", doorExample)
+		}
+		return
+	}
+	if listen == "" {
+		if c.has("door") {
+			c.bad("door", "there is no address", "add listen: 127.0.0.1:8430, or remove door:")
+		}
+		return
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "" {
+		c.bad(key, fmt.Sprintf("%q is no address", listen), doorExample)
+		return
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		if !c.cfg.Door.Everywhere {
+			c.bad(key, "this stands for all addresses of the machine", "name one of them; or, if all are meant, add everywhere: true")
+			return
+		}
+	}
+	if !hostnames.Loopback(host) {
+		c.warn(key, "tokens and files go over the network unencrypted", "listen on 127.0.0.1 and let a proxy with TLS, or ssh -L, lead there")
+	}
+}

@@ -1,0 +1,40 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestADoorIsNotOpenToEverybodyByMistake: all addresses only if asked, and never silently
+// over a network.
+func TestADoorIsNotOpenToEverybodyByMistake(t *testing.T) {
+	dir := configDir(t)
+	for text, want := range map[string]string{
+		"door: {listen: 127.0.0.1:8430}":                       "",
+		"door: {listen: 'localhost:8430', hosts: [a.example]}": "",
+		"door: {listen: 'unix:/run/longshore/door.sock'}":      "",
+		"door: {listen: 'unix:door.sock'}":                     "absolute path",
+		"door: {listen: 0.0.0.0:8430}":                         "all addresses",
+		"door: {listen: ':8430'}":                              "all addresses",
+		"door: {listen: '[::]:8430'}":                          "all addresses",
+		"door: {listen: '[::]:8430', everywhere: true}":        "warning: unencrypted",
+		"door: {listen: 192.0.2.7:8430}":                       "warning: unencrypted",
+		"door: {listen: here}":                                 "no address",
+		"door: {everywhere: true}":                             "no address",
+	} {
+		cfg, err := parse(t, dir, text)
+		warning, warns := strings.CutPrefix(want, "warning: ")
+		switch {
+		case warns:
+			if err != nil || len(cfg.Warnings) == 0 || !strings.Contains(cfg.Warnings[0].Message, warning) {
+				t.Errorf("%s: %v, %v", text, err, cfg)
+			}
+		case want == "":
+			if err != nil || len(cfg.Warnings) > 0 {
+				t.Errorf("%s: %v", text, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), want):
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

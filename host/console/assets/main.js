@@ -1,0 +1,151 @@
+// The page: signs in, asks every two seconds while somebody looks, and shows the answer.
+import { SignedOut, act, forget, get, save, signIn, signedIn } from "./api.js";
+import { $, button, clean, el } from "./dom.js";
+import * as views from "./views.js";
+
+const sections = ["host", "channels", "groups", "queue", "failed", "tasks"];
+const maxLines = 500;
+const shown = {}; // by section: the JSON that it shows
+let after = 0;    // the cursor in the log
+let timer;
+
+function say(text, bad) {
+  $("news").textContent = clean(text);
+  $("news").className = bad ? "bad" : "";
+  $("news").hidden = text === "";
+}
+
+function signedOut(text) {
+  forget();
+  clearTimeout(timer);
+  for (const id of ["main", "actions"]) $(id).hidden = true;
+  for (const id of sections) { delete shown[id]; document.querySelector(`#${id} .body`).replaceChildren(); }
+  document.querySelector("#log .body").replaceChildren();
+  after = 0;
+  $("item").close();
+  $("signin").hidden = false;
+  $("state").textContent = "not signed in";
+  say(text ?? "", true);
+}
+
+// attempt runs something for the operator, and says what went wrong.
+async function attempt(what) {
+  try {
+    return await what();
+  } catch (e) {
+    if (e instanceof SignedOut) signedOut(e.message);
+    else say(e.message, true);
+  }
+}
+
+let pairs; // the linking that the dialog shows
+const acts = {
+  act: (method, path) => attempt(async () => {
+    const done = await act(method, path);
+    say(done.words ?? (done.turns !== undefined ? `Stopped: turns ${done.turns}, messages that waited ${done.waited}.` : "Done."));
+    await refresh();
+  }),
+  show: (id) => attempt(async () => {
+    const item = await get("/v1/items/" + encodeURIComponent(id));
+    pairs = undefined;
+    document.querySelector("#item .body").replaceChildren(...views.details(item));
+    if (!$("item").open) $("item").showModal();
+  }),
+  pair: (name) => attempt(async () => {
+    const path = `/v1/channels/${encodeURIComponent(name)}/link`;
+    const run = {};
+    pairs = run; // a later one takes the dialog over
+    $("item").close();
+    $("item").showModal();
+    while ($("item").open && pairs === run) {
+      const link = await act("POST", path);
+      if (!$("item").open || pairs !== run) return;
+      document.querySelector("#item .body").replaceChildren(...views.pairing(name, link));
+      if (link.account || link.failed) return;
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+  }),
+  save: (path) => attempt(() => save(path, "request.json")),
+};
+
+function show(overview) {
+  for (const id of sections) {
+    // Only what changed is drawn anew: a button keeps its focus, a text its selection.
+    const of = { host: overview.status, channels: overview.status.channels, groups: [overview.status.groups, overview.status.assistants, overview.requests] }[id] ?? overview[id];
+    const now = JSON.stringify(of);
+    if (shown[id] === now) continue;
+    shown[id] = now;
+    document.querySelector(`#${id} .body`).replaceChildren(views[id](overview, acts));
+  }
+  const { groups, errors } = overview.status;
+  $("state").textContent = `${overview.queue.length} in the queue, ${groups.reduce((n, g) => n + g.waiting, 0)} requests wait, ${errors} in the errors folder`;
+}
+
+function showLog({ lines, next }) {
+  const body = document.querySelector("#log .body");
+  const atEnd = body.scrollTop + body.clientHeight >= body.scrollHeight - 8;
+  after = next;
+  body.append(...lines.slice(-maxLines).map(views.logLine));
+  while (body.childElementCount > maxLines) body.firstElementChild.remove();
+  filter();
+  if (atEnd) body.scrollTop = body.scrollHeight;
+}
+
+function filter() {
+  const wanted = $("filter").value.toLowerCase();
+  for (const li of document.querySelectorAll("#log li")) li.hidden = wanted !== "" && !li.textContent.toLowerCase().includes(wanted);
+}
+
+async function refresh() {
+  show(await get("/v1/overview"));
+  showLog(await get(`/v1/log?after=${after}&limit=${maxLines}`));
+  $("main").hidden = $("actions").hidden = false;
+  $("signin").hidden = true;
+}
+
+// watch refreshes while somebody looks.
+let silent = false;
+async function watch() {
+  clearTimeout(timer);
+  if (!signedIn()) return signedOut();
+  if (!document.hidden) {
+    try {
+      await refresh();
+      if (silent) say("");
+      silent = false;
+    } catch (e) {
+      if (e instanceof SignedOut) return signedOut(e.message);
+      silent = true;
+      say(e.message, true);
+    }
+  }
+  clearTimeout(timer);
+  timer = setTimeout(watch, 2000);
+}
+
+$("reload").replaceWith(el("span", { id: "reload" }, button("Reload configuration", () => attempt(async () => {
+  const { changes, problems } = await act("POST", "/v1/reload");
+  if (problems?.length) say("Not applied:\n" + problems.join("\n"), true);
+  else say(changes?.length ? "Applied:\n" + changes.join("\n") : "Nothing changed.");
+  await refresh();
+}))));
+$("leave").addEventListener("click", () => attempt(async () => { await act("POST", "/sign-out"); signedOut(); }));
+$("filter").addEventListener("input", filter);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && signedIn()) watch(); });
+addEventListener("storage", () => watch()); // another tab signed in or out
+
+async function start() {
+  const token = location.hash.slice(1);
+  if (token) {
+    history.replaceState(null, "", "/"); // the token must not stay in the address
+    try {
+      await signIn(token);
+    } catch (e) {
+      if (!signedIn()) return signedOut(e.message);
+      say(e.message, true);
+    }
+  }
+  watch();
+}
+addEventListener("hashchange", start);
+start();

@@ -1,0 +1,206 @@
+// Package console serves the operator's page: what the host does at this moment, and
+// what an operator can do about it. It listens on loopback only.
+//
+// A browser signs in with a token that "longshore page" prints, which works once, and
+// gets a key. The page keeps the key in the browser's storage for this origin and sends
+// it in a header. There is no cookie, which browsers would send to every port of the
+// machine, the members' page too; and another site cannot set the header.
+//
+// The package decides nothing: it passes calls on to an [operator.Control].
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// Options is what a Console needs.
+type Options struct {
+	Listen  string   // host:port on loopback; port 0 selects a free port
+	Hosts   []string // further names, under which a proxy serves it
+	Control operator.Control
+	Log     *slog.Logger
+}
+
+// Console is the server of the operator's page.
+type Console struct {
+	o        Options
+	listener net.Listener
+	guard    *httpd.Guard
+	sessions sessions
+	cached   cached
+}
+
+// Open listens. It refuses an address that other machines can reach. Every error is
+// permanent, except a port that is in use.
+func Open(o Options) (*Console, error) {
+	l, err := httpd.Address{Listen: o.Listen}.Open()
+	if err != nil {
+		return nil, fmt.Errorf("serve the operator's page: %w", err)
+	}
+	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
+	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...)}, nil
+}
+
+// Run serves until ctx is done, which is no error, and closes what Open opened.
+func (c *Console) Run(ctx context.Context) error {
+	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
+	return httpd.Serve(ctx, c.listener, c.Handler(), c.o.Log, func() {})
+}
+
+// SignIn returns an address that signs one browser in, once, within 10 minutes. Its
+// token is in the fragment, which browsers send to no server.
+func (c *Console) SignIn() string { return httpd.URL(c.listener.Addr()) + "#" + c.sessions.token() }
+
+// calls are the control protocol's that the page may make.
+var calls = []string{
+	"GET /v1/items/{id}", "POST /v1/items/{id}/retry", "DELETE /v1/items/{id}",
+	"POST /v1/items/{id}/yes", "POST /v1/items/{id}/no",
+	"POST /v1/tasks/{id}/{verb}", "POST /v1/assistants/{group}/stop", "POST /v1/reload", "GET /v1/log",
+}
+
+// Handler serves everything that Run serves, behind its guards.
+func (c *Console) Handler() http.Handler {
+	control := (&operator.Server{Control: c.o.Control, Log: c.o.Log}).Handler()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
+	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
+	mux.HandleFunc("POST /sign-in", c.signIn)
+	mux.HandleFunc("POST /sign-out", c.signedIn(c.signOut))
+	mux.HandleFunc("GET /v1/overview", c.signedIn(c.overview))
+	mux.HandleFunc("GET /v1/items/{id}/original", c.signedIn(c.original))
+	mux.HandleFunc("POST /v1/channels/{name}/link", c.admitted(control.ServeHTTP)) // asked every second: the host logs it once
+	for _, call := range calls {
+		mux.HandleFunc(call, c.signedIn(control.ServeHTTP))
+	}
+	return c.guarded(mux)
+}
+
+// csp allows the page to load only what this server serves. Trusted Types make the
+// browser refuse to turn a string into markup.
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func (c *Console) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpd.Harden(w.Header())
+		w.Header().Set("Content-Security-Policy", csp)
+		if r.ContentLength != 0 {
+			httpd.QuickBody(w)
+			r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+		}
+		if p := c.guard.Check(r, r.URL.Path == "/"); p != nil {
+			httpd.Fail(w, p)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// keyOf returns the key that a request shows; empty if none.
+func keyOf(r *http.Request) string {
+	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return key
+}
+
+// signedIn is admitted, and logs requests that act.
+func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
+	return c.admitted(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			c.o.Log.Info("an operator's action on the page", "method", r.Method, "path", httpd.Quote(r.URL.Path))
+		}
+		next(w, r)
+	})
+}
+
+// admitted admits requests with a session's key.
+func (c *Console) admitted(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !c.sessions.use(keyOf(r)) {
+			httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this browser is not signed in, or its session has ended", "open a new address: longshore page"))
+			return
+		}
+		next(w, r)
+	}
+}
+
+// signIn begins a session for a browser that shows a token.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	key, ok := c.sessions.begin(string(body))
+	if err != nil || !ok {
+		httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this address was used already, or is too old", "open a new one: longshore page"))
+		return
+	}
+	c.o.Log.Info("a browser signed in to the operator's page")
+	httpd.Answer(w, http.StatusOK, map[string]string{"key": key})
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	c.sessions.end(keyOf(r))
+	httpd.Answer(w, http.StatusOK, struct{}{})
+}
+
+// original answers with the bytes of a refused request. They are foreign: the answer is
+// a download under a name of ours, and no browser may guess its type.
+func (c *Console) original(w http.ResponseWriter, r *http.Request) {
+	item, err := c.o.Control.Show(r.Context(), r.PathValue("id"))
+	if err != nil || item.Raw == "" {
+		httpd.Fail(w, httpd.Refuse(http.StatusNotFound, operator.CodeNoBytes, "this item has no original", "only a refused request has one, unless it was too large or is gone"))
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="request.json"`)
+	_, _ = io.WriteString(w, item.Raw) // a client that is gone needs no answer
+}
+
+// overviewAge is how old an Overview may be that is shown: with many pages open, the
+// host is looked at once in that time.
+const overviewAge = time.Second
+
+// cached is the latest Overview as JSON.
+type cached struct {
+	mu   sync.Mutex
+	at   time.Time
+	body json.RawMessage
+}
+
+func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
+	body, err := c.look(r.Context())
+	if err != nil {
+		c.o.Log.Warn("look at the host for the operator's page", "error", err)
+		httpd.Fail(w, httpd.Refuse(http.StatusServiceUnavailable, operator.CodeUnwell, err.Error(), "see: longshore doctor"))
+		return
+	}
+	httpd.Answer(w, http.StatusOK, body)
+}
+
+func (c *Console) look(ctx context.Context) (json.RawMessage, error) {
+	c.cached.mu.Lock()
+	defer c.cached.mu.Unlock()
+	if c.cached.body != nil && time.Since(c.cached.at) < overviewAge {
+		return c.cached.body, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	o, err := operator.Look(ctx, c.o.Control)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(o)
+	if err == nil {
+		c.cached.at, c.cached.body = time.Now(), body
+	}
+	return body, err
+}

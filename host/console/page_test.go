@@ -1,0 +1,240 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/browsertest"
+)
+
+var (
+	desk  = browsertest.Screen{Width: 1200, Height: 820}
+	phone = browsertest.Screen{Width: 360, Height: 740, Phone: true, Dark: true}
+)
+
+const hostile = "<img src=x onerror=\"hacked=1\"><script>hacked=1</script>\u202egnp.exe\x1b[31m\u2066\x07 ${hacked=1} " + "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
+
+// serveIn runs the page until the test ends.
+func serveIn(t *testing.T, c operator.Control) *Console {
+	t.Helper()
+	page := open(t, c)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- page.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return page
+}
+
+const ready = `!document.getElementById("main").hidden && document.querySelectorAll("#log li").length === 1`
+
+// await asks until the answer is yes.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	b := browsertest.Start(t)
+	page := serveIn(t, &control{name: hostile})
+	for name, screen := range map[string]browsertest.Screen{"operator-desk.png": desk, "operator-phone.png": phone} {
+		p := b.Open(page.SignIn(), screen)
+		p.Wait(ready)
+		p.Wait(`document.getElementById("groups").innerText.includes("longshore groups approve ABCD-EFGH") && document.getElementById("groups").innerText.includes("longshore why family")`)
+		p.Eval(`document.querySelector("#failed button").click()`, nil)
+		p.Wait(`document.querySelectorAll("#item .timeline li").length === 3`)
+		var bad []string
+		p.Eval(`[...document.querySelectorAll("body img, body script, body iframe, [onerror]")].map((n) => n.outerHTML)
+			.concat(typeof hacked === "undefined" ? [] : ["a script ran"],
+				/[\u202a-\u202e\u2066-\u2069\x1b\x07]/.test(document.body.textContent) ? ["an invisible character"] : [],
+				document.documentElement.scrollWidth > innerWidth ? ["wider than the screen"] : [],
+				location.hash || document.cookie ? ["the token stays in the address, or a cookie"] : [])`, &bad)
+		if len(bad) > 0 {
+			t.Errorf("%s: %q", name, bad)
+		}
+		p.Eval(`document.getElementById("item").close()`, nil)
+		p.Shot(name)
+	}
+}
+
+// quay is a host on an ordinary day.
+type quay struct{ *control }
+
+func (q quay) Status(ctx context.Context) (operator.Status, error) {
+	s, err := q.control.Status(ctx)
+	now := time.Now()
+	s.Version, s.PID, s.State, s.Started, s.Applied = "v0.1.0", 4711, "/var/lib/longshore", now.Add(-3*time.Hour), now.Add(-time.Hour)
+	s.Disk, s.Quota = operator.Disk{Free: 61 << 30, Total: 80 << 30}, operator.Quota{Pending: 64, Bytes: 256 << 20}
+	s.Channels = []operator.Channel{
+		{Name: "web", Connected: true, Detail: "serving http://127.0.0.1:8420/"},
+		{Name: "whatsapp", Detail: "no WhatsApp account is linked: longshore pair whatsapp", Scan: "scan the code on the phone"},
+	}
+	s.Groups = []operator.Group{
+		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: operator.Ignored{NotCalled: 12}},
+		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
+	}
+	s.Assistants = []operator.Assistant{{Group: "family", State: "running", Started: now.Add(-time.Minute)}}
+	return s, err
+}
+
+func (q quay) Requests(context.Context) ([]operator.PairingCode, error) { return nil, nil }
+
+func (q quay) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
+	if f.Failed {
+		return []operator.Item{{
+			ID: "crew-018f7a5e", Kind: operator.Request, Group: "crew", State: "refused", Created: time.Now(), Code: "chat_not_allowed",
+			Message: "this group may not send to web:family", Hint: "leave the chat out: it goes to your own",
+		}}, nil
+	}
+	return []operator.Item{{
+		ID: "63f00beed082e806", Kind: operator.Delivery, Group: "family", Chat: "web:family", State: "sending",
+		Created: time.Now(), Files: 1, Bytes: 48 << 20, Done: 31 << 20, Attempts: 1,
+	}}, nil
+}
+
+// The picture is docs/operator.png.
+func TestThePageLooksRight(t *testing.T) {
+	b := browsertest.Start(t)
+	page := serveIn(t, quay{&control{name: "x"}})
+	p := b.Open(page.SignIn(), browsertest.Screen{Width: 1000, Height: 760})
+	p.Wait(ready)
+	p.Shot("operator.png")
+}
+
+func TestBothThemesAreTheSystems(t *testing.T) {
+	b := browsertest.Start(t)
+	page := serveIn(t, &control{name: "x"})
+	colours := map[string]bool{}
+	for _, screen := range []browsertest.Screen{desk, phone} {
+		var c string
+		b.Open(page.SignIn(), screen).Eval(`getComputedStyle(document.body).backgroundColor`, &c)
+		colours[c] = true
+	}
+	if len(colours) != 2 {
+		t.Errorf("light and dark look the same: %v", colours)
+	}
+}
+
+func TestAnOperatorActsOnThePage(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &control{name: "family matters"}
+	page := serveIn(t, c)
+	p := b.Open(page.SignIn(), desk)
+	p.Wait(ready)
+	click := func(section, label string) {
+		p.Wait(`[...document.querySelectorAll("#` + section + ` button")].some((n) => n.textContent === "` + label + `")`)
+		p.Eval(`[...document.querySelectorAll("#`+section+` button")].find((n) => n.textContent === "`+label+`").click()`, nil)
+	}
+	click("failed", "Retry")
+	await(t, "retry", func() bool { return c.did("retry refused-1") })
+	click("queue", "Drop")
+	if c.did("drop 0123456789abcdef") {
+		t.Error("dropped by one click")
+	}
+	click("queue", "Drop it?")
+	await(t, "drop", func() bool { return c.did("drop 0123456789abcdef") })
+	click("groups", "Stop")
+	click("groups", "Stop now?")
+	await(t, "stop", func() bool { return c.did("stop family") })
+	p.Wait(`document.getElementById("news").textContent === "Stopped: turns 1, messages that waited 0."`)
+	click("tasks", "run")
+	await(t, "run of a task", func() bool { return c.did("run task-1") })
+	click("actions", "Reload configuration")
+	p.Wait(`document.getElementById("news").textContent === "Not applied:\nfamily matters"`)
+	var progress float64
+	p.Eval(`document.querySelector("#queue progress").position`, &progress)
+	if progress != 0.25 {
+		t.Errorf("progress %v", progress)
+	}
+}
+
+func TestAnOperatorPairsOnThePage(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &control{name: "Settings, Linked devices"}
+	p := b.Open(serveIn(t, c).SignIn(), phone)
+	p.Wait(ready)
+	p.Eval(`document.querySelector("#channels button").click()`, nil)
+	p.Wait(`document.getElementById("item").open && document.querySelector("#item canvas").width > 0`)
+	p.Wait(`document.getElementById("item").innerText.includes("Settings, Linked devices")`)
+	var squares []int
+	p.Eval(`(() => { const c = document.querySelector("#item canvas"), q = c.width / 10, at = (x, y) => c.getContext("2d").getImageData((x + 4.5) * q, (y + 4.5) * q, 1, 1).data[0];
+		return [at(0, 0), at(1, 0), at(0, 1), at(1, 1), at(-2, -2)]; })()`, &squares)
+	if want := []int{0, 255, 255, 0, 255}; !slices.Equal(squares, want) {
+		t.Errorf("the code's squares are %v, want %v", squares, want)
+	}
+	c.mu.Lock()
+	c.linked = true
+	c.mu.Unlock()
+	p.Wait(`document.getElementById("item").innerText.includes("Linked to Settings, Linked devices")`)
+}
+
+func TestTwoTabsShareASessionAndItsEnd(t *testing.T) {
+	b := browsertest.Start(t)
+	page := serveIn(t, &control{name: "x"})
+	address := page.SignIn()
+	plain, _, _ := strings.Cut(address, "#")
+	first := b.Open(plain, desk)
+	first.Wait(`!document.getElementById("signin").hidden && document.getElementById("main").hidden`)
+	second := b.Open(address, desk)
+	second.Wait(ready)
+	first.Wait(ready)
+	second.Eval(`document.getElementById("leave").click()`, nil)
+	for _, p := range []*browsertest.Tab{first, second} {
+		p.Wait(`!document.getElementById("signin").hidden && document.getElementById("main").hidden && document.querySelectorAll("#groups li").length === 0`)
+	}
+	late := b.Open(address, desk)
+	late.Wait(`document.getElementById("news").textContent.includes("was used already")`)
+}
+
+func TestAnExpiredSessionShowsHowToSignIn(t *testing.T) {
+	b := browsertest.Start(t)
+	page := serveIn(t, &control{name: "x"})
+	p := b.Open(page.SignIn(), phone)
+	p.Wait(ready)
+	page.sessions.mu.Lock()
+	clear(page.sessions.keys)
+	page.sessions.mu.Unlock()
+	p.Wait(`document.getElementById("main").hidden && document.getElementById("signin").innerText.includes("longshore page")`)
+}
+
+// TestTheOperatorApprovesOnThePage by two presses, as for all that cannot be taken back.
+func TestTheOperatorApprovesOnThePage(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &control{name: "x"}
+	page := serveIn(t, asking{c})
+	p := b.Open(page.SignIn(), phone)
+	p.Wait(ready)
+	p.Wait(`document.getElementById("queue").innerText.includes("rule approve.above")`)
+	press := `[...document.querySelectorAll("#queue button")].find((b) => ["Approve", "Send it?"].includes(b.textContent)).click()`
+	p.Eval(press, nil)
+	p.Eval(press, nil)
+	await(t, "the answer", func() bool { return c.did("waits-1 true") })
+}
+
+// asking is a host on which something waits for an approval.
+type asking struct{ *control }
+
+func (a asking) List(ctx context.Context, f operator.Filter) ([]operator.Item, error) {
+	if f.Failed {
+		return a.control.List(ctx, f)
+	}
+	return []operator.Item{{ID: "waits-1", Kind: operator.Delivery, Group: "family", Chat: "web:family", State: "waiting", Created: time.Now(),
+		Files: 1, Bytes: 1 << 20, Code: "awaiting_approval", Message: "it waits until a person says yes or no to it (rule approve.above)"}}, nil
+}

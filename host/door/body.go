@@ -1,0 +1,114 @@
+package door
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// The slowest pace of a body: half a minute of grace, then 16 KiB/s on average.
+const (
+	paceGrace = 30 * time.Second
+	minPace   = 16 << 10
+)
+
+// paced is a body of a bounded size that fails if it comes too slowly.
+type paced struct {
+	io.ReadCloser
+	rc    *http.ResponseController
+	start time.Time
+	n     int64
+}
+
+func pace(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
+	return &paced{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: http.NewResponseController(rw), start: time.Now()}
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	due := p.start.Add(paceGrace + time.Duration(p.n/minPace)*time.Second)
+	_ = p.rc.SetReadDeadline(due) // recorders of tests have none
+	_ = p.rc.SetWriteDeadline(due.Add(paceGrace))
+	n, err := p.ReadCloser.Read(b)
+	p.n += int64(n)
+	return n, err
+}
+
+// maxBodies is how many large bodies of a group may come at the same time.
+const maxBodies = 4
+
+// bodies counts the large bodies that come, and their bytes. The zero bodies has none.
+type bodies struct {
+	mu    sync.Mutex
+	open  map[string]int // by folder
+	bytes map[string]int64
+}
+
+// body is the place of one large body, and the room that it has taken.
+type body struct {
+	door     *Door
+	folder   string
+	n        int64
+	left     int64 // of the room that is reserved
+	releases []func()
+}
+
+// begin gives a body its place, which end gives back; nil: the group has too many.
+func (d *Door) begin(folder string) *body {
+	d.bodies.mu.Lock()
+	defer d.bodies.mu.Unlock()
+	if d.bodies.open[folder] >= maxBodies {
+		return nil
+	}
+	if d.bodies.open == nil {
+		d.bodies.open, d.bodies.bytes = map[string]int{}, map[string]int64{}
+	}
+	d.bodies.open[folder]++
+	return &body{door: d, folder: folder}
+}
+
+// chunk is how much room is taken at once.
+const chunk = 1 << 20
+
+var (
+	errQuota  = errors.New("the bodies of the group are too large")
+	errNoRoom = errors.New("the disk has no room")
+)
+
+// Write takes room for bytes that have come. It keeps none of them.
+func (b *body) Write(p []byte) (int, error) {
+	for b.left < int64(len(p)) {
+		release, err := b.door.Reserve(chunk)
+		if err != nil {
+			return 0, errors.Join(errNoRoom, err)
+		}
+		b.releases = append(b.releases, release)
+		b.left += chunk
+	}
+	b.left -= int64(len(p))
+	b.n += int64(len(p))
+	all := &b.door.bodies
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.bytes[b.folder] += int64(len(p))
+	if all.bytes[b.folder] > b.door.Quota() {
+		return 0, errQuota
+	}
+	return len(p), nil
+}
+
+func (b *body) end() {
+	all := &b.door.bodies
+	all.mu.Lock()
+	if all.bytes[b.folder] -= b.n; all.bytes[b.folder] == 0 {
+		delete(all.bytes, b.folder)
+	}
+	if all.open[b.folder]--; all.open[b.folder] == 0 {
+		delete(all.open, b.folder)
+	}
+	all.mu.Unlock()
+	for _, release := range b.releases {
+		release()
+	}
+}

@@ -1,0 +1,140 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// SocketPrefix begins the address of a unix socket.
+const SocketPrefix = "unix:"
+
+// listen opens the address. A socket that a host has left behind is replaced, another file
+// is not. The socket is for the host's own user.
+func listen(address string) (net.Listener, error) {
+	path, socket := strings.CutPrefix(address, SocketPrefix)
+	if !socket {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: %w; another program may hold the port: choose another one with door.listen", address, err)
+		}
+		return l, nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+		c, err := net.Dial("unix", path)
+		if err == nil {
+			return nil, errors.Join(fmt.Errorf("listen on %s: another program listens there", path), c.Close())
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.Remove(path)
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, err), l.Close())
+	}
+	return l, nil
+}
+
+// How many connections there may be.
+const (
+	maxStrangers = 512 // that have shown no token
+	maxGuests    = 64  // of one group
+)
+
+// gate counts connections. The zero gate has none.
+type gate struct {
+	mu        sync.Mutex
+	strangers int
+	guests    map[string]int // by folder
+}
+
+// counted closes connections at once that are too many.
+type counted struct {
+	net.Listener
+	gate *gate
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		l.gate.mu.Lock()
+		full := l.gate.strangers >= maxStrangers
+		if !full {
+			l.gate.strangers++
+		}
+		l.gate.mu.Unlock()
+		if !full {
+			return &conn{Conn: c, gate: l.gate}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// conn is a connection of a stranger, and of a group once it has shown a token.
+type conn struct {
+	net.Conn
+	gate   *gate
+	folder string // guarded by gate.mu, as closed is
+	closed bool
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// admit counts the request's connection for a group. It returns false if the group has too
+// many. A connection that shows another group's token counts for that one from then on.
+func (g *gate) admit(ctx context.Context, folder string) bool {
+	c, ok := ctx.Value(connKey{}).(*conn)
+	if !ok { // a recorder of a test
+		return true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.folder == folder || c.closed {
+		return true
+	}
+	if g.guests[folder] >= maxGuests {
+		return false
+	}
+	g.leave(c)
+	if g.guests == nil {
+		g.guests = map[string]int{}
+	}
+	c.folder = folder
+	g.guests[folder]++
+	return true
+}
+
+// leave uncounts a connection. The caller holds mu.
+func (g *gate) leave(c *conn) {
+	if c.folder == "" {
+		g.strangers--
+	} else if g.guests[c.folder]--; g.guests[c.folder] == 0 {
+		delete(g.guests, c.folder)
+	}
+}
+
+func (c *conn) Close() error {
+	c.gate.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		c.gate.leave(c)
+	}
+	c.gate.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,140 @@
+package door
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+var (
+	errUnknown = httpd.Refuse(http.StatusNotFound, ipc.CodeUnknown, "no delivery of this conversation has this id", "use the id that the call returned; results are kept for a week")
+	errNoToken = httpd.Refuse(http.StatusUnauthorized, "no_token", "this needs a token that counts", "send it as Authorization: Bearer …; the operator makes one with: longshore tokens new")
+	errBusy    = httpd.Refuse(http.StatusTooManyRequests, "busy", "too much of this group is on its way", "wait until some of it is done, then repeat the call with its key")
+	errWhere   = httpd.Refuse(http.StatusNotFound, "not_found", "there is nothing here", "see docs/remote.md")
+)
+
+// ServeHTTP answers a request. Nothing of it but its header is read before its token is
+// known.
+func (d *Door) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	httpd.Harden(rw.Header())
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Wait() + paceGrace)) // recorders of tests have none
+	if p := d.guard(r); p != nil {
+		refuse(rw, p)
+		return
+	}
+	who, ok, err := d.whose(r.Context(), bearer(r), peerOf(r))
+	switch {
+	case err != nil:
+		d.fail(rw, err)
+	case !ok:
+		refuse(rw, errNoToken)
+	case !d.gate.admit(r.Context(), who.folder):
+		refuse(rw, errBusy)
+	default:
+		d.route(rw, r, who)
+	}
+}
+
+// refuse also ends the connection: it has shown no token, or there are too many.
+func refuse(rw http.ResponseWriter, p *httpd.Problem) {
+	rw.Header().Set("Connection", "close")
+	httpd.Fail(rw, p)
+}
+
+// guard refuses what a browser sends, and other names. No client of ours sends an Origin.
+func (d *Door) guard(r *http.Request) *httpd.Problem {
+	if !d.names.Has(r.Host) {
+		return httpd.Refuse(http.StatusMisdirectedRequest, "unknown_host", "this server does not answer to the name "+httpd.Quote(r.Host), "use its own address, or have the operator add the name to door.hosts")
+	}
+	if _, has := r.Header["Origin"]; has || hostnames.Foreign(r) {
+		return httpd.Refuse(http.StatusForbidden, "cross_site", "requests of web pages are refused", "call it from a program")
+	}
+	return nil
+}
+
+// bearer is the token of a request, empty if it has none or several.
+func bearer(r *http.Request) string {
+	all := r.Header.Values("Authorization")
+	if len(all) != 1 {
+		return ""
+	}
+	kind, token, _ := strings.Cut(all[0], " ")
+	if !strings.EqualFold(kind, "Bearer") {
+		return ""
+	}
+	return token
+}
+
+// peerOf is the address that a request comes from; empty over a unix socket.
+func peerOf(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	at, err := netip.ParseAddr(host)
+	if err != nil {
+		return ""
+	}
+	return at.Unmap().String()
+}
+
+func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
+	id, delivery := strings.CutPrefix(r.URL.Path, "/api/deliveries/")
+	file, piece := strings.CutPrefix(r.URL.Path, "/api/files/")
+	var err error
+	switch {
+	case piece && (r.Method == http.MethodPut || r.Method == http.MethodHead):
+		err = d.files(rw, r, who, file)
+	case r.URL.Path == "/api/send-media" && r.Method == http.MethodPost:
+		err = d.sendMedia(rw, r, who)
+	case r.URL.Path == "/api/chat" && r.Method == http.MethodGet:
+		err = d.chat(rw, who)
+	case delivery && r.Method == http.MethodGet:
+		err = d.result(rw, r, who, id)
+	case delivery && r.Method == http.MethodDelete:
+		err = d.withdraw(rw, r, who, id)
+	default:
+		err = errWhere
+	}
+	if err != nil {
+		d.fail(rw, err)
+	}
+}
+
+// fail answers with an error. One that is the host's is for the log alone.
+func (d *Door) fail(rw http.ResponseWriter, err error) {
+	var p *httpd.Problem
+	var refused *ipc.Refusal
+	switch {
+	case errors.As(err, &p):
+	case errors.As(err, &refused):
+		p = httpd.Refuse(http.StatusUnprocessableEntity, refused.Code, refused.Message, refused.Hint)
+	default:
+		d.Log.Error("call at the door not answered", "error", err)
+		p = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
+	}
+	httpd.Fail(rw, p)
+}
+
+// chat says what the group's tools may tell. Without an assistant of the host's, no
+// directory is shared.
+func (d *Door) chat(rw http.ResponseWriter, who source) error {
+	g, ok := d.Groups().ByFolder(who.folder)
+	if !ok {
+		return errNoToken
+	}
+	c := d.Chat(g)
+	if !shares(g) {
+		c.Mounts = nil
+	}
+	httpd.Answer(rw, http.StatusOK, c)
+	return nil
+}
+
+// shares says whether an assistant of the group shares directories with the host.
+func shares(g groups.Group) bool { return g.Assistant != "" }

@@ -1,0 +1,339 @@
+package door
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	uploadFor  = 24 * time.Hour // after its last byte
+	maxUploads = 4              // of a group that are not whole
+)
+
+var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
+
+// upload is what is kept beside the bytes of an upload: uploads/<name>.json and
+// uploads/<name>.part, the name being a hash over its conversation and id.
+type upload struct {
+	Folder string `json:"folder"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`          // in lower-case hex
+	Whole  bool   `json:"whole,omitempty"` // all bytes have come, and are what was said
+	Spent  bool   `json:"spent,omitempty"` // a delivery has them: they are no longer kept
+}
+
+// uploads are the files that come in pieces. The zero uploads has no writer.
+type uploads struct {
+	mu      sync.Mutex
+	writers map[string]bool // by name
+}
+
+func (d *Door) uploadDir() string { return filepath.Join(d.Dir, "uploads") }
+
+// uploadName is how an upload's files are called: no character of the id is in it.
+func uploadName(who source, id string) string {
+	h := sha256.Sum256([]byte(who.folder + "\x00" + who.thread + "\x00" + id))
+	return hex.EncodeToString(h[:])
+}
+
+func (d *Door) partOf(name string) string { return filepath.Join(d.uploadDir(), name+".part") }
+func (d *Door) metaOf(name string) string { return filepath.Join(d.uploadDir(), name+".json") }
+
+// upload returns an upload and how many of its bytes are there.
+func (d *Door) upload(name string) (u upload, offset int64, err error) {
+	b, err := os.ReadFile(d.metaOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, 0, errNoUpload
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &u)
+	}
+	if err != nil || u.Whole {
+		return u, u.Length, err
+	}
+	info, err := os.Stat(d.partOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return u, 0, nil
+	}
+	if err != nil {
+		return u, 0, err
+	}
+	return u, info.Size(), nil
+}
+
+func (d *Door) keepUpload(name string, u upload) error {
+	b, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return safefs.WriteFile(d.metaOf(name), b, 0o600)
+}
+
+// files answers PUT and HEAD of an upload.
+func (d *Door) files(rw http.ResponseWriter, r *http.Request, who source, id string) error {
+	if !ipc.ValidID(id) {
+		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the upload's id is no id", "use letters, digits, dot, hyphen and underscore, at most 200")
+	}
+	name := uploadName(who, id)
+	if r.Method == http.MethodHead {
+		u, offset, err := d.upload(name)
+		if err != nil {
+			return err
+		}
+		sayUpload(rw, u, offset)
+		rw.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if !d.uploads.begin(name) {
+		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
+	}
+	defer d.uploads.end(name)
+	u, offset, err := d.beginUpload(r, who, name)
+	if err != nil {
+		return err
+	}
+	if !u.Whole {
+		place := d.begin(who.folder)
+		if place == nil {
+			return errBusy
+		}
+		offset, err = d.append(pace(rw, r, u.Length-offset+1), place, name, u, offset)
+		place.end()
+	}
+	if err == nil && !u.Whole && offset == u.Length {
+		u.Whole = true
+		err = d.finish(name, u)
+	}
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
+	sayUpload(rw, u, offset)
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "offset": offset, "length": u.Length, "whole": u.Whole})
+	return nil
+}
+
+func sayUpload(rw http.ResponseWriter, u upload, offset int64) {
+	rw.Header().Set("Upload-Length", strconv.FormatInt(u.Length, 10))
+	rw.Header().Set("Upload-Offset", strconv.FormatInt(offset, 10))
+}
+
+func (u *uploads) begin(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.writers[name] {
+		return false
+	}
+	if u.writers == nil {
+		u.writers = map[string]bool{}
+	}
+	u.writers[name] = true
+	return true
+}
+
+func (u *uploads) end(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.writers, name)
+}
+
+// beginUpload finds the upload that a PUT goes on with, or keeps a new one.
+func (d *Door) beginUpload(r *http.Request, who source, name string) (upload, int64, error) {
+	at, err := headerNumber(r, "Upload-Offset", 0)
+	if err != nil {
+		return upload{}, 0, err
+	}
+	u, offset, err := d.upload(name)
+	if errors.Is(err, errNoUpload) {
+		if u, err = d.newUpload(r, who); err == nil {
+			err = d.keepUpload(name, u)
+		}
+	} else if err == nil {
+		err = u.agrees(r)
+	}
+	if err == nil && at != offset {
+		err = httpd.Refuse(http.StatusConflict, "wrong_offset", fmt.Sprintf("the upload has %d bytes, not %d", offset, at), "ask with HEAD how far it is, and go on there")
+	}
+	return u, offset, err
+}
+
+// newUpload checks what an upload says of itself, and that the group may begin one.
+func (d *Door) newUpload(r *http.Request, who source) (upload, error) {
+	length, err := headerNumber(r, "Upload-Length", -1)
+	if err != nil {
+		return upload{}, err
+	}
+	sum, err := hex.DecodeString(r.Header.Get("Upload-SHA256"))
+	if err != nil || len(sum) != sha256.Size || length < 0 {
+		return upload{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the upload does not say its length and hash", "send Upload-Length, and Upload-SHA256 in hex")
+	}
+	open, kept, err := d.held(who.folder)
+	switch {
+	case err != nil:
+		return upload{}, err
+	case open >= maxUploads:
+		return upload{}, errBusy
+	case length > d.Quota()-kept:
+		return upload{}, httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
+	}
+	return upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}, nil
+}
+
+// agrees refuses a length or a hash that is not the one said at the start.
+func (u upload) agrees(r *http.Request) error {
+	length, err := headerNumber(r, "Upload-Length", u.Length)
+	if err != nil {
+		return err
+	}
+	if sum := r.Header.Get("Upload-SHA256"); length != u.Length || sum != "" && !strings.EqualFold(sum, u.SHA256) {
+		return httpd.Refuse(http.StatusConflict, "other_upload", "this id was begun with another length or hash", "use another id for another file")
+	}
+	return nil
+}
+
+func headerNumber(r *http.Request, name string, without int64) (int64, error) {
+	text := r.Header.Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, name+" is no number", "write the bytes in digits")
+	}
+	return n, nil
+}
+
+// held is how many uploads of a group are not whole, and the bytes of all that it promised.
+func (d *Door) held(folder string) (open int, kept int64, err error) {
+	return open, kept, d.eachUpload(func(_ string, u upload, _ time.Time) error {
+		if u.Folder == folder && !u.Spent {
+			kept += u.Length
+			if !u.Whole {
+				open++
+			}
+		}
+		return nil
+	})
+}
+
+// eachUpload calls fn with the name of each upload and the time of its last byte.
+func (d *Door) eachUpload(fn func(name string, u upload, last time.Time) error) error {
+	entries, err := os.ReadDir(d.uploadDir())
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		u, _, uerr := d.upload(name)
+		if !ok || uerr != nil {
+			continue
+		}
+		info, ierr := os.Stat(d.partOf(name))
+		if ierr != nil {
+			info, ierr = e.Info()
+		}
+		if ierr == nil {
+			err = errors.Join(err, fn(name, u, info.ModTime()))
+		}
+	}
+	return err
+}
+
+// append writes what comes behind the bytes that are there. What has come of a body that
+// breaks off stays.
+func (d *Door) append(from io.Reader, place *body, name string, u upload, offset int64) (int64, error) {
+	f, err := os.OpenFile(d.partOf(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return offset, err
+	}
+	n, err := io.Copy(io.MultiWriter(place, f), io.LimitReader(from, u.Length-offset))
+	if err != nil {
+		err = tooLarge(err, d.Quota())
+	} else if more, _ := from.Read(make([]byte, 1)); more > 0 {
+		err = malformed("more bytes came than Upload-Length says")
+	}
+	return offset + n, errors.Join(err, f.Sync(), f.Close())
+}
+
+// finish checks a whole upload. One that is not what was said is deleted.
+func (d *Door) finish(name string, u upload) error {
+	f, err := os.OpenFile(d.partOf(name), os.O_RDONLY|os.O_CREATE, 0o600) // one of no bytes
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if sum, _ := hex.DecodeString(u.SHA256); !bytes.Equal(h.Sum(nil), sum) {
+		_ = errors.Join(os.Remove(d.metaOf(name)), os.Remove(d.partOf(name)))
+		return httpd.Refuse(http.StatusUnprocessableEntity, "wrong_sha256", "the bytes are not those that were announced; the upload is deleted", "begin it again")
+	}
+	return d.keepUpload(name, u)
+}
+
+// useUpload opens a whole upload as the file of a call. A spent one has no bytes: its hash
+// still says whether a repeated call is the same.
+func (d *Door) useUpload(who source, id string, c *mediaCall) error {
+	name := uploadName(who, id)
+	u, offset, err := d.upload(name)
+	switch {
+	case err != nil:
+		return err
+	case !u.Whole:
+		return httpd.Refuse(http.StatusConflict, "not_whole", fmt.Sprintf("the upload has %d of %d bytes", offset, u.Length), "go on with PUT where HEAD says")
+	}
+	c.sum = sha256.New()
+	c.sum.Write([]byte("upload " + u.SHA256))
+	c.upload, c.spent = name, u.Spent
+	if u.Spent {
+		c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
+		return nil
+	}
+	f, err := os.Open(d.partOf(name))
+	if err == nil {
+		c.file = f
+	}
+	return err
+}
+
+// spend lets go of the bytes of an upload that a delivery has.
+func (d *Door) spend(name string) error {
+	u, _, err := d.upload(name)
+	if err != nil || u.Spent {
+		return err
+	}
+	u.Spent = true
+	return errors.Join(d.keepUpload(name, u), os.Remove(d.partOf(name)))
+}
+
+// expireUploads deletes uploads whose last byte came a day ago.
+func (d *Door) expireUploads() error {
+	return d.eachUpload(func(name string, _ upload, last time.Time) error {
+		if time.Since(last) < uploadFor || !d.uploads.begin(name) {
+			return nil
+		}
+		defer d.uploads.end(name)
+		err := os.Remove(d.partOf(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return errors.Join(err, os.Remove(d.metaOf(name)))
+	})
+}

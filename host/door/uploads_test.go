@@ -1,0 +1,179 @@
+package door
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+func sumOf(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
+
+// put sends the rest of content from an offset on.
+func (w *world) put(token, id, content string, from int, more ...string) answered {
+	w.t.Helper()
+	return w.ask("PUT", "/api/files/"+id, token, strings.NewReader(content[from:]), append([]string{
+		"Upload-Length", strconv.Itoa(len(content)), "Upload-SHA256", sumOf(content), "Upload-Offset", strconv.Itoa(from),
+	}, more...)...)
+}
+
+// offset is how far an upload is, as HEAD says; -1: there is none.
+func (w *world) offset(token, id string) int {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), "HEAD", w.url+"/api/files/"+id, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNotFound {
+		return -1
+	}
+	n, err := strconv.Atoi(res.Header.Get("Upload-Offset"))
+	if err != nil {
+		w.t.Fatal(res.StatusCode, err)
+	}
+	return n
+}
+
+// cut sends the first n bytes of a PUT and breaks the connection off.
+func (w *world) cut(token, id, content string, from, n int) {
+	w.t.Helper()
+	c, err := net.Dial("tcp", w.Addr().String())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(c, "PUT /api/files/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nUpload-Length: %d\r\nUpload-SHA256: %s\r\nUpload-Offset: %d\r\nContent-Length: %d\r\n\r\n%s",
+		id, w.Addr(), token, len(content), sumOf(content), from, len(content)-from, content[from:from+n])
+	if err := errors.Join(err, c.(*net.TCPConn).CloseWrite()); err != nil {
+		w.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, c) // until the host has kept what came
+	_ = c.Close()
+}
+
+// TestAnUploadGoesOnWhereItWasCut, at chosen places and over a restart of nothing but its
+// connection, and is sent byte for byte, once.
+func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	content := strings.Repeat("0123456789", 30_000)
+	at := 0
+	for _, n := range []int{0, 1, 4096, 100_000, 150_000} {
+		w.cut(token, "film", content, at, n)
+		if at += n; w.offset(token, "film") != at {
+			t.Fatalf("after %d bytes the offset is %d", at, w.offset(token, "film"))
+		}
+	}
+	call := map[string]string{"upload": "film", "file_name": "film.bin"}
+	if got := w.send(token, call); got.http != 409 || got.Error.Code != "not_whole" {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if got := w.put(token, "film", content, at-1); got.http != 409 || got.Error.Code != "wrong_offset" {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if got := w.put(token, "film", content, at); got.http != 200 || !strings.Contains(got.body, `"whole":true`) {
+		t.Fatalf("%d %s", got.http, got.body)
+	}
+	first := w.send(token, call, "Idempotency-Key", "k")
+	again := w.send(token, call, "Idempotency-Key", "k")
+	if first.http != 200 || again.ID != first.ID {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+	if all := w.all(); len(all) != 1 || all[0].content != content {
+		t.Errorf("%d sent", len(all))
+	}
+	if got := w.send(token, call); got.http != 409 || got.Error.Code != "upload_spent" {
+		t.Errorf("another delivery of a spent upload: %d %s", got.http, got.body)
+	}
+	if left, err := os.ReadDir(w.uploadDir()); err != nil || len(left) != 1 {
+		t.Error("the bytes stay", left, err)
+	}
+}
+
+// TestAnUploadIsOfItsConversation: for every other one it is not there.
+func TestAnUploadIsOfItsConversation(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "t1")
+	if got := w.put(token, "x", "hello", 0); got.http != 200 {
+		t.Fatal(got.body)
+	}
+	for _, other := range []string{w.token("a", ""), w.token("b", ""), w.token("a", "t2")} {
+		got, never := w.send(other, map[string]string{"upload": "x", "file_name": "a"}), w.send(other, map[string]string{"upload": "never", "file_name": "a"})
+		if w.offset(other, "x") != -1 || got.http != 404 || got.Error.Code != "unknown_upload" || got.body != never.body {
+			t.Errorf("%d %s", got.http, got.body)
+		}
+	}
+}
+
+// TestWhatAnUploadMayNot: each with its reason.
+func TestWhatAnUploadMayNot(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	big := strconv.Itoa(5 << 20)
+	w.cut(token, "mine", "hello", 0, 2)
+	for name, tt := range map[string]struct {
+		got  answered
+		http int
+		code string
+	}{
+		"no length":      {w.ask("PUT", "/api/files/x", token, strings.NewReader("a")), 400, ipc.CodeMissing},
+		"no number":      {w.ask("PUT", "/api/files/x", token, nil, "Upload-Length", "-1"), 400, ipc.CodeWrongValue},
+		"no id":          {w.put(token, "..%2fx", "a", 0), 400, ipc.CodeWrongValue},
+		"too large":      {w.ask("PUT", "/api/files/x", token, nil, "Upload-Length", big, "Upload-SHA256", sumOf("")), 413, ipc.CodeTooLarge},
+		"another file":   {w.put(token, "mine", "other", 2), 409, "other_upload"},
+		"another hash":   {w.ask("PUT", "/api/files/y", token, strings.NewReader("a"), "Upload-Length", "1", "Upload-SHA256", sumOf("b")), 422, "wrong_sha256"},
+		"too many bytes": {w.ask("PUT", "/api/files/z", token, strings.NewReader("abc"), "Upload-Length", "1", "Upload-SHA256", sumOf("a")), 400, ipc.CodeMalformed},
+	} {
+		if tt.got.http != tt.http || tt.got.Error.Code != tt.code {
+			t.Errorf("%s: %d %s", name, tt.got.http, tt.got.body)
+		}
+	}
+	if w.offset(token, "y") != -1 {
+		t.Error("a wrong upload stays")
+	}
+	for i := range maxUploads + 1 {
+		w.cut(token, fmt.Sprint("n", i), "hello", 0, 1)
+	}
+	if got := w.put(token, "one-more", "hello", 0); got.http != 429 {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	name := uploadName(source{folder: "a"}, "mine")
+	w.uploads.begin(name)
+	if got := w.put(token, "mine", "hello", 2); got.http != 409 || got.Error.Code != "upload_busy" {
+		t.Errorf("a second writer: %d %s", got.http, got.body)
+	}
+	w.uploads.end(name)
+	if got := w.put(token, "mine", "hello", 2); got.http != 200 {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+}
+
+// TestAnUploadIsGoneADayAfterItsLastByte, and not before.
+func TestAnUploadIsGoneADayAfterItsLastByte(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	for _, id := range []string{"old", "young"} {
+		w.cut(token, id, "hello", 0, 3)
+	}
+	old := time.Now().Add(-uploadFor)
+	if err := errors.Join(os.Chtimes(w.partOf(uploadName(source{folder: "a"}, "old")), old, old), w.expireUploads()); err != nil {
+		t.Fatal(err)
+	}
+	if w.offset(token, "old") != -1 || w.offset(token, "young") != 3 {
+		t.Error(w.offset(token, "old"), w.offset(token, "young"))
+	}
+}

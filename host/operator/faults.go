@@ -1,0 +1,217 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Fault is one thing that is wrong with the host now and does not end by itself, or not
+// soon. Its text has foreign words of platforms in it.
+type Fault struct {
+	Name    string `json:"fault"` // one of the Fault… below, or one of package cause's
+	About   string `json:"about"` // the part of the host: "channel whatsapp", "assistant helper", "disk"
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// ID is the same for as long as the fault goes on, whatever its text says.
+func (f Fault) ID() string { return f.Name + " of " + f.About }
+
+// The names of faults. Those of an assistant that does not answer are package cause's.
+const (
+	FaultChannel   = "channel_down"   // the channel is not connected
+	FaultTurns     = "turns_broken"   // turns of an assistant broke in a row
+	FaultDisk      = "disk_low"       // less than twice limits.free_disk is free
+	FaultAccepting = "not_accepting"  // no delivery can be accepted
+	FaultErrors    = "errors_growing" // requests are refused one after the other
+	FaultClock     = "clock_off"      // the platforms' clocks show another time
+	FaultConfig    = "config_refused" // the last reload was refused
+
+	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
+	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
+	FaultMount   = "mount_missing"       // a directory that a group shares is gone
+)
+
+// Faults is what is wrong with the host now.
+type Faults struct {
+	Now []Fault `json:"now"`
+	// Unknown are the parts, as Fault.About has them, that showed nothing yet since the
+	// host's start: a fault of before may go on.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+const (
+	// brokenTurns in a row are a fault.
+	brokenTurns = 3
+	// refusedRequests of one errorsWindow are a fault.
+	refusedRequests = 10
+	errorsWindow    = time.Hour
+)
+
+// Faults judges the running host by what Status and the metrics show, and remembers
+// nothing itself. Without a running host there are none.
+func (d *Desk) Faults(ctx context.Context) Faults {
+	var f Faults
+	if !d.Running {
+		return f
+	}
+	for _, c := range d.Channels {
+		if one := channelOf(c); !one.Connected {
+			f.add(FaultChannel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+one.Detail, "see: longshore status, longshore doctor")
+		}
+	}
+	d.assistantFaults(&f)
+	d.diskFaults(ctx, &f)
+	d.clockFault(&f)
+	d.triggerFaults(&f)
+	d.strangerFaults(&f)
+	d.mountFaults(&f)
+	if d.Unapplied != nil {
+		if why := d.Unapplied(); why != nil {
+			f.add(FaultConfig, "configuration", "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "see: longshore config validate; then: longshore reload")
+		}
+	}
+	if n := d.refusedLately(); n >= refusedRequests {
+		f.add(FaultErrors, "errors folder", fmt.Sprintf("%d requests were refused within an hour", n), "see: longshore errors list")
+	}
+	f.inOrder()
+	return f
+}
+
+func (f *Faults) add(name, about, message, hint string) {
+	f.Now = append(f.Now, Fault{Name: name, About: about, Message: media.Cut(media.Printable(message), 1000), Hint: media.Cut(media.Printable(hint), 1000)})
+}
+
+// trouble is what is wrong with one assistant, in which groups.
+type trouble struct{ name, assistant string }
+
+// assistantFaults adds the assistants that do not answer. All groups with the same
+// assistant and the same cause are one fault.
+func (d *Desk) assistantFaults(f *Faults) {
+	if d.Assistants == nil {
+		return
+	}
+	assistantOf, seen := map[string]string{}, map[string]bool{}
+	for _, g := range d.configured() {
+		assistantOf[g.Folder] = g.Assistant
+		if t := d.turnsOf(g.Folder); g.Assistant != "" {
+			seen[g.Assistant] = seen[g.Assistant] || !t.Done.IsZero() || !t.Broke.IsZero()
+		}
+	}
+	in := map[trouble][]string{}
+	for _, a := range d.Assistants() {
+		if name := faultOf(a); name != "" && assistantOf[a.Group] != "" {
+			t := trouble{name, assistantOf[a.Group]}
+			in[t] = append(in[t], a.Group)
+		}
+	}
+	for t, folders := range in {
+		slices.Sort(folders)
+		folders = slices.Compact(folders)
+		f.add(t.name, "assistant "+t.assistant, fmt.Sprintf("assistant %s does not answer (%s) in %s %s", t.assistant, t.name, plural(folders), strings.Join(folders, ", ")),
+			"see: longshore why "+folders[0])
+	}
+	for name, turned := range seen {
+		if !turned {
+			f.Unknown = append(f.Unknown, "assistant "+name)
+		}
+	}
+}
+
+func plural(folders []string) string {
+	if len(folders) == 1 {
+		return "group"
+	}
+	return "groups"
+}
+
+func (d *Desk) turnsOf(folder string) Turns {
+	if d.Turns == nil {
+		return Turns{}
+	}
+	return d.Turns(folder)
+}
+
+// faultOf names the fault of one assistant; empty: none. A turn that broke once may do
+// better the next time, unless its cause needs an operator.
+func faultOf(a Assistant) string {
+	switch {
+	case a.Permanent, a.Cause != "" && a.State == "running":
+		return a.Cause
+	case a.Failures < brokenTurns:
+		return ""
+	case a.Cause == "" || a.Cause == "stopped" || a.Cause == "failed": // says no more than that they broke
+		return FaultTurns
+	}
+	return a.Cause
+}
+
+// maxAhead is how far the clock may be off. Slack and webhooks refuse what is five minutes
+// old or new; a platform's time has a resolution of a second, and comes with its answer.
+const maxAhead = 2 * time.Minute
+
+func (d *Desk) clockFault(f *Faults) {
+	if d.Ahead == nil {
+		return
+	}
+	ahead, ok := d.Ahead()
+	switch by := ahead.Abs().Round(time.Second).String(); {
+	case !ok:
+		f.Unknown = append(f.Unknown, "clock")
+	case ahead.Abs() > maxAhead && ahead > 0:
+		f.add(FaultClock, "clock", "the clock of this machine is "+by+" ahead of the platforms'", "set the clock, and have it synchronized by NTP")
+	case ahead.Abs() > maxAhead:
+		f.add(FaultClock, "clock", "the clock of this machine is "+by+" behind the platforms'", "set the clock, and have it synchronized by NTP")
+	}
+}
+
+// diskFaults adds what keeps deliveries from being accepted, and what soon will.
+func (d *Desk) diskFaults(ctx context.Context, f *Faults) {
+	if r := refusal.Of(d.health.lately(ctx, d.healthy)); r != nil {
+		f.add(FaultAccepting, "outbox", r.Message, r.Hint)
+	}
+	if d.Floor == nil {
+		return
+	}
+	disk, floor := diskOf(d.Layout.State), d.Floor()
+	if low := floor > 0 && disk.Total > 0 && disk.Free < 2*uint64(floor); low {
+		f.add(FaultDisk, "disk", fmt.Sprintf("%s are free on the disk of the state directory; below %s nothing more is accepted", media.Size(int64(disk.Free)), media.Size(floor)),
+			"make room, or lower limits.free_disk")
+	}
+}
+
+// checkup keeps the outcome of a check, which writes to the disk, for those who ask often.
+type checkup struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// lately is the outcome of a check in the last seconds.
+func (c *checkup) lately(ctx context.Context, check func(context.Context) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at.IsZero() || time.Since(c.at) > 5*time.Second {
+		c.err, c.at = check(ctx), time.Now()
+	}
+	return c.err
+}
+
+// refusedLately counts the requests that came into the errors folder within an hour.
+func (d *Desk) refusedLately() int {
+	n, since := 0, time.Now().Add(-errorsWindow)
+	_ = eachJSON(d.Layout.Errors(), ReasonSuffix, func(dir *os.File, name string) { // a missing folder has none
+		if info, err := os.Lstat(dir.Name() + "/" + name); err == nil && info.ModTime().After(since) {
+			n++
+		}
+	})
+	return n
+}

@@ -1,0 +1,98 @@
+package operator
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// Stranger is a group chat that no group of longshore.yaml has, and in which somebody
+// called since the host's start.
+type Stranger struct {
+	Channel  string    `json:"channel"`
+	Chat     string    `json:"chat"`
+	Messages int       `json:"messages"`
+	Last     time.Time `json:"last"`
+}
+
+// Gone is a directory that the operator shares with a group, and that is not in its place.
+type Gone struct {
+	Group     string
+	Container string // the path that the assistant sees
+	Host      string
+}
+
+const (
+	// uncalled messages in a group whose assistant never had a turn are a fault.
+	uncalled = 3
+	// strangerTime is how long a message in a chat without a group is a fault.
+	strangerTime = time.Hour
+)
+
+// triggerFaults adds the groups in which members write and never call the assistant. Once
+// somebody has, they know its trigger.
+func (d *Desk) triggerFaults(f *Faults) {
+	if d.Ignored == nil {
+		return
+	}
+	for _, g := range d.configured() {
+		if g.Assistant == "" || g.Trigger == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(d.Layout.Logs(), g.Folder, "assistant.log")); err == nil {
+			continue // it had a turn, under this host or one before
+		}
+		about := "group " + g.Folder
+		switch n := d.Ignored(g.Folder).NotCalled; {
+		case n >= uncalled:
+			f.add(FaultTrigger, about, fmt.Sprintf("members of group %s wrote %s, none of them with %s, so nobody answers", g.Folder, media.Count(n, "message"), g.Trigger),
+				fmt.Sprintf("tell the members to write %s, or remove trigger: from the group, then: longshore reload", g.Trigger))
+		default:
+			f.Unknown = append(f.Unknown, about)
+		}
+	}
+}
+
+// strangerFaults adds one fault for each channel.
+func (d *Desk) strangerFaults(f *Faults) {
+	if d.Strangers == nil {
+		return
+	}
+	chats := map[string][]string{}
+	for _, s := range d.Strangers() {
+		if time.Since(s.Last) < strangerTime {
+			chats[s.Channel] = append(chats[s.Channel], s.Chat)
+		}
+	}
+	for channel, all := range chats {
+		slices.Sort(all)
+		words, more := strings.Join(all[:min(len(all), 3)], ", "), ""
+		if len(all) > 3 {
+			more = fmt.Sprintf(" and %d more", len(all)-3)
+		}
+		f.add(FaultChat, "channel "+channel, fmt.Sprintf("nobody answers in %s%s on channel %s: no group has that chat", words, more, channel),
+			"longshore groups add "+all[0]+"; or take the account out of that chat")
+	}
+}
+
+func (d *Desk) mountFaults(f *Faults) {
+	if d.Missing == nil {
+		return
+	}
+	for _, m := range d.Missing() {
+		f.add(FaultMount, "group "+m.Group+", "+m.Container, fmt.Sprintf("the directory %s, which group %s has as %s, is gone or another one", m.Host, m.Group, m.Container),
+			"put it back, or mount it again; if another directory is meant to be there, restart the host")
+	}
+}
+
+// inOrder sorts faults and the unknown parts.
+func (f *Faults) inOrder() {
+	slices.SortFunc(f.Now, func(a, b Fault) int { return cmp.Compare(a.ID(), b.ID()) })
+	slices.Sort(f.Unknown)
+}

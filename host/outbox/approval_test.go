@@ -1,0 +1,325 @@
+package outbox_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// marked is a text that waits for an approval.
+func marked(words string) outbox.Delivery {
+	d := text("fake:1", words)
+	d.Approval = &outbox.Approval{Rule: "approve.foreign", Expires: time.Now().Add(24 * time.Hour)}
+	return d
+}
+
+// TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits: what waits for an approval is
+// passed by later messages, and takes its place after the yes.
+func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, b := &fake{name: "fake"}, newBook()
+		o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+		run(t, o)
+		first, second, third := marked("first"), text("fake:1", "second"), text("fake:1", "third")
+		put(t, o, first, second)
+		b.settled(t, second)
+		switch p := b.of(first).Parts[0]; {
+		case p.State != outbox.Waiting || p.Code != outbox.CodeAwaiting || !strings.Contains(p.Message, "approve.foreign"):
+			t.Errorf("while it waits: %+v", p)
+		}
+		if err := o.Decide(t.Context(), first.Key, true, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, o, third)
+		b.settled(t, first, third)
+		if diff := cmp.Diff([]string{"second", "first", "third"}, ch.texts()); diff != "" {
+			t.Error(diff)
+		}
+		if p := b.of(first).Parts[0]; p.State != outbox.Sent || p.Code != "" || p.Message != "" {
+			t.Errorf("in the end: %+v", p)
+		}
+		if err := o.Decide(t.Context(), first.Key, false, "operator"); !errors.Is(err, outbox.ErrDecided) {
+			t.Errorf("a second answer: %v", err)
+		}
+	})
+}
+
+// TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone: by a no, by an operator's drop, and by time.
+func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) (code string){
+		"no": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+			if err := o.Decide(t.Context(), d.Key, false, "operator"); err != nil {
+				t.Error(err)
+			}
+			return outbox.CodeNotApproved
+		},
+		"drop": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+			if err := o.Cancel(t.Context(), d.Key); err != nil {
+				t.Error(err)
+			}
+			return outbox.CodeNotApproved
+		},
+		"time": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
+			time.Sleep(24*time.Hour + time.Second)
+			if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+				t.Errorf("a yes after the end: %v", err)
+			}
+			return outbox.CodeApprovalExpired
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ch, b := &fake{name: "fake"}, newBook()
+				o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+				run(t, o)
+				d := file(t, o, "fake:1", "report", large("report"))
+				d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(24 * time.Hour)}
+				put(t, o, d)
+				synctest.Wait()
+				if s := stats(t, o); s.Waiting != 1 || s.Pending != 1 || s.Bytes != int64(len(large("report"))) {
+					t.Errorf("while it waits: %+v", s)
+				}
+				code := end(t, o, d)
+				b.settled(t, d)
+				if p := b.of(d).Parts[0]; p.State != outbox.Refused || p.Code != code || p.Files[0].Blob != "" {
+					t.Errorf("in the end: %+v", p)
+				}
+				if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Bytes != 0 || s.Retained != 0 || len(ch.texts()) != 0 {
+					t.Errorf("in the end: %+v, sent %q", s, ch.texts())
+				}
+				if err := o.Retry(t.Context(), d.Key); !errors.Is(err, outbox.ErrSettled) {
+					t.Errorf("a retry of what was refused: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestAnApprovalOutlivesAHost: what waits is kept with its bytes and counts against the
+// group's quota, however old it is, and is refused by the next host if its time is over.
+func TestAnApprovalOutlivesAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, ch := t.TempDir(), &fake{name: "fake"}
+		options := outbox.Options{Dir: dir, Channels: []channel.Channel{ch}, Limits: func() outbox.Limits { return outbox.Limits{Retention: time.Hour} }}
+		o, err := outbox.Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, o)
+		d, late := file(t, o, "fake:1", "report", large("report")), marked("late")
+		d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(240 * time.Hour)}
+		put(t, o, d, late)
+		stop()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Hour)
+
+		b := newBook()
+		o = b.open(t, options)
+		run(t, o)
+		b.settled(t, late)
+		if p := b.of(late).Parts[0]; p.Code != outbox.CodeApprovalExpired {
+			t.Errorf("what expired while no host ran: %+v", p)
+		}
+		if s := stats(t, o); s.Pending != 1 || s.Bytes != int64(len(large("report"))) || s.Retained != 0 {
+			t.Errorf("after the restart: %+v", s)
+		}
+		waiting, err := o.List(t.Context(), outbox.Filter{State: outbox.FilterWaiting})
+		if err != nil || len(waiting) != 1 || waiting[0].Key != d.Key {
+			t.Errorf("waiting: %v, %v", waiting, err)
+		}
+		if err := o.Decide(t.Context(), d.Key, true, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		b.settled(t, d)
+		if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+			t.Errorf("approved after 100 hours: %+v", p)
+		}
+	})
+}
+
+// TestOfTwoAnswersAtOnceOneCounts also if they differ.
+func TestOfTwoAnswersAtOnceOneCounts(t *testing.T) {
+	ch, b := &fake{name: "fake"}, newBook()
+	o := b.open(t, outbox.Options{Channels: []channel.Channel{ch}})
+	run(t, o)
+	for i := range 20 {
+		d := marked("m" + strings.Repeat("m", i))
+		put(t, o, d)
+		var yes, no atomic.Int32
+		var both sync.WaitGroup
+		for _, is := range []bool{true, false, true, false} {
+			both.Go(func() {
+				switch err := o.Decide(t.Context(), d.Key, is, "operator"); {
+				case err == nil && is:
+					yes.Add(1)
+				case err == nil:
+					no.Add(1)
+				case !errors.Is(err, outbox.ErrDecided):
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		b.settled(t, d)
+		sent := slices.Contains(ch.texts(), d.Parts[0].Text)
+		if yes.Load()+no.Load() != 1 || sent != (yes.Load() == 1) {
+			t.Fatalf("%d times yes, %d times no, sent: %v", yes.Load(), no.Load(), sent)
+		}
+	}
+}
+
+// TestAFileThatIsLostWhileItWaitsFails and does not wait for ever.
+func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
+	dir := t.TempDir()
+	o, err := outbox.Open(t.Context(), outbox.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := file(t, o, "fake:1", "report", large("report"))
+	d.Approval = &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)}
+	put(t, o, d)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "files", d.Parts[0].Files[0].Blob)); err != nil {
+		t.Fatal(err)
+	}
+	o = open(t, outbox.Options{Dir: dir})
+	got, err := o.Get(t.Context(), d.Key)
+	if err != nil || got.Parts[0].State != outbox.Failed || got.Parts[0].Code != "lost_bytes" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+		t.Errorf("a yes to what is lost: %v", err)
+	}
+	if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func stats(t *testing.T, o *outbox.Outbox) outbox.Stats {
+	t.Helper()
+	s, err := o.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestKilledAroundAnAnswer kills the host between an answer and the move that follows it:
+// after the next start everything that was approved is in its chat once, in the order of
+// the answers.
+func TestKilledAroundAnAnswer(t *testing.T) {
+	for _, step := range []string{"answered", "sending", "shown", "settled"} {
+		for _, time := range []int{1, 2, 7} {
+			tr := newTrial(t, true, 10, "")
+			tr.waits = true
+			if tr.live(fmt.Sprint(step, ":", time), 0) || !tr.live("", 0) {
+				t.Errorf("the host did not die at %s:%d, or by itself afterwards", step, time)
+			}
+			if bad := tr.p.violations(tr.n); len(bad) > 0 {
+				t.Errorf("killed at %s:%d: %q", step, time, bad)
+			}
+		}
+	}
+}
+
+// TestAPollForAnApprovalIsNoQuestionOfTheGroup: it takes no place of the group's
+// questions, its votes lead to the approval, and it outlives a restart after days.
+func TestAPollForAnApprovalIsNoQuestionOfTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{&fake{name: "fake"}}}
+		o, err := outbox.Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBook()
+		b.o = o
+		stop := run(t, o)
+		waits := marked("report")
+		waits.Approval.Expires = time.Now().Add(100 * time.Hour)
+		put(t, o, waits)
+		a, err := o.Reader().Approval(t.Context(), waits.Key)
+		if err != nil || a.Rule != "approve.foreign" || len(a.ID) != 32 || !a.Expires.Equal(waits.Approval.Expires) {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		poll := text("fake:ops", "may it go?")
+		poll.Parts[0].Question = &outbox.Question{Choices: []string{"yes", "no"}, Until: a.Expires, Approval: a.ID}
+		put(t, o, poll)
+		b.settled(t, poll)
+		receipt := b.of(poll).Parts[0].Receipt.ID
+		for _, days := range []int{0, 3} {
+			stop()
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(days) * 24 * time.Hour)
+			if o, err = outbox.Open(t.Context(), options); err != nil {
+				t.Fatal(err)
+			}
+			stop = run(t, o)
+			id, choices, err := o.ApprovalAsked(t.Context(), poll.Address(), receipt, []string{"yes"})
+			if err != nil || id != a.ID || len(choices) != 1 || o.OpenQuestions(poll.Folder) != 0 {
+				t.Errorf("after %d days: %q, %q, %v", days, id, choices, err)
+			}
+		}
+		if id, _, err := o.ApprovalAsked(t.Context(), poll.Address(), "another", []string{"yes"}); err != nil || id != "" {
+			t.Errorf("another poll: %q, %v", id, err)
+		}
+		if key, err := o.Reader().KeyOfApproval(t.Context(), a.ID); err != nil || key != waits.Key {
+			t.Errorf("its delivery: %q, %v", key, err)
+		}
+		if _, err := o.Reader().KeyOfApproval(t.Context(), strings.Repeat("0", 32)); !errors.Is(err, outbox.ErrNotFound) {
+			t.Errorf("a guessed id: %v", err)
+		}
+		stop()
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWhatWaitsInABackupIsAskedAboutBeforeItIsSent: it may have been approved and sent
+// after the backup was taken, so a second yes does not show it twice.
+func TestWhatWaitsInABackupIsAskedAboutBeforeItIsSent(t *testing.T) {
+	f := &fake{name: "fake"}
+	ch := &finding{f, func(m channel.Message) (*channel.Receipt, error) { return &channel.Receipt{ID: m.ID}, nil }}
+	options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
+	o, err := outbox.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := marked("report")
+	put(t, o, d)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := outbox.MarkRestored(t.Context(), outbox.Store(options.Dir, options.Home), time.Now()); err != nil || n != 1 {
+		t.Fatalf("%d parts are in doubt, %v", n, err)
+	}
+	b := newBook()
+	o = b.open(t, options)
+	run(t, o)
+	if err := o.Decide(t.Context(), d.Key, true, "operator"); err != nil {
+		t.Fatal(err)
+	}
+	b.settled(t, d)
+	if p := b.of(d).Parts[0]; p.State != outbox.Sent || len(f.texts()) != 0 {
+		t.Errorf("%+v, sent %q", p, f.texts())
+	}
+}

@@ -1,0 +1,31 @@
+package serve
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Of two platforms, the one that is nearer counts: one alone may be wrong.
+func TestTheClockIsComparedWithThePlatforms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c clock
+		is := func(want time.Duration, known bool) {
+			t.Helper()
+			if got, ok := c.ahead(); got != want || ok != known {
+				t.Errorf("ahead %v %t, want %v %t", got, ok, want, known)
+			}
+		}
+		is(0, false)
+		c.of("slack")(time.Now().Add(24 * time.Hour))
+		time.Sleep(30 * time.Minute)
+		is(-24*time.Hour, true)
+		c.of("discord")(time.Now().Add(-time.Second))
+		is(time.Second, true)
+		time.Sleep(2 * time.Hour) // nobody has said anything lately
+		is(0, false)
+		if (*clock)(nil).of("slack") != nil {
+			t.Error("a configuration that is looked at takes the time")
+		}
+	})
+}

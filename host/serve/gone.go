@@ -1,0 +1,59 @@
+package serve
+
+import (
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+// goneCheck looks whether the directories that the operator shares with groups are there.
+// A network file system may hang: then the answer before counts, until it answers.
+type goneCheck struct {
+	mu   sync.Mutex
+	busy chan struct{} // closed when the look that is under way has ended; nil: none is
+	last []operator.Gone
+}
+
+// goneWait is how long a look is waited for.
+const goneWait = time.Second
+
+func (c *goneCheck) now(look func() []operator.Gone) []operator.Gone {
+	c.mu.Lock()
+	busy := c.busy
+	if busy == nil {
+		busy = make(chan struct{})
+		c.busy = busy
+		go func() {
+			found := look()
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.last, c.busy = found, nil
+			close(busy)
+		}()
+	}
+	c.mu.Unlock()
+	select {
+	case <-busy:
+	case <-time.After(goneWait):
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// goneNow are the shared directories that are missing at this moment.
+func (h *Host) goneNow() []operator.Gone {
+	return h.gone.now(func() (all []operator.Gone) {
+		now := h.now()
+		for _, g := range now.config.Groups {
+			if !g.Main && len(g.Mounts) == 0 {
+				continue
+			}
+			for _, m := range now.mountsOf(g.Folder).Gone() {
+				all = append(all, operator.Gone{Group: g.Folder, Container: m.Container, Host: m.Host})
+			}
+		}
+		return all
+	})
+}
