@@ -243,7 +243,7 @@ func (l *linking) wantRevoked(address string) {
 	if left, err := os.ReadDir(filepath.Join(l.layout.Outbox(), "files")); err != nil || len(left) != 0 {
 		l.t.Errorf("left: %v, %v", left, err)
 	}
-	if out, code := l.command("links", "revoke", all[0].ID); code == exitOK || !strings.Contains(out, "longshore links list") {
+	if out, code := l.command("links", "revoke", all[0].ID); code == exitOK || !strings.Contains(out, " links list\n") {
 		l.t.Errorf("revoked twice: %d: %s", code, out)
 	}
 }
