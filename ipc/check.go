@@ -69,6 +69,9 @@ func (f *FileRef) check() *Refusal {
 		refusal = checkField("copiedFrom", f.From, MaxPath)
 	}
 	if refusal == nil {
+		refusal = checkField("printedFrom", f.Source, MaxPath)
+	}
+	if refusal == nil {
 		refusal = checkField("fileName", f.Name, maxName)
 	}
 	if refusal == nil {

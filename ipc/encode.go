@@ -52,6 +52,7 @@ type wireFile struct {
 	Alt     string `json:"alt,omitempty"`
 	As      string `json:"as,omitempty"`
 	From    string `json:"copiedFrom,omitempty"`
+	Source  string `json:"printedFrom,omitempty"`
 }
 
 // Encode returns a request as indented JSON, which Decode reads back unchanged.

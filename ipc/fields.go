@@ -43,6 +43,7 @@ type fileKeys struct {
 	Caption  text `json:"caption"`
 	Alt      text `json:"alt"`
 	From     text `json:"copiedFrom"`
+	Source   text `json:"printedFrom"`
 	As       text `json:"as"`
 }
 
@@ -74,7 +75,7 @@ func (s *spellings) of(key string, all ...text) (value string) {
 func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
 	return FileRef{
 		Path: s.of("filePath", k.FilePath, k.Path), Name: s.of("fileName", k.FileName, k.Filename, name),
-		MIME: s.of("mimeType", k.MIMEType, k.Mimetype), Caption: s.of("caption", captions...), Alt: k.Alt.value, As: k.As.value, From: k.From.value,
+		MIME: s.of("mimeType", k.MIMEType, k.Mimetype), Caption: s.of("caption", captions...), Alt: k.Alt.value, As: k.As.value, From: k.From.value, Source: k.Source.value,
 	}
 }
 

@@ -131,6 +131,7 @@ type FileRef struct {
 	Alt     string // what it shows, in words, for members who cannot see it; empty: none
 	As      string // auto, document, voice, gif, sticker; empty is auto
 	From    string // of what Path is a copy; the container's claim; empty: of nothing
+	Source  string // the text that Path was printed from, a container path; the container's claim; empty: none
 }
 
 // Status is the state of a request or of one of its parts.

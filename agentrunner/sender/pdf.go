@@ -47,6 +47,7 @@ func (s *Sender) SendPDF(ctx context.Context, d Document, f File, o Options) (Re
 		f.Name += ".pdf"
 	}
 	f.Path, f.As = made, "document"
+	f.source = &source{path: d.Path, name: name + ".txt", text: doc.Text}
 	// The copy outlives this call. Printing and sending together take as long as a
 	// call may.
 	o.Copy, o.Wait = true, max(s.config.Wait-time.Since(started), time.Second)

@@ -10,6 +10,7 @@
 package sender
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -36,6 +37,15 @@ type File struct {
 	Caption string
 	Alt     string // what it shows, in words
 	As      string // auto, document, voice, gif, sticker, original; empty is auto
+
+	source *source // what Path was printed from; nil: it was not printed
+}
+
+// source is the text of a print, which the host screens beside it.
+type source struct {
+	path string // of the document; empty: the text stood in the call
+	name string // of its copy
+	text []byte
 }
 
 // Options are the settings of one call.
@@ -116,8 +126,18 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 			staged = append(staged, rel)
 			c.container, from = containerIPC+"/"+rel, c.claim.Path
 		}
+		printed := ""
+		if src := c.claim.source; src != nil {
+			rel, err := s.copyIn(src.name, bytes.NewReader(src.text))
+			if err != nil {
+				s.unstage(staged)
+				return Report{}, s.dropProblem(err)
+			}
+			staged = append(staged, rel)
+			printed, from = containerIPC+"/"+rel, src.path
+		}
 		req.Files = append(req.Files, ipc.FileRef{
-			Path: c.container, From: from, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
+			Path: c.container, From: from, Source: printed, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
 		parts = append(parts, Part{Name: c.info.Name, Kind: string(c.info.Kind), Size: c.info.Size, Note: c.info.Note})
 	}
 	return s.deliver(ctx, req, parts, staged, o)

@@ -303,7 +303,9 @@ func TestPDFIsSentAsAFile(t *testing.T) {
 	if bad || !strings.HasPrefix(text, "Sent report.pdf (13 bytes, document)") {
 		t.Fatal(text)
 	}
-	if f := h.Next().Files[0]; f.Caption != "as asked" || !strings.HasPrefix(f.Path, "/workspace/ipc/files/") || f.Name != "report.pdf" {
+	f := h.Next().Files[0]
+	if f.Caption != "as asked" || !strings.HasPrefix(f.Path, "/workspace/ipc/files/") || f.Name != "report.pdf" || f.From != "/workspace/group/report.html" ||
+		!strings.HasPrefix(f.Source, "/workspace/ipc/files/") || !strings.HasSuffix(f.Source, "report.txt") {
 		t.Errorf("file %+v", f)
 	}
 	if left, _ := filepath.Glob(filepath.Join(h.Root, "*/longshore-pdf-*")); len(left) > 0 {

@@ -173,6 +173,9 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	}
 	defer f.Close()
 	b.Trace(o.folder, o.request, "opened")
+	if err := dst.screenSource(o.open, ref); err != nil {
+		return outbox.File{}, false, err
+	}
 	out, err := b.shown(ctx, f, ref, dst)
 	if err != nil {
 		return outbox.File{}, false, err
@@ -264,18 +267,40 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
 	}
-	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error {
-		if err := dst.screen.Check(r, blob.Size, names...); err != nil || *dst.asked != "" {
-			return err
-		}
-		*dst.asked, err = dst.asks.Hit(r, blob.Size, names...)
-		return err
-	})
+	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, names...) })
 	if err != nil {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, err
 	}
 	return blob, nil
+}
+
+// screened refuses a secret, and notes the first rule because of which a person is asked.
+func (d destination) screened(r io.ReaderAt, size int64, names ...string) error {
+	if err := d.screen.Check(r, size, names...); err != nil || *d.asked != "" {
+		return err
+	}
+	rule, err := d.asks.Hit(r, size, names...)
+	*d.asked = rule
+	return err
+}
+
+// screenSource screens the text that a file was printed from: the print itself holds
+// pictures of letters.
+func (d destination) screenSource(open Opener, ref ipc.FileRef) error {
+	if ref.Source == "" {
+		return nil
+	}
+	f, err := open(ref.Source)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("stat: %w", err)
+	}
+	return d.screened(f, stat.Size(), ref.Source, ref.From)
 }
 
 func (b *Bridge) discard(d outbox.Delivery) {

@@ -94,6 +94,9 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	}
 	if yes {
 		if err := b.mayStill(&d); err != nil {
+			if now, lost := b.Outbox.Get(ctx, d.Key); lost == nil && !now.Waits() {
+				return outbox.ErrDecided // a no came first, and its bytes are gone
+			}
 			return err
 		}
 	}

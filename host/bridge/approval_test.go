@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,6 +106,21 @@ func TestAnAnswerCountsOnceAndOnlyWithTheRightsOfNow(t *testing.T) {
 	check(t, err)
 	if r := bridge.Result(d); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved || r.Hint == "" {
 		t.Errorf("after a no the assistant reads %+v", r)
+	}
+}
+
+// TestAYesThatComesAfterANoIsToldSo: the no takes the bytes, and the yes, which screens them
+// once more, said that a file is missing.
+func TestAYesThatComesAfterANoIsToldSo(t *testing.T) {
+	s := newSite(t)
+	s.allow(func(g *groups.Group) { g.Approve.Files = true })
+	for i, content := range []string{"few", strings.Repeat("many ", 10_000)} { // in the database, and in a file
+		s.handle("family", file(s.write("family", "a.txt", content)))
+		id := fmt.Sprintf("%04d", i+1)
+		check(t, s.Decide(t.Context(), id, false, "operator"))
+		if err := s.Decide(t.Context(), id, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
+			t.Errorf("%d bytes: %v", len(content), err)
+		}
 	}
 }
 

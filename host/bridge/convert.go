@@ -79,10 +79,10 @@ func reasonOf(err error) string {
 	return "ffmpeg could not do it within its limits"
 }
 
-// nameOf is the name that a file is to have in the chat.
 // namesOf are the names by which a file is screened.
 func namesOf(ref ipc.FileRef) []string { return []string{ref.Path, nameOf(ref), ref.From} }
 
+// nameOf is the name that a file is to have in the chat.
 func nameOf(ref ipc.FileRef) string {
 	if ref.Name != "" {
 		return ref.Name

@@ -54,5 +54,8 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 	if err == nil {
 		err = d.screen.Check(f, info.Size, namesOf(ref)...)
 	}
+	if err == nil {
+		err = d.screenSource(open, ref)
+	}
 	return info, err
 }

@@ -76,6 +76,33 @@ func TestASecretDoesNotLeave(t *testing.T) {
 	}
 }
 
+// TestASecretDoesNotLeaveAsAPrint: of a PDF the screen can read nothing, so it reads the
+// text that was printed.
+func TestASecretDoesNotLeaveAsAPrint(t *testing.T) {
+	s := newSite(t)
+	print := func(from, text string) ipc.Request {
+		r := file(s.write("family", "note.pdf", "%PDF-1.4 pictures of letters"))
+		r.Files[0].From, r.Files[0].Source = from, s.write("family", "note.txt", text)
+		return r
+	}
+	for name, text := range screentest.Secrets() {
+		if f := s.handle("family", print(name, text))[0]; f.Refusal == nil || f.Refusal.Code != screen.Code {
+			t.Errorf("%s left: %+v", name, f)
+		}
+		if _, err := s.Examine("family", print(name, text), s.Mounted("family")); bridge.AsRefusal(err) == nil || bridge.AsRefusal(err).Code != screen.Code {
+			t.Errorf("dry run of %s: %v", name, err)
+		}
+	}
+	if f := s.handle("family", print("notes.md", "# As agreed"))[0]; f.Refusal != nil {
+		t.Errorf("a harmless print: %+v", f.Refusal)
+	}
+	gone := print("notes.md", "# As agreed")
+	gone.Files[0].Source += "x"
+	if f := s.handle("family", gone)[0]; f.Refusal == nil {
+		t.Error("a print whose text is gone left")
+	}
+}
+
 func TestHarmlessFilesLeave(t *testing.T) {
 	all := screentest.Harmless()
 	if len(all) < 40 {
