@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -19,16 +21,43 @@ const exitUnconfined = 126
 
 // Child becomes the confined program if Run started this process for that; then
 // it does not return. Main functions call it first.
+//
+// In every process, Child first keeps the descriptors that it was started with to this
+// process: a shell or a supervisor may have left some open, and no program that is
+// started from here inherits them. The three standard ones are passed on.
 func Child() {
+	kept := keepDescriptors()
 	if len(os.Args) == 3 && os.Args[1] == probeArg {
 		os.Exit(probeInside(os.Args[2]))
 	}
 	if len(os.Args) != 3 || os.Args[1] != Arg {
 		return
 	}
-	err := become(os.Args[2])
+	err := kept
+	if err == nil {
+		err = become(os.Args[2])
+	}
 	fmt.Fprintln(os.Stderr, "confine:", err)
 	os.Exit(exitUnconfined)
+}
+
+// keepDescriptors has every descriptor that is open, but the three standard ones, closed
+// when this process becomes another program or starts one.
+func keepDescriptors() error {
+	const first = 3
+	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	open, err := os.ReadDir("/proc/self/fd") // an older kernel, or a filter of system calls
+	if err != nil {
+		return fmt.Errorf("pass no descriptors on: %w", err)
+	}
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // become drops this thread's rights and executes the program on it. The exec

@@ -20,7 +20,8 @@
 // All layers except the last are required. Many systems allow no namespaces,
 // but without sockets the program cannot reach anything either. If a required
 // layer is missing, the program does not run. The environment only has PATH and
-// LC_ALL, and only the three standard descriptors are open.
+// LC_ALL, and only the three standard descriptors are open, whatever the host
+// itself was started with.
 package confine
 
 import (

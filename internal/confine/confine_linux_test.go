@@ -36,6 +36,7 @@ func attack(t *testing.T, r Runner, c Command, name string, args ...string) stri
 	c.Limits.Memory = max(c.Limits.Memory, testMemory)
 	out, err := r.Run(t.Context(), c)
 	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		t.Logf("%s: %v", name, err)
 		return "killed"
 	} else if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -207,10 +208,41 @@ func TestAProgramEndsWithItsTime(t *testing.T) {
 	}
 }
 
-// parent is a host that runs a program for ever.
-func parent(mode string) {
-	_, err := Runner{Mode: Mode(mode)}.Run(context.Background(), Command{Program: self, Args: []string{"hostile", "sleep"}, Time: time.Hour, Limits: Limits{Memory: testMemory}})
-	fmt.Println(err)
+// parent is a host that runs a program: for ever, or the one that is named.
+func parent(mode string, named []string) {
+	c := Command{Program: self, Args: []string{"hostile", "sleep"}, Time: time.Hour, Limits: Limits{Memory: testMemory}}
+	if len(named) > 0 {
+		c.Args = append([]string{"hostile"}, named...)
+	}
+	out, err := Runner{Mode: Mode(mode)}.Run(context.Background(), c)
+	fmt.Print(string(out))
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// A shell or a supervisor may start the host with open descriptors that are not marked to be
+// closed: here 9, a file with a secret.
+func TestAProgramInheritsNoDescriptorOfTheHostsStarter(t *testing.T) {
+	needConfinement(t)
+	secret := inputFile(t, "secret")
+	started := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), self, args...)
+		cmd.ExtraFiles = []*os.File{6: secret} // 3 and so on
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v, %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := started("hostile", "inherited"); got != "done" {
+		t.Errorf("the host itself does not get the descriptor, and so nothing is proved: %q", got)
+	}
+	for _, mode := range []Mode{Confined, Unconfined} {
+		if got := started("parent", string(mode), "inherited"); got != "bad file descriptor" {
+			t.Errorf("%s: a program gets at the descriptor: %q", mode, got)
+		}
+	}
 }
 
 func TestAProgramDiesWithTheHost(t *testing.T) {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		syscall.Exit(0) // os.Exit lets the race detector wait for a second
 	}
 	if len(os.Args) > 2 && os.Args[1] == "parent" {
-		parent(os.Args[2])
+		parent(os.Args[2], os.Args[3:])
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -136,6 +136,14 @@ var hostile = map[string]func(args []string) error{
 			}
 		}
 		return fmt.Errorf("none")
+	},
+	"inherited": func([]string) error { // of the host's own starter
+		b := make([]byte, 100)
+		n, err := unix.Pread(9, b, 0)
+		if err == nil && string(b[:n]) != "secret" {
+			return fmt.Errorf("it reads %q", b[:n])
+		}
+		return err
 	},
 	"root": func([]string) error {
 		groups, err := os.Getgroups()
