@@ -100,11 +100,7 @@ func newAuditSearch(e *env) *cobra.Command {
 			if q.chat != "" {
 				q.chat = audit.Masked(c.Layout().Audit(), q.chat)
 			}
-			all, err := q.find(c.Layout().Audit())
-			if err != nil {
-				return err
-			}
-			return e.answer(all, func() error { return e.listTrail(all) })
+			return e.searchTrail(c.Layout().Audit(), &q)
 		},
 	}
 	f := cmd.Flags()
@@ -137,21 +133,64 @@ func timeOf(s string) (time.Time, error) {
 	return time.Time{}, usage(fmt.Sprintf("%q is no time", s), "write 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
 }
 
-func (q *auditQuery) find(dir string) (all []audit.Entry, err error) {
-	all = []audit.Entry{} // in JSON, nothing is [] and not null
-	err = audit.Search(dir, func(entry audit.Entry) error {
+// searchTrail prints the entries that fit, the oldest first. With a bound, it holds so many
+// in memory; without one it prints each as soon as it is read.
+func (e *env) searchTrail(dir string, q *auditQuery) error {
+	if q.most == 0 {
+		return e.streamTrail(dir, q)
+	}
+	all, err := q.newest(dir)
+	if err != nil {
+		return err
+	}
+	return e.answer(all, func() error { return e.listTrail(all) })
+}
+
+// each gives the entries that fit.
+func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
+	return audit.Search(dir, func(entry audit.Entry) error {
 		if !q.fits(entry) {
 			return nil
 		}
-		if all = append(all, entry); q.most > 0 && len(all)-q.most >= q.most {
+		return see(entry)
+	})
+}
+
+// newest is the newest entries that fit, at most q.most.
+func (q *auditQuery) newest(dir string) (all []audit.Entry, err error) {
+	all = []audit.Entry{} // in JSON, nothing is [] and not null
+	err = q.each(dir, func(entry audit.Entry) error {
+		if all = append(all, entry); len(all)-q.most >= q.most {
 			all = append(all[:0], all[len(all)-q.most:]...)
 		}
 		return nil
 	})
-	if q.most > 0 && len(all) > q.most {
-		all = all[len(all)-q.most:]
+	return all[max(0, len(all)-q.most):], err
+}
+
+// trailPage is how many entries streamTrail aligns with each other.
+const trailPage = 1000
+
+func (e *env) streamTrail(dir string, q *auditQuery) error {
+	if e.json {
+		list := e.newJSONList()
+		err := q.each(dir, func(entry audit.Entry) error { return list.add(entry) })
+		return errors.Join(err, list.end())
 	}
-	return all, err
+	page, found := make([]audit.Entry, 0, trailPage), false
+	err := q.each(dir, func(entry audit.Entry) error {
+		if page = append(page, entry); len(page) < trailPage {
+			return nil
+		}
+		found = true
+		err := e.listTrail(page)
+		page = page[:0]
+		return err
+	})
+	if err != nil || found && len(page) == 0 {
+		return err
+	}
+	return e.listTrail(page)
 }
 
 func (q *auditQuery) fits(e audit.Entry) bool {

@@ -1,12 +1,16 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,5 +123,70 @@ func (s *soak) reads(t *testing.T, file string, whole []byte) {
 	}
 	if out, errs, code = runLine(t, s.file(), "audit", "verify", "--json"); code == exitOK || !strings.Contains(out+errs, "its hash is another one") {
 		t.Errorf("%q, %q, %d", out, errs, code)
+	}
+}
+
+// trailReader looks at how much memory the command holds while it prints.
+type trailReader struct {
+	lines, printed int
+	most           uint64
+	end            []byte // of what was printed
+}
+
+func (r *trailReader) Write(b []byte) (int, error) {
+	if r.printed/(4<<20) != (r.printed+len(b))/(4<<20) {
+		r.look()
+	}
+	r.printed, r.lines = r.printed+len(b), r.lines+bytes.Count(b, []byte("\n"))
+	r.end = append(r.end[:0], b[max(0, len(b)-10):]...)
+	return len(b), nil
+}
+
+func (r *trailReader) look() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r.most = max(r.most, m.HeapAlloc)
+}
+
+// TestAllOfALongTrailIsPrintedAsItIsRead: -n 0 names no bound, so memory must not grow with
+// the trail.
+func TestAllOfALongTrailIsPrintedAsItIsRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "longshore.yaml")
+	cfg := configIn(t, file, string(demoConfig))
+	trail, err := audit.Open(audit.Options{Dir: cfg.Layout().Audit(), Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	const entries = 20_500
+	for range entries {
+		trail.Add(audit.Entry{Event: "refused", Group: "family", Code: "screened", Message: strings.Repeat("why ", 120)})
+	}
+	must(t, trail.Close())
+	for _, form := range [][]string{{"--json"}, nil} {
+		var before, out trailReader
+		before.look()
+		var errs bytes.Buffer
+		code := run(t.Context(), "", allPlatforms(), append([]string{"-c", file, "audit", "search", "-n", "0"}, form...), strings.NewReader(""), &out, &errs)
+		if code != exitOK || out.printed < entries*480 || out.lines < entries {
+			t.Errorf("%v: exit code %d, %d bytes in %d lines: %s", form, code, out.printed, out.lines, errs.String())
+		}
+		if held := int64(out.most) - int64(before.most); held > 6<<20 {
+			t.Errorf("%v: %d bytes are held while %d are printed", form, held, out.printed)
+		}
+		t.Logf("%v: %d bytes held while %d were printed", form, int64(out.most)-int64(before.most), out.printed)
+		if form != nil && string(out.end) != "\n]\n" {
+			t.Errorf("the list ends with %q", out.end)
+		}
+	}
+	// Printed one by one, the list is the same as in one piece.
+	all, _, _ := runLine(t, file, "audit", "search", "-n", "0", "--json")
+	bounded, _, _ := runLine(t, file, "audit", "search", "-n", fmt.Sprint(entries), "--json")
+	if all != bounded {
+		t.Error("-n 0 prints another list than a bound that is not reached")
+	}
+	if none, _, _ := runLine(t, file, "audit", "search", "-n", "0", "--json", "--event", "sent"); none != "[]\n" {
+		t.Errorf("of nothing: %q", none)
+	}
+	if none, _, _ := runLine(t, file, "audit", "search", "-n", "0", "--event", "sent"); !strings.Contains(none, "nothing in the trail fits") {
+		t.Errorf("of nothing: %q", none)
 	}
 }

@@ -29,6 +29,41 @@ func (e *env) printJSON(v any) error {
 	return err
 }
 
+// jsonList prints a list as printJSON does, one element at a time.
+type jsonList struct {
+	e     *env
+	begun bool
+}
+
+func (e *env) newJSONList() *jsonList { return &jsonList{e: e} }
+
+func (l *jsonList) add(v any) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("  ", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	before := ",\n  "
+	if !l.begun {
+		before = "[\n  "
+	}
+	l.begun = true
+	_, err := fmt.Fprint(l.e.stdout, before+escapeInvisible(strings.TrimRight(b.String(), "\n")))
+	return err
+}
+
+// end ends the list, which is whole also if an element before could not be read.
+func (l *jsonList) end() error {
+	text := "\n]\n"
+	if !l.begun {
+		text = "[]\n"
+	}
+	_, err := fmt.Fprint(l.e.stdout, text)
+	return err
+}
+
 // answer prints v for a program, or calls print for people.
 func (e *env) answer(v any, print func() error) error {
 	if e.json {
