@@ -27,7 +27,7 @@ fuzz-hour: ## every fuzz target; an hour for all together
 kills: ## KILLS hosts killed at random under a drain, a power loss after each operation, and each call failing once; prints the faults
 	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|APowerLoss|AnyOneCall' ./host/command
 
-soak: ## twenty groups on three channels for SOAK, with faults, kills and reloads at random; prints its sums
+soak: ## twenty groups on three channels for SOAK, with faults, kills, reloads and approvals at random; prints its sums
 	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -count=1 -timeout 24h -v -run ASoak ./host/command
 
 bench: ## each figure with the floor it is held against, from the same run

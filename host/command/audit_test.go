@@ -22,7 +22,7 @@ import (
 // with the hash of each file, also after a kill; the operator finds it, and finds out
 // when somebody changed it.
 func TestTheTrailHasWhatLeftAndWhatWasRefusedOnce(t *testing.T) {
-	s := newSoak(t, 1)
+	s := newSoak(t, 1, false)
 	s.start()
 	t.Cleanup(s.end)
 	const each = 8

@@ -12,7 +12,7 @@ import (
 // Of three channels of one host one takes requests and answers none: the others deliver
 // as if it were not there, and in the end it has everything once and in order.
 func TestAChannelThatHangsKeepsTheOthersOfItsHostGoing(t *testing.T) {
-	s := newSoak(t, 1)
+	s := newSoak(t, 1, false)
 	answer := make(chan struct{})
 	var hung []telegramtest.Fault
 	for range soakGroups {

@@ -14,7 +14,7 @@ import (
 // The operator reads what the host and an assistant wrote about a group, and goes on
 // reading over a restart of the host. What the assistant wrote acts on no terminal.
 func TestTheLogsOfTheHostAndOfAnAssistantAreFollowed(t *testing.T) {
-	s := newSoak(t, 1)
+	s := newSoak(t, 1, false)
 	log := filepath.Join(s.cfg.Layout().Logs(), "g0", "assistant.log")
 	write := func(flags int, text string) {
 		t.Helper()

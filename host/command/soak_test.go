@@ -7,12 +7,12 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -20,10 +20,12 @@ import (
 // tests are asked for, and 15 else.
 const soakEnv = "LONGSHORE_TEST_SOAK"
 
-// TestASoakLosesNothingAndLeaksNothing keeps twenty groups on three channels busy. For
-// half of the time the channels fail, the host is killed, and its configuration is
-// reloaded, at random; for the other half the host runs on, so that a leak shows. In the
-// end every request has one result, and members see all in order and nothing twice.
+// TestASoakLosesNothingAndLeaksNothing keeps twenty groups on three channels busy, and an
+// operator who says yes or no, at random, to their large files. For half of the time the
+// channels fail, the host is killed, and its configuration is reloaded, at random; for the
+// other half the host runs on, so that a leak shows, and what the operator's page, top and
+// the metrics say is compared. In the end every request has one result, and members see all
+// in order and nothing twice.
 func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps the machine busy for a while")
@@ -40,7 +42,7 @@ func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s := newSoak(t, seed)
+	s := newSoak(t, seed, true)
 	t.Cleanup(func() {
 		s.end()
 		if t.Failed() {
@@ -50,16 +52,19 @@ func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 	s.start()
 	s.planned()
 	var sums soakSums
-	s.busy(long/2, func(ctx context.Context) { s.harm(ctx, rand.New(rand.NewPCG(seed, 1<<32)), &sums) })
-	s.busy(long/4, func(ctx context.Context) { s.watch(ctx, &sums) })
-	sums.goroutines[0], sums.descriptors[0] = s.quiet()
-	s.busy(long/4, func(ctx context.Context) { s.watch(ctx, &sums) })
-	sums.goroutines[1], sums.descriptors[1] = s.quiet()
+	s.busy(long/2, s.operator().Decide, func(ctx context.Context) { s.harm(ctx, rand.New(rand.NewPCG(seed, 1<<32)), &sums) })
+	looks := &soakLooks{s: s, page: s.signIn(), sums: &sums}
+	for half := range 2 {
+		s.busy(long/4, looks.page.decide, looks.watch)
+		sums.goroutines[half], sums.descriptors[half] = s.quiet()
+		looks.equal()
+	}
 	if sums.goroutines[1] > sums.goroutines[0]+20 || sums.descriptors[1] > sums.descriptors[0]+20 {
 		t.Errorf("goroutines were %v, descriptors %v", sums.goroutines, sums.descriptors)
 	}
 	page := s.page()
 	for _, g := range s.groups {
+		s.answered(g)
 		for _, fault := range sums.add(g, s.shown(g, page)) {
 			t.Error(fault)
 		}
@@ -75,18 +80,23 @@ func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 }
 
 // busy has all groups write for a time, beside something else that ends with ctx, and
-// waits for all results.
-func (s *soak) busy(long time.Duration, beside func(ctx context.Context)) {
+// waits for all results. Meanwhile the operator answers by decide.
+func (s *soak) busy(long time.Duration, decide func(ctx context.Context, id string, yes bool) error, beside func(ctx context.Context)) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), long)
 	defer cancel()
-	var other, writers sync.WaitGroup
+	answering, done := context.WithCancel(s.Context())
+	defer done()
+	var other, writers, answers sync.WaitGroup
+	answers.Go(func() { s.answer(answering, rand.New(rand.NewPCG(uint64(long), 2<<32)), decide) })
 	other.Go(func() { beside(ctx) })
 	for _, g := range s.groups {
 		writers.Go(func() { s.write(ctx, g) })
 	}
 	other.Wait()
 	writers.Wait()
+	done()
+	answers.Wait()
 	if s.Failed() {
 		s.FailNow()
 	}
@@ -122,35 +132,13 @@ func (s *soak) harm(ctx context.Context, random *rand.Rand, sums *soakSums) {
 	}
 }
 
-// watch asks the host in both ways that it has how it is. What only grows is asked for
-// once in one way between two times in the other.
-func (s *soak) watch(ctx context.Context, sums *soakSums) {
-	const errors = "longshore_errors_requests"
-	for ctx.Err() == nil && s.pause(200*time.Millisecond) {
-		before, err := s.metrics()
-		if err != nil {
-			s.Errorf("metrics: %v", err)
+// watch compares what the host says in three ways.
+func (l *soakLooks) watch(ctx context.Context) {
+	for ctx.Err() == nil && l.s.pause(200*time.Millisecond) {
+		if err := l.look(l.s.Context()); err != nil {
+			l.s.Errorf("look at the host: %v", err)
 			return
 		}
-		status, err := s.operator().Status(s.Context())
-		if err != nil {
-			s.Errorf("status: %v", err)
-			return
-		}
-		after, err := s.metrics()
-		if err != nil {
-			s.Errorf("metrics: %v", err)
-			return
-		}
-		if n := float64(status.Errors); n < before[errors] || n > after[errors] {
-			s.Errorf("the status counts %v refused requests, the metrics %v before it and %v after it", n, before[errors], after[errors])
-		}
-		for _, c := range status.Channels {
-			if up := `longshore_channel_connected{channel="` + c.Name + `"}`; c.Connected && before[up]+after[up] == 0 {
-				s.Errorf("%s is connected by the status, and by the metrics it is not", c.Name)
-			}
-		}
-		sums.looks.Add(1)
 	}
 }
 
@@ -160,7 +148,8 @@ func (s *soak) quiet() (goroutines, descriptors int) {
 	s.slack.Wait(s, "connection", func() bool { return s.slack.Connections() > 0 })
 	for deadline := time.Now().Add(patience); ; s.pause(50 * time.Millisecond) {
 		m, err := s.metrics()
-		if err == nil && m["longshore_outbox_pending_parts"] == 0 && m["longshore_queue_requests"] == 0 && m["longshore_outbox_sends_in_flight"] == 0 {
+		if err == nil && m["longshore_outbox_pending_parts"] == 0 && m["longshore_queue_requests"] == 0 && m["longshore_outbox_sends_in_flight"] == 0 &&
+			m["longshore_approvals_waiting"] == 0 {
 			return int(m["go_goroutines"]), s.descriptors()
 		}
 		if time.Now().After(deadline) {
@@ -172,41 +161,97 @@ func (s *soak) quiet() (goroutines, descriptors int) {
 // soakSums is what a soak ends with.
 type soakSums struct {
 	requests, sent, uncertain, refused, parts int
+	approved, denied                          int // the former are sent or uncertain, too
 	bytes                                     int64
 	kills, reloads, faults                    int
-	looks                                     atomic.Int64
-	goroutines, descriptors                   [2]int
+	counters
+	goroutines, descriptors [2]int
 }
 
 func (u *soakSums) String() string {
-	return fmt.Sprintf("%d requests = %d sent + %d uncertain + %d refused; %d parts with %.1f MiB of files, all SHA-256 equal, in order, none twice; "+
-		"%d faults, of them %d kills and %d reloads; %d looks that agree; goroutines %d then %d, descriptors %d then %d, no file left but those of what is uncertain",
-		u.requests, u.sent, u.uncertain, u.refused, u.parts, float64(u.bytes)/(1<<20),
-		u.faults, u.kills, u.reloads, u.looks.Load(), u.goroutines[0], u.goroutines[1], u.descriptors[0], u.descriptors[1])
+	return fmt.Sprintf("%d requests = %d sent + %d uncertain + %d refused + %d not approved; %d parts with %.1f MiB of files, all SHA-256 equal, in order, none twice, "+
+		"%d of the deliveries after an approval; %d faults, of them %d kills and %d reloads; page, top and metrics agree in %d looks at work and %d at rest; "+
+		"goroutines %d then %d, descriptors %d then %d, no file left but those of what is uncertain",
+		u.requests, u.sent, u.uncertain, u.refused, u.denied, u.parts, float64(u.bytes)/(1<<20), u.approved,
+		u.faults, u.kills, u.reloads, u.looks.Load(), u.equal.Load(), u.goroutines[0], u.goroutines[1], u.descriptors[0], u.descriptors[1])
 }
 
 // add compares what a group asked for with its results and with what members see, and
 // names what is wrong. Of what is uncertain, which only Telegram knows, members may see
-// nothing or all.
+// nothing or all. What was approved has its place by the time of the answer: it is taken
+// out first, and compared with the rest by overtakes.
 func (u *soakSums) add(g *soakGroup, shown []string) (faults []string) {
+	faults = g.overtakes(shown)
+	shown = g.approvedOut(shown)
 	for i, a := range g.asked {
 		u.requests++
+		taken := a.waits && a.yes
 		seen := len(a.parts) > 0 && len(shown) >= len(a.parts) && slices.Equal(shown[:len(a.parts)], a.parts)
 		switch {
 		case a.code != "" && a.got.Status == ipc.Refused && a.got.Code == a.code:
 			u.refused++
-		case a.code == "" && arrived(a.got) && seen:
+		case a.waits && !a.yes && a.got.Status == ipc.Refused && a.got.Code == outbox.CodeNotApproved:
+			u.denied++
+		case taken && a.found && arrived(a.got):
+			u.approved, u.sent, u.parts, u.bytes = u.approved+1, u.sent+1, u.parts+len(a.parts), u.bytes+a.bytes
+		case taken && a.got.Status == ipc.Uncertain && g.channel == "telegram":
+			u.approved, u.uncertain = u.approved+1, u.uncertain+1
+		case a.code == "" && !a.waits && arrived(a.got) && seen:
 			u.sent, u.parts, u.bytes = u.sent+1, u.parts+len(a.parts), u.bytes+a.bytes
 			shown = shown[len(a.parts):]
-		case a.code == "" && a.got.Status == ipc.Uncertain && g.channel == "telegram":
+		case a.code == "" && !a.waits && a.got.Status == ipc.Uncertain && g.channel == "telegram":
 			u.uncertain++
 			shown = skip(shown, a.parts)
 		default:
-			return append(faults, fmt.Sprintf("%s: request %d of %d (%q, %d parts): %+v; members see it in its place: %v", g.folder, i, len(g.asked), a.code, len(a.parts), a.got, seen))
+			return append(faults, fmt.Sprintf("%s: request %d of %d (%q, %d parts, waits %v, yes %v): %+v; members see it in its place: %v",
+				g.folder, i, len(g.asked), a.code, len(a.parts), a.waits, a.yes, a.got, seen || a.found))
 		}
 	}
 	if len(shown) > 0 {
 		faults = append(faults, fmt.Sprintf("%s shows %d parts that nobody asked for", g.folder, len(shown)))
+	}
+	return faults
+}
+
+// approvedOut leaves what was approved out of shown, once, and notes what it found whole.
+func (g *soakGroup) approvedOut(shown []string) []string {
+	shown = slices.Clone(shown)
+	for i := range g.asked {
+		a := &g.asked[i]
+		if !a.waits || !a.yes {
+			continue
+		}
+		at := slices.Index(shown, a.parts[0])
+		if a.found = at >= 0 && len(shown) >= at+len(a.parts) && slices.Equal(shown[at:at+len(a.parts)], a.parts); a.found {
+			shown = slices.Delete(shown, at, at+len(a.parts))
+		} else if a.got.Status == ipc.Uncertain && at >= 0 {
+			shown = slices.Delete(shown, at, at+1) // a part of it may be there
+		}
+	}
+	return shown
+}
+
+// overtakes names what members see before something that had ended when it was asked for:
+// only soakOpen requests of a group are open at a time.
+func (g *soakGroup) overtakes(shown []string) (faults []string) {
+	place := map[string]int{}
+	for i, s := range shown {
+		place[s] = i
+	}
+	last := make([]int, 0, len(g.asked)) // of the requests up to each, the last place
+	for i, a := range g.asked {
+		before := -1
+		if i > 0 {
+			before = last[i-1]
+		}
+		if arrived(a.got) && len(a.parts) > 0 {
+			at := place[a.parts[0]]
+			if i >= soakOpen && at < last[i-soakOpen] {
+				faults = append(faults, fmt.Sprintf("%s shows request %d before one that had ended when it was asked for", g.folder, i))
+			}
+			before = max(before, at)
+		}
+		last = append(last, before)
 	}
 	return faults
 }
@@ -232,8 +277,7 @@ func (u *soakSums) agree(t *testing.T, s *soak, long time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const kept = 1000 // the errors folder keeps so many of a group
-	if u.refused < kept && (status.Errors != u.refused || int(m["longshore_errors_requests"]) != u.refused) {
+	if u.refused < errorsKept && (status.Errors != u.refused || int(m["longshore_errors_requests"]) != u.refused) {
 		t.Errorf("%d requests were refused; the status counts %d, the metrics %v", u.refused, status.Errors, m["longshore_errors_requests"])
 	}
 	for _, g := range status.Groups {
@@ -250,6 +294,9 @@ func TestTheSumsOfASoakNoticeWhatIsLostTwiceOrOutOfOrder(t *testing.T) {
 	sent := func(parts ...string) soakAsk { return soakAsk{parts: parts, got: ipc.Result{Status: ipc.Sent}} }
 	refused := soakAsk{code: "screened", got: ipc.Result{Status: ipc.Refused, Code: "screened"}}
 	uncertain := soakAsk{parts: []string{"u"}, got: ipc.Result{Status: ipc.Uncertain}}
+	approved := soakAsk{waits: true, yes: true, parts: []string{"y", "z"}, got: ipc.Result{Status: ipc.Sent}}
+	denied := soakAsk{waits: true, parts: []string{"n"}, got: ipc.Result{Status: ipc.Refused, Code: "not_approved"}}
+	unasked := soakAsk{waits: true, parts: []string{"n"}, got: ipc.Result{Status: ipc.Sent}}
 	for _, tt := range []struct {
 		name, channel string
 		asked         []soakAsk
@@ -266,6 +313,14 @@ func TestTheSumsOfASoakNoticeWhatIsLostTwiceOrOutOfOrder(t *testing.T) {
 		{"uncertain and there", "telegram", []soakAsk{uncertain, sent("a")}, []string{"u", "a"}, false},
 		{"uncertain and there twice", "telegram", []soakAsk{uncertain, sent("a")}, []string{"u", "u", "a"}, true},
 		{"uncertain where a repeat has a key", "slack", []soakAsk{uncertain}, []string{"u"}, true},
+		{"approved, in another place", "web", []soakAsk{approved, sent("a"), denied, sent("b")}, []string{"a", "y", "z", "b"}, false},
+		{"approved and lost", "web", []soakAsk{approved, sent("a")}, []string{"a"}, true},
+		{"approved and half of it lost", "web", []soakAsk{approved, sent("a")}, []string{"y", "a"}, true},
+		{"approved and twice", "web", []soakAsk{approved, sent("a")}, []string{"y", "z", "a", "y", "z"}, true},
+		{"approved too late", "web", []soakAsk{approved, sent("a"), sent("b"), sent("c"), sent("d")}, []string{"a", "b", "c", "d", "y", "z"}, true},
+		{"approved too early", "web", []soakAsk{sent("a"), sent("b"), sent("c"), sent("d"), approved}, []string{"y", "z", "a", "b", "c", "d"}, true},
+		{"not approved and shown", "web", []soakAsk{denied}, []string{"n"}, true},
+		{"sent without an answer", "web", []soakAsk{unasked}, []string{"n"}, true},
 		{"no result", "web", []soakAsk{{parts: []string{"a"}}}, []string{"a"}, true},
 	} {
 		var sums soakSums

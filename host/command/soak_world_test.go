@@ -40,9 +40,12 @@ type soak struct {
 	tg     *telegramtest.Server
 	groups []*soakGroup
 
-	mu   sync.Mutex // of the host, which is killed and started
-	host *exec.Cmd
-	log  lastLines
+	approve string // the groups' approve in longshore.yaml; empty: nothing waits
+
+	mu      sync.Mutex // of the host, which is killed and started, and of answers
+	host    *exec.Cmd
+	answers map[string]bool // by folder and request: what the operator said, yes or no
+	log     lastLines
 }
 
 // soakGroup is one group. Only its writer uses asked, until the writer has ended.
@@ -59,14 +62,25 @@ type soakAsk struct {
 	bytes int64
 	files []string // on the disk
 	code  string
+	waits bool // for an approval
+	yes   bool // what the operator said to it
 	got   ipc.Result
+	found bool // members see it after the approval, whole
 }
 
-const soakGroups = 20
+const (
+	soakGroups = 20
+	soakOpen   = 4       // requests of a group that have no result yet
+	soakAbove  = 1 << 20 // bytes: a larger file waits for an approval
+)
 
-func newSoak(tb testing.TB, seed uint64) *soak {
+// newSoak has larger files wait for an approval if asks.
+func newSoak(tb testing.TB, seed uint64, asks bool) *soak {
 	tb.Helper()
-	s := &soak{TB: tb, dir: tb.TempDir(), slack: slacktest.New(tb)}
+	s := &soak{TB: tb, dir: tb.TempDir(), slack: slacktest.New(tb), answers: map[string]bool{}}
+	if asks {
+		s.approve = fmt.Sprintf(", approve: {above: %d}", soakAbove)
+	}
 	var telegram []int64
 	for i := range soakGroups {
 		g := &soakGroup{folder: fmt.Sprintf("g%d", i), random: rand.New(rand.NewPCG(seed, uint64(i)))}
@@ -110,6 +124,7 @@ func (s *soak) configure(n int) {
   web: {listen: "127.0.0.1:0"}
   slack: {bot_token_file: bot, app_token_file: app, rate: {per_minute: 600000, burst: 10000}}
   telegram: {token_file: tg, server: %q, rate: {per_minute: 600000, burst: 10000}}
+operator_page: {listen: "127.0.0.1:0"}
 limits: {free_disk: 1MB, rate: {per_minute: %d, burst: 100000}}
 assistants: {sample: {runtime: process, agent: sample}}
 groups:
@@ -119,7 +134,7 @@ groups:
 		fmt.Fprintln(&text, `  - {name: Guest, folder: guest, chat: "web:guest"}`)
 	}
 	for _, g := range s.groups {
-		fmt.Fprintf(&text, "  - {name: %s, folder: %s, chat: %q}\n", g.folder, g.folder, g.chat)
+		fmt.Fprintf(&text, "  - {name: %s, folder: %s, chat: %q%s}\n", g.folder, g.folder, g.chat, s.approve)
 	}
 	whole := filepath.Join(s.dir, "next.yaml")
 	if err := os.WriteFile(whole, []byte(text.String()), 0o600); err != nil {
@@ -196,7 +211,7 @@ func (s *soak) pause(d time.Duration) bool {
 	}
 }
 
-// write asks for something every fifth of a second or so, with at most four requests of
+// write asks for something every fifth of a second or so, with at most soakOpen requests of
 // the group open, until ctx is done. Then it waits for the last results.
 func (s *soak) write(ctx context.Context, g *soakGroup) {
 	done := len(g.asked)
@@ -205,7 +220,7 @@ func (s *soak) write(ctx context.Context, g *soakGroup) {
 			s.Errorf("%s: %v", g.folder, err)
 			return
 		}
-		for done <= len(g.asked)-4 && s.ended(g, done) {
+		for done <= len(g.asked)-soakOpen && s.ended(g, done) {
 			done++
 		}
 		s.pause(time.Duration(50+g.random.IntN(200)) * time.Millisecond)
@@ -268,6 +283,7 @@ func (s *soak) ask(g *soakGroup, n int) error {
 func (s *soak) place(g *soakGroup, a *soakAsk, r *ipc.Request, name string, content []byte) error {
 	path := filepath.Join(s.cfg.Layout().Workspace(g.folder), name)
 	a.files, a.parts, a.bytes = append(a.files, path), append(a.parts, digest(content)), a.bytes+int64(len(content))
+	a.waits = a.waits || s.approve != "" && len(content) > soakAbove
 	r.Files = append(r.Files, ipc.FileRef{Path: "/workspace/group/" + name})
 	return os.WriteFile(path, content, 0o644)
 }
@@ -319,11 +335,12 @@ func (s *soak) shown(g *soakGroup, page string) (all []string) {
 // page is the address of the host's page, which the host says when it starts.
 func (s *soak) page() string {
 	s.Helper()
-	urls := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindAllString(s.log.String(), -1)
+	urls := regexp.MustCompile(`"serving the chat page"[^\n]*http://127\.0\.0\.1:\d+`).FindAllString(s.log.String(), -1)
 	if len(urls) == 0 {
 		s.Fatalf("the host names no page:\n%s", s.log.String())
 	}
-	return urls[len(urls)-1]
+	last := urls[len(urls)-1]
+	return last[strings.LastIndex(last, "http://"):]
 }
 
 // metrics fetches the host's metrics, by name and labels.
