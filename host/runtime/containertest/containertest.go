@@ -3,16 +3,17 @@
 //
 // An engine that answers in the usual places is used. If none does, the first
 // test of a process that asks for one starts an engine, which [Main] stops
-// again. Everything that takes long is kept in a cache, which one process uses
-// at a time:
+// again. Everything that takes long is kept in a cache, with a place for each of
+// two processes at a time:
 //
 //	$LONGSHORE_TEST_CACHE or <user cache>/longshore-test/
-//	  lock          held by the process whose engine runs
 //	  base.tar      a Debian by debootstrap
-//	  engine/       the engine's data: the images of earlier runs
-//	  dockerd.pid   the engine of the process that holds the lock
+//	  lock          held by the process whose engine runs in the first place
+//	  engine/       that engine's data: the images of earlier runs
+//	  dockerd.pid   that engine
+//	  lock2, engine2/, dockerd2.pid   the same for the second place
 //	  podman…       the same for Podman, see [OnPodman]
-//	  private…      the same for the engine of a single test, see [Private]
+//	  private…      the same for the engine of a single test, see [Private]; one at a time
 //
 // A test that cannot have an engine is skipped, or fails if LONGSHORE_TEST_ALL
 // is set.

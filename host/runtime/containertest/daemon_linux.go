@@ -13,9 +13,13 @@ import (
 	"time"
 )
 
-// lockWait is how long a test waits for another test process that uses the
-// engine's directory.
+// lockWait is how long a test waits for other test processes that use the
+// engines' directories.
 const lockWait = 15 * time.Minute
+
+// places is how many engines of a kind run at a time, each for a test process of its
+// own: as many packages as "go test" runs on two processors.
+const places = 2
 
 // daemon is an engine that this process has started.
 type daemon struct {
@@ -68,8 +72,8 @@ func startDaemon() (*daemon, error) {
 	return dockerd.start()
 }
 
-// start starts an engine after every other test process has ended its engine of
-// this kind.
+// start starts an engine. If engines of this kind run in all places, it waits until a
+// test process has ended its own.
 func (k kind) start() (*daemon, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("none answers, and only root can start one")
@@ -82,23 +86,30 @@ func (k kind) start() (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{kind: k, data: filepath.Join(cache, k.data)}
-	if d.lock, err = lockFile(filepath.Join(cache, k.lock)); err != nil {
+	locks := make([]string, places)
+	for i := range locks {
+		locks[i] = filepath.Join(cache, k.lock+placeName(i))
+	}
+	d := &daemon{kind: k}
+	var place int
+	if d.lock, place, err = lockOne(locks...); err != nil {
 		return nil, err
 	}
-	pidFile := filepath.Join(cache, k.program+".pid")
+	d.data = filepath.Join(cache, k.data+placeName(place))
+	pidFile := filepath.Join(cache, k.program+placeName(place)+".pid")
 	if err := endLeft(pidFile, d.data); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
 	if d.run, err = os.MkdirTemp("", "lse"); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
-	if err := d.spawn(path, filepath.Join(cache, k.program+".log")); err != nil {
+	logFile := filepath.Join(cache, k.program+placeName(place)+".log")
+	if err := d.spawn(path, logFile); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
 	if err := errors.Join(os.WriteFile(pidFile, []byte(strconv.Itoa(d.engine.pid)), 0o644), d.engine.ready(d.getenv)); err != nil {
 		d.stop()
-		return nil, fmt.Errorf("%w; see %s.log in %s", err, k.program, cache)
+		return nil, fmt.Errorf("%w; see %s", err, logFile)
 	}
 	return d, nil
 }
@@ -136,20 +147,37 @@ func (d *daemon) stop() {
 	d.lock.Close()
 }
 
+// placeName is what the names of a place's files end with. The first place has the names
+// of the time when there was one.
+func placeName(place int) string {
+	if place == 0 {
+		return ""
+	}
+	return strconv.Itoa(place + 1)
+}
+
 // lockFile waits until no other test process has the lock.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
+	f, _, err := lockOne(path)
+	return f, err
+}
+
+// lockOne waits until no other test process has one of the locks, and returns which.
+func lockOne(paths ...string) (_ *os.File, which int, _ error) {
 	deadline := time.Now().Add(lockWait)
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if time.Now().After(deadline) {
-			return nil, errors.Join(fmt.Errorf("another test process keeps its engine: lock %s: %w", path, err), f.Close())
+		for i, path := range paths {
+			f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return nil, 0, err
+			}
+			if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+				return f, i, nil
+			}
+			f.Close()
+			if time.Now().After(deadline) {
+				return nil, 0, fmt.Errorf("another test process keeps its engine: lock %s: %w", path, err)
+			}
 		}
 		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the kernel does not notify anybody of a free lock
 	}
@@ -169,7 +197,7 @@ func endLeft(pidFile, data string) error {
 	deadline := time.Now().Add(30 * time.Second)
 	for sig := syscall.SIGTERM; ; {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil || !bytes.Contains(line, []byte(data)) {
+		if err != nil || !bytes.Contains(line, []byte(data+"\x00")) {
 			os.Remove(pidFile)
 			return nil
 		}

@@ -126,13 +126,7 @@ func importBase(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(cache, "base.tar")
-	if _, err := os.Stat(file); err != nil {
-		if err := debootstrap(ctx, cache, file); err != nil {
-			return err
-		}
-	}
-	f, err := os.Open(file)
+	f, err := openBase(ctx, cache)
 	if err != nil {
 		return err
 	}
@@ -143,6 +137,22 @@ func importBase(ctx context.Context, host string) error {
 	}
 	_, err = io.Copy(io.Discard, said)
 	return errors.Join(err, said.Close())
+}
+
+// openBase opens the Debian of the cache, which one test process makes.
+func openBase(ctx context.Context, cache string) (*os.File, error) {
+	file := filepath.Join(cache, "base.tar")
+	lock, err := lockFile(filepath.Join(cache, "base.lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(file); err != nil {
+		if err := debootstrap(ctx, cache, file); err != nil {
+			return nil, err
+		}
+	}
+	return os.Open(file)
 }
 
 // debootstrap packs a small Debian into file.
