@@ -35,7 +35,7 @@ import (
 type Entry struct {
 	Number   int64     `json:"n"` // from 1, over all files
 	Time     time.Time `json:"time"`
-	Event    string    `json:"event"` // sent, failed, uncertain or refused; repaired or gap, of the trail itself
+	Event    string    `json:"event"` // sent, failed, uncertain or refused; approved or not_approved; repaired or gap, of the trail itself
 	Group    string    `json:"group,omitempty"`
 	Request  string    `json:"request,omitempty"`  // empty: the host's own words, or an operator's
 	Delivery string    `json:"delivery,omitempty"` // the outbox's key
@@ -49,6 +49,12 @@ type Entry struct {
 	Previous string    `json:"previous"` // hash of the line before; empty in the first
 	Hash     string    `json:"-"`        // of this line
 }
+
+// The events that say what a person has answered to an approval.
+const (
+	Approved    = "approved"
+	NotApproved = "not_approved"
+)
 
 // Part is one message of a delivery, or one file of a message. There are no texts and no
 // captions in it, only their lengths.
@@ -184,14 +190,18 @@ func (l *Log) known(e Entry) bool {
 	if e.Delivery == "" {
 		return false
 	}
-	if event, ok := l.seen[e.Delivery]; ok && event == e.Event {
+	of := e.Delivery
+	if e.Event == Approved || e.Event == NotApproved { // an answer is not the outcome
+		of += " answer"
+	}
+	if event, ok := l.seen[of]; ok && event == e.Event {
 		return true
 	}
-	event, ok := l.ex[e.Delivery]
+	event, ok := l.ex[of]
 	if len(l.seen) >= remembered {
 		l.ex, l.seen = l.seen, map[string]string{}
 	}
-	l.seen[e.Delivery] = e.Event
+	l.seen[of] = e.Event
 	return ok && event == e.Event
 }
 

@@ -2,7 +2,7 @@ package bridge
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"time"
 
@@ -92,6 +92,13 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	if err != nil {
 		return err
 	}
+	asked, err := b.Outbox.Reader().Approval(ctx, d.Key)
+	if errors.Is(err, outbox.ErrNotFound) {
+		return outbox.ErrDecided
+	}
+	if err != nil {
+		return err
+	}
 	if yes {
 		if err := b.mayStill(&d); err != nil {
 			if now, lost := b.Outbox.Get(ctx, d.Key); lost == nil && !now.Waits() {
@@ -103,15 +110,7 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 	if err := b.Outbox.Decide(ctx, d.Key, yes, by); err != nil {
 		return err
 	}
-	if b.Audit != nil {
-		e := b.entry(&d)
-		e.Event, e.Time, e.Code = "not_approved", time.Now().UTC(), outbox.CodeNotApproved
-		if yes {
-			e.Event, e.Code = "approved", ""
-		}
-		e.Message = fmt.Sprintf("answered by %s: %s", b.Audit.Mask(by), d.Parts[0].Message)
-		b.Audit.Add(e)
-	}
+	b.auditDecision(&d, outbox.Decision{Rule: asked.Rule, Yes: yes, By: by, Time: time.Now()})
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -20,6 +23,37 @@ func (b *Bridge) audit(changes []outbox.Change) {
 		}
 	}
 	b.Audit.Add(all...)
+}
+
+// auditDecision notes who has answered an approval. d is the delivery as it waited, or as it
+// is now.
+func (b *Bridge) auditDecision(d *outbox.Delivery, a outbox.Decision) {
+	if b.Audit == nil {
+		return
+	}
+	e := b.entry(d)
+	e.Event, e.Time, e.Code = audit.NotApproved, a.Time.UTC(), outbox.CodeNotApproved
+	if a.Yes {
+		e.Event, e.Code = audit.Approved, ""
+	}
+	e.Message = fmt.Sprintf("answered by %s (rule %s)", b.Audit.Mask(a.By), a.Rule)
+	b.Audit.Add(e)
+}
+
+// repeatDecisions notes the answers since then that a crash took from the trail.
+func (b *Bridge) repeatDecisions(ctx context.Context, since time.Time) error {
+	if b.Audit == nil {
+		return nil
+	}
+	all, err := b.Outbox.Reader().DecisionsSince(ctx, since)
+	for _, a := range all {
+		d, failed := b.Outbox.Get(ctx, a.Key)
+		if failed != nil {
+			return failed
+		}
+		b.auditDecision(&d, a)
+	}
+	return err
 }
 
 func (b *Bridge) entry(d *outbox.Delivery) audit.Entry {

@@ -45,7 +45,11 @@ func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 		working.Go(func() { b.requests(ctx, assistants) })
 	}
 	last := context.WithoutCancel(ctx) // the outbox says which result was the last
-	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
+	since := time.Now().Add(-recall)
+	if err := b.repeatDecisions(last, since); err != nil {
+		b.Log.Error("note answers again", "error", err)
+	}
+	if err := b.Outbox.Recall(last, since); err != nil {
 		b.Log.Error("write results again", "error", err)
 	}
 	for range workers {

@@ -2,11 +2,14 @@ package command
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
@@ -123,6 +126,56 @@ func TestANamedMemberApprovesByWords(t *testing.T) {
 		})
 		return err == nil && found
 	})
+}
+
+// TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain, once, though the file has long
+// been sent.
+func TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain(t *testing.T) {
+	s := newSite(t, t.TempDir(), 1, noLimits)
+	s.cfg.Groups[0].Approve = groups.Approve{Files: true}
+	h, stop := s.start(nil, memory.New(memory.Options{Online: true}))
+	write(t, filepath.Join(s.cfg.Layout().Workspace("g0"), "plan.txt"), "as drawn")
+	id, err := s.client("g0").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/plan.txt"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it waits", func() bool {
+		d, err := h.Outbox.Get(t.Context(), id)
+		return err == nil && d.Waits()
+	})
+	if err := h.Bridge.Decide(t.Context(), id, true, "operator"); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.result("g0", id); r.Status != ipc.Sent {
+		t.Fatalf("after the yes: %+v", r)
+	}
+	stop()
+	lines, err := filepath.Glob(filepath.Join(s.cfg.Layout().Audit(), "*.jsonl"))
+	if err != nil || len(lines) != 1 {
+		t.Fatalf("the trail: %v, %v", lines, err)
+	}
+	if err := os.Remove(lines[0]); err != nil {
+		t.Fatal(err)
+	}
+	for start := range 2 {
+		_, stop := s.start(nil, memory.New(memory.Options{Online: true}))
+		eventually(t, "the trail has the answer and the file", func() bool { return cmp.Diff([]string{"approved", "sent"}, s.trail(id)) == "" })
+		stop()
+		if got := s.trail(id); len(got) != 2 {
+			t.Errorf("after start %d: %q", start+1, got)
+		}
+	}
+}
+
+// trail is what the audit trail says of a request, in its order.
+func (s *site) trail(request string) (events []string) {
+	_ = audit.Search(s.cfg.Layout().Audit(), func(e audit.Entry) error {
+		if e.Request == request {
+			events = append(events, e.Event)
+		}
+		return nil
+	})
+	return events
 }
 
 // On a platform with polls the member presses a button; of a yes and a no at once, one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 )
@@ -21,6 +22,31 @@ func (r *Reader) Approval(ctx context.Context, key string) (a Approval, err erro
 	}
 	a.Expires = fromNano(expires)
 	return a, ofDatabase("look for an approval", err)
+}
+
+// Decision is a person's answer to an approval.
+type Decision struct {
+	Key  string // of the delivery
+	Rule string // as Approval.Rule
+	Yes  bool
+	By   string // as for [Outbox.Decide]
+	Time time.Time
+}
+
+// DecisionsSince returns the answers that people have given since then, the oldest first,
+// as far as the records go back.
+func (r *Reader) DecisionsSince(ctx context.Context, since time.Time) (all []Decision, err error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT d.key, a.rule, a.answer = 'yes', a.by, a.answered FROM approval a CROSS JOIN delivery d ON d.id = a.delivery
+		WHERE a.answer IN ('yes', 'no') AND a.answered >= ? ORDER BY a.answered`, nano(since))
+	err = each(rows, err, func() error {
+		var a Decision
+		var at int64
+		err := rows.Scan(&a.Key, &a.Rule, &a.Yes, &a.By, &at)
+		a.Time = fromNano(at)
+		all = append(all, a)
+		return err
+	})
+	return all, ofDatabase("read answers", err)
 }
 
 // KeyOfApproval returns the key of the delivery whose approval has the whole id, answered
