@@ -82,17 +82,19 @@ const endTime = 5 * time.Second
 // Serve serves until ctx is done, which is no error. It then calls ending,
 // which must end everything that would go on for ever, such as streams. A
 // request that takes 5 seconds longer is cut off; its client may repeat it.
-// Bodies set their own deadlines: see QuickBody and Body.
+// Bodies set their own deadlines: see QuickBody and Body. A client that does not read its
+// answers, or reads them more slowly than 8 KiB/s for longer than half a minute, is cut off.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger, ending func()) error {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    16 << 10,
+		ConnState:         ownDeadlineEnds,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	go func() { served <- srv.Serve(bounded{l}) }()
 	var err error
 	select {
 	case <-ctx.Done():

@@ -15,7 +15,12 @@ const (
 
 // Due returns the time by which n bytes must have been transferred.
 func Due(start time.Time, n int64) time.Time {
-	return start.Add(paceGrace + time.Duration(n/minPace)*time.Second)
+	return start.Add(paceGrace + timeFor(n))
+}
+
+// timeFor is how long n bytes take at the slowest pace.
+func timeFor(n int64) time.Duration {
+	return time.Duration(float64(n) / minPace * float64(time.Second))
 }
 
 // Body returns a request's body of at most most bytes. Reading fails if the

@@ -1,0 +1,114 @@
+package httpd
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// bounded is a listener whose connections end if their reader is too slow. Whoever opens
+// a connection and does not read would otherwise hold a handler for ever.
+type bounded struct{ net.Listener }
+
+func (b bounded) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &pacedConn{Conn: c, left: paceGrace}, nil
+}
+
+// pacedConn fails writes to a reader that is slower than a body may be: half a minute of
+// grace, then 8 KiB/s. Only the time in which a write waits counts, so a stream that says
+// nothing for an hour goes on.
+type pacedConn struct {
+	net.Conn
+	mu   sync.Mutex
+	left time.Duration // how long the next write may wait, beside the time for its bytes
+	own  time.Time     // a handler's deadline; zero: none
+}
+
+// SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts.
+func (c *pacedConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline is for both directions.
+func (c *pacedConn) SetDeadline(t time.Time) error {
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.SetReadDeadline(t)
+}
+
+func (c *pacedConn) Write(p []byte) (int, error) {
+	n, err := c.pace(int64(len(p)), func() (int64, error) {
+		n, err := c.Conn.Write(p)
+		return int64(n), err
+	})
+	return int(n), err
+}
+
+// pieceBytes is how much of a file is handed to the system under one deadline.
+const pieceBytes = 256 << 10
+
+// ReadFrom lets the system copy a file to the connection, a piece at a time.
+func (c *pacedConn) ReadFrom(r io.Reader) (sent int64, err error) {
+	to, ok := c.Conn.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	rest := int64(-1) // to the end
+	if l, limited := r.(*io.LimitedReader); limited {
+		r, rest = l.R, l.N
+		defer func() { l.N -= sent }()
+	}
+	for rest != 0 {
+		piece := int64(pieceBytes)
+		if rest > 0 {
+			piece = min(piece, rest)
+		}
+		n, err := c.pace(piece, func() (int64, error) { return to.ReadFrom(io.LimitReader(r, piece)) })
+		sent += n
+		if rest > 0 {
+			rest -= n
+		}
+		if err != nil || n < piece {
+			return sent, err
+		}
+	}
+	return sent, nil
+}
+
+// pace runs a write of so many bytes under a deadline, and counts the time that it took.
+func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error) {
+	start := time.Now()
+	c.mu.Lock()
+	allowed := c.left + timeFor(bytes)
+	until := start.Add(allowed)
+	if !c.own.IsZero() && c.own.Before(until) {
+		until = c.own
+	}
+	err := c.Conn.SetWriteDeadline(until)
+	c.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	n, err := write()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = min(paceGrace, allowed-time.Since(start))
+	return n, err
+}
+
+// ownDeadlineEnds ends the deadline that a request's handler set, with the request.
+func ownDeadlineEnds(c net.Conn, s http.ConnState) {
+	if s == http.StateIdle {
+		_ = c.SetWriteDeadline(time.Time{}) // a connection that is closed needs none
+	}
+}
