@@ -11,15 +11,12 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -35,11 +32,11 @@ type Options struct {
 
 // Console is the server of the operator's page.
 type Console struct {
-	o        Options
-	listener net.Listener
-	guard    *httpd.Guard
-	sessions sessions
-	cached   cached
+	o         Options
+	listener  net.Listener
+	guard     *httpd.Guard
+	sessions  sessions
+	overviews overviews
 }
 
 // Open listens. It refuses an address that other machines can reach. Every error is
@@ -50,12 +47,14 @@ func Open(o Options) (*Console, error) {
 		return nil, fmt.Errorf("serve the operator's page: %w", err)
 	}
 	const hint = "open it by the address that longshore page prints, or add the name to operator_page.hosts"
-	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...)}, nil
+	look := func(ctx context.Context) (operator.Overview, error) { return operator.Look(ctx, o.Control) }
+	return &Console{o: o, listener: l, guard: httpd.NewGuard(l.Addr(), hint, o.Hosts...), overviews: overviews{look: look}}, nil
 }
 
 // Run serves until ctx is done, which is no error, and closes what Open opened.
 func (c *Console) Run(ctx context.Context) error {
 	c.o.Log.Info("serving the operator's page; longshore page prints an address to sign in", "url", httpd.URL(c.listener.Addr()))
+	defer c.overviews.end(lookTime)
 	return httpd.Serve(ctx, c.listener, c.Handler(), c.o.Log, func() {})
 }
 
@@ -114,13 +113,17 @@ func keyOf(r *http.Request) string {
 	return key
 }
 
-// signedIn is admitted, and logs requests that act.
+// signedIn is admitted, and logs requests that act. What is shown after an action is of
+// after it.
 func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 	return c.admitted(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			c.o.Log.Info("an operator's action on the page", "method", r.Method, "path", httpd.Quote(r.URL.Path))
+		if r.Method == http.MethodGet {
+			next(w, r)
+			return
 		}
-		next(w, r)
+		c.o.Log.Info("an operator's action on the page", "method", r.Method, "path", httpd.Quote(r.URL.Path))
+		next(w, r) // the answer is short: it goes out when this returns
+		c.overviews.outdate()
 	})
 }
 
@@ -163,44 +166,4 @@ func (c *Console) original(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="request.json"`)
 	_, _ = io.WriteString(w, item.Raw) // a client that is gone needs no answer
-}
-
-// overviewAge is how old an Overview may be that is shown: with many pages open, the
-// host is looked at once in that time.
-const overviewAge = time.Second
-
-// cached is the latest Overview as JSON.
-type cached struct {
-	mu   sync.Mutex
-	at   time.Time
-	body json.RawMessage
-}
-
-func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
-	body, err := c.look(r.Context())
-	if err != nil {
-		c.o.Log.Warn("look at the host for the operator's page", "error", err)
-		httpd.Fail(w, httpd.Refuse(http.StatusServiceUnavailable, operator.CodeUnwell, err.Error(), "see: longshore doctor"))
-		return
-	}
-	httpd.Answer(w, http.StatusOK, body)
-}
-
-func (c *Console) look(ctx context.Context) (json.RawMessage, error) {
-	c.cached.mu.Lock()
-	defer c.cached.mu.Unlock()
-	if c.cached.body != nil && time.Since(c.cached.at) < overviewAge {
-		return c.cached.body, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	o, err := operator.Look(ctx, c.o.Control)
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(o)
-	if err == nil {
-		c.cached.at, c.cached.body = time.Now(), body
-	}
-	return body, err
 }

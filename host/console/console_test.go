@@ -286,8 +286,8 @@ func TestManyPagesLookOnce(t *testing.T) {
 	c := &control{name: "x"}
 	page := open(t, c)
 	key := keyIn(t, ask(page, "POST", "/sign-in", "", tokenOf(page)))
-	page.cached.at = time.Now().Add(time.Hour) // a slow machine looks no more often either
-	page.cached.body = []byte(`{}`)
+	page.overviews.at = time.Now().Add(time.Hour) // a slow machine looks no more often either
+	page.overviews.body = []byte(`{}`)
 	var g sync.WaitGroup
 	for range 20 {
 		g.Go(func() { ask(page, "GET", "/v1/overview", key, "") })

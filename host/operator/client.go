@@ -52,14 +52,10 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Item, error) {
 	if f.Group != "" {
 		q.Set("group", f.Group)
 	}
-	if f.Waiting {
-		q.Set("waiting", "1")
-	}
-	if f.Failed {
-		q.Set("failed", "1")
-	}
-	if f.All {
-		q.Set("all", "1")
+	for name, set := range map[string]bool{"waiting": f.Waiting, "moving": f.Moving, "oldest": f.Oldest, "failed": f.Failed, "all": f.All} {
+		if set {
+			q.Set(name, "1")
+		}
 	}
 	if f.Limit > 0 {
 		q.Set("limit", strconv.Itoa(f.Limit))

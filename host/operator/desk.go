@@ -105,7 +105,7 @@ var _ Control = (*Desk)(nil)
 func NewDesk(o DeskOptions) *Desk { return &Desk{DeskOptions: o} }
 
 // List returns the matching items, oldest first. If there are more than the
-// limit, it returns the newest of them.
+// limit, it returns the newest of them, or the oldest if f says so.
 func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
 	limit := f.Limit
 	if limit <= 0 {
@@ -126,6 +126,9 @@ func (d *Desk) List(ctx context.Context, f Filter) ([]Item, error) {
 		items = append(items, requests...)
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return a.Created.Compare(b.Created) })
+	if f.Oldest {
+		return items[:min(len(items), limit)], nil
+	}
 	return items[max(0, len(items)-limit):], nil
 }
 
@@ -146,18 +149,20 @@ func (d *Desk) records() interface {
 // page is how many deliveries are read from the outbox at a time.
 const page = 500
 
-// deliveries calls each for up to limit deliveries, newest first.
+// deliveries calls each for up to limit deliveries, newest first, or oldest.
 func (d *Desk) deliveries(ctx context.Context, f Filter, limit int, each func(outbox.Delivery)) error {
 	records := d.records()
 	if records == nil {
 		return nil
 	}
-	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen}
+	query := outbox.Filter{Folder: f.Group, State: outbox.FilterOpen, Oldest: f.Oldest}
 	switch {
 	case f.Failed:
 		query.State = outbox.FilterFailed
 	case f.Waiting:
 		query.State = outbox.FilterWaiting
+	case f.Moving:
+		query.State = outbox.FilterMoving
 	case f.All:
 		query.State = outbox.FilterAll
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // itemOf describes a delivery; parts adds its parts.
@@ -21,6 +22,7 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 		ps := partsOf(&d.Parts[i])
 		p := ps[0]
 		item.Files += len(d.Parts[i].Files)
+		item.name(&d.Parts[i])
 		item.Bytes += d.Parts[i].Size()
 		item.Done += done(&d.Parts[i])
 		item.Attempts += p.Attempts
@@ -38,6 +40,23 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 		item.Timeline = timeline(&d)
 	}
 	return item
+}
+
+// maxItemText is the length of Item.Text, in characters.
+const maxItemText = 200
+
+// name adds to an item what a person has to know who says yes or no to it.
+func (i *Item) name(p *outbox.Part) {
+	files := p.Files
+	if p.Link != nil {
+		files = []outbox.File{p.Link.File}
+	}
+	for _, f := range files[:min(len(files), ItemNames-len(i.Names))] {
+		i.Names = append(i.Names, f.Name)
+	}
+	if i.Text == "" && p.State == outbox.Waiting {
+		i.Text = media.Cut(p.Text, maxItemText)
+	}
 }
 
 // done returns how many bytes of a part's files the platform has.

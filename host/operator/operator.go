@@ -126,10 +126,15 @@ const (
 type Filter struct {
 	Group   string // folder of the group; empty: all
 	Waiting bool   // those that wait for an approval
+	Moving  bool   // open ones that wait for no approval
+	Oldest  bool   // the oldest, not the newest, if there are more than Limit
 	Failed  bool   // failed, refused and uncertain items instead of open ones
 	All     bool   // also deliveries that have ended
 	Limit   int    // 0: DefaultLimit
 }
+
+// ItemNames is how many of its files an Item names.
+const ItemNames = 3
 
 // DefaultLimit is how many items List returns when Filter.Limit is 0.
 const DefaultLimit = 1000
@@ -147,6 +152,8 @@ type Item struct {
 	Created  time.Time  `json:"created"`        // when it was accepted, or last tried anew by an operator
 	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Files    int        `json:"files"`
+	Names    []string   `json:"names,omitempty"` // of the first ItemNames files
+	Text     string     `json:"text,omitempty"`  // how the first text or caption begins; only while it waits for an approval
 	Bytes    int64      `json:"bytes"`
 	Done     int64      `json:"done,omitempty"` // bytes of files that the platform has
 	Attempts int        `json:"attempts"`

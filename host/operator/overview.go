@@ -14,11 +14,12 @@ import (
 type Overview struct {
 	Time   time.Time    `json:"time"`
 	Status Status       `json:"status"`
-	Queue  []Item       `json:"queue"`  // open deliveries, the newest OverviewItems, oldest first
+	Queue  []Item       `json:"queue"`  // open deliveries that wait for no approval, the newest OverviewItems, oldest first
 	Failed []Item       `json:"failed"` // failed deliveries and refused requests, the same
 	Tasks  []tasks.Task `json:"tasks"`
 
-	Requests []PairingCode `json:"requests"` // people in direct chats who wait for the operator
+	Approvals []Item        `json:"approvals"` // deliveries that wait for an approval, the oldest OverviewItems: they expire first
+	Requests  []PairingCode `json:"requests"`  // people in direct chats who wait for the operator
 }
 
 // OverviewItems is how many items each list of an Overview has at most.
@@ -30,7 +31,10 @@ func Look(ctx context.Context, c Control) (o Overview, err error) {
 	if o.Status, err = c.Status(ctx); err != nil {
 		return o, err
 	}
-	if o.Queue, err = c.List(ctx, Filter{Limit: OverviewItems}); err != nil {
+	if o.Queue, err = c.List(ctx, Filter{Moving: true, Limit: OverviewItems}); err != nil {
+		return o, err
+	}
+	if o.Approvals, err = c.List(ctx, Filter{Waiting: true, Oldest: true, Limit: OverviewItems}); err != nil {
 		return o, err
 	}
 	if o.Failed, err = c.List(ctx, Filter{Failed: true, Limit: OverviewItems}); err != nil {

@@ -22,7 +22,7 @@ const maxBody = 64 << 10
 // Server serves a Control on the control socket:
 //
 //	GET    /v1/status
-//	GET    /v1/items?group=&failed=1&all=1&limit=
+//	GET    /v1/items?group=&failed=1&waiting=1&moving=1&oldest=1&all=1&limit=
 //	GET    /v1/items/{id}
 //	POST   /v1/items/{id}/retry
 //	DELETE /v1/items/{id}
@@ -227,7 +227,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) {
 
 func filterOf(r *http.Request) (Filter, error) {
 	q := r.URL.Query()
-	f := Filter{Group: q.Get("group"), Failed: q.Get("failed") == "1", Waiting: q.Get("waiting") == "1", All: q.Get("all") == "1"}
+	is := func(name string) bool { return q.Get(name) == "1" }
+	f := Filter{Group: q.Get("group"), Failed: is("failed"), Waiting: is("waiting"), Moving: is("moving"), Oldest: is("oldest"), All: is("all")}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {

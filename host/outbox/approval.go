@@ -293,4 +293,4 @@ CREATE INDEX approval_waits ON approval (expires) WHERE answer = '';
 CREATE INDEX approval_delivery ON approval (delivery);`
 
 // waits is the condition of a delivery that waits for an approval, for SQL.
-const waits = `EXISTS (SELECT 1 FROM approval WHERE delivery = delivery.id AND answer = '')`
+const waits = `id IN (SELECT delivery FROM approval WHERE answer = '')`

@@ -206,6 +206,8 @@ func TestListAndRecall(t *testing.T) {
 		{"open", outbox.Filter{State: "open"}, []string{"stuck"}},
 		{"of a group", outbox.Filter{Folder: "group-fake:bad1"}, []string{"bad1"}},
 		{"a page", outbox.Filter{Limit: 2}, []string{"stuck", "bad2"}},
+		{"the oldest", outbox.Filter{Limit: 2, Oldest: true}, []string{"good1", "bad1"}},
+		{"the oldest, the next page", outbox.Filter{Limit: 2, Oldest: true, Before: ds[1].Key}, []string{"good2", "bad2"}},
 		{"the next page", outbox.Filter{Limit: 2, Before: ds[3].Key}, []string{"good2", "bad1"}},
 	}
 	for _, tt := range tests {

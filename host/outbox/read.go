@@ -24,7 +24,7 @@ type Reader struct {
 	byName *sql.Stmt
 	known  *sql.Stmt
 
-	orWaits string // a condition; empty for a version in which nothing waited for approvals
+	waits string // a condition; false for a version in which nothing waited for approvals
 }
 
 // OpenReader opens the records of an outbox and changes nothing. It returns nil without an
@@ -34,13 +34,13 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	if err != nil || db == nil {
 		return nil, err
 	}
-	r := &Reader{db: db}
+	r := &Reader{db: db, waits: "false"}
 	var version int
 	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return nil, errors.Join(ofDatabase("open the outbox", err), r.Close())
 	}
 	if version > 5 {
-		r.orWaits = ` OR ` + waits
+		r.waits = waits
 	}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
 		// Reading changes nothing; the host migrates at its next start.
@@ -74,6 +74,7 @@ func (r *Reader) Close() error {
 // The states that a Filter selects.
 const (
 	FilterOpen    = "open"    // a part is still open, or waits for an approval
+	FilterMoving  = "moving"  // a part is still open and waits for no approval
 	FilterWaiting = "waiting" // for an approval
 	FilterFailed  = "failed"  // a part failed or is uncertain
 	FilterAll     = "all"
@@ -82,12 +83,13 @@ const (
 // Filter selects the deliveries to list. The zero value selects the newest 100.
 type Filter struct {
 	Folder string // empty: all groups
-	State  string // FilterOpen, FilterWaiting, FilterFailed, FilterAll; empty is FilterAll
+	State  string // FilterOpen, FilterMoving, FilterWaiting, FilterFailed, FilterAll; empty is FilterAll
 	Limit  int    // at most 1000; 100
+	Oldest bool   // the oldest first instead of the newest
 	Before string // the key of the last delivery listed, for the next page
 }
 
-// List returns deliveries, the newest first.
+// List returns deliveries, the newest first, or the oldest.
 func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	query := strings.Builder{}
 	query.WriteString(`SELECT id FROM delivery WHERE true`)
@@ -98,20 +100,26 @@ func (r *Reader) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	}
 	switch f.State {
 	case FilterOpen:
-		query.WriteString(` AND (open > 0` + r.orWaits + `)`)
+		query.WriteString(` AND (open > 0 OR ` + r.waits + `)`)
+	case FilterMoving:
+		query.WriteString(` AND open > 0`)
 	case FilterWaiting:
-		query.WriteString(` AND (false` + r.orWaits + `)`)
+		query.WriteString(` AND ` + r.waits)
 	case FilterFailed:
 		query.WriteString(` AND bad > 0`)
 	case FilterAll, "":
 	default:
-		return nil, fmt.Errorf("list deliveries: there is no filter %q, only open, waiting, failed, all", f.State)
+		return nil, fmt.Errorf("list deliveries: there is no filter %q, only open, moving, waiting, failed, all", f.State)
+	}
+	further, order := `<`, ` DESC`
+	if f.Oldest {
+		further, order = `>`, ``
 	}
 	if f.Before != "" {
-		query.WriteString(` AND id < (SELECT id FROM delivery WHERE key = ?)`)
+		query.WriteString(` AND id ` + further + ` (SELECT id FROM delivery WHERE key = ?)`)
 		args = append(args, f.Before)
 	}
-	query.WriteString(` ORDER BY id DESC LIMIT ?`)
+	query.WriteString(` ORDER BY id` + order + ` LIMIT ?`)
 	args = append(args, min(cmp.Or(max(f.Limit, 0), 100), 1000))
 	ids, err := scanIDs(r.db.QueryContext(ctx, query.String(), args...))
 	if err != nil {
