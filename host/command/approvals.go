@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"strconv"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,9 +28,9 @@ func (e *env) listApprovals(items []operator.Item) error {
 		e.say("nothing waits for an approval")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "CHAT", "FILES", "SIZE", "SINCE")
+	t := e.table("ID", "GROUP", "CHAT", "SIZE", "SINCE", "WHAT")
 	for _, i := range items {
-		t.row(shortID(i), i.Group, i.Chat, strconv.Itoa(i.Files), media.Size(i.Bytes), ago(i.Created))
+		t.row(shortID(i), i.Group, i.Chat, media.Size(i.Bytes), ago(i.Created), contents(i))
 	}
 	if err := t.flush(); err != nil {
 		return err
@@ -38,4 +40,13 @@ func (e *env) listApprovals(items []operator.Item) error {
 		e.say("%s: %s", shortID(i), i.Message)
 	}
 	return nil
+}
+
+// contents names the files of an item, and without files its text.
+func contents(i operator.Item) string {
+	names := strings.Join(i.Names, ", ")
+	if more := i.Files - len(i.Names); more > 0 && names != "" {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return cmp.Or(names, i.Text)
 }

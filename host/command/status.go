@@ -53,11 +53,7 @@ func (e *env) printStatus(s operator.Status) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	approvals := 0
-	for _, g := range s.Groups {
-		approvals += g.Approvals
-	}
-	if approvals > 0 {
+	if approvals := approvalsOf(s); approvals > 0 {
 		e.say("")
 		e.say("waiting for an approval: %d; see: %s", approvals, e.command("approvals", "list"))
 	}

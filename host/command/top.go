@@ -132,6 +132,9 @@ func topLines(o operator.Overview, columns int) []string {
 	}
 	e.say("disk %s of %s free, %d not yet taken, queue %d, errors %d",
 		media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)), waiting, pendingOf(s), s.Errors)
+	if n := approvalsOf(s); n > 0 {
+		e.say("waiting for an approval: %d; see: longshore approvals list", n)
+	}
 	if n := len(o.Requests); n > 0 {
 		e.say("direct chats that wait for you: %d; see: longshore groups requests", n)
 	}
@@ -149,6 +152,13 @@ func topLines(o operator.Overview, columns int) []string {
 func pendingOf(s operator.Status) (n int) {
 	for _, g := range s.Groups {
 		n += g.Pending
+	}
+	return n
+}
+
+func approvalsOf(s operator.Status) (n int) {
+	for _, g := range s.Groups {
+		n += g.Approvals
 	}
 	return n
 }

@@ -53,7 +53,7 @@ func (c *control) did(call string) bool {
 
 func (c *control) item(id string, kind operator.Kind, state string) operator.Item {
 	return operator.Item{
-		ID: id, Kind: kind, Group: c.name, Chat: c.name, State: state, Created: time.Now(), Files: 1, Bytes: 1000, Done: 250,
+		ID: id, Kind: kind, Group: c.name, Chat: c.name, State: state, Created: time.Now(), Files: 2, Names: []string{c.name}, Text: c.name, Bytes: 1000, Done: 250,
 		Code: "code", Message: c.name, Hint: c.name, Raw: c.name,
 		Parts:    []operator.Part{{Name: c.name, Kind: "document", Text: c.name, Bytes: 1000, State: state}},
 		Timeline: []operator.Event{{What: "requested", Time: time.Now()}, {What: "accepted", Time: time.Now()}, {What: "sent", Part: 1, Detail: c.name}},
@@ -77,6 +77,9 @@ func (c *control) Status(context.Context) (operator.Status, error) {
 func (c *control) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
 	if f.Failed {
 		return []operator.Item{c.item("refused-1", operator.Request, "refused")}, nil
+	}
+	if f.Waiting {
+		return []operator.Item{c.item("fedcba9876543210", operator.Delivery, "waiting")}, nil
 	}
 	return []operator.Item{c.item("0123456789abcdef", operator.Delivery, "sending")}, nil
 }

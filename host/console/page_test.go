@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -90,13 +91,25 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: operator.Ignored{NotCalled: 12}},
 		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
 	}
+	s.Groups[1].Pending, s.Groups[1].Approvals, s.Groups[1].Bytes = 1, 1, 21<<20
 	s.Assistants = []operator.Assistant{{Group: "family", State: "running", Started: now.Add(-time.Minute)}}
+	s.Faults = []operator.Fault{{
+		Name: "channel_down", About: "channel whatsapp", Hint: "see: longshore status, longshore doctor",
+		Message: "channel whatsapp is not connected: no WhatsApp account is linked: longshore pair whatsapp",
+	}}
 	return s, err
 }
 
 func (q quay) Requests(context.Context) ([]operator.PairingCode, error) { return nil, nil }
 
 func (q quay) List(_ context.Context, f operator.Filter) ([]operator.Item, error) {
+	if f.Waiting {
+		return []operator.Item{{
+			ID: "81c20d4f7ab3aa01", Kind: operator.Delivery, Group: "crew", Chat: "web:family", State: "waiting", Created: time.Now(),
+			Files: 1, Names: []string{"tide tables 2027.pdf"}, Text: "The tables for next year, as you asked.", Bytes: 21 << 20, Code: "awaiting_approval",
+			Message: "it waits until a person says yes or no to it (rule approve.above), at most until 2027-01-05 14:00 UTC",
+		}}, nil
+	}
 	if f.Failed {
 		return []operator.Item{{
 			ID: "crew-018f7a5e", Kind: operator.Request, Group: "crew", State: "refused", Created: time.Now(), Code: "chat_not_allowed",
@@ -105,7 +118,7 @@ func (q quay) List(_ context.Context, f operator.Filter) ([]operator.Item, error
 	}
 	return []operator.Item{{
 		ID: "63f00beed082e806", Kind: operator.Delivery, Group: "family", Chat: "web:family", State: "sending",
-		Created: time.Now(), Files: 1, Bytes: 48 << 20, Done: 31 << 20, Attempts: 1,
+		Created: time.Now(), Files: 1, Names: []string{"harbour.mp4"}, Bytes: 48 << 20, Done: 31 << 20, Attempts: 1,
 	}}, nil
 }
 
@@ -221,20 +234,63 @@ func TestTheOperatorApprovesOnThePage(t *testing.T) {
 	page := serveIn(t, asking{c})
 	p := b.Open(page.SignIn(), phone)
 	p.Wait(ready)
-	p.Wait(`document.getElementById("queue").innerText.includes("rule approve.above")`)
-	press := `[...document.querySelectorAll("#queue button")].find((b) => ["Approve", "Send it?"].includes(b.textContent)).click()`
+	p.Wait(`document.getElementById("approvals").innerText.includes("rule approve.above")`)
+	var text string
+	p.Eval(`document.getElementById("approvals").innerText`, &text)
+	for _, want := range []string{"report.pdf, b, c and 2 more", "the caption", "These are the oldest of 1000"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	press := `[...document.querySelectorAll("#approvals button")].find((b) => ["Approve", "Send it?"].includes(b.textContent)).click()`
 	p.Eval(press, nil)
 	p.Eval(press, nil)
 	await(t, "the answer", func() bool { return c.did("waits-1 true") })
 }
 
-// asking is a host on which something waits for an approval.
+// asking is a host on which a thousand deliveries wait for an approval.
 type asking struct{ *control }
 
-func (a asking) List(ctx context.Context, f operator.Filter) ([]operator.Item, error) {
-	if f.Failed {
+func (a asking) Status(ctx context.Context) (operator.Status, error) {
+	s, err := a.control.Status(ctx)
+	s.Groups[0].Approvals = 1000
+	return s, err
+}
+
+func (a asking) List(ctx context.Context, f operator.Filter) (all []operator.Item, err error) {
+	if !f.Waiting {
 		return a.control.List(ctx, f)
 	}
-	return []operator.Item{{ID: "waits-1", Kind: operator.Delivery, Group: "family", Chat: "web:family", State: "waiting", Created: time.Now(),
-		Files: 1, Bytes: 1 << 20, Code: "awaiting_approval", Message: "it waits until a person says yes or no to it (rule approve.above)"}}, nil
+	for i := range f.Limit {
+		all = append(all, operator.Item{ID: fmt.Sprint("waits-", i+1), Kind: operator.Delivery, Group: "family", Chat: "web:family", State: "waiting", Created: time.Now(),
+			Files: 5, Names: []string{"report.pdf", "b", "c"}, Text: "the caption", Bytes: 1 << 20, Code: "awaiting_approval", Message: "it waits until a person says yes or no to it (rule approve.above)"})
+	}
+	return all, nil
+}
+
+// A button that asks "Drop it?" acted on the second click, and on the third and fourth,
+// too, until four seconds after the first.
+func TestAThirdClickActedTwice(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &control{name: "x"}
+	p := b.Open(serveIn(t, c).SignIn(), desk)
+	p.Wait(ready)
+	p.Eval(`import("/assets/dom.js").then(({ button }) => {
+		window.press = async (clicks) => {
+			let acted = 0;
+			const drop = button("Drop", async () => { acted++; }, "Drop it?");
+			for (let n = 0; n < clicks; n++) { drop.click(); await new Promise((done) => setTimeout(done)); }
+			return { acted, label: drop.textContent };
+		};
+	})`, nil)
+	for clicks, want := range []string{"0 Drop", "0 Drop it?", "1 Drop", "1 Drop it?", "2 Drop"} {
+		var got struct {
+			Acted int
+			Label string
+		}
+		p.Eval(fmt.Sprintf("press(%d)", clicks), &got)
+		if got := fmt.Sprint(got.Acted, " ", got.Label); got != want {
+			t.Errorf("after %d clicks: %q, want %q", clicks, got, want)
+		}
+	}
 }

@@ -2,11 +2,15 @@ package operator_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -58,5 +62,89 @@ func TestTheTimelineTellsEachStepOfADelivery(t *testing.T) {
 	got := steps()
 	if len(got) < 4 || got[2] != "attempts 1" || got[3] != "sent " {
 		t.Errorf("after it was sent: %q", got)
+	}
+}
+
+// ask puts deliveries into the outbox that wait for an approval.
+func (c *counter) ask(names ...string) {
+	c.t.Helper()
+	var all []outbox.Delivery
+	for _, name := range names {
+		all = append(all, outbox.Delivery{
+			Key: fmt.Sprintf("%032x", time.Now().UnixNano()), Folder: "family", Request: "r-" + name, Channel: "mem", Chat: "mem:family",
+			Approval: &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+			Parts:    []outbox.Part{{Text: name}},
+		})
+	}
+	if err := c.outbox.Put(c.t.Context(), all); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// The page asked for the newest 100 open deliveries and looked for approvals among them:
+// those that expire first were missing, and many of them hid the live queue.
+func TestApprovalsBeyondTheNewestHundredWereMissed(t *testing.T) {
+	c := newCounter(t)
+	c.ask("first")
+	under := c.accept("work", "way.txt", "under way")
+	var names []string
+	for i := range 2 * operator.OverviewItems {
+		names = append(names, fmt.Sprint("later-", i))
+	}
+	c.ask(names...)
+	o, err := operator.Look(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Approvals) != operator.OverviewItems || o.Approvals[0].Text != "first" || o.Approvals[1].Text != "later-0" {
+		t.Errorf("%d approvals, first %+v", len(o.Approvals), o.Approvals[:min(2, len(o.Approvals))])
+	}
+	if len(o.Queue) != 1 || o.Queue[0].ID != under.Key {
+		t.Errorf("the queue is %+v", o.Queue)
+	}
+	if n := o.Status.Groups[0].Approvals; n != 2*operator.OverviewItems+1 {
+		t.Errorf("%d approvals are counted", n)
+	}
+	dir := privateDir(t)
+	serve(t, &operator.Server{Dir: dir, Control: c})
+	for _, f := range []operator.Filter{{Waiting: true, Oldest: true, Limit: 3}, {Moving: true}} {
+		here, err := c.List(t.Context(), f)
+		there, far := operator.NewClient(dir).List(t.Context(), f)
+		if diff := cmp.Diff(here, there); diff != "" || err != nil || far != nil {
+			t.Errorf("%+v: through the socket: %s, %v, %v", f, diff, err, far)
+		}
+	}
+}
+
+// Who is asked for a yes was shown a size and a chat, and not what would go there.
+func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
+	c := newCounter(t)
+	file := outbox.File{}
+	file.Name, file.Kind = "report.pdf", "document"
+	d := outbox.Delivery{
+		Key: strings.Repeat("a", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family",
+		Approval: &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
+	}
+	for range 5 {
+		blob, err := c.outbox.Copy(t.Context(), strings.NewReader("bytes"), 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Size, file.SHA256, file.Blob, file.Bytes = 5, blob.SHA256, blob.Name, blob.Bytes
+		d.Parts = append(d.Parts, outbox.Part{Text: strings.Repeat("the report ", 100), Files: []outbox.File{file}})
+	}
+	if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := operator.Look(t.Context(), c)
+	if err != nil || len(o.Approvals) != 1 {
+		t.Fatalf("%+v, %v", o.Approvals, err)
+	}
+	i := o.Approvals[0]
+	if diff := cmp.Diff([]string{"report.pdf", "report.pdf", "report.pdf"}, i.Names); diff != "" || i.Files != 5 {
+		t.Errorf("%d files: %s", i.Files, diff)
+	}
+	if n := len([]rune(i.Text)); n != 200 || !strings.HasPrefix(i.Text, "the report the report") {
+		t.Errorf("%d characters: %q", n, i.Text)
 	}
 }

@@ -27,21 +27,26 @@ function bdi(text) {
 
 export const line = (kind, ...parts) => el("span", { className: "line " + kind }, parts.filter(Boolean).flatMap((p, i) => (i ? [document.createTextNode(" · "), p] : [p])));
 
-// button acts on a click; with ask, on a second click within four seconds.
+// button acts on a click; with ask, on a second click within four seconds. After it has
+// acted it asks anew.
 export function button(label, act, ask) {
   const node = el("button", { type: "button" }, label);
-  let sure = !ask;
+  let timer; // runs while the button waits for the second click
+  const arm = (on) => {
+    clearTimeout(timer);
+    timer = on ? setTimeout(arm, 4000, false) : undefined;
+    node.classList.toggle("sure", on);
+    node.replaceChildren(on ? ask : label);
+  };
   node.addEventListener("click", async () => {
-    if (!sure) {
-      sure = true;
-      node.classList.add("sure");
-      node.replaceChildren(ask);
-      setTimeout(() => { sure = false; node.classList.remove("sure"); node.replaceChildren(label); }, 4000);
-      return;
-    }
+    if (ask && timer === undefined) return arm(true);
+    if (ask) arm(false);
     node.disabled = true;
-    await act();
-    node.disabled = false;
+    try {
+      await act();
+    } finally {
+      node.disabled = false;
+    }
   });
   return node;
 }

@@ -1,9 +1,10 @@
 // The page: signs in, asks every two seconds while somebody looks, and shows the answer.
 import { SignedOut, act, forget, get, save, signIn, signedIn } from "./api.js";
-import { $, button, clean, el } from "./dom.js";
+import { $, button, clean, count, el } from "./dom.js";
 import * as views from "./views.js";
 
-const sections = ["host", "channels", "groups", "queue", "failed", "tasks"];
+const sections = ["faults", "approvals", "host", "channels", "groups", "queue", "failed", "tasks"];
+const onlyIfAny = ["faults", "approvals"]; // these sections are hidden while they are empty
 const maxLines = 500;
 const shown = {}; // by section: the JSON that it shows
 let after = 0;    // the cursor in the log
@@ -68,17 +69,32 @@ const acts = {
   save: (path) => attempt(() => save(path, "request.json")),
 };
 
+// of is what a section shows of an overview.
+const of = {
+  faults: (o) => o.status.faults,
+  approvals: (o) => o.approvals,
+  host: ({ status: { channels, groups, faults, failures, ...rest } }) => rest,
+  channels: (o) => o.status.channels,
+  groups: (o) => [o.status.groups, o.status.assistants, o.requests],
+};
+
 function show(overview) {
   for (const id of sections) {
-    // Only what changed is drawn anew: a button keeps its focus, a text its selection.
-    const of = { host: overview.status, channels: overview.status.channels, groups: [overview.status.groups, overview.status.assistants, overview.requests] }[id] ?? overview[id];
-    const now = JSON.stringify(of);
-    if (shown[id] === now) continue;
+    // Only what changed is drawn anew: a button keeps its focus, a text its selection. A
+    // button that waits for its second click stays, too.
+    const part = of[id]?.(overview) ?? overview[id];
+    const now = JSON.stringify(part);
+    const body = document.querySelector(`#${id} .body`);
+    if (shown[id] === now || body.querySelector("button.sure")) continue;
     shown[id] = now;
-    document.querySelector(`#${id} .body`).replaceChildren(views[id](overview, acts));
+    body.replaceChildren(...[views[id](overview, acts)].flat());
+    if (onlyIfAny.includes(id)) $(id).hidden = part.length === 0;
   }
-  const { groups, errors } = overview.status;
-  $("state").textContent = `${overview.queue.length} in the queue, ${groups.reduce((n, g) => n + g.waiting, 0)} requests wait, ${errors} in the errors folder`;
+  const { groups, errors, faults } = overview.status;
+  const sum = (key) => groups.reduce((n, g) => n + g[key], 0);
+  const approvals = sum("approvals");
+  const parts = [`${sum("pending") - approvals} in the queue`, approvals && `${approvals} to approve`, `${sum("waiting")} requests wait`, `${errors} in the errors folder`, faults.length ? count(faults.length, "fault") : "no faults"];
+  $("state").textContent = parts.filter(Boolean).join(", ");
 }
 
 function showLog({ lines, next }) {

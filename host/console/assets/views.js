@@ -5,11 +5,15 @@ const card = (lines, ...acts) => el("li", { className: "card" }, el("div", { cla
 const list = (cards, none) => (cards.length ? el("ul", {}, cards) : el("p", { className: "muted" }, none));
 const item = (id) => "/v1/items/" + encodeURIComponent(id);
 
+// faults says what "longshore status" says, in the same words.
+export const faults = ({ status: s }) => list((s.faults ?? []).map((f) => card([
+  line("bad", `fault ${f.fault}: ${f.message}`),
+  f.hint ? line("", "to do: " + f.hint) : null,
+])), "No faults.");
+
 export function host({ status: s }) {
   const low = s.disk.total && s.disk.free / s.disk.total < 0.05;
-  const faults = (s.faults ?? []).map((f) => card([line("bad", f.message), line("muted", f.fault, f.hint && "to do: " + f.hint)]));
   return list([
-    ...faults,
     card([line("name", `version ${s.version}`, `process ${s.pid}`), line("muted", `since ${when(s.started)}`, `configuration of ${when(s.applied)}`)]),
     card([line(low ? "bad" : "", `${size(s.disk.free)} of ${size(s.disk.total)} free`), line("muted", s.state)]),
     card([line("", s.quota ? `each group may have ${count(s.quota.pending, "message")} and ${size(s.quota.bytes)} waiting` : "")]),
@@ -43,12 +47,22 @@ export function groups({ status: s, requests }, acts) {
 function delivery(i, acts, ...more) {
   return card([
     line("name", i.group, i.chat && `to ${i.chat}`),
+    i.names ? line("file", i.names.join(", ") + (i.files > i.names.length ? ` and ${i.files - i.names.length} more` : "")) : null,
+    i.text ? line("quote", i.text) : null,
     line(i.state === "failed" || i.state === "refused" ? "bad" : "", i.state, i.code, count(i.files, "file"), size(i.bytes), i.attempts ? count(i.attempts, "attempt") : "", when(i.created)),
     i.message ? line("", i.message) : null,
     i.hint ? line("muted", "to do: " + i.hint) : null,
     i.state === "sending" && i.bytes ? el("progress", { max: i.bytes, value: i.done ?? 0, "aria-label": "sent" }) : null,
   ], i.state === "waiting" ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("POST", item(i.id) + "/" + answer), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
   button("Details", () => acts.show(i.id)), more, button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
+}
+
+export function approvals(o, acts) {
+  const all = o.status.groups.reduce((n, g) => n + g.approvals, 0);
+  return [
+    list(o.approvals.map((i) => delivery(i, acts)), "Nothing waits for an approval."),
+    all > o.approvals.length ? el("p", { className: "muted" }, `These are the oldest of ${all}. All: longshore approvals list`) : "",
+  ];
 }
 
 export const queue = (o, acts) => list(o.queue.map((i) => delivery(i, acts)), "Nothing waits.");
