@@ -54,7 +54,7 @@ function delivery(i, acts, ...more) {
     i.hint ? line("muted", "to do: " + i.hint) : null,
     i.state === "sending" && i.bytes ? el("progress", { max: i.bytes, value: i.done ?? 0, "aria-label": "sent" }) : null,
   ], i.state === "waiting" ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("POST", item(i.id) + "/" + answer), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
-  button("Details", () => acts.show(i.id)), more, button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
+  button("Details", () => acts.show(i.id)), more, i.state === "waiting" ? null : button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
 }
 
 export function approvals(o, acts) {
