@@ -210,7 +210,7 @@ func (c *conversation) called() bool { return slices.ContainsFunc(c.free(), (*re
 func (c *conversation) firstCall() time.Time {
 	for _, r := range c.free() {
 		if r.calls() {
-			return r.Kept
+			return r.since()
 		}
 	}
 	return time.Now()

@@ -17,6 +17,7 @@ type burst struct {
 	begins  time.Time // when its first message was kept; zero: it has none
 	called  time.Time // the same of the first one that calls the assistant; zero: none does
 	last    time.Time // the same of its last message
+	heard   time.Time // since when this host has that one
 }
 
 // bursts divides kept into bursts, in order.
@@ -54,7 +55,7 @@ func (b *burst) note(r *record) {
 	if b.called.IsZero() && r.calls() {
 		b.called = r.Kept
 	}
-	b.last = r.Kept
+	b.last, b.heard = r.Kept, r.since()
 }
 
 func (b *burst) takes(r *record, g groups.Gather) bool {
@@ -71,21 +72,22 @@ func (b *burst) latest(g groups.Gather) time.Time {
 }
 
 // ends is the time from which nothing can join a burst any more; zero if nothing ever
-// could.
+// could. It counts from when this host heard the last message: by the time in its name, a
+// burst would last a day longer after the clock was set back by a day.
 func (b *burst) ends(g groups.Gather) time.Time {
-	if g.After <= 0 || b.begins.IsZero() { // the last name's time may be a little ahead of the clock
+	if g.After <= 0 || b.begins.IsZero() {
 		return time.Time{}
 	}
 	if end := b.last.Add(g.After.Std()); end.Before(b.latest(g)) {
-		return end
+		return b.heard.Add(g.After.Std())
 	}
-	return b.latest(g)
+	return b.heard.Add(b.latest(g).Sub(b.last))
 }
 
 // fetching reports whether a file of a burst still waits for its first attempt.
 func (b *burst) fetching(now time.Time) bool {
 	return slices.ContainsFunc(b.records, func(r *record) bool {
-		return len(r.waits) > 0 && now.Before(r.Kept.Add(filePatience))
+		return len(r.waits) > 0 && now.Before(r.since().Add(filePatience))
 	})
 }
 

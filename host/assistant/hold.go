@@ -30,7 +30,7 @@ func (c *conversation) tooMany(since time.Time) []*record {
 		}
 		calls++
 		bytes += len(r.Text)
-		drop[r] = calls > maxHeld || bytes > maxHeldBytes && calls > 1 || r.Kept.Before(since)
+		drop[r] = calls > maxHeld || bytes > maxHeldBytes && calls > 1 || r.since().Before(since)
 	}
 	return c.cut(func(r *record) bool { return drop[r] })
 }

@@ -93,6 +93,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 		}
 		r.name = name
 		s.last = max(s.last, r.Kept.UnixNano()) // the clock may have been set back
+		r.heard = time.Now().Add(-max(0, time.Since(r.Kept)))
 		s.seen[r.Key] = true
 		kept = append(kept, &r)
 	}
@@ -177,7 +178,8 @@ func (s *store) untouched() bool {
 func (s *store) add(r *record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = max(s.last+1, time.Now().UnixNano())
+	r.heard = time.Now()
+	s.last = max(s.last+1, r.heard.UnixNano())
 	r.Kept = time.Unix(0, s.last)
 	r.name = fmt.Sprintf("%020d-%s.json", s.last, r.Key[:8])
 	if err := s.save(r.name, r); err != nil {

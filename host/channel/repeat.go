@@ -13,8 +13,10 @@ type Repeat struct {
 }
 
 // Knows says whether the platform still knows an id that it first had at the
-// given age.
-func (r Repeat) Knows(age time.Duration) bool { return r.Keyed == Forever || age < r.Keyed }
+// given age. A negative age is not known: the clock was set back since.
+func (r Repeat) Knows(age time.Duration) bool {
+	return r.Keyed == Forever || age >= 0 && age < r.Keyed
+}
 
 // Blind says that a channel has neither a key nor a Finder: if the answer to a
 // Send is lost, nobody can say whether the message is in the chat, and a second

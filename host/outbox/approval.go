@@ -121,7 +121,9 @@ func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) e
 		return err
 	}
 	if !yes {
-		return o.refuse(ctx, it, answerNo, by)
+		err := o.refuse(ctx, it, answerNo, by)
+		o.mayBeOver(err)
+		return err
 	}
 	var approved *item
 	err = o.commit.Do(ctx, func(t *store.Tx) error {
@@ -141,10 +143,19 @@ func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) e
 		o.changed(approved)
 	})
 	if err != nil {
+		o.mayBeOver(err)
 		return fmt.Errorf("approve %s: %w", it.Key, err)
 	}
 	o.poke()
 	return nil
+}
+
+// mayBeOver has endApprovals look at once after an answer that came too late: it may not
+// have noticed yet that the clock was set ahead.
+func (o *Outbox) mayBeOver(err error) {
+	if errors.Is(err, ErrDecided) {
+		signal(o.approving)
+	}
 }
 
 // answer records an answer, once and in time.

@@ -129,11 +129,27 @@ func (o *Outbox) load(ln *lane) error {
 			continue // it may have been cancelled since it was read
 		}
 		for _, it := range items {
+			o.clocks(it, time.Now())
 			o.buffer(ln, it)
 		}
 		return nil
 	}
 	return nil
+}
+
+// clocks corrects times of a record that only a clock can have written that was set back
+// since: an attempt would wait for that time. A platform that wanted a longer wait says so
+// again.
+func (o *Outbox) clocks(it *item, now time.Time) {
+	for i := range it.Parts {
+		p := &it.Parts[i]
+		if latest := now.Add(o.limits().Backoff.Max); p.Next.After(latest) {
+			p.Next = latest
+		}
+		if p.State == Pending && p.Doubt.After(now) {
+			p.Doubt = now
+		}
+	}
 }
 
 // finished removes the first delivery from the lane.

@@ -70,7 +70,7 @@ type Outbox struct {
 
 	questions map[int64]*asked // that take answers
 	asking    chan struct{}    // holds a value after a new one
-	approving chan struct{}    // holds a value after a new approval
+	approving chan struct{}    // holds a value after a new approval, or a late answer
 }
 
 // opened is a file, to be known again.

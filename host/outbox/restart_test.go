@@ -2,7 +2,10 @@ package outbox_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,4 +141,67 @@ func TestOutcomesAreTriedOnceMoreAtTheEnd(t *testing.T) {
 			t.Errorf("the record says %q: %v", state, err)
 		}
 	})
+}
+
+// TestAClockThatWasSetBackKeepsNothingWaiting stops the host while one chat waits for its
+// next attempt and another for its platform to show a message. Its clock was a day ahead,
+// and is right when the next host starts: both waited for a day.
+func TestAClockThatWasSetBackKeepsNothingWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := true
+		f := &fake{name: "fake"}
+		f.send = func(_ context.Context, m channel.Message) (channel.Receipt, error) {
+			if fails && m.Text == "again" {
+				return channel.Receipt{}, errors.New("not now")
+			}
+			return channel.Receipt{ID: m.ID, Pending: m.Text == "late"}, nil
+		}
+		b := newBook()
+		opts := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{f}}
+		o, err := outbox.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.o = o
+		again, late, behind := text("fake:a", "again"), text("fake:b", "late"), text("fake:b", "behind")
+		put(t, o, again, late, behind)
+		stop := run(t, o)
+		synctest.Wait()
+		stop()
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		shiftTimes(t, opts.Dir, 24*time.Hour)
+		fails = false
+		began := time.Now()
+		o = b.open(t, opts)
+		run(t, o)
+		b.settled(t, again, late, behind)
+		if took := time.Since(began); took > 10*time.Minute {
+			t.Errorf("they waited for %v", took)
+		}
+		for d, want := range map[*outbox.Delivery]outbox.State{&again: outbox.Sent, &late: outbox.Uncertain, &behind: outbox.Sent} {
+			if p := b.of(*d).Parts[0]; p.State != want {
+				t.Errorf("%s is %s", p.Text, p.State)
+			}
+		}
+	})
+}
+
+// shiftTimes makes the times in an outbox those of a clock that was ahead.
+func shiftTimes(t *testing.T, dir string, by time.Duration) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "outbox.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range []string{
+		`UPDATE part SET next = next + ? WHERE next > 0`, `UPDATE part SET doubt = doubt + ? WHERE doubt > 0`,
+		`UPDATE delivery SET created = created + ?`,
+	} {
+		if _, err := db.ExecContext(t.Context(), q, by.Nanoseconds()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

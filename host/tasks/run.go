@@ -231,8 +231,9 @@ func (ts *Tasks) Reload(ctx context.Context) {
 }
 
 // reschedule computes again when tasks are due whose zone was another, and after the
-// clock was set back those that are due later than their schedule says. What is
-// overdue stays so.
+// clock was set back those that are due later than their schedule says: an interval's
+// always, since the clock may have been set back while no host ran. What is overdue stays
+// so.
 func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 	now := ts.o.Now()
 	err := ts.within(ctx, "schedule tasks anew", func(tx *sql.Tx) error {
@@ -243,7 +244,8 @@ func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 		for _, t := range all {
 			zone := ts.o.Zone(t.Folder)
 			s, err := Parse(t.Type, t.Value, zone)
-			if err != nil || t.zone == zone.String() && back.IsZero() {
+			late := t.Type == Interval && err == nil && s.Next(now).Before(t.Next)
+			if err != nil || t.zone == zone.String() && back.IsZero() && !late {
 				continue
 			}
 			if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {

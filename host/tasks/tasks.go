@@ -74,7 +74,7 @@ type Tasks struct {
 // *store.Error. The caller closes the Tasks.
 func Open(ctx context.Context, o Options) (_ *Tasks, err error) {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = func() time.Time { return time.Now().Round(0) } // the wall clock alone: it may be set back
 	}
 	if o.Changed == nil {
 		o.Changed = func(string) {}

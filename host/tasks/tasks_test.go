@@ -356,6 +356,36 @@ func TestADueTimeRunsOnceIfTheClockIsSetBack(t *testing.T) {
 	})
 }
 
+// An interval that was due by a clock a day ahead waited for that day, also in a new host
+// with the right clock.
+func TestAnIntervalIsNotADayLongBecauseTheClockWasSetBack(t *testing.T) {
+	for name, restarts := range map[string]bool{"while the host runs": false, "while no host runs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.skew = 24 * time.Hour
+				end := w.serve()
+				w.schedule("interval", "3600000")
+				if restarts {
+					end()
+					must(t, w.Close())
+				}
+				w.mu.Lock()
+				w.skew = 0
+				w.mu.Unlock()
+				if restarts {
+					w.open()
+					w.serve()
+				}
+				time.Sleep(time.Hour + 2*time.Minute)
+				if n := len(w.begun()); n != 1 {
+					t.Errorf("%d runs within the hour", n)
+				}
+			})
+		})
+	}
+}
+
 func TestAnotherZoneMovesTheTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

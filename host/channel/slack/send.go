@@ -205,8 +205,8 @@ func (s *Slack) search(ctx context.Context, id string, thread *string, since tim
 
 func (s *Slack) searchIn(ctx context.Context, id, in string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
 	oldest, cursor := "", ""
-	if !since.IsZero() {
-		oldest = fmt.Sprintf("%d.000000", since.Add(-skew).Unix())
+	if !since.IsZero() && since.Before(time.Now().Add(skew)) { // else the clock was set back, and nobody knows since when
+		oldest = fmt.Sprintf("%d.000000", s.web.atSlack(since).Add(-skew).Unix())
 	}
 	for range maxPages {
 		page, next, err := s.page(ctx, id, in, oldest, cursor)

@@ -118,6 +118,25 @@ func TestALostAnswerIsLookedFor(t *testing.T) {
 	is(t, "where the history may not be read", err, channel.Held, "slack_scope_missing")
 }
 
+// A host whose clock was ahead looked for its message among those to come, and sent it again.
+func TestAHostWhoseClockIsAheadFindsWhatItSent(t *testing.T) {
+	w := newWorld(t)
+	w.Ahead = -24 * time.Hour
+	w.run(t)
+	m := w.text("once")
+	m.Since = time.Now()
+	w.Next("chat.postMessage", slacktest.Fault{Lost: true})
+	_, err := w.ch.Send(t.Context(), m)
+	is(t, "lost", err, channel.Ambiguous, "no_answer")
+	if r, err := w.find(t, m, &kept{}); err != nil || r == nil {
+		t.Errorf("Find says %+v, %v", r, err)
+	}
+	m.Since = time.Now().Add(24 * time.Hour) // the clock was set back since
+	if r, err := w.find(t, m, &kept{}); err != nil || r == nil {
+		t.Errorf("after the clock was set back, Find says %+v, %v", r, err)
+	}
+}
+
 func TestAThreadThatIsGoneFallsBackToTheChat(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -24,11 +25,21 @@ type web struct {
 	client *http.Client // to all of Slack
 	files  *http.Client // to its file server, with the bot token
 	api    *slackgo.Client
+	ahead  atomic.Int64 // ns that Slack's clock is ahead of the host's
 }
+
+// atSlack is a time of the host's by Slack's clock, as far as Slack has said it.
+func (w *web) atSlack(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
 
 func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	w := &web{base: slackgo.APIURL, bot: set.BotToken.Reveal()}
-	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Date: date}, transfer.Options{Hosts: []string{"files.slack.com"}}
+	heard := func(at time.Time) {
+		w.ahead.Store(int64(time.Until(at)))
+		if date != nil {
+			date(at)
+		}
+	}
+	all, files := transfer.Options{Hosts: []string{"slack.com", ".slack.com"}, Date: heard}, transfer.Options{Hosts: []string{"files.slack.com"}}
 	if net.API != "" {
 		u, err := url.Parse(net.API)
 		if err != nil {

@@ -93,7 +93,7 @@ func refused(who string, res *http.Response, answer []byte) error {
 		e.Code, e.Message, e.Hint = "file_too_large", who+" takes no message of this size", "send a smaller file"
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Class, e.Code, e.Message, e.Hint = channel.Passing, "rate_limited", who+" takes nothing at the moment ("+s+")", again
-		e.RetryAfter = RetryAfter(res.Header.Get("Retry-After"), time.Now())
+		e.RetryAfter = RetryAfter(res.Header, time.Now())
 	default:
 		switch res.StatusCode / 100 {
 		case 3:

@@ -88,11 +88,14 @@ func (c *counting) Read(b []byte) (int, error) {
 
 // RetryAfter reads the two forms of the header of that name, RFC 9110 section
 // 10.2.3; 0 if it says nothing sensible. More than a day is nobody's wish.
-func RetryAfter(header string, now time.Time) time.Duration {
-	wait := time.Duration(0)
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	header, wait := h.Get("Retry-After"), time.Duration(0)
 	if n, err := strconv.ParseUint(header, 10, 31); err == nil {
 		wait = time.Duration(n) * time.Second
 	} else if at, err := http.ParseTime(header); err == nil {
+		if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = theirs // this machine's clock may be off
+		}
 		wait = at.Sub(now)
 	}
 	return min(max(wait, 0), 24*time.Hour)

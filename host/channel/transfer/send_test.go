@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,9 +50,14 @@ func TestRetryAfterIsReadInBothForms(t *testing.T) {
 		"": 0, "30": 30 * time.Second, "-5": 0, "soon": 0, "999999999999": 0, "1000000": 24 * time.Hour,
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 	} {
-		if got := transfer.RetryAfter(header, now); got != want {
+		if got := transfer.RetryAfter(http.Header{"Retry-After": {header}}, now); got != want {
 			t.Errorf("Retry-After %q is %v, want %v", header, got, want)
 		}
+	}
+	// With this machine's clock a day behind, the wait was a day.
+	h := http.Header{"Retry-After": {"Sat, 03 Jan 2026 03:05:05 GMT"}, "Date": {"Sat, 03 Jan 2026 03:04:05 GMT"}}
+	if got := transfer.RetryAfter(h, now); got != time.Minute {
+		t.Errorf("a minute after the answer's own time is %v", got)
 	}
 }
 

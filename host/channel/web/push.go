@@ -330,7 +330,7 @@ func (p *pusher) post(ctx context.Context, j *pushJob) (status int, after time.D
 		return 0, 0, fmt.Errorf("notify a browser: %w", err)
 	}
 	transfer.Drain(res)
-	return res.StatusCode, transfer.RetryAfter(res.Header.Get("Retry-After"), time.Now()), nil
+	return res.StatusCode, transfer.RetryAfter(res.Header, time.Now()), nil
 }
 
 func (p *pusher) body(j *pushJob) ([]byte, error) {

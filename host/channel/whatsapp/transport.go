@@ -91,7 +91,7 @@ func (u *upload) send(base http.RoundTripper, req *http.Request) (*http.Response
 			u.refused = nil
 			return res, nil
 		}
-		u.refused = &statusError{code: res.StatusCode, retryAfter: transfer.RetryAfter(res.Header.Get("Retry-After"), time.Now())}
+		u.refused = &statusError{code: res.StatusCode, retryAfter: transfer.RetryAfter(res.Header, time.Now())}
 		switch {
 		case authRefused(res.StatusCode) && !renewed:
 			renewed = true

@@ -65,7 +65,8 @@ type Server struct {
 	Team, AppID          string
 	BotUser, BotID       string // the bot as a member (U…), and as a bot (B…)
 	RetryAfter, PingEach time.Duration
-	Vague                bool // files.info names the channels of a file, and not its messages
+	Ahead                time.Duration // of its clock; set before it is used
+	Vague                bool          // files.info names the channels of a file, and not its messages
 
 	srv  *httptest.Server
 	dir  string          // where bytes of files lie
@@ -127,7 +128,11 @@ func start(t testing.TB, routes func(*Server) http.Handler) *Server {
 		files: map[string]*file{}, tickets: map[string]bool{},
 	}
 	s.BotUser = s.AddBot("longshore")
-	s.srv = httptest.NewServer(routes(s))
+	all := routes(s)
+	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(s.Ahead).UTC().Format(http.TimeFormat))
+		all.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		end()
 		s.srv.CloseClientConnections()
@@ -215,7 +220,7 @@ func (s *Server) newID(kind string) string {
 
 // now is a time stamp that no other message has.
 func (s *Server) now() string {
-	at := time.Now().Truncate(time.Microsecond)
+	at := time.Now().Add(s.Ahead).Truncate(time.Microsecond)
 	if !at.After(s.last) {
 		at = s.last.Add(time.Microsecond)
 	}
