@@ -9,7 +9,11 @@ import (
 	"time"
 )
 
-// diskFailures are those of each kind of call on each file of the way of a request.
+// diskFailures are those of each kind of call on each file of the way of a request: the
+// outbox's database and files, the page's, the results, which are created, written and
+// renamed and need no sync, since a new host writes them again from the outbox, and the audit
+// trail. The journal of a channel, and the assistants' record of what members wrote, are in
+// TestADiskThatFailsUnderWhatMembersWriteLosesNothing.
 func diskFailures() (all []failure) {
 	for _, at := range []struct {
 		kind, path string
@@ -31,6 +35,7 @@ func diskFailures() (all []failure) {
 		{"write", "ipc/*/results/*", 2},
 		{"rename", "ipc/*/results/*", 2},
 		{"unlink", "ipc/*/messages/*", 2},
+		{"write", "audit/*", 1},
 	} {
 		for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO} {
 			if at.kind == "unlink" && errno == syscall.ENOSPC {
@@ -83,7 +88,11 @@ func newFaultSite(t *testing.T) *pageSite {
 }
 
 // TestAnyOneCallThatFailsLosesNothing has one call fail, at places all over a host's life,
-// its start and the making of its stores included. A host that ends for it says why.
+// its start and the making of its stores included. A host that ends for it says why. The
+// calls are all that change a file below the state directory, whoever makes them: create,
+// write, truncate, sync, rename, unlink, link, mkdir, of the installation's marks, of the
+// outbox, the page, the tasks and the audit trail, of groups' queues and results and of the
+// control socket. Between two of them lie 60, or 4 with the variable for kills.
 func TestAnyOneCallThatFailsLosesNothing(t *testing.T) {
 	every := 60
 	if testing.Short() {
