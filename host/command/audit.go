@@ -136,6 +136,9 @@ func timeOf(s string) (time.Time, error) {
 // searchTrail prints the entries that fit, the oldest first. With a bound, it holds so many
 // in memory; without one it prints each as soon as it is read.
 func (e *env) searchTrail(dir string, q *auditQuery) error {
+	if q.most == 0 && e.watched != nil {
+		return usage("--watch shows so many entries at most", "say how many, as --most 1000")
+	}
 	if q.most == 0 {
 		return e.streamTrail(dir, q)
 	}

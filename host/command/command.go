@@ -40,6 +40,7 @@ type env struct {
 	named          bool               // by -c
 	verbs          []string           // the names of the commands
 	json           bool               // print for programs
+	watched        io.Writer          // stdout while --watch prints into memory; else nil
 	platforms      []channel.Platform // that the configuration may name
 }
 
@@ -102,6 +103,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	tameCobra(root)
 	e.complete(root)
+	e.watchable(root)
 	return root
 }
 

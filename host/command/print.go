@@ -15,13 +15,15 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// printJSON prints v for a program. encoding/json escapes the control
+// printJSON prints v for a program, under --watch as one line. encoding/json escapes the control
 // characters; the bidi controls, which a terminal would obey, are escaped here.
 func (e *env) printJSON(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	if e.watched == nil {
+		enc.SetIndent("", "  ")
+	}
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
@@ -117,7 +119,7 @@ func (e *env) table(head ...string) table {
 	var text bytes.Buffer
 	t := table{w: tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0), text: &text, out: e.stdout}
 	if len(head) > 0 {
-		if isTerminal(e.stdout) {
+		if isTerminal(e.screen()) {
 			t.columns, _ = e.screenSize()
 		}
 		t.row(head...)

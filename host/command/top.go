@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -66,35 +67,28 @@ const (
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 )
 
-// topLive draws until ctx is done, which is no error. Between two lines it never waits,
-// so that an interrupt finds the terminal in a state that leaveScreen ends.
+// topLive draws until ctx is done, which is no error.
 func (e *env) topLive(ctx context.Context, c operator.Control, every time.Duration) error {
-	fmt.Fprint(e.stdout, enterScreen)
-	defer fmt.Fprint(e.stdout, leaveScreen)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		columns, rows := e.screenSize()
+	return e.redraw(ctx, every, func(columns, _ int) []string {
 		o, err := operator.Look(ctx, c)
-		lines := topLines(o, columns)
 		if err != nil {
-			lines = []string{cutTo("the host does not answer: "+media.Printable(err.Error()), columns)}
+			return []string{cutTo("the host does not answer: "+media.Printable(err.Error()), columns)}
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		fmt.Fprint(e.stdout, frameOf(lines, rows))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		return topLines(o, columns)
+	})
+}
+
+// screen is where what is printed becomes visible.
+func (e *env) screen() io.Writer {
+	if e.watched != nil {
+		return e.watched
 	}
+	return e.stdout
 }
 
 // screenSize is 80 by 24 of what is no terminal, or a terminal that does not say.
 func (e *env) screenSize() (columns, rows int) {
-	if f, ok := e.stdout.(*os.File); ok {
+	if f, ok := e.screen().(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
 			return columns, rows
 		}
