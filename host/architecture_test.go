@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 	"host/links":            {"host/channel/httpd"},
 	"host/door":             {"host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
 	"host/service":          {},
-	"host/operator":         {"host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
+	"host/operator":         {"host/audit", "host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/notify":           {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
 	"host/console":          {"host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -65,11 +66,9 @@ func (e *env) printTrail(s audit.Summary) error {
 
 // auditQuery is what search looks for; what is empty says nothing.
 type auditQuery struct {
-	group, chat, name, sha256, event, code, request string
-	since, until                                    string
-	most                                            int
-
-	from, to time.Time
+	audit.Query
+	since, until string
+	most         int
 }
 
 func newAuditSearch(e *env) *cobra.Command {
@@ -78,7 +77,8 @@ func newAuditSearch(e *env) *cobra.Command {
 		Use:   "search",
 		Short: "list what left, and what was refused",
 		Args:  exactly(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q := q // --watch comes again
 			if q.most < 0 {
 				return usage("there is no negative number of entries", "0 lists all that there are")
 			}
@@ -86,31 +86,31 @@ func newAuditSearch(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if q.group != "" {
-				if g, err := findGroup(c, q.group); err == nil { // a group may be gone
-					q.group = g.Folder
+			if q.Group != "" {
+				if g, err := findGroup(c, q.Group); err == nil { // a group may be gone
+					q.Group = g.Folder
 				}
 			}
-			if q.from, err = timeOf(q.since); err == nil {
-				q.to, err = timeOf(q.until)
+			if q.From, err = timeOf(q.since); err == nil {
+				q.To, err = timeOf(q.until)
 			}
 			if err != nil {
 				return err
 			}
-			if q.chat != "" {
-				q.chat = audit.Masked(c.Layout().Audit(), q.chat)
+			if q.Chat != "" {
+				q.Chat = audit.Masked(c.Layout().Audit(), q.Chat)
 			}
-			return e.searchTrail(c.Layout().Audit(), &q)
+			return e.searchTrail(cmd.Context(), c.Layout().Audit(), &q)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&q.group, "group", "g", "", "of this group; its `folder`, name or chat")
-	f.StringVar(&q.chat, "chat", "", "to this chat, by its `JID`")
-	f.StringVar(&q.name, "name", "", "with a file whose name has this `text` in it, whatever its case")
-	f.StringVar(&q.sha256, "sha256", "", "with a file of this `hash`, or of these first digits")
-	f.StringVar(&q.event, "event", "", "what became of it: `sent`, failed, uncertain or refused")
-	f.StringVar(&q.code, "code", "", "refused or failed with this `code`")
-	f.StringVar(&q.request, "request", "", "of this request; its `ID`")
+	f.StringVarP(&q.Group, "group", "g", "", "of this group; its `folder`, name or chat")
+	f.StringVar(&q.Chat, "chat", "", "to this chat, by its `JID`")
+	f.StringVar(&q.Name, "name", "", "with a file whose name has this `text` in it, whatever its case")
+	f.StringVar(&q.SHA256, "sha256", "", "with a file of this `hash`, or of these first digits")
+	f.StringVar(&q.Event, "event", "", "what became of it: `sent`, failed, uncertain or refused")
+	f.StringVar(&q.Code, "code", "", "refused or failed with this `code`")
+	f.StringVar(&q.Request, "request", "", "of this request; its `ID`")
 	f.StringVar(&q.since, "since", "", "not before this `time`: 2026-01-31, 2026-01-31T12:00, or 24h for a day ago")
 	f.StringVar(&q.until, "until", "", "before this `time`")
 	f.IntVarP(&q.most, "most", "n", 100, "the newest `N`; 0: all")
@@ -135,14 +135,14 @@ func timeOf(s string) (time.Time, error) {
 
 // searchTrail prints the entries that fit, the oldest first. With a bound, it holds so many
 // in memory; without one it prints each as soon as it is read.
-func (e *env) searchTrail(dir string, q *auditQuery) error {
+func (e *env) searchTrail(ctx context.Context, dir string, q *auditQuery) error {
 	if q.most == 0 && e.watched != nil {
 		return usage("--watch shows so many entries at most", "say how many, as --most 1000")
 	}
 	if q.most == 0 {
 		return e.streamTrail(dir, q)
 	}
-	all, err := q.newest(dir)
+	all, err := audit.Newest(ctx, dir, q.Query, q.most)
 	if err != nil {
 		return err
 	}
@@ -152,23 +152,11 @@ func (e *env) searchTrail(dir string, q *auditQuery) error {
 // each gives the entries that fit.
 func (q *auditQuery) each(dir string, see func(audit.Entry) error) error {
 	return audit.Search(dir, func(entry audit.Entry) error {
-		if !q.fits(entry) {
+		if !q.Fits(entry) {
 			return nil
 		}
 		return see(entry)
 	})
-}
-
-// newest is the newest entries that fit, at most q.most.
-func (q *auditQuery) newest(dir string) (all []audit.Entry, err error) {
-	all = []audit.Entry{} // in JSON, nothing is [] and not null
-	err = q.each(dir, func(entry audit.Entry) error {
-		if all = append(all, entry); len(all)-q.most >= q.most {
-			all = append(all[:0], all[len(all)-q.most:]...)
-		}
-		return nil
-	})
-	return all[max(0, len(all)-q.most):], err
 }
 
 // trailPage is how many entries streamTrail aligns with each other.
@@ -194,23 +182,6 @@ func (e *env) streamTrail(dir string, q *auditQuery) error {
 		return err
 	}
 	return e.listTrail(page)
-}
-
-func (q *auditQuery) fits(e audit.Entry) bool {
-	is := func(want, got string) bool { return want == "" || want == got }
-	if !is(q.group, e.Group) || !is(q.chat, e.Chat) || !is(q.event, e.Event) || !is(q.code, e.Code) || !is(q.request, e.Request) ||
-		!q.from.IsZero() && e.Time.Before(q.from) || !q.to.IsZero() && !e.Time.Before(q.to) {
-		return false
-	}
-	if q.name == "" && q.sha256 == "" {
-		return true
-	}
-	for _, p := range e.Parts {
-		if strings.Contains(strings.ToLower(p.Name), strings.ToLower(q.name)) && strings.HasPrefix(p.SHA256, strings.ToLower(q.sha256)) {
-			return true
-		}
-	}
-	return false
 }
 
 func (e *env) listTrail(all []audit.Entry) error {

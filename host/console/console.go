@@ -66,7 +66,7 @@ func (c *Console) SignIn() string { return httpd.URL(c.listener.Addr()) + "#" + 
 var calls = []string{
 	"GET /v1/items/{id}", "POST /v1/items/{id}/retry", "DELETE /v1/items/{id}",
 	"POST /v1/items/{id}/yes", "POST /v1/items/{id}/no",
-	"POST /v1/tasks/{id}/{verb}", "POST /v1/assistants/{group}/stop", "POST /v1/reload", "GET /v1/log",
+	"POST /v1/tasks/{id}/{verb}", "POST /v1/assistants/{group}/stop", "POST /v1/reload", "GET /v1/log", "GET /v1/audit",
 }
 
 // Handler serves everything that Run serves, behind its guards.

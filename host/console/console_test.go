@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
@@ -132,6 +133,14 @@ func (c *control) Log(_ context.Context, q operator.LogQuery) (operator.LogPage,
 		page.Lines = append(page.Lines, operator.LogLine{Seq: 1, Level: "WARN", Group: c.name, Message: c.name, Fields: c.name})
 	}
 	return page, nil
+}
+
+func (c *control) Audit(_ context.Context, q operator.AuditQuery) (operator.AuditPage, error) {
+	c.note(fmt.Sprintf("audit %s, %s, %v, %v", q.Text, q.Event, !q.From.IsZero(), q.To.Sub(q.From)))
+	return operator.AuditPage{Incomplete: true, Entries: []audit.Entry{{
+		Number: 1, Time: time.Now(), Event: "refused", Group: c.name, Chat: c.name, Code: "screened", Message: c.name, Delivery: c.name,
+		Parts: []audit.Part{{Kind: "document", Name: c.name, Bytes: 1000, SHA256: c.name, Status: "refused"}},
+	}}}, nil
 }
 
 func open(t *testing.T, c operator.Control) *Console {

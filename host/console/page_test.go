@@ -61,6 +61,8 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		p.Wait(`document.getElementById("groups").innerText.includes("longshore groups approve ABCD-EFGH") && document.getElementById("groups").innerText.includes("longshore why family")`)
 		p.Eval(`document.querySelector("#failed button").click()`, nil)
 		p.Wait(`document.querySelectorAll("#item .timeline li").length === 3`)
+		p.Eval(`document.querySelector("#search button").click()`, nil)
+		p.Wait(`document.querySelectorAll("#audit li").length === 1`)
 		var bad []string
 		p.Eval(`[...document.querySelectorAll("body img, body script, body iframe, [onerror]")].map((n) => n.outerHTML)
 			.concat(typeof hacked === "undefined" ? [] : ["a script ran"],
@@ -293,4 +295,24 @@ func TestAThirdClickActedTwice(t *testing.T) {
 			t.Errorf("after %d clicks: %q, want %q", clicks, got, want)
 		}
 	}
+}
+
+func TestAnOperatorSearchesTheTrailOnThePage(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &control{name: "tide tables.pdf"}
+	p := b.Open(serveIn(t, c).SignIn(), phone)
+	p.Wait(ready)
+	p.Eval(`for (const [id, value] of Object.entries({ words: "Tide & <b>", event: "refused", from: "2027-01-05", to: "2027-01-06" })) document.getElementById(id).value = value;
+		document.querySelector("#search button").click()`, nil)
+	p.Wait(`document.getElementById("audit").innerText.includes("tide tables.pdf · 1000 bytes")`)
+	await(t, "the search with its two days", func() bool { return c.did("audit Tide & <b>, refused, true, 48h0m0s") })
+	var text string
+	p.Eval(`document.getElementById("audit").innerText`, &text)
+	for _, want := range []string{"refused · screened", "SHA-256", "took too long"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	p.Eval(`document.getElementById("leave").click()`, nil)
+	p.Wait(`document.getElementById("main").hidden && document.querySelectorAll("#audit li").length === 0 && document.getElementById("words").value === ""`)
 }

@@ -85,6 +85,8 @@ type Control interface {
 	// Log returns the newest lines of the host's log that match, oldest first. To
 	// follow the log, ask again with After set to the page's Next.
 	Log(ctx context.Context, q LogQuery) (LogPage, error)
+	// Audit returns the newest entries of the audit trail that match, oldest first.
+	Audit(ctx context.Context, q AuditQuery) (AuditPage, error)
 	// NotifyTest tells each target of notify: in longshore.yaml that this is a test, and
 	// returns how that went. There may be none.
 	NotifyTest(ctx context.Context) ([]Notified, error)

@@ -36,6 +36,7 @@ const maxBody = 64 << 10
 //	POST   /v1/page
 //	GET    /v1/environment?group=
 //	GET    /v1/log?after=&group=&limit=
+//	GET    /v1/audit?text=&event=&from=&to=&limit=
 //	POST   /v1/notify/test
 //	GET    /v1/pairing
 //	POST   /v1/pairing/{code}
@@ -208,6 +209,7 @@ func (s *Server) addLive(mux *http.ServeMux) {
 		reply(w, all, err)
 	})
 	mux.HandleFunc("GET /v1/log", s.log)
+	mux.HandleFunc("GET /v1/audit", s.audit)
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request) {

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
@@ -159,6 +160,10 @@ func (c *control) PageURL(context.Context) (operator.PageURL, error) {
 
 func (c *control) Log(_ context.Context, q operator.LogQuery) (operator.LogPage, error) {
 	return operator.LogPage{Lines: []operator.LogLine{{Seq: q.After + 1, Group: q.Group, Message: strconv.Itoa(q.Limit)}}, Next: q.After + 1}, nil
+}
+
+func (c *control) Audit(_ context.Context, q operator.AuditQuery) (operator.AuditPage, error) {
+	return operator.AuditPage{Entries: []audit.Entry{{Number: int64(q.Limit), Time: q.From, Asked: q.To, Message: q.Text, Event: q.Event}}}, c.err
 }
 
 func (c *control) Unpair(_ context.Context, name string) error {

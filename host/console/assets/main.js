@@ -21,7 +21,8 @@ function signedOut(text) {
   clearTimeout(timer);
   for (const id of ["main", "actions"]) $(id).hidden = true;
   for (const id of sections) { delete shown[id]; document.querySelector(`#${id} .body`).replaceChildren(); }
-  document.querySelector("#log .body").replaceChildren();
+  for (const id of ["log", "audit"]) document.querySelector(`#${id} .body`).replaceChildren();
+  $("search").reset();
   after = 0;
   $("item").close();
   $("signin").hidden = false;
@@ -146,6 +147,14 @@ $("reload").replaceWith(el("span", { id: "reload" }, button("Reload configuratio
   await refresh();
 }))));
 $("leave").addEventListener("click", () => attempt(async () => { await act("POST", "/sign-out"); signedOut(); }));
+$("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const query = new URLSearchParams({ text: $("words").value, event: $("event").value });
+  const day = (value, more) => { const t = new Date(value + "T00:00"); t.setDate(t.getDate() + more); return t.toISOString(); };
+  if ($("from").value) query.set("from", day($("from").value, 0));
+  if ($("to").value) query.set("to", day($("to").value, 1)); // to its end
+  attempt(async () => document.querySelector("#audit .body").replaceChildren(...views.trail(await get("/v1/audit?" + query))));
+});
 $("filter").addEventListener("input", filter);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && signedIn()) watch(); });
 addEventListener("storage", () => watch()); // another tab signed in or out

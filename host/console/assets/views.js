@@ -85,6 +85,23 @@ export function logLine(l) {
   return el("li", { className: kind }, `${when(l.time)} ${l.level} ${l.group ? "[" + l.group + "] " : ""}${l.message} ${l.fields ?? ""}`);
 }
 
+// trail is what a search of the audit trail found, the newest first.
+export function trail({ entries, incomplete }) {
+  return [
+    list(entries.toReversed().map((e) => card([
+      line("name", when(e.time), e.group, e.chat && `to ${e.chat}`),
+      line(e.event === "sent" ? "good" : "bad", e.event, e.code),
+      e.message ? line("", e.message) : null,
+      (e.parts ?? []).map((p) => [
+        line("", p.kind, p.name, p.bytes ? size(p.bytes) : "", p.link ? "as a link" : "", p.status === e.event ? "" : p.status, p.code),
+        p.sha256 ? line("muted hash", "SHA-256 " + p.sha256) : null,
+      ]),
+      line("muted", e.delivery && `delivery ${e.delivery.slice(0, 12)}`, `entry ${e.n}`),
+    ])), "Nothing in the trail fits."),
+    incomplete ? el("p", { className: "warn" }, "The search took too long: older entries were not looked at. Give a first day, or: longshore audit search") : "",
+  ];
+}
+
 // details is one item with its timeline.
 export function details(i) {
   return [

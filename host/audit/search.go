@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Query selects entries of a trail. What is empty selects nothing away.
+type Query struct {
+	Group, Chat, Event, Code, Request string // these exactly; Chat as Mask writes it
+	Name                              string // part of a file's name, whatever its case
+	SHA256                            string // of a file, or its first digits
+	From, To                          time.Time
+	// Text is part of any of the above, or of the reason, whatever its case. A chat is
+	// also found by its own JID.
+	Text string
+}
+
+// Fits says whether the query selects an entry.
+func (q *Query) Fits(e Entry) bool {
+	is := func(want, got string) bool { return want == "" || want == got }
+	if !is(q.Group, e.Group) || !is(q.Chat, e.Chat) || !is(q.Event, e.Event) || !is(q.Code, e.Code) || !is(q.Request, e.Request) ||
+		!q.From.IsZero() && e.Time.Before(q.From) || !q.To.IsZero() && !e.Time.Before(q.To) {
+		return false
+	}
+	return q.fitsFiles(e) && q.fitsText(e)
+}
+
+func (q *Query) fitsFiles(e Entry) bool {
+	if q.Name == "" && q.SHA256 == "" {
+		return true
+	}
+	for _, p := range e.Parts {
+		if has(p.Name, q.Name) && strings.HasPrefix(p.SHA256, strings.ToLower(q.SHA256)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Query) fitsText(e Entry) bool {
+	if q.Text == "" {
+		return true
+	}
+	for _, text := range []string{e.Group, e.Chat, e.Code, e.Message, e.Request, e.Delivery, e.Event} {
+		if has(text, q.Text) {
+			return true
+		}
+	}
+	for _, p := range e.Parts {
+		if has(p.Name, q.Text) || has(p.Code, q.Text) || len(q.Text) >= 6 && strings.HasPrefix(p.SHA256, strings.ToLower(q.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func has(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// Newest returns the newest entries of the trail in dir that the query selects, at most
+// most, the oldest of them first. It reads the newest files first, and no more than it
+// needs. If ctx ends first, it returns what it has found in whole files, and ctx's error.
+func Newest(ctx context.Context, dir string, q Query, most int) ([]Entry, error) {
+	found := []Entry{} // in JSON, nothing is [] and not null
+	paths, err := files(dir)
+	if err != nil {
+		return found, err
+	}
+	if strings.Contains(q.Text, "@") {
+		q.Text = Masked(dir, q.Text)
+	}
+	for i := len(paths) - 1; i >= 0 && len(found) < most; i-- {
+		some, older, err := newestOf(ctx, paths[i], &q, most-len(found))
+		if err != nil {
+			return found, err
+		}
+		found = slices.Insert(found, 0, some...)
+		if older {
+			break
+		}
+	}
+	return found, nil
+}
+
+// newestOf is Newest for one file. older says that the file begins before q.From, so no
+// file before it has anything.
+func newestOf(ctx context.Context, path string, q *Query, most int) (found []Entry, older bool, err error) {
+	first := true
+	err = walkFile(path, func(_ string, _ int, e Entry, err error) error {
+		if err != nil {
+			return ctx.Err() // Verify names the line
+		}
+		if first {
+			older, first = !q.From.IsZero() && e.Time.Before(q.From), false
+		}
+		if q.Fits(e) {
+			if found = append(found, e); len(found)-most >= most {
+				found = append(found[:0], found[len(found)-most:]...)
+			}
+		}
+		return ctx.Err()
+	})
+	return found[max(0, len(found)-most):], older, err
+}
