@@ -89,9 +89,11 @@ func timeline(d *outbox.Delivery) []Event {
 		}
 		switch p.State {
 		case outbox.Sent:
-		case outbox.Read:
-			add("delivered", time.Time{}, "")
-			add("read", time.Time{}, "")
+		case outbox.Delivered, outbox.Read:
+			add("delivered", p.DeliveredAt, "")
+			if p.State == outbox.Read {
+				add("read", p.ReadAt, "")
+			}
 		default:
 			add(string(p.State), time.Time{}, p.Message)
 		}

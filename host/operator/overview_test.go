@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -63,6 +64,31 @@ func TestTheTimelineTellsEachStepOfADelivery(t *testing.T) {
 	if len(got) < 4 || got[2] != "attempts 1" || got[3] != "sent " {
 		t.Errorf("after it was sent: %q", got)
 	}
+	before := time.Now()
+	for _, s := range []channel.State{channel.StateDelivered, channel.StateRead} {
+		if err := c.outbox.Report(t.Context(), d.Address(), "p-"+messageID(t, c, d), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	item, err := c.Show(t.Context(), d.Key)
+	if err != nil || len(item.Timeline) != 6 {
+		t.Fatalf("after the receipts: %+v, %v", item.Timeline, err)
+	}
+	for i, what := range []string{"delivered", "read"} {
+		if s := item.Timeline[4+i]; s.What != what || s.Time.Before(before) || time.Since(s.Time) < 0 {
+			t.Errorf("step %d: %+v, want %s since %v", 4+i, s, what, before)
+		}
+	}
+}
+
+// messageID is how the platform of a counter begins its id of a delivery.
+func messageID(t *testing.T, c *counter, d outbox.Delivery) string {
+	t.Helper()
+	kept, err := c.outbox.Get(t.Context(), d.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept.Parts[0].MessageID[:4]
 }
 
 // ask puts deliveries into the outbox that wait for an approval.

@@ -91,10 +91,16 @@ func TestReceiptsRefineAndNeverGoBack(t *testing.T) {
 		}
 		report("fake:b", "r-slow", channel.StateRead, outbox.Sent) // another chat's id
 		report("fake:a", "unknown", channel.StateRead, outbox.Sent)
+		delivered := time.Now()
 		report("fake:a", "r-slow", channel.StateDelivered, outbox.Delivered)
+		time.Sleep(time.Minute)
 		report("fake:a", "r-slow", channel.StateRead, outbox.Read)
+		time.Sleep(time.Minute)
 		report("fake:a", "r-slow", channel.StateDelivered, outbox.Read)
-		if p := b.of(quick).Parts[0]; p.State != outbox.Delivered {
+		if p := b.of(slow).Parts[0]; !p.DeliveredAt.Equal(delivered) || !p.ReadAt.Equal(delivered.Add(time.Minute)) {
+			t.Errorf("delivered at %v and read at %v, want %v and a minute later", p.DeliveredAt, p.ReadAt, delivered)
+		}
+		if p := b.of(quick).Parts[0]; p.State != outbox.Delivered || p.DeliveredAt.IsZero() || !p.ReadAt.IsZero() {
 			t.Errorf("the early receipt was lost: %+v", p)
 		}
 	})

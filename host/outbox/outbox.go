@@ -152,11 +152,15 @@ type Part struct {
 	Sent     int64     // bytes, while sending; not durable
 	Receipt  channel.Receipt
 	Doubt    time.Time // the first attempt that the platform may have shown without saying so; zero: none
-	Shown    State     // what Report said of a part that is Pending; empty: nothing
-	Saved    []byte    // what the channel keeps for the next attempt; nil: nothing
-	Code     string    // why it failed, or what the last attempt met
-	Message  string    // for agent and operator
-	Hint     string
+	// When the host heard that a member's device had it, and that a member had read it:
+	// of several members, the first. Zero: it did not, or it was before version 7.
+	DeliveredAt, ReadAt time.Time
+
+	Shown   State  // what Report said of a part that is Pending; empty: nothing
+	Saved   []byte // what the channel keeps for the next attempt; nil: nothing
+	Code    string // why it failed, or what the last attempt met
+	Message string // for agent and operator
+	Hint    string
 }
 
 // Size is the bytes of the part's files.

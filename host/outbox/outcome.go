@@ -266,6 +266,7 @@ func (o *Outbox) record(batch []outcome) error {
 // and marked the part, and a member's device may have reported the message before the
 // platform answered. It runs in the commit.
 func (o *Outbox) prepareOutcomes(batch []outcome) {
+	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range batch {
@@ -279,7 +280,7 @@ func (o *Outbox) prepareOutcomes(batch []outcome) {
 			p.Doubt = out.it.Parts[out.pos].Doubt
 		case Sent:
 			*p = p.withoutBlobs()
-			p.State = cmp.Or(early, out.it.Parts[out.pos].Shown, Sent)
+			p.reached(cmp.Or(early, out.it.Parts[out.pos].Shown, Sent), now)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 			case found.pending:
 				o.shown(it, found.position, state)
 			default:
-				it.Parts[found.position].State = state
+				it.Parts[found.position].reached(state, found.at)
 			}
 			o.changes.add(found.folder, found.delivery, false)
 		}
@@ -164,6 +164,17 @@ type refined struct {
 	delivery int64
 	folder   string
 	position int
+	at       time.Time
+}
+
+// reached gives a part the state that was reported of it.
+func (p *Part) reached(s State, at time.Time) {
+	switch p.State = s; s {
+	case Delivered:
+		p.DeliveredAt = at
+	case Read:
+		p.ReadAt = at
+	}
 }
 
 // refine writes the new state of a part.
@@ -181,13 +192,15 @@ func refine(t *store.Tx, chat groups.Address, id string, state State) (r refined
 	if r.changed = further(cmp.Or(shown, was), state); !r.changed {
 		return r, nil
 	}
-	query := `UPDATE part SET state = ? WHERE delivery = ? AND position = ?`
+	r.at = time.Now()
 	if r.pending { // its attempt ends it
-		query = `UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`
+		_, err = t.Exec(`UPDATE part SET shown = ? WHERE delivery = ? AND position = ?`, string(state), r.delivery, r.position)
+	} else {
+		_, err = t.Exec(`UPDATE part SET state = ?1, delivered_at = iif(?1 = 'delivered', ?2, delivered_at), read_at = iif(?1 = 'read', ?2, read_at)
+			WHERE delivery = ?3 AND position = ?4`, string(state), nano(r.at), r.delivery, r.position)
 	}
-	_, err = t.Exec(query, string(state), r.delivery, r.position)
 	if err == nil {
-		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(time.Now()), r.delivery)
+		_, err = t.Exec(`UPDATE delivery SET changed = ? WHERE id = ?`, nano(r.at), r.delivery)
 	}
 	return r, ofDatabase("record a receipt", err)
 }

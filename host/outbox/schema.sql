@@ -46,6 +46,8 @@ CREATE TABLE part (
 	shown        TEXT    NOT NULL DEFAULT '', -- the state that was reported of a pending part
 	act          TEXT    NOT NULL DEFAULT '', -- JSON of a change or a question; empty for a message
 	saved        BLOB, -- what the channel keeps for the next attempt
+	delivered_at INTEGER NOT NULL DEFAULT 0, -- when the host heard that a member's device had it
+	read_at      INTEGER NOT NULL DEFAULT 0, -- and that a member had read it
 	PRIMARY KEY (delivery, position)
 ) WITHOUT ROWID;
 CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';

@@ -26,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5},
+		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -75,6 +75,12 @@ CREATE TABLE link (
 	ended   INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;`
 
+// fromVersion6 migrates version 6 to 7. Version 6 had the states delivered and read
+// without their times.
+const fromVersion6 = `
+ALTER TABLE part ADD COLUMN delivered_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE part ADD COLUMN read_at INTEGER NOT NULL DEFAULT 0;`
+
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
@@ -104,7 +110,7 @@ func (it *item) skip() {
 
 const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
-	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act
+	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act, p.delivered_at, p.read_at
 	FROM delivery d JOIN part p ON p.delivery = d.id `
 
 const (
@@ -124,11 +130,11 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 	err = each(rows, err, func() error {
 		var it item
 		var p Part
-		var asked, created, doubt, next, received int64
+		var asked, created, doubt, next, received, delivered, read int64
 		var file, names, act string
 		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
-			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act); err != nil {
+			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act, &delivered, &read); err != nil {
 			return err
 		}
 		var err error
@@ -139,6 +145,7 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 			return fmt.Errorf("delivery %s: %w", it.Key, err)
 		}
 		p.Doubt, p.Next, p.Receipt.Time = fromNano(doubt), fromNano(next), fromNano(received)
+		p.DeliveredAt, p.ReadAt = fromNano(delivered), fromNano(read)
 		if n := len(items); n == 0 || items[n-1].id != it.id {
 			it.Asked, it.Created = fromNano(asked), fromNano(created)
 			items = append(items, &it)
@@ -305,10 +312,11 @@ func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended 
 		return sent(t, id, position, p, now)
 	}
 	n, err := t.Changed(`UPDATE part SET state = ?, attempts = ?, next = ?, doubt = ?, blob = ?,
-		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved)
+		receipt = ?, receipt_time = ?, receipt_note = ?, code = ?, message = ?, hint = ?, shown = ?, saved = iif(?, NULL, saved),
+		delivered_at = ?, read_at = ?
 		WHERE delivery = ? AND position = ? AND state IN `+openStates,
 		string(p.State), p.Attempts, nano(p.Next), nano(p.Doubt), strings.Join(p.blobs(), " "),
-		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.State.sent(), id, position)
+		p.Receipt.ID, nano(p.Receipt.Time), p.Receipt.Note, p.Code, p.Message, p.Hint, string(p.Shown), p.State.sent(), nano(p.DeliveredAt), nano(p.ReadAt), id, position)
 	if err != nil || n == 0 || p.State.open() {
 		return false, ofDatabase("record an outcome", err)
 	}
@@ -323,7 +331,7 @@ func update(t *store.Tx, id int64, position int, p *Part, now time.Time) (ended 
 // plainlySent reports whether a part has the outcome of nearly all: sent, and there is
 // nothing else to say.
 func (p *Part) plainlySent() bool {
-	return p.State.sent() && len(p.Files) == 0 && p.Doubt.IsZero() && p.Next.IsZero() && p.Receipt.Note == "" && p.Code == "" && p.Message == "" && p.Hint == ""
+	return p.State == Sent && len(p.Files) == 0 && p.Doubt.IsZero() && p.Next.IsZero() && p.Receipt.Note == "" && p.Code == "" && p.Message == "" && p.Hint == ""
 }
 
 // sent is update for a part that is plainlySent. To bind fewer values saves a fifth of the time.
