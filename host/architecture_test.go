@@ -61,7 +61,7 @@ var rooms = map[string][]string{
 	"host/service":          {},
 	"host/operator":         {"host/audit", "host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/notify":           {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},
-	"host/console":          {"host/operator", "host/tasks", "host/channel/httpd"},
+	"host/console":          {"host/audit", "host/operator", "host/tasks", "host/channel/httpd"},
 	"host/doctor":           {"host/assistant", "host/config", "host/operator", "host/outbox", "host/channel", "host/runtime/docker", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames", "internal/confine"},
 	"host/serve":            {"host/...", "agentrunner/cli", "ipc", "groups", "groups/mounts", "media", "media/convert", "internal/confine"},
 	"host/command":          {"host/...", "agentrunner/...", "ipc", "groups", "groups/mounts", "media", "internal/hostnames", "internal/near", "internal/confine", "internal/cause"},
