@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"internal/near":        {},
 	"internal/cause":       {},
 	"packaging/sbom":       {},
+	"packaging/deb":        {"host/service"},
 
 	"media":         {},
 	"media/...":     {},

@@ -22,6 +22,9 @@ import (
 //go:embed help.txt
 var help string
 
+// Help is what "agentrunner help" prints.
+func Help() string { return help }
+
 // The exit statuses. They are part of the interface: scripts depend on them.
 const (
 	exitOK        = 0   // sent, delivered or read; or the command succeeded

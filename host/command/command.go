@@ -83,7 +83,7 @@ func newRoot(e *env) *cobra.Command {
 		newQueue(e), newErrors(e), newApprovals(e), newTasks(e), newLinks(e), newTokens(e), newScreen(e), newAudit(e), newStatus(e), newTop(e), newLogs(e), newPage(e), newWhy(e), newDoctor(e), newNotify(e), newStore(e),
 		newPair(e), newUnpair(e), newGroups(e), newService(e),
 		newBackup(e), newRestore(e), newUpgrade(e),
-		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newVersion(e), newExitCodes(),
+		newConfig(e), newMCPConfig(e), newImage(e), newAgentrunner(), newMan(), newVersion(e), newExitCodes(),
 	)
 	e.verbs = nil
 	for _, cmd := range root.Commands() {

@@ -12,6 +12,8 @@ const (
 	defaultConfig = "longshore.yaml"
 	// systemConfig is that of a machine, for which a package makes the directory.
 	systemConfig = "/etc/longshore/longshore.yaml"
+	// systemState is the state directory that goes with it.
+	systemState = "/var/lib/longshore/state"
 	// configEnv names the configuration to every command.
 	configEnv = "LONGSHORE_CONFIG"
 )

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -171,6 +172,9 @@ func (s *setup) write() (folder string, err error) {
 		return "", usage("the group's name has no letter or digit", "longshore setup --group Family")
 	}
 	text := bytes.Replace(setupConfig, []byte(`"`+demoListen+`"`), []byte(strconv.Quote(s.listen)), 1)
+	if filepath.Clean(s.config) == systemConfig {
+		text = bytes.Replace(text, []byte("state: state\n"), []byte("state: "+systemState+"\n"), 1)
+	}
 	text, err = config.AddGroup(text, groups.Group{Name: s.group, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: "sample"})
 	if err != nil {
 		return "", err
