@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 func TestErrorsFolderIsBoundedForEachGroup(t *testing.T) {
@@ -152,5 +154,54 @@ func TestOldEntriesLeaveTheErrorsFolder(t *testing.T) {
 		if err != nil || len(all) != c.left {
 			t.Errorf("kept for %v: %d entries, %v; want %d", c.age, len(all), err, c.left)
 		}
+	}
+}
+
+// TestARefusalThatACrashCutOffIsOneEntry: the body came first, and a kill before the reason
+// left an entry of its own beside that of the next start.
+func TestARefusalThatACrashCutOffIsOneEntry(t *testing.T) {
+	dir := prepare(t, "a")
+	x := Quarantined{Folder: "a", Request: "000001", Code: "x", Attempts: 1, Written: time.Unix(1, 0), Last: time.Unix(1, 0)}
+	refuse := func() {
+		t.Helper()
+		q := &quarantine{base: &base{path: dir}}
+		defer q.base.close()
+		if err := q.add(x, name(1), []byte("body")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse()
+	folder := filepath.Join(dir, ErrorsDir)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Add(folder); err != nil {
+		t.Fatal(err)
+	}
+	refuse()
+	var placed []string
+	for len(placed) < 2 {
+		if e := <-w.Events; e.Has(fsnotify.Create) && isRequest(filepath.Base(e.Name)) {
+			placed = append(placed, filepath.Base(e.Name))
+		}
+	}
+	if err := os.Remove(filepath.Join(folder, placed[1])); err != nil { // as if the crash had come before it
+		t.Fatal(err)
+	}
+	refuse()
+	all, err := ListErrors(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d entries, placed as %q: %+v, %v", len(all), placed, all, err)
+	}
+	if _, body, err := ReadError(dir, all[0].Name); err != nil || string(body) != "body" {
+		t.Errorf("%q, %v", body, err)
 	}
 }

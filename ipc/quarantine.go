@@ -77,17 +77,19 @@ func (q *quarantine) add(x Quarantined, file string, body []byte) error {
 	}
 	x.Size = int64(len(body))
 	known := q.find(dir, quarantineStem(x.Folder, file), &x)
-	if len(body) > 0 {
-		if err := replaceFile(dir, x.Name+suffix, body); err != nil {
-			return err
-		}
-	}
 	b, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
 		return err
 	}
+	// The reason comes first: if a crash leaves it alone, the request, which is still in
+	// the queue, is found by it. A body alone would be an entry of its own.
 	if err := replaceFile(dir, x.Name+reasonSuffix, append(b, '\n')); err != nil {
 		return err
+	}
+	if len(body) > 0 {
+		if err := replaceFile(dir, x.Name+suffix, body); err != nil {
+			return err
+		}
 	}
 	if !known {
 		q.entries[x.Folder] = append(q.entries[x.Folder], x)
