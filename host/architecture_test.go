@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/cause":       {},
 	"packaging/sbom":       {},
 	"packaging/deb":        {"host/service"},
+	"packaging/image":      {},
 
 	"media":         {},
 	"media/...":     {},
