@@ -9,7 +9,7 @@ build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/agentrunner ./agentrunner
 
-dist: ## reproducible programs for each platform in dist/, with checksums; LONGSHORE_SIGN_KEY signs them
+dist: ## reproducible programs, Debian packages and images in dist/, with checksums; LONGSHORE_SIGN_KEY signs them
 	./packaging/dist
 
 test: ## what the README promises

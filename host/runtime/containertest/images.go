@@ -139,6 +139,39 @@ func importBase(ctx context.Context, host string) error {
 	return errors.Join(err, said.Close())
 }
 
+// Debian unpacks a small Debian, as debootstrap makes it, and returns its directory. Only
+// root can.
+func Debian(t testing.TB) (root string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		unavailable(t, errors.New("only root can unpack a Debian"))
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), buildTime)
+	defer cancel()
+	base, err := openBase(ctx, cache)
+	if err != nil {
+		unavailable(t, err)
+	}
+	defer base.Close()
+	root = filepath.Join(t.TempDir(), "debian")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tar := exec.CommandContext(ctx, "tar", "--numeric-owner", "-xpf", "-", "-C", root)
+	tar.Stdin = base
+	if said, err := tar.CombinedOutput(); err != nil {
+		t.Fatalf("unpack a Debian: %v\n%s", err, said)
+	}
+	if err := os.Chmod(root, 0o755); err != nil { // the archive has the mode of a temporary directory
+		t.Fatal(err)
+	}
+	return root
+}
+
 // openBase opens the Debian of the cache, which one test process makes.
 func openBase(ctx context.Context, cache string) (*os.File, error) {
 	file := filepath.Join(cache, "base.tar")

@@ -1,4 +1,6 @@
-package main
+// Package packaging_test builds a release and tries it: as a package on a clean Debian, and
+// as an image on an engine of its own.
+package packaging_test
 
 import (
 	"encoding/json"
@@ -11,27 +13,24 @@ import (
 	"testing"
 )
 
-// Whoever builds a release again must get the bytes that the signature is for.
-func TestAReleaseHasTheSameBytesFromAnotherDirectoryAndASignature(t *testing.T) {
+// TestARelease builds one twice, since whoever builds it again must get the bytes that the
+// signature is for, and then tries what it consists of.
+func TestARelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs twice")
 	}
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needs(t, "ssh-keygen")
+	needs(t, "dpkg-deb")
 	dir := t.TempDir()
 	key, other := filepath.Join(dir, "key"), filepath.Join(dir, "another", "tree")
 	sh(t, nil, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"agentrunner", "groups", "host", "internal", "ipc", "media", "packaging", "go.mod", "go.sum", "LICENSE", "NOTICE"} {
+	for _, part := range []string{"agentrunner", "groups", "host", "internal", "ipc", "media", "packaging", "go.mod", "go.sum", "LICENSE", "NOTICE", "Dockerfile.agent"} {
 		sh(t, nil, "cp", "-r", filepath.Join("..", part), other)
 	}
-	env := []string{"PLATFORMS=" + runtime.GOOS + "/" + runtime.GOARCH, "VERSION=v0.0.1", "LONGSHORE_SIGN_KEY=" + key}
+	env := []string{"PLATFORMS=" + runtime.GOOS + "/" + runtime.GOARCH, "VERSION=v0.0.1", "SOURCE_DATE_EPOCH=1700000000", "LONGSHORE_SIGN_KEY=" + key}
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	sh(t, append(env, "DIST="+first), "../packaging/dist")
 	sh(t, append(env, "DIST="+second), filepath.Join(other, "packaging/dist"))
@@ -47,7 +46,32 @@ func TestAReleaseHasTheSameBytesFromAnotherDirectoryAndASignature(t *testing.T) 
 		t.Errorf("two builds differ:\n%s\n%s", one, two)
 	}
 	sh(t, nil, "sh", "-c", "cd "+first+" && sha256sum -c --quiet SHA256SUMS && ssh-keygen -q -Y check-novalidate -n file -s SHA256SUMS.sig <SHA256SUMS")
-	listsEveryModule(t, filepath.Join(first, "longshore-"+runtime.GOOS+"-"+runtime.GOARCH+".cdx.json"))
+	name := filepath.Join(first, "longshore-"+runtime.GOOS+"-"+runtime.GOARCH)
+	listsEveryModule(t, name+".cdx.json")
+	t.Run("lintian finds nothing", func(t *testing.T) { lintian(t, name+".deb") })
+	t.Run("package on a clean Debian", func(t *testing.T) { tryPackage(t, name+".deb") })
+	t.Run("image", func(t *testing.T) { tryImage(t, name+".image.tar.gz") })
+}
+
+// needs skips the test, or fails it, if a program is missing.
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// lintian is Debian's own check of a package. What it may find is in the package's
+// overrides, with the reason.
+func lintian(t *testing.T, deb string) {
+	needs(t, "lintian")
+	cmd := exec.CommandContext(t.Context(), "lintian", "--allow-root", "--fail-on", "error,warning", deb)
+	if said, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(said), "longshore: ") {
+		t.Errorf("%v\n%s", err, said)
+	}
 }
 
 // listsEveryModule compares the SBOM of the host with what the go command links.
@@ -69,7 +93,7 @@ func listsEveryModule(t *testing.T, sbom string) {
 			got[c.Name+" "+c.Version] = true
 		}
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", ".")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "../host")
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := list.Output()
 	if err != nil {
