@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"internal/near":        {},
 	"internal/cause":       {},
 	"packaging/sbom":       {},
-	"packaging/deb":        {"host/service"},
+	"packaging/deb":        {"host/service", "host/runtime/containertest"},
 	"packaging/image":      {},
 
 	"media":         {},

@@ -1,6 +1,4 @@
-// Package packaging_test builds a release and tries it: as a package on a clean Debian, and
-// as an image on an engine of its own.
-package packaging_test
+package main
 
 import (
 	"encoding/json"
@@ -28,11 +26,11 @@ func TestARelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"agentrunner", "groups", "host", "internal", "ipc", "media", "packaging", "go.mod", "go.sum", "LICENSE", "NOTICE", "Dockerfile.agent"} {
-		sh(t, nil, "cp", "-r", filepath.Join("..", part), other)
+		sh(t, nil, "cp", "-r", filepath.Join("../..", part), other)
 	}
 	env := []string{"PLATFORMS=" + runtime.GOOS + "/" + runtime.GOARCH, "VERSION=v0.0.1", "SOURCE_DATE_EPOCH=1700000000", "LONGSHORE_SIGN_KEY=" + key}
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	sh(t, append(env, "DIST="+first), "../packaging/dist")
+	sh(t, append(env, "DIST="+first), "../dist")
 	sh(t, append(env, "DIST="+second), filepath.Join(other, "packaging/dist"))
 	one, err := os.ReadFile(filepath.Join(first, "SHA256SUMS"))
 	if err != nil {
@@ -93,7 +91,7 @@ func listsEveryModule(t *testing.T, sbom string) {
 			got[c.Name+" "+c.Version] = true
 		}
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "../host")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "../../host")
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := list.Output()
 	if err != nil {
