@@ -271,7 +271,7 @@ func (c *clocked) decide(ids []string) {
 func TestAClockThatIsSetWhileTheHostRunsLosesNothingAndKeepsNothingWaiting(t *testing.T) {
 	jumps := []time.Duration{-24 * time.Hour, 24 * time.Hour, -time.Minute, time.Minute}
 	if testing.Short() {
-		t.Skip("starts twelve hosts")
+		t.Skip("starts ten hosts")
 	}
 	for _, jump := range jumps {
 		t.Run(jump.String(), func(t *testing.T) {
@@ -289,7 +289,11 @@ func TestAClockThatIsSetWhileTheHostRunsLosesNothingAndKeepsNothingWaiting(t *te
 					return strings.Contains(out, "clock_off")
 				})
 			}
-			for _, ahead := range []time.Duration{jump, 0} { // a new host, with the same clock and with the right one
+			next := []time.Duration{jump, 0} // a new host, with the same clock and with the right one
+			if jump.Abs() < time.Hour {
+				next = next[1:]
+			}
+			for _, ahead := range next {
 				stuck = c.stuck()
 				c.kill()
 				c.ahead, c.passed = ahead, ahead-c.ahead
