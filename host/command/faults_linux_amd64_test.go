@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,6 +138,29 @@ func TestADiskThatIsReadOnlyForAWhileLosesNothing(t *testing.T) {
 	b.ask(1)
 	for _, f := range b.settled() {
 		t.Errorf("%s; the host before said: %s", f, b.said)
+	}
+}
+
+// TestADiskThatFailsForGoodIsNamedByTheStatus has every call fail that changes anything, from
+// a moment on at which the host works: while it waits for somebody who mends the disk, the
+// operator reads why.
+func TestADiskThatFailsForGoodIsNamedByTheStatus(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EIO, syscall.ENOSPC} {
+		t.Run(errno.Error(), func(t *testing.T) {
+			t.Parallel()
+			b := newFaultSite(t)
+			var said string
+			b.traced(tracing{Fail: &failure{Nth: 60, Times: 1 << 30, Errno: errno}}, func() bool {
+				said, _, _ = runLine(t, filepath.Join(b.dir, "longshore.yaml"), "status")
+				return strings.Contains(said, "not_accepting") && strings.Contains(said, errno.Error())
+			})
+			if !strings.Contains(said, "not_accepting") {
+				t.Errorf("the status: %s", said)
+			}
+			for _, f := range b.settled() {
+				t.Errorf("%s; the host before said: %s", f, b.said)
+			}
+		})
 	}
 }
 
