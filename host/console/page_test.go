@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,7 +91,8 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 		{Name: "whatsapp", Detail: "no WhatsApp account is linked: longshore pair whatsapp", Scan: "scan the code on the phone"},
 	}
 	s.Groups = []operator.Group{
-		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: operator.Ignored{NotCalled: 12}},
+		{Folder: "family", Name: "Family", Chat: "web:family", Assistant: "andy", Trigger: "@Andy", Pending: 1, Bytes: 48 << 20, Oldest: now, Ignored: operator.Ignored{NotCalled: 12},
+			Turns: operator.Turns{Done: now.Add(-4 * time.Minute), Answered: 31, Broke: now.Add(-2 * time.Hour), Broken: 1, Trouble: "the model's service was overloaded"}},
 		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
 	}
 	s.Groups[1].Pending, s.Groups[1].Approvals, s.Groups[1].Bytes = 1, 1, 21<<20
@@ -128,7 +130,7 @@ func (q quay) List(_ context.Context, f operator.Filter) ([]operator.Item, error
 func TestThePageLooksRight(t *testing.T) {
 	b := browsertest.Start(t)
 	page := serveIn(t, quay{&control{name: "x"}})
-	p := b.Open(page.SignIn(), browsertest.Screen{Width: 1000, Height: 760})
+	p := b.Open(page.SignIn(), browsertest.Screen{Width: 1000, Height: 1180})
 	p.Wait(ready)
 	p.Shot("operator.png")
 }
@@ -315,4 +317,30 @@ func TestAnOperatorSearchesTheTrailOnThePage(t *testing.T) {
 	}
 	p.Eval(`document.getElementById("leave").click()`, nil)
 	p.Wait(`document.getElementById("main").hidden && document.querySelectorAll("#audit li").length === 0 && document.getElementById("words").value === ""`)
+}
+
+// A host that hung, and did not refuse connections, left a page that looked alive.
+func TestAPageOfAHostThatHangsLookedAlive(t *testing.T) {
+	b := browsertest.Start(t)
+	c := &hanging{control: &control{name: "x"}, end: make(chan struct{})}
+	page := serveIn(t, c)
+	t.Cleanup(func() { close(c.end) }) // before the page ends
+	p := b.Open(page.SignIn(), phone)
+	p.Wait(ready)
+	c.hangs.Store(true)
+	p.Wait(`document.getElementById("news").textContent.includes("takes longer than 10 seconds")`)
+}
+
+// hanging is a host that stops answering.
+type hanging struct {
+	*control
+	hangs atomic.Bool
+	end   chan struct{}
+}
+
+func (h *hanging) Status(ctx context.Context) (operator.Status, error) {
+	if h.hangs.Load() {
+		<-h.end // hears of no deadline
+	}
+	return h.control.Status(ctx)
 }

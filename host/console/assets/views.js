@@ -38,6 +38,8 @@ export function groups({ status: s, requests }, acts) {
       line(g.assistant ? "" : "warn", g.assistant ? `assistant ${g.assistant}` : "nobody answers", g.trigger && `called by ${g.trigger}`, !now.length && g.assistant && "idle"),
       now.map((a) => line(a.cause || a.state === "broken" ? "bad" : "good", a.state, a.started && `since ${when(a.started)}`, a.cause, a.next && `next attempt ${when(a.next)}`, a.detail)),
       now.some((a) => a.cause || a.state === "broken") ? line("muted", `longshore why ${g.folder}`) : null,
+      g.turn_done ? line("muted", `last answer ${when(g.turn_done)}`, `answers ${g.turns_answered}`, g.turns_broken && `broken turns ${g.turns_broken}`) : null,
+      g.trouble ? line("warn", `last trouble ${when(g.turn_broke)}: ${g.trouble}`) : null,
       waits.some(Boolean) ? line("", ...waits) : null,
       ignored.some(Boolean) ? line("muted", ...ignored) : null,
     ], now.length ? button("Stop", () => acts.act("POST", `/v1/assistants/${encodeURIComponent(g.folder)}/stop`), "Stop now?") : null);
@@ -45,16 +47,17 @@ export function groups({ status: s, requests }, acts) {
 }
 
 function delivery(i, acts, ...more) {
+  const waits = i.state === "waiting"; // its code and hint are for the assistant
   return card([
     line("name", i.group, i.chat && `to ${i.chat}`),
     i.names ? line("file", i.names.join(", ") + (i.files > i.names.length ? ` and ${i.files - i.names.length} more` : "")) : null,
     i.text ? line("quote", i.text) : null,
-    line(i.state === "failed" || i.state === "refused" ? "bad" : "", i.state, i.code, count(i.files, "file"), size(i.bytes), i.attempts ? count(i.attempts, "attempt") : "", when(i.created)),
+    line(i.state === "failed" || i.state === "refused" ? "bad" : "", i.state, waits ? "" : i.code, i.files ? count(i.files, "file") : "", size(i.bytes), i.attempts ? count(i.attempts, "attempt") : "", when(i.created)),
     i.message ? line("", i.message) : null,
-    i.hint ? line("muted", "to do: " + i.hint) : null,
+    i.hint && !waits ? line("muted", "to do: " + i.hint) : null,
     i.state === "sending" && i.bytes ? el("progress", { max: i.bytes, value: i.done ?? 0, "aria-label": "sent" }) : null,
-  ], i.state === "waiting" ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("POST", item(i.id) + "/" + answer), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
-  button("Details", () => acts.show(i.id)), more, i.state === "waiting" ? null : button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
+  ], waits ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("POST", item(i.id) + "/" + answer), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
+  button("Details", () => acts.show(i.id)), more, waits ? null : button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
 }
 
 export function approvals(o, acts) {
