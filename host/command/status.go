@@ -91,16 +91,7 @@ func (e *env) printChannels(s operator.Status) error {
 		return nil
 	}
 	e.say("")
-	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
-	t.columns = 0 // the detail ends with what to do
-	for _, c := range s.Channels {
-		connected := "no"
-		if c.Connected {
-			connected = "yes"
-		}
-		t.row(c.Name, connected, c.Detail)
-	}
-	return t.flush()
+	return e.listChannels(s.Channels)
 }
 
 func (e *env) printFailures(s operator.Status) error {

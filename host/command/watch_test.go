@@ -32,7 +32,7 @@ func TestEveryListCanBeWatched(t *testing.T) {
 		}
 	}
 	walk(newRoot(&env{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
-	for _, want := range []string{"status", "queue list", "errors list", "approvals list", "tasks list", "links list", "tokens list", "groups list", "groups requests", "audit search"} {
+	for _, want := range []string{"status", "queue list", "errors list", "approvals list", "tasks list", "links list", "channels list", "tokens list", "groups list", "groups requests", "audit search"} {
 		if !found["longshore "+want] {
 			t.Errorf("%s has no --watch", want)
 		}
@@ -144,5 +144,21 @@ func TestAWatchedListFitsTheScreen(t *testing.T) {
 	}
 	if whole := strings.Join(screenful("t", text, 40, 1000), ""); strings.Count(whole, "a long remedy") < 15 {
 		t.Errorf("a remedy is cut: %q", whole)
+	}
+}
+
+func TestChannelsOfAHostThatDoesNotRunAreNoEmptyList(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "longshore.yaml")
+	write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
+	if out, code := command(t, "-c", file, "channels", "list"); code != exitFault || !strings.Contains(out, "no host is running") {
+		t.Errorf("%d, %q", code, out)
+	}
+	var b strings.Builder
+	if err := (&env{stdout: &b}).listChannels([]operator.Channel{{Name: "web", Connected: true}, {Name: "w", Detail: "to\x1bdo"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "web      yes") || !strings.Contains(got, "w        no") || strings.ContainsFunc(got, dangerous) {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,0 +1,44 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/host/operator"
+)
+
+func newChannels(e *env) *cobra.Command {
+	return family("channels", "look at the host's channels", &cobra.Command{
+		Use:   "list",
+		Short: "list the channels of the running host, and what each waits for",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.withControl(cmd.Context(), func(c operator.Control) error {
+				s, err := c.Status(cmd.Context())
+				if err != nil {
+					return ofControl(err)
+				}
+				if !s.Running { // a list without channels would be read as a host without any
+					return hinted(operator.ErrNoHost, "start it: longshore serve")
+				}
+				return e.answer(s.Channels, func() error { return e.listChannels(s.Channels) })
+			})
+		},
+	})
+}
+
+func (e *env) listChannels(all []operator.Channel) error {
+	if len(all) == 0 {
+		e.say("no channel is configured")
+		return nil
+	}
+	t := e.table("CHANNEL", "CONNECTED", "DETAIL")
+	t.columns = 0 // the detail ends with what to do
+	for _, c := range all {
+		connected := "no"
+		if c.Connected {
+			connected = "yes"
+		}
+		t.row(c.Name, connected, c.Detail)
+	}
+	return t.flush()
+}
