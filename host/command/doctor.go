@@ -3,26 +3,42 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newDoctor(e *env) *cobra.Command {
-	return &cobra.Command{
+	var fix, probe bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "look for what is wrong, without changing anything",
 		Long: `Looks at the configuration, the state directory, the disk, the limits of the
 kernel, the outbox, the queues, the channels and the assistants, and says of
 each fault what to do about it. It only reads.
 
+With --fix it first mends what needs no decision: it closes the configuration and the
+private parts of the state directory to others, and says what it did. With --probe it
+asks the service of each assistant's model whether it takes the key and has the model;
+that costs nothing.
+
 Ends with exit code 4 if it finds a fault.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := e.examine(cmd.Context())
+			var findings []doctor.Finding
+			if fix {
+				findings = e.fix()
+			}
+			findings = append(findings, e.examine(cmd.Context())...)
+			if probe {
+				findings = append(findings, e.probe(cmd.Context())...)
+			}
 			if e.json {
 				if err := e.printJSON(findings); err != nil {
 					return err
@@ -36,6 +52,39 @@ Ends with exit code 4 if it finds a fault.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "first mend what needs no decision")
+	cmd.Flags().BoolVar(&probe, "probe", false, "try each assistant's key at its service")
+	return cmd
+}
+
+// fix mends what it can, and says what it mended. An invalid configuration is examine's.
+func (e *env) fix() (findings []doctor.Finding) {
+	c, problems, err := e.servable()
+	if err != nil || len(problems) > 0 {
+		return nil
+	}
+	done, err := doctor.Fix(c, e.config)
+	for _, said := range done {
+		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fine, Message: said})
+	}
+	if err != nil {
+		findings = append(findings, doctor.Finding{Check: "fixed", Severity: doctor.Fault, Message: err.Error(), Remedy: asOwner})
+	}
+	return findings
+}
+
+// probe tries the keys of the assistants that groups have.
+func (e *env) probe(ctx context.Context) (findings []doctor.Finding) {
+	c, problems, err := e.servable()
+	if err != nil || len(problems) > 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Assistants)) {
+		if slices.ContainsFunc(c.Groups, func(g groups.Group) bool { return g.Assistant == name }) {
+			findings = append(findings, doctor.Probe(ctx, name, c.Assistants[name]))
+		}
+	}
+	return findings
 }
 
 // examine runs every check of the doctor. An invalid configuration is itself a

@@ -7,25 +7,29 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
 )
 
 func newWhy(e *env) *cobra.Command {
-	return &cobra.Command{
+	var probe bool
+	cmd := &cobra.Command{
 		Use:   "why GROUP",
 		Short: "say what keeps a group's assistant from answering",
 		Long: `Goes through everything between a member's message and an answer, in order, and
 ends at the first thing that stops it, with what to do. What only may keep the
 answer is marked with "!". GROUP is the group's folder, name or chat, or a chat that
-no group has.
+no group has. With --probe the service of the assistant's model is asked whether it
+takes the key and has the model; that costs nothing.
 
 Ends with exit code 4 if something stops the answer.`,
 		Args: exactly("group"),
@@ -38,7 +42,7 @@ Ends with exit code 4 if something stops the answer.`,
 			if err != nil {
 				return e.whyStranger(cmd.Context(), c, args[0], err)
 			}
-			w := &path{env: e, config: c, group: g}
+			w := &path{env: e, config: c, group: g, probe: probe}
 			w.walk(cmd.Context())
 			if err := e.answer(map[string]any{"group": g.Folder, "answers": !w.stopped, "steps": w.steps}, w.print); err != nil {
 				return err
@@ -49,6 +53,8 @@ Ends with exit code 4 if something stops the answer.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&probe, "probe", false, "try the assistant's key at its service")
+	return cmd
 }
 
 // leg is one thing between a member's message and an answer.
@@ -67,6 +73,7 @@ type path struct {
 	client  *operator.Client
 	status  operator.Status
 	served  operator.Group // the group as the host serves it
+	probe   bool           // try the key
 	steps   []leg
 	stopped bool
 }
@@ -88,7 +95,7 @@ func (w *path) warn(name, words, remedy string) {
 // walk takes the steps in the order of a message.
 func (w *path) walk(ctx context.Context) {
 	for _, step := range []func(context.Context){
-		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.mounts, w.turn, w.delivery,
+		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.turn, w.policy, w.delivery,
 	} {
 		if step(ctx); w.stopped {
 			return
@@ -204,6 +211,43 @@ func (w *path) program(ctx context.Context) {
 		}
 	}
 	w.good("program", "the host finds all that the assistant needs")
+}
+
+// key tries the assistant's key, if asked.
+func (w *path) key(ctx context.Context) {
+	if !w.probe {
+		return
+	}
+	switch f := doctor.Probe(ctx, w.group.Assistant, w.config.Assistants[w.group.Assistant]); f.Severity {
+	case channel.Fault:
+		w.stop("key", f.Message, f.Remedy)
+	case channel.Warning:
+		w.warn("key", f.Message, f.Remedy)
+	default:
+		w.good("key", "%s", f.Message)
+	}
+}
+
+// policy says what may keep the files of an answer.
+func (w *path) policy(context.Context) {
+	g := w.group
+	now := time.Now().In(w.config.Zone(g.Folder))
+	if hours := g.MaySend.Hours; !hours.Contain(now) {
+		w.warn("policy", fmt.Sprintf("files leave at %s only (may_send.hours), and it is %s; texts go out", hours, now.Format("15:04 MST")), "")
+	}
+	var rules []string
+	if len(g.MaySend.Kinds) > 0 {
+		rules = append(rules, "only files of kind "+strings.Join(g.MaySend.Kinds, ", "))
+	}
+	if g.MaySend.Most > 0 {
+		rules = append(rules, "no file above "+media.Size(int64(g.MaySend.Most)))
+	}
+	if a := g.Approve; a.Files || a.First || a.Foreign || a.Above > 0 || len(a.Kinds) > 0 {
+		rules = append(rules, "some files wait for an approval, see: "+w.env.command("approvals", "list"))
+	}
+	if len(rules) > 0 {
+		w.good("policy", "%s", strings.Join(rules, "; "))
+	}
 }
 
 // turn looks at the assistant's last turn, or the one under way.

@@ -3,6 +3,10 @@ package command
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -34,4 +38,54 @@ groups: [{folder: family, chat: "web:family", trigger: "@Andy", assistant: broke
 		out := asked(exitOK, "status")
 		return strings.Contains(out, "the last turn failed: ")
 	})
+}
+
+// TestWhyTriesTheKeyIfAsked at a service that refuses it, and says what else may keep files.
+func TestWhyTriesTheKeyIfAsked(t *testing.T) {
+	tried := make(chan string, 100)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tried <- r.Header.Get("X-Api-Key")
+		if r.Header.Get("X-Api-Key") != "taken" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer service.Close()
+	program(t, "claude")
+	h := newChanging(t, `channels: {web: {listen: "%LISTEN%"}}
+limits: {free_disk: 1MB}
+assistants:
+  right: {agent: claude, env: {ANTHROPIC_API_KEY: taken, ANTHROPIC_BASE_URL: "`+service.URL+`"}}
+  wrong: {agent: claude, env: {ANTHROPIC_API_KEY: gone, ANTHROPIC_BASE_URL: "`+service.URL+`"}}
+groups:
+- {folder: family, chat: "web:family", assistant: right, may_send: {most: 1MiB}, approve: {files: true}}
+- {folder: work, chat: "web:work", assistant: wrong}
+`)
+	ask := func(args ...string) (string, int) {
+		var out bytes.Buffer
+		code := run(context.Background(), "", allPlatforms(), append([]string{"-c", h.file}, args...), nil, &out, &out)
+		return out.String(), code
+	}
+	if out, code := ask("why", "work"); code != exitOK || len(tried) > 0 {
+		t.Errorf("without being asked, %d tries: %d\n%s", len(tried), code, out)
+	}
+	if out, code := ask("why", "work", "--probe"); code != exitFailed || !strings.Contains(out, "no  key") || !strings.Contains(out, "Anthropic refuses its key") || strings.Contains(out, "gone") {
+		t.Errorf("a wrong key: %d\n%s", code, out)
+	}
+	out, code := ask("why", "family", "--probe")
+	if code != exitOK || !strings.Contains(out, "Anthropic takes its key") || !strings.Contains(out, "no file above 1 MiB; some files wait for an approval") {
+		t.Errorf("a key that is taken: %d\n%s", code, out)
+	}
+	if out, code := ask("doctor", "--probe"); code != exitFailed || !strings.Contains(out, "assistant right: Anthropic takes its key") || !strings.Contains(out, "assistant wrong: Anthropic refuses its key") {
+		t.Errorf("doctor: %d\n%s", code, out)
+	}
+}
+
+// program puts an agent CLI that ends at once into the PATH.
+func program(t *testing.T, name string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
