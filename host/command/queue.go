@@ -3,8 +3,10 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,10 @@ func newQueue(e *env) *cobra.Command {
 }
 
 func newErrors(e *env) *cobra.Command {
-	list := newList(e, "list failed deliveries and the requests in the errors folder", &operator.Filter{Failed: true}, e.listErrors)
+	f := &operator.Filter{Failed: true}
+	list := newList(e, "list failed deliveries, the requests in the errors folder, and turns that broke", f, func(items []operator.Item) error {
+		return e.listErrors(items, e.brokenTurns(f.Group))
+	})
 	return family("errors", "look at what was refused or failed, and act on it",
 		list, newShow(e, "one error with all that is known of it"),
 		newAct(e, "retry", "queue a failed delivery again, or put a request back into its queue", "queued again", operator.Control.Retry),
@@ -123,10 +128,38 @@ func (e *env) listQueue(items []operator.Item) error {
 	return t.flush()
 }
 
-func (e *env) listErrors(items []operator.Item) error {
-	if len(items) == 0 {
+// brokenTurns are the groups of a running host whose last turn broke, only the one with the folder if
+// one is given.
+func (e *env) brokenTurns(folder string) (broken []operator.Group) {
+	c, err := e.load()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	s, err := operator.NewClient(operator.ControlDir(c.Layout())).Status(ctx)
+	if err != nil { // without a host no turn is known
+		return nil
+	}
+	return slices.DeleteFunc(s.Groups, func(g operator.Group) bool {
+		return !g.Broke.After(g.Done) || folder != "" && g.Folder != folder
+	})
+}
+
+func (e *env) listErrors(items []operator.Item, broken []operator.Group) error {
+	if len(items) == 0 && len(broken) == 0 {
 		e.say("no errors")
 		return nil
+	}
+	for _, g := range broken {
+		e.say("the last turn of %s broke %s: %s", g.Folder, ago(g.Broke), media.Printable(g.Trouble))
+		e.say("  to do: %s", e.command("why", g.Folder))
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	if len(broken) > 0 {
+		e.say("")
 	}
 	t := e.table("ID", "WHAT", "GROUP", "STATE", "CODE", "SINCE")
 	for _, i := range items {

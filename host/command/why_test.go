@@ -38,6 +38,12 @@ groups: [{folder: family, chat: "web:family", trigger: "@Andy", assistant: broke
 		out := asked(exitOK, "status")
 		return strings.Contains(out, "the last turn failed: ")
 	})
+	if out := asked(exitOK, "errors", "list"); !strings.Contains(out, "the last turn of family broke ") || !strings.Contains(out, "why family") {
+		t.Errorf("errors list says:\n%s", out)
+	}
+	if out := asked(exitOK, "errors", "list", "--group", "family"); !strings.Contains(out, "the last turn of family broke ") {
+		t.Errorf("errors list of the group says:\n%s", out)
+	}
 }
 
 // TestWhyTriesTheKeyIfAsked at a service that refuses it, and says what else may keep files.
