@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // Updates that together were longer than an answer may be kept the bot deaf for ever.
@@ -120,5 +122,17 @@ func TestANameThatImitatesAnotherIsOnlyAName(t *testing.T) {
 		if unsafe(m.From) || slices.ContainsFunc(m.Files, func(f channel.Attachment) bool { return unsafe(f.Name) }) {
 			t.Errorf("%q comes in as %q with %q", name, m.From, m.Files[0].Name)
 		}
+	}
+}
+
+// A bot to which nobody wrote lost its connection every 30 seconds: its client gave polls up
+// that Telegram holds for 50, and pairing ended with an error.
+func TestAPollIsAnsweredBeforeTheClientGivesItUp(t *testing.T) {
+	w, in := newWorld(t), make(inbox, 1)
+	w.runTo(t, in)
+	w.Tell("message", deskID, map[string]any{"from": ada, "text": "hello"})
+	<-in
+	if held := w.Held(); held == 0 || held+3*time.Second > transfer.HeaderTimeout {
+		t.Errorf("a poll is held for %v, and the client waits for %v", held, transfer.HeaderTimeout)
 	}
 }

@@ -20,7 +20,7 @@ import (
 const (
 	asking      = 20 * time.Second // how long a question to Telegram may take that no Send waits for
 	mostUpdates = 100              // of one answer
-	polling     = 50               // seconds that Telegram holds a poll open
+	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
 	maxUpdate   = 256 << 10        // bytes of one update
 )
 

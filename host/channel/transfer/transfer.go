@@ -47,11 +47,14 @@ import (
 // ErrRefused is in every error of the client for an address that it may not reach.
 var ErrRefused = errors.New("address not allowed")
 
+// HeaderTimeout is the longest time from a request's last byte to its answer's first. A
+// platform that is asked to wait for news has to be asked for less.
+const HeaderTimeout = 30 * time.Second
+
 const (
 	maxRedirects  = 3
 	dialTimeout   = 10 * time.Second // for each address
 	tlsTimeout    = 10 * time.Second
-	headerTimeout = 30 * time.Second // from the request's last byte to the answer's first
 	idleTimeout   = 90 * time.Second
 	expectTimeout = time.Second // for "100 Continue", of a request that expects it
 	maxHeader     = 64 << 10    // bytes of an answer's header
@@ -105,7 +108,7 @@ func New(o Options) (*http.Client, error) {
 		Proxy:                  g.proxies(o.Proxy),
 		DialContext:            g.dialer(o.Dial),
 		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  headerTimeout,
+		ResponseHeaderTimeout:  HeaderTimeout,
 		IdleConnTimeout:        idleTimeout,
 		ExpectContinueTimeout:  expectTimeout,
 		MaxResponseHeaderBytes: maxHeader,

@@ -226,6 +226,7 @@ type call struct {
 	User         int64    `json:"user_id"`
 	Offset       int64    `json:"offset"`
 	Limit        int      `json:"limit"`
+	Timeout      int      `json:"timeout"`
 	Media        []item   `json:"media"`
 	Question     string   `json:"question"`
 	Options      []option `json:"options"`

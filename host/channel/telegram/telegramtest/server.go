@@ -76,6 +76,7 @@ type Server struct {
 	sentIDs map[string]sentFile
 	ended   chan struct{}
 	secret  string // of the webhook
+	held    time.Duration
 }
 
 // New starts a server with these chats.
@@ -236,12 +237,26 @@ func fail(rw http.ResponseWriter, code int, why string) {
 }
 
 // poll holds a poll open until there is something to say.
+// Held is the longest time for which a client wanted a poll to be held.
+func (s *Server) Held() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
 func (s *Server) poll(rw http.ResponseWriter, r *http.Request, req *request) {
 	if url, _ := s.Hook(); url != "" {
 		fail(rw, 409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
 		return
 	}
-	late := time.After(50 * time.Second)
+	wait := 50 * time.Second
+	if req.Timeout > 0 {
+		wait = min(wait, time.Duration(req.Timeout)*time.Second)
+	}
+	late := time.After(wait)
+	s.mu.Lock()
+	s.held = max(s.held, wait)
+	s.mu.Unlock()
 	for {
 		changed := s.News()
 		s.mu.Lock()
