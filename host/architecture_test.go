@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 
 	"agentrunner":           {"agentrunner/cli"},
 	"agentrunner/...":       {"agentrunner/...", "ipc", "media", "internal/cause"},
-	"host/config":           {"host/channel", "host/channel/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
+	"host/config":           {"host/keys", "host/channel", "host/channel/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
 	"host/store":            {},
 	"host/setting":          {},
 	"host/screen":           {},
@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"host/tasks":            {"host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
+	"host/keys":             {},
 	"host/links":            {"host/channel/httpd"},
 	"host/door":             {"host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
 	"host/service":          {},

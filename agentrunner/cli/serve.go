@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/forward"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 )
@@ -47,6 +48,13 @@ func (c *call) run(args []string) int {
 	config, err := sender.FromEnv(os.Getenv)
 	if err != nil {
 		return c.fail(err)
+	}
+	if socket := os.Getenv("LONGSHORE_MODEL_SOCKET"); socket != "" {
+		stop, err := forward.Listen(os.Getenv("LONGSHORE_MODEL_LISTEN"), socket)
+		if err != nil {
+			return c.fail(err)
+		}
+		defer stop()
 	}
 	// directive is the outer one, so files named in the answer come after those in
 	// the drop directory.

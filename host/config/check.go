@@ -98,6 +98,9 @@ func (c *checker) assistants() {
 			c.image(key+".image", a.Image)
 		}
 		a.Env = c.environment(key, a)
+		if a.Keys == "proxy" {
+			c.keys(key, a)
+		}
 		c.cfg.Assistants[name] = a
 	}
 }

@@ -116,6 +116,10 @@ type Assistant struct {
 	Env         map[string]Secret `yaml:"env" keys:"variable" help:"Further environment. ${NAME} as a whole value is looked up where the host was started."`
 	EnvFromFile map[string]string `yaml:"env_from_file" keys:"variable" help:"Variables whose values are read from files."`
 
+	// Where the model's keys are: in the container, or with the host alone.
+	Keys          string `yaml:"keys" enum:"proxy,inside" help:"proxy: the host keeps the model's key and passes the container's calls on. inside: the assistant gets the key."`
+	ProviderTools bool   `yaml:"provider_tools" help:"With keys: proxy, allows tools that the model's service runs, such as a search of the web."`
+
 	IdleTimeout Duration `yaml:"idle_timeout" above:"0" help:"Ends the assistant after this time without a message."`
 	TurnTimeout Duration `yaml:"turn_timeout" above:"0" help:"Ends the assistant after this time without an answer."`
 	Memory      Size     `yaml:"memory" min:"16MiB" help:"Memory of runtime: docker."`
@@ -214,7 +218,7 @@ const hour = Duration(time.Hour)
 // SetDefaults fills in what an absent key means.
 func (a *Assistant) SetDefaults() {
 	*a = Assistant{
-		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge",
+		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge", Keys: "inside",
 		IdleTimeout: hour / 2, TurnTimeout: hour / 2, Memory: 2 << 30, CPUs: 2, Pids: 512,
 	}
 }

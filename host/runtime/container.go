@@ -77,6 +77,7 @@ type Spec struct {
 	IPC     string            // the group's ipc directory, absolute, on the host
 	Temp    string            // directory for temporary files of an assistant without a container, absolute; the runtime creates and removes it; empty: none
 	LogDir  string            // directory of assistant.log, absolute; empty: stderr is discarded
+	Model   string            // directory of the socket to the model's keys, absolute, on the host; only a container can have one; empty: none
 	TZ      string            // IANA name of the time zone; empty: UTC
 }
 

@@ -107,6 +107,9 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	for name, value := range a.Env {
 		plan.Secrets[name] = value.Reveal()
 	}
+	if a.Keys == "proxy" {
+		keepKeys(plan, a)
+	}
 	if h.Layout.V1 && a.Runtime == "docker" {
 		// v1's agent-runner read secrets from the document at first, and later
 		// only what v1's host set in the environment.

@@ -18,6 +18,7 @@ import (
 type runtimes struct {
 	process runtime.Process
 	docker  map[string]docker.Runtime // by the assistant's name
+	models  map[string]*models        // of the assistants whose keys stay at home
 	layout  groups.Layout
 	log     *slog.Logger
 }
@@ -25,6 +26,9 @@ type runtimes struct {
 // of is what a group's assistant runs in.
 func (r *runtimes) of(g groups.Group) runtime.Runtime {
 	if d, ok := r.docker[g.Assistant]; ok {
+		if m := r.models[g.Assistant]; m != nil {
+			return mended{withModel{d, m}, r.layout, r.log}
+		}
 		return mended{d, r.layout, r.log}
 	}
 	return mended{r.process, r.layout, r.log}
@@ -33,7 +37,7 @@ func (r *runtimes) of(g groups.Group) runtime.Runtime {
 // openRuntimes makes l's runtimes, and finds the container engine if an
 // assistant needs one and none did before.
 func (h *Host) openRuntimes(ctx context.Context, l *live) error {
-	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, layout: h.Layout, log: h.opts.Log}
+	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
 		return nil
 	}
@@ -55,6 +59,9 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 			r.Home, r.Homes = "/home/node", ""
 		}
 		l.runtimes.docker[g.Assistant] = r
+		if a.Keys == "proxy" {
+			l.runtimes.models[g.Assistant] = &h.models
+		}
 	}
 	return h.checkEngine(ctx, l)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
 	entry "github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -82,6 +83,7 @@ type Host struct {
 	recent     *operator.Recent // lines of opts.Log
 	linker     *linker
 	links      *links.Server
+	models     models
 	notifier   *notify.Notifier
 	refusals   refusals
 	gone       goneCheck
@@ -108,6 +110,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
 	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
+	h.models = models{host: h, open: map[string]*keys.Server{}}
 	h.clock = new(clock)
 	opts.door, opts.book, opts.links, opts.clock = h.door, h.book, h.links, h.clock
 	h.opts = opts
@@ -241,7 +244,7 @@ func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
 
 // Close closes what New opened. Run must have returned.
 func (h *Host) Close() error {
-	var errs []error
+	errs := []error{h.models.close()}
 	if h.entrance != nil {
 		errs = append(errs, h.entrance.Close())
 	}

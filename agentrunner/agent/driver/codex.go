@@ -28,6 +28,9 @@ func (codex) command(s setup) (args, env []string, err error) {
 	// Both would connect to addresses that a container may not reach, and wait.
 	set("analytics.enabled", "false")
 	set("features.plugins", "false")
+	if s.getenv("LONGSHORE_PROVIDER_TOOLS") == "no" {
+		set("web_search", `"disabled"`) // offered, the host would refuse every call
+	}
 	set("developer_instructions", tomlString(s.instructions))
 	set("project_doc_fallback_filenames", `["CLAUDE.md"]`)
 	args = append(args, "-c", tools)

@@ -33,6 +33,9 @@ func (e *Engine) onHost(uid, gid int) (int, int) {
 	return groups.AgentUserOf(uid, gid)
 }
 
+// Owner is the containers' user in the host's numbering.
+func (e *Engine) Owner() (uid, gid int) { return e.onHost(os.Geteuid(), os.Getegid()) }
+
 // Access checks that a container can use its mounts as intended, and that no
 // mount contains an engine's socket. The error lists every mount that is wrong,
 // each with its remedy, and is permanent until the operator acts.

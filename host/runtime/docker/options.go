@@ -22,6 +22,9 @@ const (
 	labelGroup = "longshore.group" // the group's folder
 )
 
+// ModelDir is where a container has the directory Spec.Model.
+const ModelDir = mounts.Workspace + "/model"
+
 // maxFiles is how many files a process may have open.
 const maxFiles = 16384
 
@@ -47,6 +50,17 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 			return client.ContainerCreateOptions{}, fmt.Errorf("make home directory: %w", err)
 		}
 		binds = append(binds, home)
+	}
+	if spec.Model != "" {
+		if err := sameDirectory(spec.Model); err != nil {
+			return client.ContainerCreateOptions{}, fmt.Errorf("mount %s: %w", ModelDir, err)
+		}
+		// Read-only, so that no assistant can put another socket there. The
+		// directory and not the socket, which a restarted host makes anew.
+		binds = append(binds, mount.Mount{
+			Type: mount.TypeBind, Source: spec.Model, Target: ModelDir, ReadOnly: true,
+			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+		})
 	}
 	id := stateID(r.State)
 	name := "longshore-" + id + "-" + spec.Group.Folder

@@ -1,0 +1,166 @@
+package keys
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// rules are what the body of a provider's calls may not hold.
+type rules struct {
+	refused []string // keys that name something stored or fetched, at any depth
+	top     []string // keys that do so at the top
+	opaque  []string // keys below which lie the assistant's own data and schemas
+}
+
+var rulesOf = map[form]rules{
+	anthropic: {
+		refused: []string{"file_id"}, top: []string{"container", "mcp_servers"},
+		opaque: []string{"input", "input_schema", "metadata"},
+	},
+	openAI: {
+		refused: []string{"file_id", "file_url", "vector_store_ids"},
+		top:     []string{"previous_response_id", "conversation", "background", "prompt", "web_search_options", "store"},
+		opaque:  []string{"parameters", "schema", "metadata"},
+	},
+	google: {
+		refused: []string{"fileData", "file_data"}, top: []string{"cachedContent", "cached_content"},
+		opaque: []string{"args", "response", "parameters", "parametersJsonSchema", "parameters_json_schema", "responseSchema", "responseJsonSchema"},
+	},
+}
+
+// check refuses what a call may not ask for, and returns the call written anew:
+// what was checked is what the provider reads, also where a key stood twice.
+func check(c call, body []byte, tools bool) ([]byte, *refusal) {
+	bad := func(message string) ([]byte, *refusal) { return nil, &refusal{http.StatusBadRequest, message} }
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var doc map[string]any
+	if err := d.Decode(&doc); err != nil || doc == nil {
+		return bad("the body is no JSON object")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return bad("something follows the JSON object")
+	}
+	rules := rulesOf[c.form]
+	for key, value := range doc {
+		if lower := strings.ToLower(key); lower != key && (slices.Contains(rules.top, lower) || lower == "tools") {
+			return bad("a key of the body is in capital letters")
+		}
+		if slices.Contains(rules.top, key) && key != "store" && value != nil && value != false {
+			return bad("what the service stores or runs cannot be used: " + key)
+		}
+	}
+	if key := rules.find(doc, c.form); key != "" {
+		return bad("what the service stores or fetches cannot be used: " + key)
+	}
+	if !tools && !ownTools(doc["tools"], c.form) {
+		return bad("tools that the service runs are not allowed here; the operator may set provider_tools: true")
+	}
+	if c.form == openAI && c.answers {
+		doc["store"] = false
+	}
+	var anew bytes.Buffer
+	e := json.NewEncoder(&anew)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		return bad("the body is no JSON object")
+	}
+	return bytes.TrimSuffix(anew.Bytes(), []byte("\n")), nil
+}
+
+// find returns a key that is refused, or the kind of a part that the provider
+// would fetch; empty if there is none.
+func (r rules) find(v any, f form) string {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			if key := r.find(one, f); key != "" {
+				return key
+			}
+		}
+	case map[string]any:
+		if fetched := fetches(v, f); fetched != "" {
+			return fetched
+		}
+		for key, value := range v {
+			if slices.Contains(r.refused, key) && value != nil {
+				return key
+			}
+			if !slices.Contains(r.opaque, key) {
+				if found := r.find(value, f); found != "" {
+					return found
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// fetches says of a part that its bytes lie elsewhere.
+func fetches(part map[string]any, f form) string {
+	switch f {
+	case anthropic:
+		if _, ok := part["url"]; ok && part["type"] == "url" {
+			return "url"
+		}
+	case openAI:
+		if part["type"] == "item_reference" {
+			return "item_reference"
+		}
+		image := part["image_url"]
+		if nested, ok := image.(map[string]any); ok {
+			image = nested["url"]
+		}
+		if address, ok := image.(string); ok && !strings.HasPrefix(address, "data:") {
+			return "image_url"
+		}
+	}
+	return ""
+}
+
+// runsHere are the kinds of tool that the assistant's side runs: their calls come
+// back in the answer.
+var runsHere = map[form][]string{
+	anthropic: {"", "custom", "bash_", "text_editor_", "computer_", "memory_"},
+	openAI:    {"function", "custom", "local_shell", "apply_patch"},
+}
+
+// ownTools reports whether the assistant's side runs all tools.
+func ownTools(tools any, f form) bool {
+	list, ok := tools.([]any)
+	if !ok {
+		return tools == nil
+	}
+	for _, t := range list {
+		tool, ok := t.(map[string]any)
+		if !ok || !ownTool(tool, f) {
+			return false
+		}
+	}
+	return true
+}
+
+func ownTool(tool map[string]any, f form) bool {
+	if f == google {
+		for key := range tool {
+			if key != "functionDeclarations" && key != "function_declarations" {
+				return false
+			}
+		}
+		return true
+	}
+	kind, ok := tool["type"].(string)
+	if !ok && tool["type"] != nil {
+		return false
+	}
+	if f == openAI && kind == "namespace" { // codex groups a server's tools
+		return ownTools(tool["tools"], f)
+	}
+	return slices.ContainsFunc(runsHere[f], func(own string) bool {
+		return kind == own || strings.HasSuffix(own, "_") && strings.HasPrefix(kind, own)
+	})
+}

@@ -1,0 +1,395 @@
+package keys
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const (
+	secret = "sk-real-0123456789abcdef"
+	dummy  = "dummy-of-the-container"
+)
+
+// world is a provider and a group's proxy before it, on a socket.
+type world struct {
+	t        *testing.T
+	seen     chan *http.Request // what the provider got, with its body in the header X-Body
+	settings Settings
+	client   *http.Client
+	socket   string
+}
+
+func newWorld(t *testing.T, provider http.HandlerFunc) *world {
+	t.Helper()
+	w := &world{t: t, seen: make(chan *http.Request, 100)}
+	far := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Header.Set("X-Body", string(body))
+		w.seen <- r
+		provider(rw, r)
+	}))
+	t.Cleanup(far.Close)
+	u, err := ParseURL(far.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v1 := *u
+	v1.Path = "/v1"
+	w.settings = Settings{Anthropic: Upstream{u, secret}, OpenAI: Upstream{&v1, secret}, Google: Upstream{u, secret}}
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long-", 30), "family")
+	s, err := Listen(dir, os.Geteuid(), os.Getegid(), New(func() Settings { return w.settings }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	short, err := os.MkdirTemp("", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	if err := os.Symlink(dir, short+"/d"); err != nil {
+		t.Fatal(err)
+	}
+	w.socket = short + "/d/" + Socket
+	transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", w.socket) }}
+	t.Cleanup(transport.CloseIdleConnections)
+	w.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return w
+}
+
+func ok(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"fine":true}`) }
+
+// call makes a call and returns the status and the text of its answer.
+func (w *world) call(method, target, body string, header ...string) (int, string, http.Header) {
+	w.t.Helper()
+	req, err := http.NewRequest(method, "http://127.0.0.1:8431"+target, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := w.client.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return res.StatusCode, string(text), res.Header
+}
+
+func TestProviderGetsTheRealKeyAndNothingOfTheClients(t *testing.T) {
+	w := newWorld(t, ok)
+	for _, one := range []struct{ target, path, query, header, value string }{
+		{"/anthropic/v1/messages?beta=true&key=" + dummy, "/v1/messages", "beta=true", "X-Api-Key", secret},
+		{"/openai/v1/responses?api_key=" + dummy, "/v1/responses", "", "Authorization", "Bearer " + secret},
+		{"/google/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse&key=" + dummy, "/v1beta/models/gemini-2.5-flash:streamGenerateContent", "alt=sse", "X-Goog-Api-Key", secret},
+	} {
+		status, text, _ := w.call("POST", one.target, `{"model":"m"}`, "X-Api-Key", dummy, "Authorization", "Bearer "+dummy,
+			"X-Goog-Api-Key", dummy, "Cookie", dummy, "X-Forwarded-For", dummy, "Openai-Organization", dummy, "Anthropic-Version", "2023-06-01")
+		if status != 200 || text != `{"fine":true}` {
+			t.Fatalf("%s: %d %s", one.target, status, text)
+		}
+		r := <-w.seen
+		if r.URL.Path != one.path || r.URL.RawQuery != one.query || r.Header.Get(one.header) != one.value || r.Header.Get("Anthropic-Version") != "2023-06-01" {
+			t.Errorf("%s reached the provider as %s with %v", one.target, r.URL, r.Header)
+		}
+		if all := fmt.Sprint(r.URL, r.Header, r.Host); strings.Contains(all, dummy) || strings.Contains(all, "8431") {
+			t.Errorf("the provider sees something of the client's: %s", all)
+		}
+	}
+}
+
+func TestOnlyTheTablesCallsPass(t *testing.T) {
+	w := newWorld(t, ok)
+	for _, target := range []string{
+		"GET /anthropic/v1/files", "GET /anthropic/v1/messages", "POST /anthropic/v1/messages/batches", "DELETE /openai/v1/responses/resp_1",
+		"GET /openai/v1/responses/resp_1", "GET /openai/v1/files", "POST /openai/v1/files", "POST /openai/v1/vector_stores", "GET /openai/v1/models/../files",
+		"POST /anthropic/v1/messages/%2e%2e/files", "POST /anthropic/v1/messages%2fbatches", "POST /anthropic//v1/messages", "POST /anthropic/v1/messages/",
+		"POST /google/v1beta/models/../files:generateContent", "POST /google/v1beta/tunedModels/x:generateContent", "GET /google/v1beta/cachedContents",
+		"POST /google/upload/v1beta/files", "POST /google/v1beta/models/a%2fb:generateContent", "GET /", "GET /openai/models", "OPTIONS /anthropic/v1/messages",
+		"PUT /openai/v1/responses", "TRACE /openai/v1/responses",
+		"POST http://api.anthropic.com/anthropic/v1/messages", "CONNECT api.anthropic.com:443",
+	} {
+		c, err := net.Dial("unix", w.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", target)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", target, err)
+		}
+		if res.StatusCode != 403 && res.StatusCode != 400 {
+			t.Errorf("%s: %d, want a refusal", target, res.StatusCode)
+		}
+		c.Close()
+	}
+	if len(w.seen) > 0 {
+		t.Errorf("the provider got %s", (<-w.seen).URL)
+	}
+	for _, target := range []string{"/anthropic/v1/models", "/openai/v1/models", "/google/v1beta/models"} {
+		if status, text, _ := w.call("GET", target, ""); status != 200 {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+}
+
+func TestSmuggledSecondRequestIsNone(t *testing.T) {
+	w := newWorld(t, ok)
+	for _, head := range []string{
+		"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "Content-Length: 2\r\nContent-Length: 40\r\n",
+		"Transfer-Encoding: xchunked\r\n", "Upgrade: h2c\r\nConnection: Upgrade\r\nContent-Length: 2\r\n",
+	} {
+		c, err := net.Dial("unix", w.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n%s\r\n{}\r\n0\r\n\r\nGET /anthropic/v1/models HTTP/1.1\r\nHost: x\r\n\r\n", head)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode < 400 {
+			t.Errorf("%q: %v, %v", head, res, err)
+		}
+		c.Close()
+	}
+	for len(w.seen) > 0 {
+		if r := <-w.seen; r.Method == "POST" {
+			t.Errorf("the provider got %s with %q", r.URL, r.Header.Get("X-Body"))
+		}
+	}
+}
+
+func TestBodiesThatUseWhatTheServiceStoresOrRunsAreRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	bodies := map[string][]string{
+		"/anthropic/v1/messages": {
+			`{"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`, `{"tools":[{"type":"code_execution_20250825"}]}`, `{"mcp_servers":[{"url":"https://x"}]}`,
+			`{"container":"c1"}`, `{"messages":[{"content":[{"type":"document","source":{"type":"file","file_id":"f"}}]}]}`,
+			`{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"http://169.254.169.254/"}}]}]}`, `{"Tools":[]}`, `{"tools":{}}`, `{"tools":[7]}`, `{"tools":[{"type":7}]}`,
+			`[]`, `null`, ``, `{}{}`, `{"a":`,
+		},
+		"/openai/v1/responses": {
+			`{"previous_response_id":"r"}`, `{"conversation":"c"}`, `{"background":true}`, `{"prompt":{"id":"p"}}`, `{"tools":[{"type":"web_search"}]}`,
+			`{"tools":[{"type":"mcp","server_url":"https://x"}]}`, `{"tools":[{"type":"code_interpreter"}]}`, `{"tools":[{"type":"namespace","tools":[{"type":"file_search"}]}]}`,
+			`{"input":[{"type":"item_reference","id":"i"}]}`, `{"input":[{"content":[{"type":"input_file","file_id":"f"}]}]}`, `{"Store":true}`,
+			`{"input":[{"content":[{"type":"input_image","image_url":"https://x/"}]}]}`,
+		},
+		"/openai/v1/chat/completions": {`{"web_search_options":{}}`, `{"messages":[{"content":[{"type":"image_url","image_url":{"url":"https://x/"}}]}]}`},
+		"/google/v1beta/models/g:generateContent": {
+			`{"tools":[{"googleSearch":{}}]}`, `{"tools":[{"functionDeclarations":[],"codeExecution":{}}]}`, `{"cachedContent":"cachedContents/1"}`,
+			`{"contents":[{"parts":[{"fileData":{"fileUri":"u"}}]}]}`, `{"contents":[{"parts":[{"file_data":{"file_uri":"u"}}]}]}`,
+		},
+	}
+	for target, all := range bodies {
+		for _, body := range all {
+			if status, text, _ := w.call("POST", target, body); status != 400 || !json.Valid([]byte(text)) || !strings.Contains(text, "Longshore: ") {
+				t.Errorf("%s %s: %d %s", target, body, status, text)
+			}
+		}
+	}
+	if len(w.seen) > 0 {
+		t.Errorf("the provider got %q", (<-w.seen).Header.Get("X-Body"))
+	}
+	w.settings.Tools = true
+	if status, text, _ := w.call("POST", "/openai/v1/responses", `{"tools":[{"type":"web_search"}]}`); status != 200 {
+		t.Errorf("an allowed tool: %d %s", status, text)
+	}
+}
+
+func TestBodyReachesTheProviderAsItWasChecked(t *testing.T) {
+	w := newWorld(t, ok)
+	for _, one := range []struct{ target, body, want string }{
+		{"/openai/v1/responses", `{"store":true,"input":"<a> & 1","n":12345678901234567890,"store":true}`, `{"input":"<a> & 1","n":12345678901234567890,"store":false}`},
+		{"/openai/v1/responses/input_tokens", `{"input":"a"}`, `{"input":"a"}`},
+		{"/openai/v1/chat/completions", `{"tools":[{"type":"web_search"}],"tools":[{"type":"function","function":{"parameters":{"file_id":{"type":"string"}}}}]}`,
+			`{"store":false,"tools":[{"function":{"parameters":{"file_id":{"type":"string"}}},"type":"function"}]}`},
+		{"/anthropic/v1/messages", `{"messages":[{"content":[{"type":"tool_use","input":{"file_id":"mine"}}]}]}`, `{"messages":[{"content":[{"input":{"file_id":"mine"},"type":"tool_use"}]}]}`},
+	} {
+		status, text, _ := w.call("POST", one.target, one.body)
+		if status != 200 {
+			t.Fatalf("%s: %d %s", one.body, status, text)
+		}
+		if got := (<-w.seen).Header.Get("X-Body"); got != one.want {
+			t.Errorf("the provider got %s, want %s", got, one.want)
+		}
+	}
+}
+
+func TestBodyThatIsTooLargeOrPackedIsRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	if status, _, _ := w.call("POST", "/anthropic/v1/messages", `{"a":"`+strings.Repeat("x", maxBody)+`"}`); status != 413 {
+		t.Errorf("32 MiB and more: %d", status)
+	}
+	if status, _, _ := w.call("POST", "/anthropic/v1/messages", "{}", "Content-Encoding", "gzip"); status != 415 {
+		t.Errorf("gzip: %d", status)
+	}
+}
+
+func TestAnswerHasNoHeaderBeyondTheList(t *testing.T) {
+	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range r.Header { // a service that echoes
+			if name != "Content-Length" && name != "X-Body" {
+				w.Header()[name] = values
+			}
+		}
+		w.Header().Set("Request-Id", r.Header.Get("X-Api-Key"))
+		w.Header().Set("Anthropic-Organization-Id", "org")
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(429)
+		fmt.Fprintf(w, `{"error":"slow down, %s"}`, r.Header.Get("X-Api-Key"))
+	})
+	status, text, header := w.call("POST", "/anthropic/v1/messages", "{}")
+	if status != 429 || header.Get("Retry-After") != "7" || text != `{"error":"slow down, [key]"}` {
+		t.Errorf("%d %s %v", status, text, header)
+	}
+	if all := fmt.Sprint(header); strings.Contains(all, secret) || strings.Contains(all, "org") {
+		t.Errorf("the assistant sees %s", all)
+	}
+	if len(w.seen) != 1 {
+		t.Errorf("the call was made %d times", len(w.seen))
+	}
+}
+
+func TestRedirectIsNotFollowed(t *testing.T) {
+	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) })
+	status, _, header := w.call("POST", "/anthropic/v1/messages", "{}")
+	if status != 502 || header.Get("Location") != "" || len(w.seen) != 1 {
+		t.Errorf("%d %v after %d calls", status, header, len(w.seen))
+	}
+}
+
+func TestAnswerIsStreamedAndBreaksOffAsTheProviders(t *testing.T) {
+	more := make(chan bool)
+	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "data: one\n\n")
+		w.(http.Flusher).Flush()
+		if <-more {
+			io.WriteString(w, "data: two\n\n")
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})
+	for _, whole := range []bool{true, false} {
+		res, err := w.client.Post("http://x/anthropic/v1/messages", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 11)
+		if _, err := io.ReadFull(res.Body, buf); err != nil || string(buf) != "data: one\n\n" {
+			t.Fatalf("%q, %v", buf, err)
+		}
+		more <- whole
+		rest, err := io.ReadAll(res.Body)
+		if whole != (err == nil) || whole && string(rest) != "data: two\n\n" {
+			t.Errorf("whole %v: %q, %v", whole, rest, err)
+		}
+		res.Body.Close()
+	}
+}
+
+// TestFifthCallWaits has calls stall: a fifth reaches the provider only when one
+// has ended, here as its client went away.
+func TestFifthCallWaits(t *testing.T) {
+	var running atomic.Int32
+	w := newWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+		if n := running.Add(1); n > maxCalls {
+			t.Errorf("%d calls at once", n)
+		}
+		<-r.Context().Done()
+		running.Add(-1)
+	})
+	var stop []net.Conn
+	for range 12 {
+		c, err := net.Dial("unix", w.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop = append(stop, c)
+		fmt.Fprint(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		if len(stop) <= maxCalls {
+			<-w.seen
+		}
+	}
+	p := New(func() Settings { return w.settings })
+	for range maxCalls {
+		p.enter(t.Context())
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p.enter(gone) {
+		t.Error("a fifth call has a place")
+	}
+	for _, c := range stop {
+		c.Close()
+	}
+}
+
+func TestUpstreamIsHTTPSOrLoopback(t *testing.T) {
+	for address, good := range map[string]bool{
+		"https://api.anthropic.com": true, "https://models.example/v1": true, "http://127.0.0.1:80": true, "http://[::1]:80/v1": true,
+		"http://api.anthropic.com": false, "http://localhost:80": false, "http://127.0.0.1.example": false, "https://": false, "api.anthropic.com": false,
+		"https://user:pass@x": false, "https://x/?key=1": false, "https://x/#a": false, "ftp://127.0.0.1": false, "https:x": false, "https://x/a%2fb": false,
+	} {
+		if _, err := ParseURL(address); (err == nil) != good {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestGroupWithoutKeyIsRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	w.settings = Settings{}
+	if status, text, _ := w.call("POST", "/openai/v1/responses", "{}"); status != 403 || !strings.Contains(text, "no key") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	f.Add(`{"tools":[{"type":"web_search"}],"store":true}`, byte(1))
+	f.Add(`{"messages":[{"content":[{"source":{"type":"url","url":"x"}}]}]}`, byte(0))
+	f.Add(`{"contents":[{"parts":[{"fileData":{}}]}],"tools":[{"googleSearch":{}}]}`, byte(2))
+	f.Fuzz(func(t *testing.T, body string, which byte) {
+		c := call{form: form(which % 3), answers: true}
+		anew, refused := check(c, []byte(body), false)
+		if refused != nil {
+			return
+		}
+		again, refused := check(c, anew, false)
+		if refused != nil || string(again) != string(anew) {
+			t.Errorf("%q passed as %q, and that as %q, %v", body, anew, again, refused)
+		}
+	})
+}
+
+func FuzzTarget(f *testing.F) {
+	for _, target := range []string{"/anthropic/v1/messages", "/openai/v1/models?x=%zz", "/google/v1beta/models/g:countTokens", "/google/v1beta/models/..:countTokens"} {
+		f.Add("POST", target)
+	}
+	u, _ := url.Parse("https://provider.example/base")
+	set := Settings{Anthropic: Upstream{u, "k"}, OpenAI: Upstream{u, "k"}, Google: Upstream{u, "k"}}
+	f.Fuzz(func(t *testing.T, method, target string) {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")))
+		if err != nil {
+			return
+		}
+		c, refused := match(r, set)
+		if refused == nil && (strings.ContainsAny(c.path, "%\\?# ") || strings.Contains(c.path, "//") || strings.Contains(c.path, "/..") || !strings.HasPrefix(c.path, "/")) {
+			t.Errorf("%q passes as %q", target, c.path)
+		}
+	})
+}
