@@ -32,10 +32,49 @@ var rulesOf = map[form]rules{
 	},
 }
 
+// maxMarks bounds what a body becomes in memory: many small values take far more
+// than their text.
+const maxMarks = 1 << 18
+
+const noTools = "tools that the service runs are not allowed here; the operator may set provider_tools: true"
+
+// marks counts what separates values, outside strings.
+func marks(body []byte) (n int) {
+	for i, inside := 0, false; i < len(body); i++ {
+		switch b := body[i]; {
+		case inside && b == '\\':
+			i++
+		case b == '"':
+			inside = !inside
+		case !inside && (b == ',' || b == ':' || b == '[' || b == '{'):
+			n++
+		}
+	}
+	return n
+}
+
+// ownNested looks at the tools of OpenAI's input, too: a conversation can bring some.
+func ownNested(v any, r rules) bool {
+	switch v := v.(type) {
+	case []any:
+		return !slices.ContainsFunc(v, func(one any) bool { return !ownNested(one, r) })
+	case map[string]any:
+		for key, value := range v {
+			if key == "tools" && !ownTools(value, openAI) || !slices.Contains(r.opaque, key) && !ownNested(value, r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // check refuses what a call may not ask for, and returns the call written anew:
 // what was checked is what the provider reads, also where a key stood twice.
 func check(c call, body []byte, tools bool) ([]byte, *refusal) {
 	bad := func(message string) ([]byte, *refusal) { return nil, &refusal{http.StatusBadRequest, message} }
+	if marks(body) > maxMarks {
+		return bad("the body has too many values")
+	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var doc map[string]any
@@ -54,11 +93,14 @@ func check(c call, body []byte, tools bool) ([]byte, *refusal) {
 			return bad("what the service stores or runs cannot be used: " + key)
 		}
 	}
+	if c.form == openAI && !tools && !ownNested(doc, rules) {
+		return bad(noTools)
+	}
 	if key := rules.find(doc, c.form); key != "" {
 		return bad("what the service stores or fetches cannot be used: " + key)
 	}
 	if !tools && !ownTools(doc["tools"], c.form) {
-		return bad("tools that the service runs are not allowed here; the operator may set provider_tools: true")
+		return bad(noTools)
 	}
 	if c.form == openAI && c.answers {
 		doc["store"] = false

@@ -181,6 +181,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 	}
 	w.WriteHeader(res.StatusCode)
 	if res.StatusCode >= 400 { // some services repeat the key that they reject
+		defer time.AfterFunc(silence, cancel).Stop()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxFailure))
 		_, _ = w.Write(bytes.ReplaceAll(text, []byte(c.upstream.Key), []byte("[key]")))
 		return

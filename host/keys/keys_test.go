@@ -186,6 +186,7 @@ func TestBodiesThatUseWhatTheServiceStoresOrRunsAreRefused(t *testing.T) {
 		"/openai/v1/responses": {
 			`{"previous_response_id":"r"}`, `{"conversation":"c"}`, `{"background":true}`, `{"prompt":{"id":"p"}}`, `{"tools":[{"type":"web_search"}]}`,
 			`{"tools":[{"type":"mcp","server_url":"https://x"}]}`, `{"tools":[{"type":"code_interpreter"}]}`, `{"tools":[{"type":"namespace","tools":[{"type":"file_search"}]}]}`,
+			`{"input":[{"type":"tool_search_output","tools":[{"type":"mcp","server_url":"https://x"}]}]}`,
 			`{"input":[{"type":"item_reference","id":"i"}]}`, `{"input":[{"content":[{"type":"input_file","file_id":"f"}]}]}`, `{"Store":true}`,
 			`{"input":[{"content":[{"type":"input_image","image_url":"https://x/"}]}]}`,
 		},
@@ -227,6 +228,17 @@ func TestBodyReachesTheProviderAsItWasChecked(t *testing.T) {
 		if got := (<-w.seen).Header.Get("X-Body"); got != one.want {
 			t.Errorf("the provider got %s, want %s", got, one.want)
 		}
+	}
+}
+
+// Found in review: 32 MiB of small values became half a gigabyte of the host's memory.
+func TestBodyOfManySmallValuesIsRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	if status, text, _ := w.call("POST", "/anthropic/v1/messages", `{"a":[`+strings.Repeat("1,", maxMarks)+`1]}`); status != 400 || !strings.Contains(text, "too many values") {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text, _ := w.call("POST", "/anthropic/v1/messages", `{"a":"\"`+strings.Repeat("1,", maxMarks)+`1"}`); status != 200 {
+		t.Errorf("commas in a string: %d %s", status, text)
 	}
 }
 
