@@ -38,7 +38,7 @@ func TestFileLeavesContainer(t *testing.T) {
 	asked := h.say(m, "send me the report")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	answer, err := m.wait(ctx, asked)
+	answer, err := m.wait(ctx, asked, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

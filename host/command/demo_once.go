@@ -41,7 +41,7 @@ func (d *demo) turn(ctx context.Context, h *serve.Host, steps *steps) error {
 	if err != nil {
 		return fmt.Errorf("write to the chat: %w", err)
 	}
-	answer, err := m.wait(ctx, asked)
+	answer, err := m.wait(ctx, asked, 2)
 	if err != nil {
 		return fmt.Errorf("wait for the files: %w", err)
 	}
@@ -126,9 +126,9 @@ func (m member) say(ctx context.Context, text string) (string, error) {
 	return posted.Messages[0].ID, nil
 }
 
-// wait returns what the assistant wrote after the message, once there are two
+// wait returns what the assistant wrote after the message, once there are so many
 // files and a text.
-func (m member) wait(ctx context.Context, after string) ([]web.Message, error) {
+func (m member) wait(ctx context.Context, after string, wanted int) ([]web.Message, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -144,7 +144,7 @@ func (m member) wait(ctx context.Context, after string) ([]web.Message, error) {
 				texts++
 			}
 		}
-		if files >= 2 && texts >= 1 {
+		if files >= wanted && texts >= 1 {
 			return page.Messages, nil
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ type setup struct {
 	listen    string
 	service   bool
 	noService bool
+	setupAgent
 }
 
 func newSetup(e *env) *cobra.Command {
@@ -40,18 +42,22 @@ func newSetup(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "write a first longshore.yaml, start the host, and see a file arrive",
-		Long: `setup makes an installation with the chat page and the sample assistant: it writes
-longshore.yaml, starts the host or has the service manager do so, asks the assistant
-for its report as a member would, and compares the files on the page with those that the
-assistant wrote. It never changes a longshore.yaml that is there.
+		Long: `setup makes an installation with the chat page and one assistant, the sample or an agent
+CLI: it tries the key, writes longshore.yaml, starts the host or has the service manager
+do so, asks the assistant for a file as a member would, and compares the files on the
+page with those that the assistant wrote. It never changes a longshore.yaml that is there.
 
-It asks for what no flag says; without a terminal the flags have to say everything.
-Other channels and assistants come after that: docs/assistants.md, longshore pair --help`,
+It asks for what no flag says; without a terminal the flags have to say everything, and
+the assistant is the sample. Other channels come after that: longshore pair --help`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVar(&s.group, "group", "", "what people call the first group")
 	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of the chat page (default "+demoListen+", or a free port)")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "the assistant: `sample`, claude, codex or gemini")
+	cmd.Flags().StringVar(&s.keyFile, "key-file", "", "`file` with the assistant's key; it stays there, and longshore.yaml names it")
+	cmd.Flags().StringVar(&s.model, "model", "", "the model; without it, the one that the CLI chooses")
+	cmd.Flags().StringVar(&s.baseURL, "base-url", "", "another `address` of the service, such as a gateway")
 	cmd.Flags().BoolVar(&s.service, "service", false, "have the service manager run the host")
 	cmd.Flags().BoolVar(&s.noService, "no-service", false, "run the host here until ctrl-c")
 	cmd.MarkFlagsMutuallyExclusive("service", "no-service")
@@ -65,7 +71,7 @@ func (s *setup) run(ctx context.Context) error {
 			hint: "for one more group: longshore groups add --help; to start the host: longshore serve"}
 	}
 	m := managerHere(s.getenv)
-	if err := s.ask(m); err != nil {
+	if err := s.ask(ctx, m); err != nil {
 		return err
 	}
 	if s.service {
@@ -118,9 +124,12 @@ func (s *setup) note(format string, args ...any) {
 }
 
 // ask fills in the answers that no flag gives.
-func (s *setup) ask(m manager) error {
+func (s *setup) ask(ctx context.Context, m manager) error {
 	in, ok := s.stdin.(*os.File)
 	asks := ok && term.IsTerminal(int(in.Fd()))
+	if !asks {
+		in = nil
+	}
 	lines := bufio.NewReader(s.stdin)
 	question := func(text string) (string, error) {
 		fmt.Fprint(s.stderr, text)
@@ -139,6 +148,9 @@ func (s *setup) ask(m manager) error {
 			return err
 		}
 		s.group = name
+	}
+	if err := s.askAgent(ctx, in, question); err != nil {
+		return err
 	}
 	if s.service || s.noService || m.here() != nil {
 		return nil
@@ -175,19 +187,31 @@ func (s *setup) write() (folder string, err error) {
 	if filepath.Clean(s.config) == systemConfig {
 		text = bytes.Replace(text, []byte("state: state\n"), []byte("state: "+systemState+"\n"), 1)
 	}
-	text, err = config.AddGroup(text, groups.Group{Name: s.group, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: "sample"})
+	text, undo, err := s.putAgent(text)
+	if err != nil {
+		undo()
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			undo()
+		}
+	}()
+	text, err = config.AddGroup(text, groups.Group{Name: s.group, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: s.agent})
 	if err != nil {
 		return "", err
 	}
 	cfg, err := config.Parse(s.config, text, s.getenv, s.platforms)
 	if problems := wrongWith(cfg, err); len(problems) > 0 {
 		s.printProblems("", problems)
-		return "", fmt.Errorf("these answers would make a configuration with %s; nothing is written", media.Count(len(problems), "problem"))
+		err = fmt.Errorf("these answers would make a configuration with %s; nothing is written", media.Count(len(problems), "problem"))
+		return "", err
 	}
 	if err != nil {
 		return "", err
 	}
-	return folder, writeConfig(s.config, text, false)
+	err = writeConfig(s.config, text, false)
+	return folder, err
 }
 
 // serveAndTry runs the host until it is told to stop, or until the try went wrong.
@@ -224,12 +248,12 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 	ctx, cancel := context.WithTimeout(ctx, demoTurn)
 	defer cancel()
 	m := member{base: "http://" + s.listen, chat: folder}
-	asked, err := m.sayOnceUp(ctx, "send me the report")
+	asked, err := m.sayOnceUp(ctx, s.request())
 	if err != nil {
 		return hinted(fmt.Errorf("write to the chat: %w", err), "see: longshore why "+folder)
 	}
 	begin := time.Now()
-	answer, err := m.wait(ctx, asked)
+	answer, err := m.wait(ctx, asked, s.files())
 	if err != nil {
 		return hinted(fmt.Errorf("wait for the files: %w", err), "see: longshore why "+folder)
 	}
@@ -243,6 +267,9 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 			return fmt.Errorf("download %s: %w", msg.File.Name, err)
 		}
 		wrote, err := sumOfFile(cfg.Layout().Workspace(folder), msg.File.Name)
+		if errors.Is(err, fs.ErrNotExist) && s.agent != "sample" { // it keeps its files where it likes
+			wrote, err = received, nil
+		}
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +13,49 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 )
+
+// settingUp is a "longshore setup" that has come to its end and goes on as the host.
+type settingUp struct {
+	*exec.Cmd
+	said string
+	log  *bytes.Buffer
+}
+
+// setUp runs setup in a process of its own until it says that the host runs on.
+func setUp(t *testing.T, dir string, args ...string) settingUp {
+	t.Helper()
+	s := settingUp{Cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"-c", filepath.Join(dir, "longshore.yaml"), "setup", "--no-service"}, args...)...), log: &bytes.Buffer{}}
+	s.Env = append(os.Environ(), serveEnv+"=1")
+	s.Stderr = s.log
+	out, err := s.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		s.said += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), "until ctrl-c") {
+			return s
+		}
+	}
+	t.Fatalf("setup ended: %v\n%s\n%s", s.Wait(), s.said, s.log)
+	return s
+}
+
+func (s settingUp) end(t *testing.T) {
+	t.Helper()
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, s.log)
+	}
+}
 
 func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	listen, err := pageAddress()
@@ -21,28 +63,11 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-c", filepath.Join(dir, "longshore.yaml"), "setup", "--group", "The Family", "--listen", listen, "--no-service")
-	cmd.Env = append(os.Environ(), serveEnv+"=1")
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), "until ctrl-c") {
-			break
-		}
-	}
+	s := setUp(t, dir, "--group", "The Family", "--listen", listen)
 	m := member{base: "http://" + listen, chat: "the-family"}
 	var page struct{ Messages []web.Message }
 	if err := m.call(t.Context(), http.MethodGet, m.messages(), nil, &page); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, said.String(), log.String())
+		t.Fatalf("%v\n%s\n%s", err, s.said, s.log)
 	}
 	files := 0
 	for _, msg := range page.Messages {
@@ -52,15 +77,36 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 		files++
 		compareWithWorkspace(t, m, msg.File, filepath.Join(dir, "state"))
 	}
-	if files < 2 || !strings.Contains(said.String(), "page: http://"+listen+"/") {
-		t.Errorf("%d files; setup said\n%s", files, said.String())
+	if files < 2 || !strings.Contains(s.said, "page: http://"+listen+"/") {
+		t.Errorf("%d files; setup said\n%s", files, s.said)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	s.end(t)
+}
+
+// TestSetupWithClaudeCodeEndsWithItsFile, with the real CLI and a model on loopback.
+func TestSetupWithClaudeCodeEndsWithItsFile(t *testing.T) {
+	claude := modeltest.Install(t, "claude")
+	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
+		switch len(r.Results) {
+		case 0:
+			return modeltest.Answer{Call: "Bash", Args: map[string]any{"command": "echo God morron >hello.txt", "description": "write"}}
+		case 1:
+			return modeltest.Answer{Call: "mcp__longshore__send_file", Args: map[string]any{"file_path": "hello.txt"}}
+		}
+		return modeltest.Answer{Text: "it is sent"}
+	})
+	listen, err := pageAddress()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, log.String())
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "key"), "test-key")
+	t.Setenv("PATH", filepath.Dir(claude)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--agent", "claude", "--key-file", filepath.Join(dir, "key"), "--base-url", model.URL)
+	if !strings.Contains(s.said, "the chat has hello.txt") {
+		t.Errorf("setup said\n%s\n%s", s.said, s.log)
 	}
+	s.end(t)
 }
 
 func compareWithWorkspace(t *testing.T, m member, f *web.File, state string) {
@@ -84,5 +130,93 @@ func compareWithWorkspace(t *testing.T, m member, f *web.File, state string) {
 	})
 	if !same || len(got) == 0 {
 		t.Errorf("%s on the page has %d bytes that no file of the assistant has", f.Name, len(got))
+	}
+}
+
+// TestSetupTriesTheKeyBeforeItWritesAnything, and names what is missing.
+func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "taken" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer service.Close()
+	dir := t.TempDir()
+	key, wrong, words := filepath.Join(dir, "key"), filepath.Join(dir, "wrong"), filepath.Join(dir, "words")
+	write(t, key, "taken\n")
+	write(t, wrong, "gone")
+	write(t, words, "two words")
+	file := filepath.Join(dir, "longshore.yaml")
+	setup := func(args ...string) (string, int) {
+		var out bytes.Buffer
+		code := run(t.Context(), "", allPlatforms(), append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--base-url", service.URL}, args...), strings.NewReader(""), &out, &out)
+		return out.String(), code
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--agent", "clyde"}, exitUsage, "choose sample, claude"},
+		{[]string{"--agent", "claude", "--key-file", key}, exitFault, "the program claude is not in the PATH"},
+	} {
+		t.Setenv("PATH", dir)
+		if out, code := setup(c.args...); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%q: %d\n%s", c.args, code, out)
+		}
+	}
+	program(t, "claude")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--agent", "claude"}, exitUsage, "--key-file FILE"},
+		{[]string{"--agent", "claude", "--key-file", words}, exitUsage, "not one word"},
+		{[]string{"--agent", "claude", "--key-file", filepath.Join(dir, "none")}, exitFault, "no such file"},
+		{[]string{"--agent", "claude", "--key-file", wrong}, exitFailed, "Anthropic refuses its key"},
+	} {
+		if out, code := setup(c.args...); code != c.code || !strings.Contains(out, c.want) || strings.Contains(out, "gone") {
+			t.Errorf("%q: %d\n%s", c.args, code, out)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("something was written: %v, %v", left, err)
+	}
+}
+
+// TestSetupWithAKeyWritesWhatServeStartsWith: the configuration names the file with the
+// key, and does not hold the key.
+func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "key"), "taken")
+	s := &setup{
+		env:   &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: allPlatforms(), config: filepath.Join(dir, "longshore.yaml"), named: true},
+		group: "Family", listen: "127.0.0.1:1", setupAgent: setupAgent{agent: "codex", key: "typed-key", typed: true, model: "one", baseURL: "http://127.0.0.1:2/v1"},
+	}
+	folder, err := s.write()
+	if err != nil || folder != "family" {
+		t.Fatalf("%q, %v", folder, err)
+	}
+	cfg, err := s.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := cfg.Assistants["codex"]
+	if a.Agent != "codex" || a.Env["OPENAI_API_KEY"].Reveal() != "typed-key" || a.Env["LONGSHORE_MODEL"].Reveal() != "one" || a.Env["OPENAI_BASE_URL"].Reveal() != "http://127.0.0.1:2/v1" || cfg.Groups[0].Assistant != "codex" {
+		t.Errorf("%+v", a)
+	}
+	if text, err := os.ReadFile(s.config); err != nil || strings.Contains(string(text), "typed-key") {
+		t.Errorf("the key stands in the configuration, or %v", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "secrets", "openai_api_key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file: %v, %v", info, err)
+	}
+	if err := os.Remove(s.config); err != nil {
+		t.Fatal(err)
+	}
+	s.key = "another"
+	if _, err := s.write(); err == nil {
+		t.Error("a key that was there was overwritten")
 	}
 }

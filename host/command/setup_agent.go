@@ -1,0 +1,181 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/setting"
+)
+
+// sampleLine is the assistant of setup.yaml.
+const sampleLine = "  sample: { runtime: process, agent: sample }\n"
+
+// setupAgent is the answers about the assistant.
+type setupAgent struct {
+	agent   string // empty: asked
+	keyFile string
+	model   string
+	baseURL string
+
+	key   string // as it was typed or read
+	typed bool
+}
+
+// cliKey are the variables of an agent CLI that has one service.
+type cliKey struct{ key, base string }
+
+// cliKeyOf are those of the agents that setup offers besides the sample; the others are a
+// line in longshore.yaml.
+func cliKeyOf(agent string) (cliKey, bool) {
+	k, ok := map[string]cliKey{
+		"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+		"codex":  {"OPENAI_API_KEY", "OPENAI_BASE_URL"},
+		"gemini": {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
+	}[agent]
+	return k, ok
+}
+
+// maxKey is the most that is read as a key, in bytes.
+const maxKey = 16 << 10
+
+// askAgent fills in which assistant it is and its key, and tries the key. terminal is the
+// terminal to ask on; nil: there is none.
+func (s *setup) askAgent(ctx context.Context, terminal *os.File, question func(string) (string, error)) (err error) {
+	if s.agent == "" && terminal != nil {
+		if s.agent, err = question("assistant: sample (needs nothing), claude, codex or gemini [sample]: "); err != nil {
+			return err
+		}
+	}
+	if s.agent == "" || s.agent == "sample" {
+		s.agent = "sample"
+		return nil
+	}
+	variables, ok := cliKeyOf(s.agent)
+	if !ok {
+		return usage(fmt.Sprintf("setup knows no assistant %q", s.agent), "choose sample, claude, codex or gemini; others go into longshore.yaml: docs/assistants.md")
+	}
+	if _, err := exec.LookPath(s.agent); err != nil {
+		return hinted(fmt.Errorf("the program %s is not in the PATH", s.agent), "install it, or begin with: longshore setup --agent sample")
+	}
+	if err := s.readKey(terminal); err != nil {
+		return err
+	}
+	f := doctor.Probe(ctx, s.agent, config.Assistant{Agent: s.agent, Env: map[string]setting.Secret{
+		variables.key: setting.NewSecret(s.key), variables.base: setting.NewSecret(s.baseURL), "LONGSHORE_MODEL": setting.NewSecret(s.model),
+	}})
+	switch f.Severity {
+	case doctor.Fault:
+		return &exitError{code: exitFailed, err: errors.New(f.Message), hint: "nothing is written; run setup again with a key, and a model, that the service has"}
+	case doctor.Warning:
+		s.note("the key could not be tried: %s", f.Message)
+	default:
+		s.note("%s", f.Message)
+	}
+	return nil
+}
+
+// readKey reads the key from the file that a flag names, or from the terminal.
+func (s *setup) readKey(terminal *os.File) error {
+	switch {
+	case s.keyFile != "":
+		path, err := filepath.Abs(s.keyFile)
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("read the key: %w", err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxKey))
+		if err != nil {
+			return fmt.Errorf("read the key: %w", err)
+		}
+		s.keyFile, s.key = path, strings.TrimSpace(string(text))
+	case terminal != nil:
+		fmt.Fprintf(s.stderr, "key for %s (it is not shown): ", s.agent)
+		text, err := term.ReadPassword(int(terminal.Fd()))
+		fmt.Fprintln(s.stderr)
+		if err != nil {
+			return fmt.Errorf("read the key: %w", err)
+		}
+		s.key, s.typed = strings.TrimSpace(string(text)), true
+	default:
+		return usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
+	}
+	if s.key == "" || strings.ContainsFunc(s.key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
+	}
+	return nil
+}
+
+// putAgent writes the assistant into the configuration. A key that was typed goes into a
+// file of its own beside it; undo removes that file.
+func (s *setup) putAgent(text []byte) (_ []byte, undo func(), err error) {
+	undo = func() {}
+	variables, ok := cliKeyOf(s.agent)
+	if !ok {
+		return text, undo, nil
+	}
+	if s.typed {
+		dir, err := filepath.Abs(filepath.Dir(s.config))
+		if err != nil {
+			return nil, undo, err
+		}
+		s.keyFile = filepath.Join(dir, "secrets", strings.ToLower(variables.key))
+		if err := os.MkdirAll(filepath.Dir(s.keyFile), 0o700); err != nil {
+			return nil, undo, fmt.Errorf("keep the key: %w", err)
+		}
+		f, err := os.OpenFile(s.keyFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, undo, hinted(fmt.Errorf("keep the key: %w", err), "use the key that is there: longshore setup --agent "+s.agent+" --key-file "+shellWord(s.keyFile))
+		}
+		undo = func() { os.Remove(s.keyFile) }
+		_, err = f.WriteString(s.key + "\n")
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return nil, undo, fmt.Errorf("keep the key: %w", err)
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s:\n    runtime: process # with this user's rights; in a container: docs/containers.md\n    agent: %s\n", s.agent, s.agent)
+	fmt.Fprintf(&b, "    env_from_file: { %s: %s }\n", variables.key, strconv.Quote(s.keyFile))
+	var env []string
+	if s.baseURL != "" {
+		env = append(env, variables.base+": "+strconv.Quote(s.baseURL))
+	}
+	if s.model != "" {
+		env = append(env, "LONGSHORE_MODEL: "+strconv.Quote(s.model))
+	}
+	if len(env) > 0 {
+		fmt.Fprintf(&b, "    env: { %s }\n", strings.Join(env, ", "))
+	}
+	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), undo, nil
+}
+
+// request is what setup asks the assistant for.
+func (s *setup) request() string {
+	if s.agent == "sample" {
+		return "send me the report"
+	}
+	return "Write the file hello.txt with one line of greeting into your working directory, and send it to this chat with your tool send_file. Then say that it is sent."
+}
+
+// files is how many files the assistant sends then.
+func (s *setup) files() int {
+	if s.agent == "sample" {
+		return 2
+	}
+	return 1
+}
