@@ -14,6 +14,17 @@ var keyNames = []struct{ key, address string }{
 	{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
 }
 
+// HasModelKey reports whether the assistant's environment has a key that the proxy
+// could keep.
+func (a Assistant) HasModelKey() bool {
+	for _, n := range keyNames {
+		if _, ok := a.Env[n.key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 // otherKeys are credentials of models that the proxy does not know. They would lie
 // in the container.
 var otherKeys = []string{
@@ -39,14 +50,12 @@ func (c *checker) keys(key string, a Assistant) {
 			c.bad(key+".env."+name, "the proxy cannot keep this credential on the host", "use ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or set keys: inside")
 		}
 	}
-	has := false
 	for _, n := range keyNames {
 		if _, ok := a.Env[n.key]; ok {
-			has = true
 			c.upstream(key+".env."+n.address, a.Env[n.address].Reveal())
 		}
 	}
-	if !has {
+	if !a.HasModelKey() {
 		c.bad(at, "there is no key for the proxy to keep", "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY in env or env_from_file, or keys: inside")
 	}
 	if _, ok := a.Env["OPENAI_API_KEY"]; a.Agent == "opencode" && !ok {

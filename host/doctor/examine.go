@@ -22,7 +22,7 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	if hosted, ok := ofHost(ctx, c); ok { // its PATH and its user count, not those of this shell
 		surroundings, d.Commands = hosted, nil
 	}
-	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), surroundings)
+	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), surroundings)
 }
 
 // doctorFor returns the Doctor for a valid configuration.

@@ -1,0 +1,31 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/host/config"
+)
+
+// examineKeys says of each assistant that runs in a container where its model's key
+// is.
+func examineKeys(c *config.Config) (findings []Finding) {
+	used := map[string]bool{}
+	for _, g := range c.InContainers() {
+		used[g.Assistant] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		a := c.Assistants[name]
+		switch {
+		case a.Keys == "proxy":
+			findings = append(findings, Finding{Check: "keys", Severity: Fine, Message: fmt.Sprintf("the host keeps the model's key of assistant %s", name)})
+		case a.HasModelKey():
+			findings = append(findings, Finding{
+				Check: "keys", Severity: Note, Message: fmt.Sprintf("the containers of assistant %s get the model's key, and a hostile prompt can have it sent away", name),
+				Remedy: "set keys: proxy, unless the assistant needs what the proxy does not pass on: see docs/assistants.md",
+			})
+		}
+	}
+	return findings
+}

@@ -1,0 +1,27 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
+)
+
+func TestDoctorSaysWhereTheModelsKeyIs(t *testing.T) {
+	env := map[string]config.Secret{"OPENAI_API_KEY": {}}
+	c := &config.Config{
+		Assistants: map[string]config.Assistant{
+			"home": {Runtime: "docker", Keys: "proxy", Env: env}, "out": {Runtime: "docker", Keys: "inside", Env: env},
+			"none": {Runtime: "docker", Keys: "inside"}, "child": {Runtime: "process", Keys: "inside", Env: env},
+		},
+	}
+	for name := range c.Assistants {
+		c.Groups = append(c.Groups, groups.Group{Folder: name, Assistant: name})
+	}
+	found := examineKeys(c)
+	if len(found) != 2 || found[0].Severity != Fine || !strings.Contains(found[0].Message, "home") ||
+		found[1].Severity != Note || !strings.Contains(found[1].Message, "out") || !strings.Contains(found[1].Remedy, "keys: proxy") {
+		t.Errorf("%+v", found)
+	}
+}
