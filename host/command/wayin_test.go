@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -25,6 +26,7 @@ type wayIn interface {
 	begin(key, name, content string) (id string)
 	wait(id string) ipc.Result
 	withdraw(id string) bool
+	chat() ipc.Context // what the tools may tell the assistant
 }
 
 // byQueue is the shared directory of the group desk.
@@ -65,6 +67,16 @@ func (q byQueue) withdraw(id string) bool {
 	return done
 }
 
+func (q byQueue) chat() (c ipc.Context) {
+	q.t.Helper()
+	eventually(q.t, "the host has described the chat", func() (ok bool) {
+		var err error
+		c, err = q.client.Context()
+		return err == nil
+	})
+	return c
+}
+
 // byDoor is HTTP with a token of the group desk.
 type byDoor struct {
 	*elsewhere
@@ -99,6 +111,25 @@ func (d byDoor) withdraw(id string) bool {
 	return status == http.StatusNoContent
 }
 
+func (d byDoor) chat() (c ipc.Context) {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, d.url+"/api/chat", nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+d.secret)
+	r.Close = true // the host may be another one by the next call
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || res.StatusCode != http.StatusOK {
+		d.t.Fatal(res.StatusCode, err)
+	}
+	return c
+}
+
 // TestEveryWayInKeepsItsPromises: what an assistant may rely on does not depend on the way by
 // which its files come in.
 func TestEveryWayInKeepsItsPromises(t *testing.T) {
@@ -109,10 +140,25 @@ func TestEveryWayInKeepsItsPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newElsewhere(t)
 			in := open(r)
+			describes(t, r, in)
 			acceptsAndRefuses(t, r, in)
 			in = survives(t, r, in, open)
 			withdraws(t, r, in)
 		})
+	}
+}
+
+// describes: the assistant learns its own chat and its limits, as the queue tells them, and
+// no path of the host's.
+func describes(t *testing.T, r *elsewhere, in wayIn) {
+	t.Helper()
+	want, got := byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))}.chat(), in.chat()
+	if got.Folder != "desk" || got.Chat != want.Chat || got.Channel != want.Channel || !maps.Equal(got.Limits, want.Limits) {
+		t.Errorf("described: %+v, by the queue %+v", got, want)
+	}
+	b, err := json.Marshal(got)
+	if err != nil || bytes.Contains(b, []byte(r.layout.State)) {
+		t.Errorf("described with a path of the host: %s, %v", b, err)
 	}
 }
 
