@@ -35,6 +35,8 @@ type setup struct {
 	service   bool
 	noService bool
 	setupAgent
+	setupChannel
+	wrote []string // files, which a setup that fails removes
 }
 
 func newSetup(e *env) *cobra.Command {
@@ -48,7 +50,8 @@ do so, asks the assistant for a file as a member would, and compares the files o
 page with those that the assistant wrote. It never changes a longshore.yaml that is there.
 
 It asks for what no flag says; without a terminal the flags have to say everything, and
-the assistant is the sample. Other channels come after that: longshore pair --help`,
+the assistant is the sample. With --channel it also links an account of that platform, as
+"longshore pair" does, and with --chat makes one of its chats a group.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
@@ -58,6 +61,9 @@ the assistant is the sample. Other channels come after that: longshore pair --he
 	cmd.Flags().StringVar(&s.keyFile, "key-file", "", "`file` with the assistant's key; it stays there, and longshore.yaml names it")
 	cmd.Flags().StringVar(&s.model, "model", "", "the model; without it, the one that the CLI chooses")
 	cmd.Flags().StringVar(&s.baseURL, "base-url", "", "another `address` of the service, such as a gateway")
+	cmd.Flags().StringVar(&s.channel, "channel", "", "a `platform` beside the chat page, which is linked")
+	cmd.Flags().StringArrayVar(&s.secrets, "secret", nil, "`KEY=FILE` with a secret of the channel's account; may be repeated")
+	cmd.Flags().StringVar(&s.chat, "chat", "", "a `chat` of the channel that becomes a group and gets the file")
 	cmd.Flags().BoolVar(&s.service, "service", false, "have the service manager run the host")
 	cmd.Flags().BoolVar(&s.noService, "no-service", false, "run the host here until ctrl-c")
 	cmd.MarkFlagsMutuallyExclusive("service", "no-service")
@@ -93,6 +99,11 @@ func (s *setup) run(ctx context.Context) error {
 	s.note("wrote %s", s.config)
 	cfg, err := s.load()
 	if err != nil {
+		return err
+	}
+	if err := s.link(ctx); err != nil {
+		s.undo()
+		s.note("removed %s again", s.config)
 		return err
 	}
 	if !s.service {
@@ -152,6 +163,9 @@ func (s *setup) ask(ctx context.Context, m manager) error {
 	if err := s.askAgent(ctx, in, question); err != nil {
 		return err
 	}
+	if err := s.askChannel(in, question); err != nil {
+		return err
+	}
 	if s.service || s.noService || m.here() != nil {
 		return nil
 	}
@@ -187,16 +201,17 @@ func (s *setup) write() (folder string, err error) {
 	if filepath.Clean(s.config) == systemConfig {
 		text = bytes.Replace(text, []byte("state: state\n"), []byte("state: "+systemState+"\n"), 1)
 	}
-	text, undo, err := s.putAgent(text)
-	if err != nil {
-		undo()
-		return "", err
-	}
 	defer func() {
 		if err != nil {
-			undo()
+			s.undo()
 		}
 	}()
+	if text, err = s.putAgent(text); err != nil {
+		return "", err
+	}
+	if text, err = s.putChannel(text); err != nil {
+		return "", err
+	}
 	text, err = config.AddGroup(text, groups.Group{Name: s.group, Folder: folder, Chat: groups.JID("web:" + folder), Assistant: s.agent})
 	if err != nil {
 		return "", err
@@ -210,7 +225,9 @@ func (s *setup) write() (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = writeConfig(s.config, text, false)
+	if err = writeConfig(s.config, text, false); err == nil {
+		s.wrote = append(s.wrote, s.config)
+	}
 	return folder, err
 }
 
@@ -277,6 +294,9 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 			return fmt.Errorf("%s: received %s, the assistant wrote %s", msg.File.Name, received, wrote)
 		}
 		end.Files = append(end.Files, msg.File.Name)
+	}
+	if err := s.addChat(ctx); err != nil {
+		return err
 	}
 	took := time.Since(begin).Seconds()
 	return s.answer(end, func() error {

@@ -115,37 +115,22 @@ func (s *setup) readKey(terminal *os.File) error {
 	default:
 		return usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
 	}
-	if s.key == "" || strings.ContainsFunc(s.key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if !oneWord(s.key) {
 		return usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
 	}
 	return nil
 }
 
 // putAgent writes the assistant into the configuration. A key that was typed goes into a
-// file of its own beside it; undo removes that file.
-func (s *setup) putAgent(text []byte) (_ []byte, undo func(), err error) {
-	undo = func() {}
+// file of its own beside it.
+func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 	variables, ok := cliKeyOf(s.agent)
 	if !ok {
-		return text, undo, nil
+		return text, nil
 	}
 	if s.typed {
-		dir, err := filepath.Abs(filepath.Dir(s.config))
-		if err != nil {
-			return nil, undo, err
-		}
-		s.keyFile = filepath.Join(dir, "secrets", strings.ToLower(variables.key))
-		if err := os.MkdirAll(filepath.Dir(s.keyFile), 0o700); err != nil {
-			return nil, undo, fmt.Errorf("keep the key: %w", err)
-		}
-		f, err := os.OpenFile(s.keyFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return nil, undo, hinted(fmt.Errorf("keep the key: %w", err), "use the key that is there: longshore setup --agent "+s.agent+" --key-file "+shellWord(s.keyFile))
-		}
-		undo = func() { os.Remove(s.keyFile) }
-		_, err = f.WriteString(s.key + "\n")
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-			return nil, undo, fmt.Errorf("keep the key: %w", err)
+		if s.keyFile, err = s.keep(strings.ToLower(variables.key), s.key); err != nil {
+			return nil, err
 		}
 	}
 	var b strings.Builder
@@ -161,7 +146,7 @@ func (s *setup) putAgent(text []byte) (_ []byte, undo func(), err error) {
 	if len(env) > 0 {
 		fmt.Fprintf(&b, "    env: { %s }\n", strings.Join(env, ", "))
 	}
-	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), undo, nil
+	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), nil
 }
 
 // request is what setup asks the assistant for.

@@ -3,18 +3,27 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/telegram"
+	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
+	"github.com/longshore-bridge/longshore/host/config"
 )
 
 // settingUp is a "longshore setup" that has come to its end and goes on as the host.
@@ -218,5 +227,74 @@ func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 	s.key = "another"
 	if _, err := s.write(); err == nil {
 		t.Error("a key that was there was overwritten")
+	}
+}
+
+// TestSetupLinksABotAndItsChatGetsAFile: from nothing to a file in a chat of Telegram.
+func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
+	server := telegramtest.New(t, dockChat)
+	dir := t.TempDir()
+	token, wrong := filepath.Join(dir, "token"), filepath.Join(dir, "wrong")
+	write(t, token, telegramtest.Token+"\n")
+	write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
+	platforms := allPlatforms()
+	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
+	real := platforms[i].Settings
+	platforms[i].Settings = func() channel.Settings {
+		s := real().(*telegram.Settings)
+		s.Server = server.URL
+		return s
+	}
+	file := filepath.Join(dir, "longshore.yaml")
+	listen, err := pageAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup := func(ctx context.Context, out io.Writer, args ...string) int {
+		return run(ctx, "", platforms, append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--listen", listen, "--channel", "telegram"}, args...), strings.NewReader(""), out, out)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no --secret token=FILE given"},
+		{[]string{"--secret", "tokn=" + token}, "names no secret of telegram"},
+		{[]string{"--secret", "token=" + token, "--chat", "web:family"}, "is no chat of telegram"},
+		{[]string{"--secret", "token=" + wrong}, "removed "},
+	} {
+		var out bytes.Buffer
+		if code := setup(t.Context(), &out, c.args...); code == exitOK || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q: %d\n%s", c.args, code, &out)
+		}
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%q left a configuration: %v", c.args, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out, said := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- setup(ctx, said, "--secret", "token="+token, "--chat", fmt.Sprint("tg:", dockChat))
+		said.Close()
+	}()
+	var all strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		all.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "until ctrl-c") {
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	cancel()
+	if code := <-ended; code != exitOK || !strings.Contains(all.String(), "of telegram has a file, too") {
+		t.Fatalf("%d\n%s", code, &all)
+	}
+	files := 0
+	for _, m := range server.WaitFor(t, dockChat, 0) {
+		files += len(m.Files)
+	}
+	if cfg, err := config.Load(file, platforms); err != nil || files != 1 || len(cfg.Groups) != 2 {
+		t.Errorf("%d files are in the chat; %v\n%s", files, err, &all)
 	}
 }

@@ -1,0 +1,228 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/internal/near"
+)
+
+// pageLine is the chat page of setup.yaml, whose address is replaced first.
+const pageLine = "channels:\n"
+
+// setupChannel is the answers about a channel beside the chat page.
+type setupChannel struct {
+	channel string   // key of its platform; "none"; empty: asked
+	secrets []string // KEY=FILE each
+	chat    string   // that becomes a group of its own
+
+	platform *channel.Platform // nil: the page alone
+	kept     map[string]string // the files of the secrets, by their keys
+	typedIn  map[string]string // secrets that were typed, by their keys
+}
+
+// secretKeys are the keys of a platform's settings that hold secrets.
+func secretKeys(s channel.Settings) (keys []string) {
+	of := reflect.TypeOf(s).Elem()
+	for i := range of.NumField() {
+		if f := of.Field(i); f.Type == reflect.TypeFor[setting.Secret]() {
+			keys = append(keys, f.Tag.Get("yaml"))
+		}
+	}
+	return keys
+}
+
+// askChannel fills in which channel there is beside the page, and the secrets of its account.
+func (s *setup) askChannel(terminal *os.File, question func(string) (string, error)) (err error) {
+	var offered []string
+	for _, p := range s.platforms {
+		if p.Account != nil {
+			offered = append(offered, p.Key)
+		}
+	}
+	if s.channel == "" && terminal != nil {
+		if s.channel, err = question("channel beside the chat page: none, " + strings.Join(offered, ", ") + " [none]: "); err != nil {
+			return err
+		}
+	}
+	if s.channel == "" || s.channel == "none" {
+		if s.chat != "" || len(s.secrets) > 0 {
+			return usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
+		}
+		return nil
+	}
+	i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == s.channel && p.Account != nil })
+	if i < 0 {
+		return usage(fmt.Sprintf("setup knows no channel %q", s.channel), near.Hint(s.channel, offered, "choose none, "+strings.Join(offered, ", ")))
+	}
+	s.platform = &s.platforms[i]
+	if s.chat != "" && !s.platform.Form(groups.JID(s.chat)) {
+		return usage(fmt.Sprintf("%q is no chat of %s", s.chat, s.channel), "leave --chat out; longshore groups list --channel "+s.channel+" shows the chats afterwards")
+	}
+	return s.askSecrets(terminal)
+}
+
+// askSecrets reads the secrets of the channel's account from the files that flags name, or
+// from the terminal.
+func (s *setup) askSecrets(terminal *os.File) error {
+	s.kept, s.typedIn = map[string]string{}, map[string]string{}
+	keys := secretKeys(s.platform.Settings())
+	for _, given := range s.secrets {
+		key, file, ok := strings.Cut(given, "=")
+		if !ok || !slices.Contains(keys, key) {
+			return usage(fmt.Sprintf("--secret %s names no secret of %s", key, s.channel), "write KEY=FILE, with KEY one of "+strings.Join(keys, ", "))
+		}
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return err
+		}
+		s.kept[key] = path
+	}
+	guided := false
+	for _, key := range keys {
+		if s.kept[key] != "" {
+			continue
+		}
+		if guide := s.platform.Account.Guide; guide != nil && !guided {
+			guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.stderr, format+"\n", args...) })
+			guided = true
+		}
+		if terminal == nil {
+			return usage("no --secret "+key+"=FILE given, and there is no terminal to ask", "put it into a file of yours with mode 0600, and name that file")
+		}
+		fmt.Fprintf(s.stderr, "%s of %s (it is not shown): ", key, s.channel)
+		text, err := term.ReadPassword(int(terminal.Fd()))
+		fmt.Fprintln(s.stderr)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", key, err)
+		}
+		if s.typedIn[key] = strings.TrimSpace(string(text)); !oneWord(s.typedIn[key]) {
+			return usage(key+" is empty, or not one word of ASCII", "give it as the platform shows it")
+		}
+	}
+	return nil
+}
+
+// oneWord says whether a text can be a key or a token.
+func oneWord(text string) bool {
+	return text != "" && len(text) <= maxKey && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// keep puts a secret that was typed into a file of its own beside the configuration.
+func (s *setup) keep(name, text string) (path string, err error) {
+	dir, err := filepath.Abs(filepath.Dir(s.config))
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "secrets", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("keep a secret: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", hinted(fmt.Errorf("keep a secret: %w", err), "name the file that is there by a flag, or move it away")
+	}
+	s.wrote = append(s.wrote, path)
+	_, err = io.WriteString(f, text+"\n")
+	return path, errors.Join(err, f.Sync(), f.Close())
+}
+
+// undo removes what this setup has written.
+func (s *setup) undo() {
+	for _, path := range s.wrote {
+		os.Remove(path)
+	}
+	s.wrote = nil
+}
+
+// putChannel writes the channel into the configuration.
+func (s *setup) putChannel(text []byte) ([]byte, error) {
+	if s.platform == nil {
+		return text, nil
+	}
+	var lines []string
+	for _, key := range secretKeys(s.platform.Settings()) {
+		file := s.kept[key]
+		if typed, ok := s.typedIn[key]; ok {
+			var err error
+			if file, err = s.keep(s.channel+"_"+key, typed); err != nil {
+				return nil, err
+			}
+		}
+		lines = append(lines, key+"_file: "+strconv.Quote(file))
+	}
+	return bytes.Replace(text, []byte(pageLine), []byte(pageLine+"  "+s.channel+": { "+strings.Join(lines, ", ")+" }\n"), 1), nil
+}
+
+// link links the channel's account, as "longshore pair" does.
+func (s *setup) link(ctx context.Context) error {
+	if s.platform == nil {
+		return nil
+	}
+	p := &pairing{env: s.env, platform: *s.platform}
+	if s.platform.Account.Scan == "" { // others cannot send before the host runs
+		p.to = groups.JID(s.chat)
+	}
+	if s.json { // one value, at the end
+		quiet := *s.env
+		quiet.stdout = s.stderr
+		p.env = &quiet
+	}
+	return p.run(ctx, nil)
+}
+
+// addChat makes the chat a group of the running host, and sends it a file if link has not.
+func (s *setup) addChat(ctx context.Context) error {
+	if s.platform == nil {
+		return nil
+	}
+	if s.chat == "" {
+		s.note("next, for a chat of %s: %s, then %s", s.channel, s.command("groups", "list", "--channel", s.channel), s.command("groups", "add", "CHAT", "--assistant", s.agent))
+		return nil
+	}
+	folder := groups.FolderOf(s.group) + "-" + s.channel
+	err := s.also(ctx, "groups", "add", s.chat, "--channel", s.channel, "--name", s.group+" on "+s.channel, "--folder", folder, "--assistant", s.agent)
+	if err == nil && s.platform.Account.Scan != "" {
+		err = s.sendHello(ctx, folder)
+	}
+	if err == nil {
+		s.note("the chat %s of %s has a file, too", s.chat, s.channel)
+	}
+	return err
+}
+
+// also runs another command of this program.
+func (s *setup) also(ctx context.Context, args ...string) error {
+	e := &env{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv, version: s.version, platforms: s.platforms}
+	if code := e.run(ctx, append([]string{"-c", s.config}, args...)); code != exitOK {
+		return &exitError{code: code, err: fmt.Errorf("longshore %s ended with exit code %d", args[0], code)}
+	}
+	return nil
+}
+
+func (s *setup) sendHello(ctx context.Context, folder string) error {
+	dir, err := os.MkdirTemp("", "longshore-setup-")
+	if err != nil {
+		return fmt.Errorf("make a file to send: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "hello.txt")
+	if err := os.WriteFile(file, []byte("Longshore is set up, and "+s.agent+" answers in this chat.\n"), 0o600); err != nil {
+		return fmt.Errorf("make a file to send: %w", err)
+	}
+	return s.also(ctx, "send", file, "--group", folder)
+}
