@@ -9,14 +9,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/internal/near"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -97,7 +100,10 @@ func newRoot(e *env) *cobra.Command {
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { e.find(cmd.Flags().Changed("config")) }
 	root.PersistentFlags().BoolVar(&e.json, "json", false, "print JSON for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), "see: "+cmd.CommandPath()+" --help")
+		var flags []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		_, wrong, _ := strings.Cut(err.Error(), "unknown flag: ")
+		return usage(err.Error(), near.Hint(wrong, flags, "see: "+cmd.CommandPath()+" --help"))
 	})
 	root.Version = readVersion(e.version).Version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")

@@ -40,6 +40,7 @@ func newPair(e *env) *cobra.Command {
 			one.Flags().StringVar(&p.phone, "phone", "", "the account's `number` with its country code, for a code to type instead of a QR code")
 		}
 		if platform.Account.Scan != "" {
+			one.Flags().StringVar(&p.listen, "listen", "", "`address` of the page with the QR code, for a browser elsewhere (default "+pairListen+"); plain HTTP")
 			one.Flags().BoolVar(&p.noPage, "no-page", false, "show the QR code in the terminal only")
 		} else {
 			one.Flags().StringVar((*string)(&p.to), "to", "", "the `chat` that gets a test file")
@@ -64,12 +65,16 @@ func newUnpair(e *env) *cobra.Command {
 	return cmd
 }
 
+// pairListen is where the page with the QR code is served: here, at a free port.
+const pairListen = "127.0.0.1:0"
+
 // pairing is one run of "pair".
 type pairing struct {
 	*env
 	platform channel.Platform
 	phone    string
 	noPage   bool
+	listen   string
 	to       groups.JID
 	page     *pairPage
 }
@@ -93,7 +98,7 @@ func (p *pairing) run(ctx context.Context, names []string) error {
 	}
 	account := p.platform.Account
 	if p.phone == "" && !p.noPage && account.Scan != "" {
-		if p.page, err = openPairPage(account); err != nil {
+		if p.page, err = openPairPage(account, cmp.Or(p.listen, pairListen)); err != nil {
 			return err
 		}
 		defer p.page.close()

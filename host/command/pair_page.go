@@ -26,8 +26,8 @@ var pairText string
 // pairHTML is the page for a channel.Account.
 var pairHTML = template.Must(template.New("pair").Parse(pairText))
 
-// pairPage shows the QR code of a pairing on loopback, under an address that
-// nobody guesses: whoever sees the code can take the place of this host.
+// pairPage shows the QR code of a pairing, on loopback or where the operator says, under an
+// address that nobody guesses: whoever sees the code can take the place of this host.
 type pairPage struct {
 	url string
 	srv *http.Server
@@ -40,13 +40,13 @@ type pairPage struct {
 	sawDone chan struct{} // closed when the page has seen the end
 }
 
-// openPairPage serves until close.
-func openPairPage(a *channel.Account) (*pairPage, error) {
+// openPairPage serves at the address listen until close.
+func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
 	var page bytes.Buffer
 	if err := pairHTML.Execute(&page, a); err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, fmt.Errorf("serve pairing page: %w", err)
 	}

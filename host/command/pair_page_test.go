@@ -13,7 +13,7 @@ import (
 // The page was cut off in the middle of the answer that said "linked", and told
 // the operator that the command had ended.
 func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
-	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"})
+	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, pairListen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,5 +43,25 @@ func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
 	p.close()
 	if err := <-heard; err != nil || !code.Paired {
 		t.Fatalf("the page heard %+v, %v", code, err)
+	}
+}
+
+// TestThePairingPageIsServedWhereTheOperatorSays, for a browser on another machine.
+func TestThePairingPageIsServedWhereTheOperatorSays(t *testing.T) {
+	listen := freeAddress(t)
+	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for url, want := range map[string]int{p.url: http.StatusOK, "http://" + listen + "/": http.StatusNotFound} {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %s", url, resp.Status)
+		}
 	}
 }

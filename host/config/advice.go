@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/groups"
 )
 
 // advice warns of settings that work but are seldom intended.
@@ -42,6 +44,9 @@ func (c *checker) unanswered() {
 		if g.Assistant == "" && len(c.cfg.Assistants) > 0 {
 			c.warn(fmt.Sprintf("groups[%d]", i), "nobody answers in the chat of "+g.Folder+": the group has no assistant",
 				"write assistant: and one of "+strings.Join(slices.Sorted(maps.Keys(c.cfg.Assistants)), ", ")+", unless the group only sends")
+		}
+		if who := g.Members.Of(groups.MaySpeak); g.Assistant != "" && strings.HasPrefix(string(g.Chat), "web:") && !slices.Contains(who, groups.WhoAll) && !slices.Contains(who, groups.WhoAdmins) {
+			c.warn(fmt.Sprintf("groups[%d].members.speak", i), "nobody may speak in "+g.Folder+": members of the chat page have no ids", "write all or admins")
 		}
 		if strings.TrimSpace(g.Trigger) != g.Trigger {
 			c.warn(fmt.Sprintf("groups[%d].trigger", i), "the trigger has spaces around it, which members have to write too", "write it without them")

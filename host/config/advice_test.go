@@ -117,6 +117,7 @@ func warned(t *testing.T, of string, cfg *config.Config, want string) {
 func TestAChatInWhichNobodyWouldAnswerIsWarnedOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a}\n  - {name: B, folder: b, chat: \"web:b\"}\n": "nobody answers in the chat of b",
+		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a, members: {speak: [U012AB3CD]}}\n":             "members of the chat page have no ids",
 		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a, trigger: \" @Andy\"}\n":                       "spaces around it",
 		"assistants: {a: {}}\ngroups:\n  - {name: A, folder: a, chat: \"web:a\", assistant: a, trigger: \"@Andy\"}\n":                        "",
 		"groups:\n  - {name: A, folder: a, chat: \"web:a\"}\n":                                                                               "",
