@@ -206,7 +206,8 @@ func (c *call) refused(err error, asJSON bool) int {
 		fmt.Fprintf(c.stderr, "hint: %s\n", p.Hint)
 	}
 	switch p.Code {
-	case "no_queue", "no_space", "no_chat", "partly_queued", ipc.CodeNoReceipts:
+	case "no_queue", "no_space", "no_chat", "partly_queued", ipc.CodeNoReceipts,
+		"unreachable", "unanswered", "no_token", "not_longshore", "upload_unfinished":
 		return exitError
 	case "invalid_argument":
 		return exitUsage

@@ -17,6 +17,7 @@ import (
 // common are the flags that send and message share.
 type common struct {
 	reply, chat, thread string
+	key                 string
 	json, noWait        bool
 	wait                time.Duration
 }
@@ -25,13 +26,14 @@ func (o *common) register(set *flag.FlagSet) {
 	set.StringVar(&o.reply, "reply-to", "", "")
 	set.StringVar(&o.chat, "chat", "", "")
 	set.StringVar(&o.thread, "thread", "", "")
+	set.StringVar(&o.key, "key", "", "")
 	set.BoolVar(&o.json, "json", false, "")
 	set.BoolVar(&o.noWait, "no-wait", false, "")
 	set.DurationVar(&o.wait, "wait", 0, "")
 }
 
 func (o *common) options() sender.Options {
-	return sender.Options{Chat: o.chat, Thread: o.thread, ReplyTo: o.reply, NoWait: o.noWait}
+	return sender.Options{Chat: o.chat, Thread: o.thread, ReplyTo: o.reply, Key: o.key, NoWait: o.noWait}
 }
 
 func (c *call) send(args []string) int {
@@ -99,9 +101,13 @@ func (c *call) deliver(o common, do func(context.Context, *sender.Sender) (sende
 		config.Wait = o.wait
 	}
 	config.Ask = askByShell
+	s := sender.New(config)
+	if o.key != "" && !s.Keys() {
+		return c.usage(fmt.Errorf("--key counts with LONGSHORE_URL only"))
+	}
 	ctx, stop := interrupted(true)
 	defer stop()
-	report, err := do(ctx, sender.New(config))
+	report, err := do(ctx, s)
 	if err != nil {
 		return c.refused(err, o.json)
 	}

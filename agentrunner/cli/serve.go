@@ -26,6 +26,7 @@ func (c *call) mcp(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
+	config.Upload = config.Wait // a call that ends too late is lost to the CLI
 	ctx, stop := interrupted(false)
 	defer stop()
 	server := tools.Server(sender.New(config), c.version)

@@ -14,8 +14,11 @@ func (s *Sender) Can() []string { return s.host().context.Can }
 
 // may returns a *Problem if the chat or the group's rights do not have an action.
 func (s *Sender) may(action string) error {
-	can := s.Can()
+	host := s.host()
+	can := host.context.Can
 	switch {
+	case host.refused() != nil:
+		return host.refused()
 	case can == nil:
 		return problem("not_supported", "this host cannot do that", "do without it; chat_info says what works here")
 	case !slices.Contains(can, action):
@@ -62,6 +65,9 @@ func (s *Sender) change(ctx context.Context, action string, req ipc.Request, o O
 func (s *Sender) Call(ctx context.Context, action string, req ipc.Request) (Report, error) {
 	if err := s.may(action); err != nil {
 		return Report{}, err
+	}
+	if req.Type == ipc.TypeFetchFile && !s.Fetches() {
+		return Report{}, lacks("fetch_file", "the host's workspace is not shared with it; ask a member to send the file's content another way")
 	}
 	return s.deliver(ctx, s.addressed(req, Options{}), nil, nil, Options{})
 }

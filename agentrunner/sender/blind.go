@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -28,10 +27,10 @@ func (s *Sender) deliverBlind(ctx context.Context, req ipc.Request, known Report
 		return Report{}, problem("no_chat", "a request to this host must name its chat, and no chat is configured here",
 			"the operator must set NANOCLAW_CHAT_JID for this program")
 	}
-	s.sweep()
+	s.queue.sweep()
 	all := singly(req)
 	for i, one := range all {
-		id, err := s.client.EnqueueAs(context.WithoutCancel(ctx), one, cmp.Or(s.config.File, ipc.TypeFile))
+		id, err := s.client.Enqueue(context.WithoutCancel(ctx), one, cmp.Or(s.config.File, ipc.TypeFile), "")
 		if err != nil {
 			s.unstage(unqueued(staged, all[:i]))
 			return Report{}, partly(s.dropProblem(err), i, len(all))
@@ -68,13 +67,13 @@ func singly(req ipc.Request) []ipc.Request {
 // unqueued returns the staged copies that none of the requests names.
 func unqueued(staged []string, queued []ipc.Request) []string {
 	var rest []string
-	for _, rel := range staged {
+	for _, path := range staged {
 		named := false
 		for _, req := range queued {
-			named = named || len(req.Files) == 1 && req.Files[0].Path == containerIPC+"/"+rel
+			named = named || len(req.Files) == 1 && req.Files[0].Path == path
 		}
 		if !named {
-			rest = append(rest, rel)
+			rest = append(rest, path)
 		}
 	}
 	return rest
@@ -97,19 +96,3 @@ func partly(err error, queued, of int) error {
 // keepStaged is how long a staged copy stays for a host without receipts, which may
 // not have opened it yet.
 const keepStaged = 24 * time.Hour
-
-// sweep removes old staged copies, because a host without receipts does not remove
-// them.
-func (s *Sender) sweep() {
-	entries, err := os.ReadDir(filepath.Join(s.config.IPC, ipc.FilesDir))
-	if err != nil {
-		return // there are none
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !e.IsDir() || !ipc.ValidID(e.Name()) || time.Since(info.ModTime()) < keepStaged {
-			continue
-		}
-		s.unstage([]string{strings.Join([]string{ipc.FilesDir, e.Name(), "*"}, "/")})
-	}
-}

@@ -215,11 +215,20 @@ type hostView struct {
 	context ipc.Context
 	known   bool
 	main    bool
+	shares  bool  // directories of this process
+	err     error // why it is not known
 }
 
 func (s *Sender) host() hostView {
 	context, err := s.client.Context()
-	return hostView{context: context, known: err == nil, main: s.config.Main}
+	return hostView{context: context, known: err == nil, main: s.config.Main, shares: s.files == FilesShared, err: err}
+}
+
+// refused is the problem with which the host, or the way to it, refuses to tell anything;
+// nil if it told, or is of the older protocol.
+func (h hostView) refused() *Problem {
+	p, _ := errors.AsType[*Problem](asProblem(h.err))
+	return p
 }
 
 func (h hostView) limit(k media.Kind) int64 { return h.context.Limits[string(k)] }
@@ -233,6 +242,9 @@ func (h hostView) channel() string {
 
 // mounts returns the directories that the host and the container share.
 func (h hostView) mounts() []ipc.ContextMount {
+	if !h.shares {
+		return nil
+	}
 	if h.known && len(h.context.Mounts) > 0 {
 		return h.context.Mounts
 	}

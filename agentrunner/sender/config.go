@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/longshore-bridge/longshore/agentrunner/remote"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -30,7 +31,9 @@ type Config struct {
 	Home    string        // the user's home directory; may be empty
 	// Private are directories and files of the agent CLI; nothing in them is sent.
 	Private []string
-	Ask     string // how the caller can ask for a request's state; empty: by the MCP tool
+	Ask     string         // how the caller can ask for a request's state; empty: by the MCP tool
+	Door    *remote.Client // takes the place of the queue; nil: there is a queue
+	Upload  time.Duration  // how long one call uploads a file; 0: until it is done
 }
 
 // DefaultWait is less than 60 s, the shortest time after which a known agent CLI
@@ -68,6 +71,10 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	if c.IPC == "" {
 		c.IPC = containerIPC
 	}
+	var err error
+	if c.Door, err = door(getenv); err != nil {
+		return Config{}, err
+	}
 	if v := getenv("LONGSHORE_WAIT"); v != "" {
 		wait, err := time.ParseDuration(v)
 		if err != nil || wait <= 0 {
@@ -92,7 +99,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		}
 	}
 	c.Home = getenv("HOME")
-	c.Temp = tempDirs(getenv, c.Mounts == nil)
+	c.Temp = tempDirs(getenv, c.Mounts == nil && c.Door == nil)
 	c.Private = privateDirs(getenv, c.Workspace())
 	return c, nil
 }

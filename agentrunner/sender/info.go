@@ -63,8 +63,14 @@ func (s *Sender) Info(version string) Info {
 	if info.Chat == "" {
 		info.Chat = s.config.Chat
 	}
-	pending, oldest, err := s.pending()
-	info.Pending = pending
+	var oldest time.Duration
+	var err error
+	if s.queue != nil {
+		info.Pending, oldest, err = s.queue.pending()
+	} else if p := host.refused(); p != nil {
+		err = p
+		info.Code, info.Message, info.Hint = p.Code, p.Message, p.Hint
+	}
 	info.Working = err == nil && oldest < stuckAfter
 	info.Summary = media.Printable(info.words(s, host, err, oldest))
 	return info
@@ -76,6 +82,12 @@ const stuckAfter = time.Minute
 
 // Writable returns a *Problem if requests cannot be queued.
 func (s *Sender) Writable() error {
+	if s.queue == nil {
+		if p := s.host().refused(); p != nil {
+			return p
+		}
+		return nil
+	}
 	dir := filepath.Join(s.config.IPC, ipc.MessagesDir)
 	stat, err := os.Stat(dir)
 	if err == nil && !stat.IsDir() {
@@ -90,27 +102,11 @@ func (s *Sender) Writable() error {
 	return nil
 }
 
-// pending returns the number of requests in the queue and the age of the oldest.
-func (s *Sender) pending() (n int, oldest time.Duration, err error) {
-	entries, err := os.ReadDir(filepath.Join(s.config.IPC, ipc.MessagesDir))
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		n++
-		if stat, err := e.Info(); err == nil {
-			oldest = max(oldest, time.Since(stat.ModTime()))
-		}
-	}
-	return n, oldest, nil
-}
-
 func (i Info) words(s *Sender, host hostView, queue error, oldest time.Duration) string {
 	var b strings.Builder
 	switch {
+	case queue != nil && s.queue == nil:
+		return "Not working: " + i.Message + ". Files cannot be sent from here. " + capital(sentence(i.Hint))
 	case queue != nil:
 		return "Not working: there is no queue at " + quoted(s.config.IPC) + ". Files cannot be sent from here; tell the operator."
 	case oldest >= stuckAfter:

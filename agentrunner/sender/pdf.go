@@ -26,6 +26,9 @@ type Document struct {
 // caption; its Path is not used. Errors are those of SendFiles; a program that is
 // missing is one too.
 func (s *Sender) SendPDF(ctx context.Context, d Document, f File, o Options) (Report, error) {
+	if !s.Prints() {
+		return Report{}, lacks("send_as_pdf", "make the PDF yourself and send it with send_attachment, or send the text with send_message")
+	}
 	doc, name, err := s.document(d)
 	if err != nil {
 		return Report{}, err

@@ -37,6 +37,9 @@ func (s *Sender) places(host hostView) places {
 	for _, m := range s.config.shares(host) {
 		p.roots = append(p.roots, root{local: resolved(m.Local), container: filepath.Clean(m.Path)})
 	}
+	if !host.shares {
+		p.roots = append(p.roots, root{local: resolved(s.config.Workspace())})
+	}
 	for _, dir := range s.config.Temp {
 		if dir = resolved(dir); p.find(dir) != nil {
 			p.roots = append(p.roots, root{local: dir})
@@ -97,7 +100,7 @@ func (p places) find(real string) *Problem {
 	r, ok := p.rootOf(real)
 	if !ok {
 		return problem(codeNotMounted, "it is outside the directories that files are sent from",
-			"if it is meant for the members, copy it to /workspace/group and send the copy; "+p.words())
+			"if it is meant for the members, copy it to "+p.best()+" and send the copy; "+p.words())
 	}
 	if r.container != "" && p.shadowed(r, real) {
 		return problem(codeShadowed, "it is hidden from this group", "secrets and the host's own files cannot be sent")
@@ -143,8 +146,19 @@ func (p places) shadowed(r root, real string) bool {
 	return false
 }
 
+// best names the directory that a caller should use.
+func (p places) best() string {
+	if !p.host.shares {
+		return "the working directory"
+	}
+	return "/workspace/group"
+}
+
 // words names the directories that a caller may use.
 func (p places) words() string {
+	if !p.host.shares {
+		return "files are also sent from /workspace/group, if it is there, and from $TMPDIR"
+	}
 	if p.config.Mounts == nil {
 		return "files are also sent from the other directories that chat_info lists, the working directory and /tmp"
 	}

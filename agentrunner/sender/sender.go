@@ -15,8 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -53,6 +51,7 @@ type Options struct {
 	Chat     string                            // another chat than the group's own; if the host allows it
 	Thread   string                            // another thread than the turn's own
 	ReplyTo  string                            // the platform's id of the message to answer
+	Key      string                            // makes a repeated call the same request; only where Keys reports so
 	NoWait   bool                              // return as soon as the request is queued
 	Wait     time.Duration                     // how long the call waits for its result; 0: Config.Wait
 	Copy     bool                              // stage every file, so that the caller may delete the original after the call
@@ -63,16 +62,12 @@ type Options struct {
 // starts no goroutines.
 type Sender struct {
 	config Config
-	client *ipc.Client
+	client Client
+	files  Files
+	queue  *queue // nil: the client is another one
 
 	mu     sync.Mutex
 	staged map[string][]string // request id -> staged copies to remove once the request is final
-}
-
-// New returns the sender for a group's queue. It opens nothing, so that a later call
-// can report what is missing.
-func New(config Config) *Sender {
-	return &Sender{config: config, client: ipc.NewClient(config.IPC), staged: map[string][]string{}}
 }
 
 // Main reports whether the group is the main group.
@@ -81,6 +76,9 @@ func (s *Sender) Main() bool { return s.config.Main }
 // NamesChats reports whether the group may send to another chat than its own, as far as
 // the host has said.
 func (s *Sender) NamesChats() bool { return s.config.Main || len(s.host().context.Chats) > 0 }
+
+// Keys reports whether Options.Key counts here. Otherwise, each call is a request of its own.
+func (s *Sender) Keys() bool { return s.queue == nil }
 
 // Threads reports whether the chat has threads, as far as the host has said.
 func (s *Sender) Threads() bool { return s.config.Turn != "" }
@@ -97,6 +95,9 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	if len(files) > ipc.MaxFiles {
 		return Report{}, problem("too_many_files", fmt.Sprintf("the call names %d files; the limit is %d", len(files), ipc.MaxFiles),
 			"send them in several calls, or pack them into one archive")
+	}
+	if s.files == FilesHosts {
+		return s.sendNamed(ctx, files, o)
 	}
 	host := s.host()
 	checked := make([]checkedFile, 0, len(files))
@@ -118,23 +119,23 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 	for i, c := range checked {
 		from := ""
 		if c.container == "" || o.Copy {
-			rel, err := s.stage(c)
+			path, err := s.stage(ctx, c)
 			if err != nil {
 				s.unstage(staged)
 				return Report{}, inFile(err, i, len(files))
 			}
-			staged = append(staged, rel)
-			c.container, from = containerIPC+"/"+rel, c.claim.Path
+			staged = append(staged, path)
+			c.container, from = path, c.claim.Path
 		}
 		printed := ""
 		if src := c.claim.source; src != nil {
-			rel, err := s.copyIn(src.name, bytes.NewReader(src.text))
+			path, err := s.copyIn(ctx, src.name, bytes.NewReader(src.text))
 			if err != nil {
 				s.unstage(staged)
 				return Report{}, s.dropProblem(err)
 			}
-			staged = append(staged, rel)
-			printed, from = containerIPC+"/"+rel, src.path
+			staged = append(staged, path)
+			printed, from = path, src.path
 		}
 		req.Files = append(req.Files, ipc.FileRef{
 			Path: c.container, From: from, Source: printed, Name: c.info.Name, MIME: s.mime(c), Caption: c.claim.Caption, Alt: c.claim.Alt, As: c.claim.As})
@@ -181,7 +182,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 	if !s.receipts() {
 		return s.deliverBlind(ctx, req, known, staged)
 	}
-	id, err := s.client.Enqueue(context.WithoutCancel(ctx), req)
+	id, err := s.client.Enqueue(context.WithoutCancel(ctx), req, ipc.TypeFile, o.Key)
 	if err != nil {
 		s.unstage(staged)
 		return Report{}, s.dropProblem(err)
@@ -217,7 +218,7 @@ func (s *Sender) deliver(ctx context.Context, req ipc.Request, parts []Part, sta
 // occasion returns notTaken while the request is still in the queue, and usual
 // otherwise.
 func (s *Sender) occasion(id string, usual occasion) occasion {
-	if _, err := os.Lstat(filepath.Join(s.config.IPC, ipc.MessagesDir, id+".json")); err == nil {
+	if s.queue != nil && s.queue.waits(id) {
 		return notTaken
 	}
 	return usual
@@ -260,15 +261,13 @@ func (s *Sender) status(known Report) (Report, error) {
 	return known.with(result).inWords(s.occasion(id, whenAsked), 0, s.config.Ask), nil
 }
 
-// receipts reports whether the host writes results. Hosts of the older protocol do
-// not.
-func (s *Sender) receipts() bool {
-	_, err := os.Stat(filepath.Join(s.config.IPC, ipc.ResultsDir))
-	return err == nil
-}
+// receipts reports whether the host writes results.
+func (s *Sender) receipts() bool { return s.queue == nil || s.queue.receipts() }
 
+// remember notes the staged copies of a request. At the door, they are the host's from
+// then on.
 func (s *Sender) remember(id string, staged []string) {
-	if len(staged) == 0 {
+	if len(staged) == 0 || s.queue == nil {
 		return
 	}
 	s.mu.Lock()
@@ -290,7 +289,7 @@ func (s *Sender) forget(id string, result ipc.Result) {
 }
 
 func (s *Sender) unstage(staged []string) {
-	for _, rel := range staged {
-		_ = s.client.Unstage(rel) // the host deletes the rest
+	for _, path := range staged {
+		_ = s.client.Unstage(path) // the host deletes the rest
 	}
 }

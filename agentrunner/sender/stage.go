@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/ipc"
@@ -26,7 +23,7 @@ var errGrew = errors.New("the file grew while it was copied")
 
 // stage copies a checked file into the group's own files directory. It streams, and
 // stops at the limit of the file's kind.
-func (s *Sender) stage(c checkedFile) (string, error) {
+func (s *Sender) stage(ctx context.Context, c checkedFile) (string, error) {
 	limit := c.limit
 	if limit == 0 {
 		limit = maxStaged
@@ -38,29 +35,39 @@ func (s *Sender) stage(c checkedFile) (string, error) {
 	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
 		return "", problem("unreadable", quoted(c.claim.Path)+" cannot be read twice", "send a copy of the file")
 	}
-	rel, err := s.copyIn(c.info.Name, &capped{r: c.file, left: limit})
+	path, err := s.copyIn(ctx, c.info.Name, &capped{r: c.file, most: limit, left: limit})
 	if errors.Is(err, errGrew) {
 		return "", problem("file_too_large", quoted(c.info.Name)+" grew beyond "+media.Size(limit)+" while it was copied", "wait until it is written, then call again")
 	}
 	if err != nil {
 		return "", s.dropProblem(err)
 	}
-	return rel, nil
+	return path, nil
 }
 
-// copyIn copies bytes into the queue's files directory, and creates that directory
-// for hosts of the older protocol.
-func (s *Sender) copyIn(name string, r io.Reader) (string, error) {
-	if err := os.Mkdir(filepath.Join(s.config.IPC, ipc.FilesDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
+// copyIn gives the host bytes and returns their path for a request.
+func (s *Sender) copyIn(ctx context.Context, name string, r io.ReadSeeker) (string, error) {
+	if s.config.Upload > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.config.Upload)
+		defer cancel()
 	}
-	return s.client.Stage(name, r)
+	return s.client.Stage(ctx, name, r)
 }
 
 // capped fails after more than left bytes were read.
 type capped struct {
-	r    io.Reader
-	left int64
+	r          io.ReadSeeker
+	most, left int64
+}
+
+// Seek goes to an offset from the start.
+func (c *capped) Seek(offset int64, whence int) (int64, error) {
+	if whence != io.SeekStart {
+		return 0, errors.ErrUnsupported
+	}
+	c.left = c.most - offset
+	return c.r.Seek(offset, whence)
 }
 
 func (c *capped) Read(p []byte) (int, error) {
@@ -95,14 +102,14 @@ func (s *Sender) SendContent(ctx context.Context, content string, f File, o Opti
 	if err := c.fits(host); err != nil {
 		return Report{}, err
 	}
-	rel, err := s.copyIn(info.Name, bytes.NewReader(data))
+	path, err := s.copyIn(ctx, info.Name, bytes.NewReader(data))
 	if err != nil {
 		return Report{}, s.dropProblem(err)
 	}
 	req := s.request(ipc.TypeFile, o)
-	req.Files = []ipc.FileRef{{Path: containerIPC + "/" + rel, Name: info.Name, MIME: s.mime(c), Caption: f.Caption, Alt: f.Alt, As: f.As}}
+	req.Files = []ipc.FileRef{{Path: path, Name: info.Name, MIME: s.mime(c), Caption: f.Caption, Alt: f.Alt, As: f.As}}
 	parts := []Part{{Name: info.Name, Kind: string(info.Kind), Size: info.Size, Note: info.Note}}
-	return s.deliver(ctx, req, parts, []string{rel}, o)
+	return s.deliver(ctx, req, parts, []string{path}, o)
 }
 
 // cutDataURL removes a prefix such as "data:image/png;base64," (RFC 2397) and

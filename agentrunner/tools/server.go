@@ -31,7 +31,7 @@ var instructions string
 func Server(s *sender.Sender, version string) *server.MCPServer {
 	hooks := &server.Hooks{}
 	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-		result.Tools = listed(s.Can(), result.Tools)
+		result.Tools = listed(s, result.Tools)
 	})
 	m := server.NewMCPServer(Name, version,
 		server.WithHooks(hooks),
@@ -52,11 +52,12 @@ func Server(s *sender.Sender, version string) *server.MCPServer {
 // listed leaves out the tools that this chat or the group's rights do not have. They
 // can be called nevertheless, and then say why they are not there. send_file comes
 // first, for clients that show a model only some of the tools.
-func listed(can []string, all []mcp.Tool) []mcp.Tool {
+func listed(s *sender.Sender, all []mcp.Tool) []mcp.Tool {
+	can := s.Can()
 	shown := make([]mcp.Tool, 0, len(all))
 	for _, t := range all {
 		switch {
-		case !offered(t.Name, can):
+		case !offered(t.Name, can), t.Name == "send_as_pdf" && !s.Prints(), t.Name == "fetch_file" && !s.Fetches():
 		case t.Name == "send_file":
 			shown = slices.Insert(shown, 0, t)
 		default:

@@ -59,7 +59,7 @@ func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants 
 		Key: key, Folder: it.Folder, Thread: it.Request.Thread, Request: it.Request,
 		Chat: groups.Address{Channel: dst.channel.Name(), JID: dst.chat},
 	}
-	if c.Thread == "" {
+	if c.Thread == "" && it.Request.Turn != ipc.NoTurn {
 		c.Thread, _ = assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)
 	}
 	answer, err := b.Answers.Answer(ctx, c)

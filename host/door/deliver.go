@@ -8,8 +8,10 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -40,15 +42,9 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	if err != nil {
 		return err
 	}
-	// The body is read: its deadline must not end the connection while the call waits.
-	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + paceGrace))
-	result = d.await(r.Context(), who.folder, result, wait)
-	if result.Channel != "" || result.Status.Final() {
-		if err := d.Spool.Unstage(who.folder, result.ID); err != nil {
-			d.Log.Warn("staged file not removed", "group", who.folder, "request", result.ID, "error", err)
-		}
-	}
+	d.answerIn(rw, wait)
+	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
+	d.unstage(who, result)
 	if upload != "" && result.Channel != "" {
 		if err := d.spend(upload); err != nil {
 			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", result.ID, "error", err)
@@ -56,6 +52,23 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	}
 	answer(rw, result)
 	return nil
+}
+
+// answerIn sets the deadlines of a call whose body is read: that of the body must not end
+// the connection while the call waits.
+func (d *Door) answerIn(rw http.ResponseWriter, wait time.Duration) {
+	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + paceGrace))
+}
+
+// unstage removes the copies of a delivery that no longer needs them.
+func (d *Door) unstage(who source, result ipc.Result) {
+	if result.Channel == "" && !result.Status.Final() {
+		return
+	}
+	if err := d.Spool.Unstage(who.folder, result.ID); err != nil {
+		d.Log.Warn("staged file not removed", "group", who.folder, "request", result.ID, "error", err)
+	}
 }
 
 // read reads the body of a call by its type.
@@ -89,22 +102,40 @@ func (d *Door) take(r *http.Request, who source, c *mediaCall) (ipc.Result, erro
 	if _, err := ipc.Encode(request); err != nil { // refused before anything is kept
 		return ipc.Result{}, err
 	}
-	kept, err := d.enter(r.Context(), who, key, c.content())
+	var files []staged
+	if c.file != nil {
+		files = []staged{{path: stagedName, name: stagedName, file: c.file, spent: c.spent}}
+	}
+	return d.deliver(r.Context(), who, key, c.content(), request, files)
+}
+
+// staged is a file of a call that the queue gets a copy of.
+type staged struct {
+	path  string // in the request, until then
+	name  string // of the copy
+	file  io.Reader
+	spent bool // a delivery has it: its bytes are gone
+}
+
+// deliver keeps a call and submits it, unless that was done before.
+func (d *Door) deliver(ctx context.Context, who source, key string, content []byte, request ipc.Request, files []staged) (ipc.Result, error) {
+	kept, err := d.enter(ctx, who, key, content)
 	if err != nil {
 		return ipc.Result{}, err
 	}
 	if kept.withdrawn {
 		return ipc.Result{}, errWithdrawn
 	}
-	if _, has := d.Spool.Result(who.folder, kept.id); !has {
+	waits := d.Spool.Waits(who.folder, kept.id) // before the result: that is there before the request is gone
+	if _, has := d.Spool.Result(who.folder, kept.id); !has && !waits {
 		switch {
 		case d.gone(kept):
 			return ipc.Result{}, errForgotten
-		case c.spent:
+		case slices.ContainsFunc(files, func(f staged) bool { return f.spent }):
 			return ipc.Result{}, errSpent
 		}
 	}
-	_, err, _ = d.once.Do(kept.id, func() (any, error) { return nil, d.submit(who, kept, request, c.file) })
+	_, err, _ = d.once.Do(kept.id, func() (any, error) { return nil, d.submit(who, kept, request, files) })
 	return d.status(who.folder, kept), err
 }
 
@@ -119,23 +150,29 @@ func (d *Door) request(who source, c *mediaCall) (ipc.Request, error) {
 		return ipc.Request{}, errNoToken
 	}
 	if named && !shares(g) {
-		return ipc.Request{}, httpd.Refuse(http.StatusUnprocessableEntity, "not_shared", "this assistant shares no directory with the host", "upload it: send its bytes as buffer or as a form")
+		return ipc.Request{}, errNotShared
 	}
 	name := cmp.Or(c.fields["file_name"], c.name)
 	if c.file != nil {
 		if name == "" {
-			return ipc.Request{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give file_name with its extension, such as chart.png")
+			return ipc.Request{}, errNoName
 		}
 		path = stagedName
 	}
 	request := ipc.Request{
-		Type: ipc.TypeFile, Chat: c.fields["chat"], ReplyTo: c.fields["reply_to"], Turn: ipc.NoTurn,
+		Type: ipc.TypeFile, Chat: c.fields["chat"], ReplyTo: c.fields["reply_to"],
 		Files: []ipc.FileRef{{Path: path, Name: name, MIME: c.fields["mime_type"], Caption: c.fields["caption"], Alt: c.fields["alt"], As: c.fields["as"]}},
 	}
+	d.place(who, g, &request)
+	return request, nil
+}
+
+// place sends what is for the group's own chat into the token's conversation.
+func (d *Door) place(who source, g groups.Group, request *ipc.Request) {
+	request.Turn = ipc.NoTurn
 	if to, err := d.Groups().Authorize(who.folder, request.Chat); err == nil && to == g.Address() {
 		request.Thread = who.thread
 	}
-	return request, nil
 }
 
 const (
@@ -146,17 +183,25 @@ const (
 // submit puts a call into its group's queue, unless the road has it. The order matters: a
 // request leaves the queue only after its refusal is written or it is recorded, and the
 // outbox knows a recorded one again.
-func (d *Door) submit(who source, c call, request ipc.Request, file io.Reader) error {
+func (d *Door) submit(who source, c call, request ipc.Request, files []staged) error {
 	waits := d.Spool.Waits(who.folder, c.id)
 	if _, has := d.Spool.Result(who.folder, c.id); has || waits {
 		return nil
 	}
-	if file != nil {
-		path, err := d.Spool.Stage(who.folder, c.id, stagedName, file)
+	request.Files = slices.Clone(request.Files)
+	for _, f := range files {
+		path, err := d.Spool.Stage(who.folder, c.id, f.name, f.file)
 		if err != nil {
 			return err
 		}
-		request.Files[0].Path = queueMount + path
+		for i := range request.Files {
+			if request.Files[i].Path == f.path {
+				request.Files[i].Path = queueMount + path
+			}
+			if request.Files[i].Source == f.path {
+				request.Files[i].Source = queueMount + path
+			}
+		}
 	}
 	b, err := ipc.Encode(request)
 	if err != nil {
@@ -177,8 +222,9 @@ func (d *Door) status(folder string, c call) ipc.Result {
 	return ipc.Result{ID: c.id, Status: ipc.Queued, Message: "waiting for the host", Time: c.made}
 }
 
-// await waits until a delivery has a final result, and returns the last one.
-func (d *Door) await(ctx context.Context, folder string, last ipc.Result, wait time.Duration) ipc.Result {
+// await waits until a delivery has a final result, or another one than that which was
+// written at seen, and returns the last one.
+func (d *Door) await(ctx context.Context, folder string, last ipc.Result, wait time.Duration, seen time.Time) ipc.Result {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
@@ -186,7 +232,7 @@ func (d *Door) await(ctx context.Context, folder string, last ipc.Result, wait t
 		if r, ok := d.Spool.Result(folder, last.ID); ok {
 			last = r
 		}
-		if last.Status.Final() {
+		if last.Status.Final() || !seen.IsZero() && !last.Time.Equal(seen) {
 			return last
 		}
 		select {
@@ -232,9 +278,26 @@ func (d *Door) waitOf(r *http.Request, without time.Duration) (time.Duration, er
 	return min(wait, d.Wait()), nil
 }
 
+// seenOf is the time of the result that the caller has; zero if it has none.
+func seenOf(r *http.Request) (time.Time, error) {
+	text := r.URL.Query().Get("seen")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	seen, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return seen, httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, `"seen" is no time`, "write the time of the result that you have")
+	}
+	return seen, nil
+}
+
 // result answers with what became of a delivery.
 func (d *Door) result(rw http.ResponseWriter, r *http.Request, who source, id string) error {
 	wait, err := d.waitOf(r, 0)
+	if err != nil {
+		return err
+	}
+	seen, err := seenOf(r)
 	if err != nil {
 		return err
 	}
@@ -245,7 +308,8 @@ func (d *Door) result(rw http.ResponseWriter, r *http.Request, who source, id st
 	if c.withdrawn {
 		return errWithdrawn
 	}
-	last := d.await(r.Context(), who.folder, d.status(who.folder, c), wait)
+	last := d.await(r.Context(), who.folder, d.status(who.folder, c), wait, seen)
+	d.unstage(who, last)
 	if !last.Status.Final() && last.Channel == "" && d.gone(c) {
 		return errUnknown
 	}

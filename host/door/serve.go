@@ -90,6 +90,10 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 	switch {
 	case piece && (r.Method == http.MethodPut || r.Method == http.MethodHead):
 		err = d.files(rw, r, who, file)
+	case piece && r.Method == http.MethodDelete:
+		err = d.dropUpload(rw, who, file)
+	case r.URL.Path == "/api/requests" && r.Method == http.MethodPost:
+		err = d.takeRequest(rw, r, who)
 	case r.URL.Path == "/api/send-media" && r.Method == http.MethodPost:
 		err = d.sendMedia(rw, r, who)
 	case r.URL.Path == "/api/chat" && r.Method == http.MethodGet:

@@ -109,15 +109,16 @@ func (w *world) road(ctx context.Context) {
 			held := w.held
 			w.mu.Unlock()
 			key := it.ID + it.ModTime.String() + string(it.Body)
+			file := append(it.Request.Files, ipc.FileRef{})[0] // a message has none
 			switch {
 			case held:
 				b.Defer(it, &ipc.Refusal{Code: "outbox_full", Message: "full"})
 				continue
-			case !known[key] && it.Request.Files[0].Caption == "no":
+			case !known[key] && file.Caption == "no":
 				b.Refuse(it, &ipc.Refusal{Code: "screened", Message: "it may not leave"})
 				continue
 			case !known[key]:
-				content, _ := os.ReadFile(filepath.Join(w.dir, "ipc", it.Folder, strings.TrimPrefix(it.Request.Files[0].Path, queueMount)))
+				content, _ := os.ReadFile(filepath.Join(w.dir, "ipc", it.Folder, strings.TrimPrefix(file.Path, queueMount)))
 				w.mu.Lock()
 				w.sent = append(w.sent, sent{it, string(content)})
 				w.mu.Unlock()

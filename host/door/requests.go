@@ -1,0 +1,180 @@
+package door
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// uploadPrefix begins the path of an upload in a request.
+const uploadPrefix = "upload:"
+
+// takeRequest lets a request of the queue's form in, and answers with its delivery. What it
+// names may be uploads, which are its own from then on.
+func (d *Door) takeRequest(rw http.ResponseWriter, r *http.Request, who source) error {
+	wait, err := d.waitOf(r, 0)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(pace(rw, r, ipc.MaxRequest))
+	if err != nil {
+		return tooLarge(err, ipc.MaxRequest)
+	}
+	request, err := ipc.Decode(body)
+	if err != nil {
+		return err
+	}
+	key, err := keyOf(r, nil)
+	if err != nil {
+		return err
+	}
+	result, err := d.order(r.Context(), who, key, request, nil)
+	if err != nil {
+		return err
+	}
+	d.answerIn(rw, wait)
+	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
+	d.unstage(who, result)
+	answer(rw, result)
+	return nil
+}
+
+// order keeps and submits a request. Its uploads are opened here, and the other files are
+// among given or a container's.
+func (d *Door) order(ctx context.Context, who source, key string, request ipc.Request, given []staged) (ipc.Result, error) {
+	g, ok := d.Groups().ByFolder(who.folder)
+	if !ok {
+		return ipc.Result{}, errNoToken
+	}
+	if request.Thread != "" && request.Thread != who.thread {
+		return ipc.Result{}, httpd.Refuse(http.StatusUnprocessableEntity, ipc.CodeConflict, "the token's conversation decides the thread", "leave the thread out")
+	}
+	request.Batch = false // the results of batches are read by nobody here
+	d.place(who, g, &request)
+	request.Time = "" // each attempt has another
+	files, uploads, err := d.open(who, &request, given, shares(g))
+	defer func() {
+		for _, f := range files {
+			if c, ok := f.file.(*os.File); ok {
+				_ = c.Close()
+			}
+		}
+	}()
+	if err != nil {
+		return ipc.Result{}, err
+	}
+	content, err := contentOf(request, uploads)
+	if err != nil { // refused before anything is kept
+		return ipc.Result{}, err
+	}
+	result, err := d.deliver(ctx, who, key, content, request, files)
+	if err != nil {
+		return result, err
+	}
+	for _, u := range uploads {
+		if err := d.spend(u.name); err != nil {
+			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", result.ID, "error", err)
+		}
+	}
+	return result, nil
+}
+
+// uploaded is an upload that a request names.
+type uploaded struct {
+	name string
+	sum  []byte
+}
+
+// contentOf is a hash of all that a request says, and of the uploads that it names. Their
+// ids do not count: a repeated call may have uploaded its files again.
+func contentOf(request ipc.Request, uploads []uploaded) ([]byte, error) {
+	request.Files = slices.Clone(request.Files)
+	for i := range request.Files {
+		for _, path := range []*string{&request.Files[i].Path, &request.Files[i].Source} {
+			if strings.HasPrefix(*path, uploadPrefix) {
+				*path = uploadPrefix
+			}
+		}
+	}
+	b, err := ipc.Encode(request)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	h.Write(b)
+	for _, u := range uploads {
+		h.Write(u.sum)
+	}
+	return h.Sum(nil), nil
+}
+
+// open opens the uploads that a request names, each once. A path of a container is refused if no directory is shared.
+func (d *Door) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, uploads []uploaded, err error) {
+	files = append(files, given...)
+	known := map[string]bool{"": true}
+	for _, f := range given {
+		known[f.path] = true
+	}
+	for i := range request.Files {
+		f := &request.Files[i]
+		if f.Name == "" && strings.HasPrefix(f.Path, uploadPrefix) {
+			return files, uploads, errNoName
+		}
+		for _, path := range []string{f.Path, f.Source} {
+			id, ok := strings.CutPrefix(path, uploadPrefix)
+			switch {
+			case known[path]:
+				continue
+			case !ok && !shares:
+				return files, uploads, errNotShared
+			case !ok:
+				continue
+			}
+			c := &mediaCall{}
+			if err := d.useUpload(who, id, c); err != nil {
+				return files, uploads, err
+			}
+			known[path] = true
+			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, spent: c.spent})
+			uploads = append(uploads, uploaded{c.upload, c.sum.Sum(nil)})
+		}
+	}
+	return files, uploads, nil
+}
+
+var errNoName = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")
+
+var errNotShared = httpd.Refuse(http.StatusUnprocessableEntity, "not_shared", "this assistant shares no directory with the host", "upload it: PUT its bytes to /api/files/ID and name upload:ID, or send them in the call")
+
+// dropUpload deletes an upload that no delivery needs.
+func (d *Door) dropUpload(rw http.ResponseWriter, who source, id string) error {
+	if !ipc.ValidID(id) {
+		return errNoUpload
+	}
+	name := uploadName(who, id)
+	if !d.uploads.begin(name) {
+		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for its writer")
+	}
+	defer d.uploads.end(name)
+	if _, _, err := d.upload(name); err != nil {
+		return err
+	}
+	if err := os.Remove(d.partOf(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Remove(d.metaOf(name)); err != nil {
+		return err
+	}
+	rw.WriteHeader(http.StatusNoContent)
+	return nil
+}
