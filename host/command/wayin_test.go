@@ -12,10 +12,13 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	far "github.com/longshore-bridge/longshore/agentrunner/remote"
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -130,12 +133,86 @@ func (d byDoor) chat() (c ipc.Context) {
 	return c
 }
 
+// byRunner is agentrunner elsewhere, with a token of the group desk in place of its queue.
+type byRunner struct {
+	*elsewhere
+	secret string
+	client *far.Client
+}
+
+func newRunner(r *elsewhere) byRunner {
+	r.t.Helper()
+	secret := r.token("desk", "")
+	client, err := far.New(r.url, secret)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return byRunner{r, secret, client}
+}
+
+// run is a command of agentrunner in a directory of its own, which the host does not know.
+func (a byRunner) run(args ...string) *exec.Cmd {
+	a.t.Helper()
+	dir := filepath.Join(a.dir, "far away")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		a.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], append([]string{"agentrunner"}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "LONGSHORE_URL="+a.url, "LONGSHORE_TOKEN="+a.secret, "LONGSHORE_IPC=/nowhere", "HOME="+a.dir)
+	return cmd
+}
+
+func (a byRunner) begin(key, name, content string) string {
+	a.t.Helper()
+	cmd := a.run("send", "--no-wait", "--json", "--key", key, name)
+	if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(content), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	var told sender.Report
+	if json.Unmarshal(out, &told) != nil || told.ID == "" {
+		a.t.Fatalf("%v: %s", err, out)
+	}
+	return told.ID
+}
+
+func (a byRunner) wait(id string) ipc.Result {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	r, err := a.client.Wait(ctx, id, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return r
+}
+
+func (a byRunner) withdraw(id string) bool {
+	a.t.Helper()
+	done, err := a.client.Withdraw(id)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return done
+}
+
+func (a byRunner) chat() ipc.Context {
+	a.t.Helper()
+	c, err := a.client.Context()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return c
+}
+
 // TestEveryWayInKeepsItsPromises: what an assistant may rely on does not depend on the way by
 // which its files come in.
 func TestEveryWayInKeepsItsPromises(t *testing.T) {
 	for name, open := range map[string]func(r *elsewhere) wayIn{
-		"queue": func(r *elsewhere) wayIn { return byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))} },
-		"door":  func(r *elsewhere) wayIn { return byDoor{r, r.token("desk", "")} },
+		"queue":                 func(r *elsewhere) wayIn { return byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))} },
+		"door":                  func(r *elsewhere) wayIn { return byDoor{r, r.token("desk", "")} },
+		"agentrunner over HTTP": func(r *elsewhere) wayIn { return newRunner(r) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newElsewhere(t)

@@ -1,0 +1,221 @@
+package command
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// narrow is a line to a host that breaks after so many bytes of each connection, and lets
+// the test see each break.
+type narrow struct {
+	net.Listener
+	broken chan struct{}
+
+	mu   sync.Mutex
+	most []int64 // bytes towards the host of the next connections; -1: all
+}
+
+func newNarrow(t *testing.T, to string, most ...int64) *narrow {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &narrow{Listener: l, broken: make(chan struct{}, 100), most: most}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var carried sync.WaitGroup
+		defer carried.Wait()
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			carried.Go(func() { n.carry(near, to) })
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return n
+}
+
+// next is how many bytes a request may have: only a PUT is cut.
+func (n *narrow) next(head []byte) int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !bytes.HasPrefix(head, []byte("PUT")) || len(n.most) == 0 {
+		return -1
+	}
+	most := n.most[0]
+	n.most = n.most[1:]
+	return most
+}
+
+func (n *narrow) carry(near net.Conn, to string) {
+	defer near.Close()
+	far, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(near, head); err != nil {
+		return
+	}
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		_, _ = io.Copy(near, far)
+		near.Close()
+	}()
+	most := n.next(head)
+	if most < 0 {
+		_, _ = far.Write(head)
+		_, _ = io.Copy(far, near)
+	} else {
+		_, _ = io.Copy(far, io.LimitReader(io.MultiReader(bytes.NewReader(head), near), most))
+		n.broken <- struct{}{}
+	}
+	far.Close()
+	<-back
+}
+
+// TestAgentrunnerUploadsOverALineThatBreaks: at chosen places, and once while agentrunner is
+// killed and once while the host is. The file is in the chat byte for byte, and once.
+func TestAgentrunnerUploadsOverALineThatBreaks(t *testing.T) {
+	r := newElsewhere(t)
+	a := newRunner(r)
+	content := strings.Repeat("0123456789abcdef", 1<<16) // 1 MiB
+	line := newNarrow(t, strings.TrimPrefix(r.url, "http://"), 0, 1, 500, 100_000, 1<<19)
+	cmd := a.run("send", "--json", "--wait", "60s", "ship.txt")
+	cmd.Env = append(cmd.Env, "LONGSHORE_URL=http://"+line.Addr().String())
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "ship.txt"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	var told sender.Report
+	if json.Unmarshal(out, &told) != nil || told.Status != string(ipc.Sent) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if shown := r.receiver.Shown(t, "push:desk", 1)[0]; len(shown.Files) != 1 || shown.Files[0].SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(content))) || shown.Files[0].Name != "ship.txt" {
+		t.Errorf("in the chat: %+v", shown)
+	}
+	if len(line.broken) != 5 {
+		t.Errorf("the line broke %d times", len(line.broken))
+	}
+}
+
+// TestKilledUploadsGoOn: agentrunner is killed in the middle, and then the host. The next
+// call of the same file goes on where the upload stopped, and is sent once.
+func TestKilledUploadsGoOn(t *testing.T) {
+	r := newElsewhere(t)
+	a := newRunner(r)
+	content := strings.Repeat("fedcba9876543210", 1<<16)
+	half := newNarrow(t, strings.TrimPrefix(r.url, "http://"), 1<<19, 0, 0, 0, 0, 0, 0, 0, 0)
+	cmd := a.run("send", "ship.txt")
+	cmd.Env = append(cmd.Env, "LONGSHORE_URL=http://"+half.Addr().String())
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "ship.txt"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-half.broken
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	r.kill()
+	r.start()
+	id := fmt.Sprintf("content-%x", sha256.Sum256([]byte(content)))
+	at := a.offset(id)
+	if at == 0 || at >= len(content) {
+		t.Fatalf("the host has %d of %d bytes", at, len(content))
+	}
+	rest := newNarrow(t, strings.TrimPrefix(r.url, "http://"), int64(len(content)-at)) // too narrow for the whole file
+	again := a.run("send", "--json", "--wait", "60s", "ship.txt")
+	again.Env = append(again.Env, "LONGSHORE_URL=http://"+rest.Addr().String())
+	out, err := again.Output()
+	var told sender.Report
+	if json.Unmarshal(out, &told) != nil || told.Status != string(ipc.Sent) || told.Files[0].SHA256 != strings.TrimPrefix(id, "content-") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if shown := r.receiver.Shown(t, "push:desk", 1); len(shown) != 1 {
+		t.Errorf("%d messages are in the chat", len(shown))
+	}
+}
+
+// offset is how far an upload is.
+func (a byRunner) offset(id string) (n int) {
+	a.t.Helper()
+	eventually(a.t, "the host has what came", func() bool {
+		r, err := http.NewRequestWithContext(a.t.Context(), http.MethodHead, a.url+"/api/files/"+id, nil)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+a.secret)
+		r.Close = true
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		defer res.Body.Close()
+		_, _ = fmt.Sscan(res.Header.Get("Upload-Offset"), &n)
+		return n > 0
+	})
+	return n
+}
+
+// TestAgentrunnerSaysWhyItCannotReachTheHost, with a remedy, and sends nothing.
+func TestAgentrunnerSaysWhyItCannotReachTheHost(t *testing.T) {
+	r := newElsewhere(t)
+	a := newRunner(r)
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for name, tt := range map[string]struct {
+		env, code, hint string
+		status          int
+	}{
+		"a wrong token": {"LONGSHORE_TOKEN=" + a.secret + "x", "no_token", "longshore tokens new", 1},
+		"not a door":    {"LONGSHORE_URL=" + other.URL, "not_longshore", "door.listen", 1},
+		"no token":      {"LONGSHORE_TOKEN=", "", "longshore tokens new", 1},
+		"https":         {"LONGSHORE_URL=https://" + r.listen, "", "ssh -N -L", 1},
+	} {
+		cmd := a.run("message", "--json", "hello")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.Env = append(cmd.Env, tt.env)
+		err := cmd.Run()
+		var told sender.Report
+		_ = json.Unmarshal(stdout.Bytes(), &told)
+		if err == nil || cmd.ProcessState.ExitCode() != tt.status || told.Code != tt.code || !strings.Contains(stderr.String(), tt.hint) {
+			t.Errorf("%s: %v, %+v, %s", name, err, told, stderr.String())
+		}
+		if strings.Contains(stderr.String()+stdout.String(), a.secret) {
+			t.Errorf("%s: the token is shown", name)
+		}
+	}
+	health := a.run("health")
+	health.Env, health.Stderr = append(health.Env, "LONGSHORE_TOKEN="+a.secret+"x"), nil
+	if out, err := health.Output(); err == nil || !strings.Contains(string(out), "Not working: this needs a token that counts") {
+		t.Errorf("health: %v, %s", err, out)
+	}
+	if out, err := a.run("health").Output(); err != nil || !strings.Contains(string(out), "Working: this group's chat is push:desk") {
+		t.Errorf("health: %v, %s", err, out)
+	}
+	if n := len(r.receiver.Shown(t, "push:desk", 0)); n > 0 {
+		t.Errorf("%d messages are in the chat", n)
+	}
+}
