@@ -104,12 +104,13 @@ func (c *Client) Withdraw(id string) (bool, error) {
 // Status returns the current result of a request. A request that still waits is
 // Queued. On a host that writes no results, every request is Queued with
 // CodeNoReceipts. If neither the queue nor the results hold the id, the error is a
-// *Refusal with CodeUnknown.
+// *Refusal with CodeUnknown; for a moment after the host has accepted a request this
+// is so too, which Wait knows and Status does not.
 func (c *Client) Status(id string) (Result, error) {
 	if !ValidID(id) {
 		return Result{}, unknown(id)
 	}
-	waiting := c.waits(id) // checked before the result: the host writes a result first and unlinks the request after it
+	waiting := c.waits(id) // checked before the result: a refusal is written before its request is unlinked
 	var r Result
 	err := c.readJSON(&r, ResultsDir, id+suffix)
 	switch {
