@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))
 	}
+	if spec := os.Getenv(crawlEnv); spec != "" {
+		os.Exit(mainCrawl(spec))
+	}
 	if addr := os.Getenv(whatsappEnv); addr != "" {
 		os.Exit(mainOnLoopback(addr))
 	}

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -53,40 +54,48 @@ const (
 // gate counts connections. The zero gate has none.
 type gate struct {
 	mu        sync.Mutex
-	strangers int
+	strangers list.List      // of *conn, the one that came first in front
 	guests    map[string]int // by folder
 }
 
-// counted closes connections at once that are too many.
+// counted bounds the connections of strangers: one too many takes the place of the one that
+// has shown no token for the longest time. A client that sends its header at once gets in
+// so, whatever number of others crawl.
 type counted struct {
 	net.Listener
 	gate *gate
 }
 
 func (l *counted) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		l.gate.mu.Lock()
-		full := l.gate.strangers >= maxStrangers
-		if !full {
-			l.gate.strangers++
-		}
-		l.gate.mu.Unlock()
-		if !full {
-			return &conn{Conn: c, gate: l.gate}, nil
-		}
-		_ = c.Close()
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	mine, oldest := l.gate.enter(c)
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return mine, nil
+}
+
+// enter counts a new connection, and returns the one that has to go for it, or nil.
+func (g *gate) enter(raw net.Conn) (c, oldest *conn) {
+	c = &conn{Conn: raw, gate: g}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.strangers.Len() >= maxStrangers {
+		oldest = g.strangers.Front().Value.(*conn)
+	}
+	c.place = g.strangers.PushBack(c)
+	return c, oldest
 }
 
 // conn is a connection of a stranger, and of a group once it has shown a token.
 type conn struct {
 	net.Conn
 	gate   *gate
-	folder string // guarded by gate.mu, as closed is
+	place  *list.Element // among the strangers
+	folder string        // guarded by gate.mu, as closed is
 	closed bool
 }
 
@@ -123,7 +132,7 @@ func (g *gate) admit(ctx context.Context, folder string) bool {
 // leave uncounts a connection. The caller holds mu.
 func (g *gate) leave(c *conn) {
 	if c.folder == "" {
-		g.strangers--
+		g.strangers.Remove(c.place)
 	} else if g.guests[c.folder]--; g.guests[c.folder] == 0 {
 		delete(g.guests, c.folder)
 	}

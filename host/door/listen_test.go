@@ -17,8 +17,7 @@ func TestAGroupHasItsConnections(t *testing.T) {
 	g := &gate{}
 	var conns []*conn
 	come := func(folder string) bool {
-		c := &conn{Conn: &net.TCPConn{}, gate: g}
-		g.strangers++
+		c, _ := g.enter(&net.TCPConn{})
 		conns = append(conns, c)
 		return g.admit(context.WithValue(context.Background(), connKey{}, c), folder)
 	}
@@ -27,15 +26,38 @@ func TestAGroupHasItsConnections(t *testing.T) {
 			t.Errorf("connection %d: %v", i, got)
 		}
 	}
-	if !come("b") || g.strangers != 1 {
-		t.Error("one group's connections are another's", g.strangers)
+	if !come("b") || g.strangers.Len() != 1 {
+		t.Error("one group's connections are another's", g.strangers.Len())
 	}
 	for _, c := range conns {
 		_ = c.Close()
 		_ = c.Close()
 	}
-	if g.strangers != 0 || len(g.guests) != 0 {
-		t.Errorf("left: %d, %v", g.strangers, g.guests)
+	if g.strangers.Len() != 0 || len(g.guests) != 0 {
+		t.Errorf("left: %d, %v", g.strangers.Len(), g.guests)
+	}
+}
+
+// TestStrangersThatCrawlTakeNoPlaceFromOneThatComes: the one that has shown nothing for the
+// longest time goes, and a guest stays.
+func TestStrangersThatCrawlTakeNoPlaceFromOneThatComes(t *testing.T) {
+	g := &gate{}
+	guest, _ := g.enter(&net.TCPConn{})
+	if !g.admit(context.WithValue(context.Background(), connKey{}, guest), "a") {
+		t.Fatal("not admitted")
+	}
+	first, _ := g.enter(&net.TCPConn{})
+	for range maxStrangers - 1 {
+		if _, oldest := g.enter(&net.TCPConn{}); oldest != nil {
+			t.Fatal("there was room")
+		}
+	}
+	if _, oldest := g.enter(&net.TCPConn{}); oldest != first {
+		t.Fatalf("%p goes, want %p", oldest, first)
+	}
+	_ = first.Close()
+	if g.strangers.Len() != maxStrangers || guest.closed {
+		t.Error(g.strangers.Len(), guest.closed)
 	}
 }
 
