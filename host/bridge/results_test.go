@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,41 @@ func TestALateFailureOfOneGroupDelaysNoOthersResult(t *testing.T) {
 		stop()
 		if !written("work", "one") || !written("work", "three") {
 			t.Error("the last results were not written")
+		}
+	})
+}
+
+// A result that could not be written, on a full disk, was not written again before the next
+// start of the host: the assistant waited for nothing.
+func TestAResultThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, refusing)
+		var log strings.Builder
+		s.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		told := &told{}
+		stop := s.run(told)
+		results := s.layout.IPC("work", ipc.ResultsDir)
+		check(t, os.RemoveAll(results))
+		check(t, os.WriteFile(results, nil, 0o600))
+		one, two := asked("work", "one"), asked("work", "two")
+		two.Batch = true
+		check(t, s.outbox.Put(t.Context(), []outbox.Delivery{one, two}))
+		time.Sleep(time.Minute)
+		if n := strings.Count(log.String(), "result not written"); n != 2 {
+			t.Errorf("the log has it %d times:\n%s", n, &log)
+		}
+		check(t, os.Remove(results))
+		check(t, os.Mkdir(results, 0o755))
+		time.Sleep(time.Minute)
+		stop()
+		client := ipc.NewClient(s.layout.IPC("work", ""))
+		for _, id := range []string{"one", "two"} {
+			if r, err := client.Status(id); err != nil || r.Status != ipc.Failed {
+				t.Errorf("%s: %+v, %v", id, r, err)
+			}
+		}
+		if len(told.words) != 2 {
+			t.Errorf("the assistant was told %q", told.words)
 		}
 	})
 }

@@ -228,33 +228,55 @@ func (b *Bridge) results(ctx context.Context, assistants Assistants) {
 			return // ErrEnded: all results are written
 		}
 		b.audit(changes.All)
-		var batch []ipc.Result
-		stands := b.batched(changes)
-		for _, d := range changes.All {
-			if d.Past && b.written(d.Delivery, stands) {
-				continue
-			}
-			// A call back to where requests come from, so that the spool need
-			// not try deferred requests again and again while there is no room.
-			if !d.Open() {
-				b.Spool.Wake(d.Folder)
-			}
-			b.askApprovers(ctx, &d.Delivery)
-			r := Result(d.Delivery)
-			b.answers(ctx, &d.Delivery, &r)
-			switch {
-			case d.Request == "" || d.Batch && d.Open():
-			case d.Batch:
-				b.tellLate(d.Delivery, r, stands[r.ID], assistants)
-				batch = append(batch, r)
-			default:
-				b.write(d.Delivery, r, assistants)
-			}
-		}
-		if err := b.Spool.WriteBatch(changes.Folder, batch); err != nil && !errors.Is(err, ipc.ErrNotServed) {
-			b.Log.Error("write results", "group", changes.Folder, "requests", len(batch), "error", err)
-		}
+		b.report(ctx, changes, assistants)
 		changes.Done()
+	}
+}
+
+// report writes the results of one group's deliveries. One that cannot be written comes
+// again.
+func (b *Bridge) report(ctx context.Context, changes *outbox.Changes, assistants Assistants) {
+	var batch []ipc.Result
+	var batched []outbox.Change
+	stands := b.batched(changes)
+	for _, d := range changes.All {
+		if d.Past && b.written(d.Delivery, stands) {
+			continue
+		}
+		// A call back to where requests come from, so that the spool need
+		// not try deferred requests again and again while there is no room.
+		if !d.Open() {
+			b.Spool.Wake(d.Folder)
+		}
+		b.askApprovers(ctx, &d.Delivery)
+		r := Result(d.Delivery)
+		b.answers(ctx, &d.Delivery, &r)
+		if d.Request == "" || d.Batch && d.Open() {
+			continue
+		}
+		if !d.Again {
+			b.tellLate(d.Delivery, r, stands, assistants)
+		}
+		if d.Batch {
+			batch, batched = append(batch, r), append(batched, d)
+			continue
+		}
+		b.repeat(changes, b.Spool.WriteResult(d.Folder, r), d)
+	}
+	b.repeat(changes, b.Spool.WriteBatch(changes.Folder, batch), batched...)
+}
+
+// repeat has deliveries come again whose results could not be written, and logs that once.
+// Deliveries of a group that was removed are still sent; nobody reads their results.
+func (b *Bridge) repeat(changes *outbox.Changes, err error, all ...outbox.Change) {
+	if err == nil || errors.Is(err, ipc.ErrNotServed) {
+		return
+	}
+	for _, d := range all {
+		if !d.Again {
+			b.Log.Error("result not written, tried again every few seconds", "group", changes.Folder, "request", d.Request, "error", err)
+		}
+		changes.Again(d)
 	}
 }
 
@@ -287,23 +309,11 @@ func (b *Bridge) standing(d outbox.Delivery, batched map[string]ipc.Status) ipc.
 	return r.Status
 }
 
-// write brings the result of a request up to date, after tellLate: an assistant is
-// told before anybody sees the result.
-func (b *Bridge) write(d outbox.Delivery, r ipc.Result, assistants Assistants) {
-	if unsent(r.Status) {
-		b.tellLate(d, r, b.standing(d, nil), assistants)
-	}
-	// Deliveries of a group that was removed are still sent; nobody reads their results.
-	if err := b.Spool.WriteResult(d.Folder, r); err != nil && !errors.Is(err, ipc.ErrNotServed) {
-		b.Log.Error("write result", "group", d.Folder, "request", d.Request, "error", err)
-	}
-}
-
 // tellLate tells an assistant, whose tool has stopped waiting, of a failure that the
-// standing result does not tell of. A later receipt of another part writes the same
-// failure again.
-func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, standing ipc.Status, assistants Assistants) {
-	if !unsent(r.Status) || r.Status == standing || time.Since(d.Asked) <= b.Wait() {
+// standing result does not tell of, before anybody sees the new one. A later receipt of
+// another part writes the same failure again.
+func (b *Bridge) tellLate(d outbox.Delivery, r ipc.Result, batched map[string]ipc.Status, assistants Assistants) {
+	if !unsent(r.Status) || time.Since(d.Asked) <= b.Wait() || r.Status == b.standing(d, batched) {
 		return
 	}
 	if err := assistants.Notify(d.Folder, b.asker(d, assistants), lateWords(r)); err != nil {

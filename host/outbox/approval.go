@@ -193,7 +193,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 		defer o.mu.Unlock()
 		o.use(it.Folder, it.usage().negative())
 		delete(o.live, it.id)
-		o.changes.add(it.Folder, it.id, false)
+		o.changes.add(it.Folder, it.id, markNew)
 	})
 	if err != nil {
 		return fmt.Errorf("refuse %s: %w", it.Key, err)

@@ -26,7 +26,9 @@ type Changes struct {
 // open part may be further than its record, such as Sending.
 type Change struct {
 	Delivery
-	Past bool // Recall requested it: an earlier process may have reported it
+	Past  bool // Recall requested it: an earlier process may have reported it
+	Again bool // [Changes.Again] requested it: only its result is left to report
+	id    int64
 }
 
 // Next waits for deliveries that changed durably and returns those of one group; groups
@@ -65,6 +67,21 @@ func (c *Changes) Done() {
 	c.o.changes.release(c.Folder)
 }
 
+// againAfter is the pause before a delivery is handed out again.
+const againAfter = 5 * time.Second
+
+// Again makes Next return a delivery once more after a few seconds, as its result could not
+// be written. If Run ends before that, Recall finds it at the next start.
+func (c *Changes) Again(d Change) { c.o.again(c.Folder, d.id, markAgain) }
+
+func (o *Outbox) again(folder string, id int64, m mark) {
+	time.AfterFunc(againAfter, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.changes.add(folder, id, m)
+	})
+}
+
 // Recall makes Next return, as Past, every delivery that is open or changed at or after
 // since: a crash may have come between a record and its report.
 func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
@@ -81,7 +98,7 @@ func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
 			return fmt.Errorf("recall deliveries: %w", ofDatabase("read deliveries", err))
 		}
 		o.mu.Lock()
-		o.changes.add(folder, id, true)
+		o.changes.add(folder, id, markPast)
 		o.mu.Unlock()
 	}
 	return ofDatabase("recall deliveries", rows.Err())
@@ -89,7 +106,7 @@ func (o *Outbox) Recall(ctx context.Context, since time.Time) error {
 
 // changed queues a delivery for Next. Its change is durable. The caller holds mu.
 func (o *Outbox) changed(it *item) {
-	o.changes.add(it.Folder, it.id, false)
+	o.changes.add(it.Folder, it.id, markNew)
 	// A finished delivery stays in memory until Next returns it, so that Next need not
 	// read it. If Next is not called, or too slowly, the delivery is read from the disk.
 	if !it.Open() && o.live[it.id] == it && len(o.live) > o.buffered+inMemory {
@@ -107,7 +124,7 @@ func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 	c = &Changes{Folder: folder, All: make([]Change, len(ids)), o: o}
 	unread = make([]int64, len(ids))
 	for i, id := range ids {
-		c.All[i].Past = id.past
+		c.All[i].id, c.All[i].Past, c.All[i].Again = id.id, id.mark == markPast, id.mark == markAgain
 		it := o.live[id.id]
 		if it == nil {
 			unread[i] = id.id
@@ -125,8 +142,7 @@ func (o *Outbox) takeChanges() (c *Changes, unread []int64) {
 }
 
 // readChanges reads the deliveries that takeChanges did not find in memory. It leaves out
-// a delivery that has expired since, and one that cannot be read; Recall finds the latter
-// again at the next start.
+// a delivery that has expired since, and one that cannot be read; the latter comes again.
 func (o *Outbox) readChanges(c *Changes, unread []int64) {
 	all := c.All[:0]
 	for i, change := range c.All {
@@ -135,6 +151,7 @@ func (o *Outbox) readChanges(c *Changes, unread []int64) {
 			if err != nil {
 				if !errors.Is(err, ErrNotFound) {
 					o.opts.Log.Error("read a delivery that changed", "group", c.Folder, "error", err)
+					o.again(c.Folder, change.id, markOf(change))
 				}
 				continue
 			}
@@ -166,31 +183,52 @@ type changeList struct {
 // changedGroup is the changes of one group.
 type changedGroup struct {
 	order []int64        // ids, by first change
-	past  map[int64]bool // the same ids; true if only Recall requested it
+	marks map[int64]mark // the same ids
 	busy  bool           // in ready, or handed out and not Done
+}
+
+// mark says why a delivery is in the list. A change that comes to it makes it markNew.
+type mark uint8
+
+const (
+	markNew   mark = iota
+	markPast       // only Recall requested it
+	markAgain      // only its result is left to report
+)
+
+func markOf(c Change) mark {
+	switch {
+	case c.Past:
+		return markPast
+	case c.Again:
+		return markAgain
+	}
+	return markNew
 }
 
 // changeID identifies a delivery in the list.
 type changeID struct {
 	id   int64
-	past bool
+	mark mark
 }
 
 func newChangeList() changeList {
 	return changeList{news: make(chan struct{}, 1), groups: map[string]*changedGroup{}}
 }
 
-func (l *changeList) add(folder string, id int64, past bool) {
+func (l *changeList) add(folder string, id int64, m mark) {
 	g := l.groups[folder]
 	if g == nil {
-		g = &changedGroup{past: map[int64]bool{}}
+		g = &changedGroup{marks: map[int64]mark{}}
 		l.groups[folder] = g
 	}
-	was, known := g.past[id]
+	was, known := g.marks[id]
 	if !known {
 		g.order = append(g.order, id)
+	} else if was != m {
+		m = markNew
 	}
-	g.past[id] = past && (was || !known)
+	g.marks[id] = m
 	if !g.busy {
 		l.enqueue(folder, g)
 	}
@@ -217,8 +255,8 @@ func (l *changeList) take() (folder string, ids []changeID) {
 	g := l.groups[folder]
 	n := min(len(g.order), maxChanges)
 	for _, id := range g.order[:n] {
-		ids = append(ids, changeID{id, g.past[id]})
-		delete(g.past, id)
+		ids = append(ids, changeID{id, g.marks[id]})
+		delete(g.marks, id)
 	}
 	g.order = g.order[n:]
 	return folder, ids

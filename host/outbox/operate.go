@@ -203,7 +203,7 @@ func (o *Outbox) cancelled(ln *lane, it *item, parts []int) {
 	}
 	ln.count--
 	ln.epoch++
-	o.changes.add(it.Folder, it.id, false)
+	o.changes.add(it.Folder, it.id, markNew)
 }
 
 // Dismiss removes a failed or uncertain delivery from the list of failures: an operator

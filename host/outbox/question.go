@@ -144,7 +144,7 @@ func (o *Outbox) Vote(ctx context.Context, chat groups.Address, v Vote) (*Counte
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.changes.add(q.folder, q.id, false)
+		o.changes.add(q.folder, q.id, markNew)
 	})
 	if err != nil {
 		return nil, ofDatabase("record a vote", err)
@@ -308,7 +308,7 @@ func (o *Outbox) endLater(q *asked) {
 // The caller calls it again later if the question is not sent yet, or after most errors.
 func (o *Outbox) endQuestion(ctx context.Context, q *asked) (again bool, err error) {
 	o.mu.Lock()
-	o.changes.add(q.folder, q.id, false)
+	o.changes.add(q.folder, q.id, markNew)
 	ch := o.line(q.address.Channel).ch
 	o.mu.Unlock()
 	if _, ends := ch.(channel.PollEnder); !ends || q.Numbered {

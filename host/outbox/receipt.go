@@ -151,7 +151,7 @@ func (o *Outbox) Report(ctx context.Context, chat groups.Address, id string, s c
 			default:
 				it.Parts[found.position].reached(state, found.at)
 			}
-			o.changes.add(found.folder, found.delivery, false)
+			o.changes.add(found.folder, found.delivery, markNew)
 		}
 	})
 }
