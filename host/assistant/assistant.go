@@ -49,6 +49,12 @@
 // that it reads just before the host sees the end of the previous turn counts as part of
 // that turn.
 //
+// # Assistants elsewhere
+//
+// An assistant that lives elsewhere is not started: it takes its conversation's messages
+// with [Manager.Offer], as often as it likes, and ends each with [Manager.Ack]. Everything
+// before that is the same: who may speak, the trigger, bursts, files and host's words.
+//
 // The package does not send: texts go to Options.Say. It does not decide which chats
 // exist, and knows no channel by name.
 package assistant
@@ -86,6 +92,10 @@ type Options struct {
 	// returns once it is durable. A second call with the same key, even after a restart,
 	// must not send the text again.
 	Say func(ctx context.Context, folder, thread, text, key string) error
+
+	// Elsewhere reports whether a group's assistant lives elsewhere: nothing is started for
+	// it, and it takes its messages with Offer and Ack. If it is nil, none does.
+	Elsewhere func(g groups.Group) bool
 
 	// Room returns the reason why no further answer of the group may be kept now; the
 	// error passes. Answers wait for room, the host's own messages do not. If it is nil,
@@ -201,6 +211,9 @@ func (o Options) withDefaults() Options {
 	if o.Hint == nil {
 		o.Hint = func(groups.Group) bool { return false }
 	}
+	if o.Elsewhere == nil {
+		o.Elsewhere = func(groups.Group) bool { return false }
+	}
 	if o.Threads == nil {
 		o.Threads = func(groups.Group) int { return 0 }
 	}
@@ -303,6 +316,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			})
 		})
 		m.tellWaiting(ctx)
+		m.tellAbsent(ctx)
 		m.sortHeld(ctx)
 		timer := time.NewTimer(next)
 		select {
@@ -334,6 +348,10 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 		if c.phase == running && c.urgent() {
 			signal(c.nudge)
 		}
+		if c.phase == idle && c.fetches() {
+			next = min(next, m.attendElsewhere(c, now))
+			continue
+		}
 		if c.phase != idle || !c.called() {
 			continue
 		}
@@ -348,7 +366,7 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 	slices.SortStableFunc(m.queue, func(a, b *conversation) int { return a.firstCall().Compare(b.firstCall()) })
 	var waiting []*conversation
 	for _, c := range m.queue {
-		if !c.called() { // its calls made room for those of others
+		if !c.called() || c.fetches() { // its calls made room for those of others
 			m.dismiss(c)
 			continue
 		}
@@ -370,26 +388,4 @@ func (m *Manager) schedule(start func(*conversation)) (next time.Duration) {
 		}
 	}
 	return next
-}
-
-// ended handles the end of a session.
-func (m *Manager) ended(c *conversation) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c.resting, c.yielding, c.ending, c.manner, c.stale = false, false, false, nil, false
-	c.halt(nil)
-	c.run, c.halt = nil, nil
-	c.chat.running--
-	m.running--
-	m.dismiss(c)
-	m.forgetLeft(c.chat)
-	signal(m.wake)
-}
-
-// signal leaves a token in a channel of capacity one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -27,6 +27,8 @@ func phrase(c cause.Cause) string {
 		return "The assistant's program is not installed"
 	case cause.Image:
 		return "The assistant's image is missing"
+	case cause.Absent:
+		return "The assistant does not fetch its messages"
 	}
 	return "The assistant could not answer"
 }
@@ -46,6 +48,9 @@ func tooLong(c cause.Cause) string {
 
 // waitsFor says that a message waits until an operator has fixed something.
 func waitsFor(c cause.Cause, hold time.Duration) string {
+	if c == cause.Absent {
+		return fmt.Sprintf("The assistant is not connected at the moment. Your message is kept for %s and answered when the assistant is back.", span(hold))
+	}
 	return fmt.Sprintf("%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), span(hold))
 }
 

@@ -32,10 +32,11 @@ type chat struct {
 	ctx     context.Context      // done when the group has left the configuration
 	leave   func()               // ends ctx
 	gather  func() groups.Gather // as it is configured now
+	fetches func() bool          // likewise: its assistant lives elsewhere
 	arrived *arrived             // set by open
 	past    *past                // as arrived
 
-	receiving sync.Mutex // one message at a time, to keep their order; only Receive takes it
+	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
 	updating  sync.Mutex // one file at a time that changes a record
 	answers   answerPace // limits the host's answers to members
@@ -44,10 +45,12 @@ type chat struct {
 	running        int // conversations whose assistant runs
 	ignored        Ignored
 	turns          Turns
-	orders         []*record // of members, until the chat was told the result
-	users          int       // who works with it at this moment, beside its sessions and lanes
-	quick, patient lane      // files to fetch
-	speech         lane      // sounds to transcribe
+	orders         []*record     // of members, until the chat was told the result
+	offers         chan struct{} // closed when there is something new to fetch; nil: nobody waits
+	fetched        time.Time     // when the assistant elsewhere last asked for messages; zero: never
+	users          int           // who works with it at this moment, beside its sessions and lanes
+	quick, patient lane          // files to fetch
+	speech         lane          // sounds to transcribe
 }
 
 // conversation is the messages of one thread, or of the chat itself, and the
@@ -81,6 +84,7 @@ type conversation struct {
 	stale     bool        // the configuration has changed: the session is ended when it rests
 	waits     bool        // the thread was told that another thread's turn comes first
 	anew      bool        // the running session is forgotten when it ends
+	offered   string      // what the assistant elsewhere could fetch when it was last told of that
 
 	run  context.Context         // of the running session
 	halt context.CancelCauseFunc // ends run; nil: none runs
@@ -90,6 +94,7 @@ type conversation struct {
 func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	c := &chat{group: g}
 	c.gather = func() groups.Gather { return m.configured(c).Gather }
+	c.fetches = func() bool { return m.o.Elsewhere(m.configured(c)) }
 	c.ctx, c.leave = context.WithCancel(context.Background())
 	var kept []*record
 	var held []*turn
@@ -99,6 +104,7 @@ func (m *Manager) open(g groups.Group) (*chat, []*conversation, error) {
 	}
 	c.store.taskEnded = m.o.TaskEnded
 	c.store.unack = func(r *record) { m.unack(c, r) }
+	c.store.finished = func(records []*record) { m.dropFiles(c, records) }
 	if kept, err = m.leaveElsewhere(c, kept, held); err != nil {
 		return nil, nil, err
 	}

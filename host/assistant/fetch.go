@@ -255,10 +255,13 @@ func (m *Manager) fetched(c *chat, w *want, f file) {
 	var err error
 	if r != nil {
 		err = c.store.update(&changed)
-	} else {
-		err = m.keep(c, &record{
-			Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: news(w, f), Time: time.Now(),
-		})
+	}
+	if r == nil || changed.read() {
+		notice := &record{Key: w.noticeKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: news(w, f, c.fetches()), Time: time.Now()}
+		if c.fetches() {
+			notice.Files = []file{f} // which it fetches by the notice
+		}
+		err = errors.Join(err, m.keep(c, notice))
 	}
 	if err != nil {
 		m.o.Log.Error("member's file not noted", "group", c.group.Folder, "file", f.Name, "error", err)
@@ -278,13 +281,16 @@ func (m *Manager) forget(c *chat, w *want) {
 }
 
 // news is the text of a notice about a file whose message was handed over before.
-func news(w *want, f file) string {
+func news(w *want, f file, elsewhere bool) string {
 	of := fmt.Sprintf("the file %q of message %s from %q", f.Name, w.ID, w.From)
 	if f.Quoted {
 		of = fmt.Sprintf("the file %q that message %s from %q answers", f.Name, w.ID, w.From)
 	}
 	if f.Missing != "" {
 		return of + " cannot be had: " + f.Missing
+	}
+	if elsewhere {
+		return of + " can be fetched now, as the file of this notice"
 	}
 	return of + " now lies in the inbox: " + f.Path
 }

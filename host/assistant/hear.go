@@ -97,7 +97,7 @@ func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string
 	if err := c.store.saveWant(w); err != nil {
 		return "", 0, err
 	}
-	sound, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(w.File.Path))
+	sound, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(w.File.Path), maxSpeech)
 	if err != nil {
 		return "", 0, err
 	}
@@ -109,7 +109,7 @@ func (m *Manager) transcribe(ctx context.Context, c *chat, w *want) (text string
 
 // openInbox opens a member's file in the inbox. The workspace belongs to the agent, so
 // openInbox follows no link and does not wait for a pipe.
-func openInbox(workspace, name string) (*os.File, error) {
+func openInbox(workspace, name string, most int64) (*os.File, error) {
 	home, err := openDir(workspace)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
@@ -122,10 +122,10 @@ func openInbox(workspace, name string) (*os.File, error) {
 	defer inbox.Close()
 	f, err := inbox.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open voice note: %w", err)
+		return nil, fmt.Errorf("open member's file: %w", err)
 	}
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxSpeech {
-		return nil, errors.Join(fmt.Errorf("open voice note: it is no file of at most %s any more", media.Size(maxSpeech)), err, f.Close())
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > most {
+		return nil, errors.Join(fmt.Errorf("open member's file: it is no file of at most %s any more", media.Size(most)), err, f.Close())
 	}
 	return f, nil
 }
@@ -157,10 +157,11 @@ func (m *Manager) heard(c *chat, w *want, f file) {
 	var err error
 	if r != nil {
 		err = c.store.update(&changed)
-	} else {
-		err = m.keep(c, &record{
+	}
+	if r == nil || changed.read() {
+		err = errors.Join(err, m.keep(c, &record{
 			Key: w.speechKey(), Kind: noticeKind, Thread: w.Thread, Quiet: quiet, Text: wordsOf(w, f), Time: time.Now(),
-		})
+		}))
 	}
 	if err != nil {
 		m.o.Log.Error("transcript not noted", "group", c.group.Folder, "file", f.Name, "error", err)

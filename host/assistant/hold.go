@@ -15,8 +15,11 @@ const (
 // maxProbe is the longest time between two checks whether a permanent cause is gone.
 const maxProbe = 10 * time.Minute
 
-// held reports whether messages wait until an operator has fixed something.
-func (c *conversation) held() bool { return c.phase != running && c.cause.Permanent() && c.called() }
+// held reports whether messages wait until an operator has fixed something, or until an
+// assistant elsewhere has acknowledged them.
+func (c *conversation) held() bool {
+	return c.phase != running && (c.cause.Permanent() || c.fetches()) && c.called()
+}
 
 // tooMany removes the records that a held conversation does not keep: the oldest messages
 // beyond the limits, and those from before since.

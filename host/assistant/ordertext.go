@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -139,6 +140,9 @@ func (m *Manager) statusText(g groups.Group, at *conversation, whole bool) strin
 // whoAnswers names a group's assistant, with program and model if the host knows them.
 func (m *Manager) whoAnswers(g groups.Group) string {
 	plan, err := m.o.Plan(g)
+	if m.o.Elsewhere(g) {
+		return cmp.Or(plan.Name, "An assistant") + " answers here. It runs elsewhere and fetches its messages."
+	}
 	if err != nil {
 		return "The assistant of this chat cannot be started; the operator finds the reason in the host's log."
 	}
@@ -180,10 +184,24 @@ func (m *Manager) stateText(t *conversation) string {
 		return "The last attempt failed; the next one begins in " + lasted(t.notBefore.Sub(now)) + "." + troubleText(t.cause) + also
 	case t.failures > 0:
 		return "The last attempt failed." + troubleText(t.cause) + also
+	case waiting > 0 && t.fetches():
+		return fetchText(t, waiting)
 	case waiting > 0:
 		return "It is about to begin."
 	}
 	return ""
+}
+
+// fetchText describes what waits for an assistant elsewhere. The caller holds Manager.mu.
+func fetchText(t *conversation, waiting int) string {
+	since := "It has not asked for messages since the host's start."
+	if !t.fetched.IsZero() {
+		since = "It last asked for messages " + lasted(time.Since(t.fetched)) + " ago."
+	}
+	if waiting == 1 {
+		return since + " One message is not answered yet."
+	}
+	return fmt.Sprintf("%s %s are not answered yet.", since, media.Count(waiting, "message"))
 }
 
 // troubleText describes why an assistant cannot answer.

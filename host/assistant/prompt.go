@@ -227,11 +227,13 @@ func cut(text string, limit int) string {
 
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
-// escape makes text safe inside an element: no markup, no control characters, and no
-// characters that a model reads and a person cannot see. Direction marks stay, because
-// Arabic and Hebrew need them.
-func escape(text string) string {
-	return xmlEscapes.Replace(strings.Map(func(r rune) rune {
+// escape makes text safe inside an element.
+func escape(text string) string { return xmlEscapes.Replace(visible(text)) }
+
+// visible is text without control characters, and without characters that a model reads
+// and a person cannot see. Direction marks stay, because Arabic and Hebrew need them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff {
 			return -1
 		}
@@ -239,13 +241,13 @@ func escape(text string) string {
 			return '?'
 		}
 		return r
-	}, media.WithoutHidden(text)))
+	}, media.WithoutHidden(text))
 }
 
 // attribute makes text safe between double quotes, on one line.
-func attribute(text string) string {
-	return escape(strings.Join(strings.Fields(cut(text, 500)), " "))
-}
+func attribute(text string) string { return escape(oneLine(text)) }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(cut(text, 500)), " ") }
 
 // maxReply is the longest text that one output sends to the chat, in bytes. The outbox
 // splits it into a platform's messages.

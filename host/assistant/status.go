@@ -12,7 +12,7 @@ import (
 type Status struct {
 	Folder    string    `json:"folder"`
 	Thread    string    `json:"thread,omitempty"` // as its platform calls it; empty: the chat itself
-	State     string    `json:"state"`            // idle, queued, running, resting (running with nothing to do), waiting (after a failure)
+	State     string    `json:"state"`            // idle, queued, running, resting (running with nothing to do), waiting (after a failure), elsewhere (it fetches its messages)
 	Since     time.Time `json:"since"`
 	Kept      int       `json:"kept"`                // messages and notices that wait to be handed over
 	Failures  int       `json:"failures"`            // turns in a row that broke
@@ -20,6 +20,8 @@ type Status struct {
 	LastError string    `json:"lastError,omitempty"` // may hold host paths
 
 	Cause cause.Cause `json:"cause,omitempty"` // why it cannot answer now; empty: no known reason
+
+	Fetched time.Time `json:"fetched,omitzero"` // when the assistant elsewhere last asked for messages, since the host's start
 }
 
 // Ignored counts the messages that did not call the assistant, since this process began to
@@ -113,6 +115,8 @@ func (m *Manager) Status() []Status {
 			Kept: len(c.kept), Failures: c.failures, LastError: c.lastErr, Cause: c.cause,
 		}
 		switch {
+		case c.phase == idle && c.fetches():
+			s.State, s.Fetched = "elsewhere", c.fetched
 		case c.resting:
 			s.State = "resting"
 		case c.phase == idle && c.called() && time.Now().Before(c.notBefore):

@@ -43,6 +43,7 @@ type store struct {
 
 	taskEnded func(run string) // a task's run is over, by its record's key
 	unack     func(*record)    // of a record that was acked
+	finished  func([]*record)  // records have ended for good
 
 	senderKey []byte // of senderID; does not change
 
@@ -56,7 +57,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := Examine(parent, folder); err != nil {
 		return nil, nil, nil, err
 	}
-	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}}
+	s := &store{dir: filepath.Join(parent, folder), seen: map[string]bool{}, finished: func([]*record) {}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, nil, err
 	}
@@ -194,6 +195,7 @@ func (s *store) finish(records []*record) error {
 	if err := s.forget(records); err != nil {
 		return err
 	}
+	s.finished(records)
 	for _, r := range records {
 		if r.Kind == taskKind {
 			s.taskEnded(r.Key)

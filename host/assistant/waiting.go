@@ -91,3 +91,25 @@ func (m *Manager) makeRoom() {
 		signal(c.nudge)
 	}
 }
+
+// ended handles the end of a session.
+func (m *Manager) ended(c *conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.resting, c.yielding, c.ending, c.manner, c.stale = false, false, false, nil, false
+	c.halt(nil)
+	c.run, c.halt = nil, nil
+	c.chat.running--
+	m.running--
+	m.dismiss(c)
+	m.forgetLeft(c.chat)
+	signal(m.wake)
+}
+
+// signal leaves a token in a channel of capacity one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/media"
@@ -187,14 +188,31 @@ func (w *path) trigger(context.Context) {
 	}
 }
 
-func (w *path) assistant(context.Context) {
+func (w *path) assistant(ctx context.Context) {
 	if w.group.Assistant == "" {
 		w.stop("assistant", "the group has none: nobody answers",
 			fmt.Sprintf("add assistant: NAME to the group in %s, then: %s", w.env.config, w.env.command("reload")))
 		return
 	}
 	a := w.config.Assistants[w.group.Assistant]
+	if a.Runtime == config.Elsewhere {
+		w.elsewhere(ctx)
+		return
+	}
 	w.good("assistant", "%s: agent %s, runtime %s", w.group.Assistant, a.Agent, a.Runtime)
+}
+
+// elsewhere looks whether anybody can fetch the group's messages.
+func (w *path) elsewhere(ctx context.Context) {
+	all, err := w.client.Tokens(ctx)
+	switch {
+	case err != nil:
+		w.stop("assistant", err.Error(), w.env.command("doctor"))
+	case !slices.ContainsFunc(all, func(t door.Token) bool { return t.Folder == w.group.Folder }):
+		w.stop("assistant", w.group.Assistant+" lives elsewhere, and no token lets it fetch this group's messages", w.env.command("tokens", "new", w.group.Folder))
+	default:
+		w.good("assistant", "%s lives elsewhere and fetches its messages at %s", w.group.Assistant, w.config.Door.Listen)
+	}
 }
 
 // program asks the host, since its PATH and its user count.
@@ -215,7 +233,7 @@ func (w *path) program(ctx context.Context) {
 
 // key tries the assistant's key, if asked.
 func (w *path) key(ctx context.Context) {
-	if !w.probe {
+	if !w.probe || w.config.Assistants[w.group.Assistant].Runtime == config.Elsewhere {
 		return
 	}
 	switch f := doctor.Probe(ctx, w.group.Assistant, w.config.Assistants[w.group.Assistant]); f.Severity {
@@ -260,6 +278,10 @@ func (w *path) turn(context.Context) {
 			w.stop("turn", strings.TrimSuffix(a.State+", "+a.Cause, ", ")+": "+a.Detail, w.remedy(cause.Cause(a.Cause)))
 			return
 		}
+		if a.State == "elsewhere" {
+			w.good("inbox", "%s", a.Detail)
+			continue
+		}
 		w.good("turn", "%s since %s", a.State, clockText(a.Started))
 	}
 }
@@ -271,6 +293,8 @@ func (w *path) remedy(c cause.Cause) string {
 		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.config, w.env.command("reload"))
 	case cause.Credit:
 		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
+	case cause.Absent:
+		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Door.Listen + " and acknowledges them: see docs/remote.md"
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:
 		return "the host tries again by itself; if it lasts, check the network and the service's status page"
 	}

@@ -22,7 +22,7 @@ func (c *checker) advice() {
 		key := "assistants." + name
 		if a.Runtime == "process" {
 			c.unboxed(key)
-		} else if a.Network == "host" {
+		} else if a.Runtime == "docker" && a.Network == "host" {
 			c.warn(key+".network", "the assistants share all that listens on this machine, the chat page included",
 				"take bridge, none, or a network that you made, unless this is a test")
 		}

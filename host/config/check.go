@@ -97,6 +97,9 @@ func (c *checker) assistants() {
 		if a.Runtime == "docker" {
 			c.image(key+".image", a.Image)
 		}
+		if a.Runtime == Elsewhere {
+			c.elsewhere(name)
+		}
 		a.Env = c.environment(key, a)
 		if a.Keys == "proxy" {
 			c.keys(key, a)

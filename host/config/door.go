@@ -50,3 +50,20 @@ func (c *checker) door() {
 		c.warn(key, "tokens and files go over the network unencrypted", "listen on 127.0.0.1 and let a proxy with TLS, or ssh -L, lead there")
 	}
 }
+
+// Elsewhere is the runtime of an assistant that the host does not start: it fetches its
+// messages at the door.
+const Elsewhere = "remote"
+
+// elsewhere refuses what an assistant that the host does not start cannot have.
+func (c *checker) elsewhere(name string) {
+	key := "assistants." + name
+	for _, of := range []string{"agent", "command", "image", "network", "env", "env_from_file", "keys", "provider_tools", "idle_timeout", "memory", "cpus", "pids"} {
+		if c.has(key + "." + of) {
+			c.bad(key+"."+of, "the host does not start an assistant with runtime: remote", "leave the key out, and set it where the assistant runs")
+		}
+	}
+	if c.cfg.Door.Listen == "" {
+		c.bad(key+".runtime", "an assistant elsewhere fetches its messages at the door, and there is none", "add door: {listen: 127.0.0.1:8430}; see docs/remote.md")
+	}
+}

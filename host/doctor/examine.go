@@ -22,7 +22,7 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	if hosted, ok := ofHost(ctx, c); ok { // its PATH and its user count, not those of this shell
 		surroundings, d.Commands = hosted, nil
 	}
-	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), surroundings)
+	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), examineElsewhere(c), surroundings)
 }
 
 // doctorFor returns the Doctor for a valid configuration.
@@ -30,7 +30,7 @@ func doctorFor(c *config.Config, stores []store.Spec) Doctor {
 	d := Doctor{Layout: c.Layout(), Groups: c.Groups, Stores: stores, FreeDisk: int64(c.Limits.FreeDisk), Metrics: c.Metrics.Listen, Commands: map[string]string{}}
 	for name, a := range c.Assistants {
 		switch {
-		case a.Runtime == "docker": // its programs are in its image
+		case a.Runtime == "docker", a.Runtime == config.Elsewhere: // its programs are not on this machine's PATH
 		case a.Agent == "command" && len(a.Command) > 0:
 			d.Commands[name] = a.Command[0]
 		case a.Agent != "sample" && a.Agent != "command":

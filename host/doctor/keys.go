@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/host/config"
 )
@@ -26,6 +27,23 @@ func examineKeys(c *config.Config) (findings []Finding) {
 				Remedy: "set keys: proxy, unless the assistant needs what the proxy does not pass on: see docs/assistants.md",
 			})
 		}
+	}
+	return findings
+}
+
+// examineElsewhere names the assistants that fetch their messages.
+func examineElsewhere(c *config.Config) (findings []Finding) {
+	groups := map[string][]string{}
+	for _, g := range c.Groups {
+		if c.Assistants[g.Assistant].Runtime == config.Elsewhere {
+			groups[g.Assistant] = append(groups[g.Assistant], g.Folder)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		findings = append(findings, Finding{
+			Check: "inbox", Severity: Fine,
+			Message: fmt.Sprintf("assistant %s lives elsewhere and fetches the messages of %s at %s", name, strings.Join(groups[name], ", "), c.Door.Listen),
+		})
 	}
 	return findings
 }

@@ -149,7 +149,7 @@ func (d *Door) request(who source, c *mediaCall) (ipc.Request, error) {
 	if !ok {
 		return ipc.Request{}, errNoToken
 	}
-	if named && !shares(g) {
+	if named && !d.Shares(g) {
 		return ipc.Request{}, errNotShared
 	}
 	name := cmp.Or(c.fields["file_name"], c.name)

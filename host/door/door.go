@@ -32,7 +32,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Options is what a Door works with. All but Hosts and Log are needed. The functions are
+// Options is what a Door works with. All but Hosts, Inbox and Log are needed. The functions are
 // asked at each use.
 type Options struct {
 	Listen string   // host:port, or unix: and the path of a socket
@@ -47,6 +47,9 @@ type Options struct {
 	Keep    func() time.Duration // how long results stay
 	Quota   func() int64         // bytes of a group's bodies that come at the same time
 	Reserve func(n int64) (release func(), err error)
+	Shares  func(groups.Group) bool // whether the group's assistant shares directories with the host
+
+	Inbox Inbox // nil: no assistant fetches its messages
 
 	Log *slog.Logger // nil: none
 }
@@ -61,6 +64,7 @@ type Door struct {
 	gate     gate
 	bodies   bodies
 	uploads  uploads
+	polls    polls
 	once     singleflight.Group // submits each delivery once at a time
 }
 

@@ -52,8 +52,11 @@ func malformed(message string) *httpd.Problem {
 	return httpd.Refuse(http.StatusBadRequest, ipc.CodeMalformed, message, "see docs/remote.md")
 }
 
-// parseFields reads one flat JSON object of texts, strictly.
-func parseFields(b []byte) (map[string]string, error) {
+// parseFields reads the fields of a call that is JSON.
+func parseFields(b []byte) (map[string]string, error) { return flatObject(b, fieldNames) }
+
+// flatObject reads one flat JSON object of texts, strictly.
+func flatObject(b []byte, names []string) (map[string]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, malformed("the body is not a JSON object")
@@ -65,7 +68,7 @@ func parseFields(b []byte) (map[string]string, error) {
 		if err != nil || !ok {
 			return nil, malformed("the body is not JSON")
 		}
-		if err := takes(fields, key); err != nil {
+		if err := takes(fields, key, names); err != nil {
 			return nil, err
 		}
 		if t, err = dec.Token(); err != nil {
@@ -85,9 +88,9 @@ func parseFields(b []byte) (map[string]string, error) {
 }
 
 // takes refuses a field that is unknown or there already.
-func takes(fields map[string]string, key string) error {
-	if !slices.Contains(fieldNames, key) {
-		return httpd.Refuse(http.StatusBadRequest, ipc.CodeUnknownKey, httpd.Quote(key)+" is not known here", "use "+strings.Join(fieldNames, ", "))
+func takes(fields map[string]string, key string, names []string) error {
+	if !slices.Contains(names, key) {
+		return httpd.Refuse(http.StatusBadRequest, ipc.CodeUnknownKey, httpd.Quote(key)+" is not known here", "use "+strings.Join(names, ", "))
 	}
 	if _, twice := fields[key]; twice {
 		return httpd.Refuse(http.StatusBadRequest, ipc.CodeDuplicateKey, httpd.Quote(key)+" is given twice", "give it once")
@@ -159,7 +162,7 @@ func readForm(form *multipart.Reader, tmp string, b *body, most int64) (*mediaCa
 			}
 			continue
 		}
-		if err := takes(c.fields, part.FormName()); err != nil {
+		if err := takes(c.fields, part.FormName(), fieldNames); err != nil {
 			return c, err
 		}
 		value, err := io.ReadAll(io.LimitReader(part, maxFields+1))

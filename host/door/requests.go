@@ -62,7 +62,7 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	request.Batch = false // the results of batches are read by nobody here
 	d.place(who, g, &request)
 	request.Time = "" // each attempt has another
-	files, uploads, err := d.open(who, &request, given, shares(g))
+	files, uploads, err := d.open(who, &request, given, d.Shares(g))
 	defer func() {
 		for _, f := range files {
 			if c, ok := f.file.(*os.File); ok {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -86,6 +85,7 @@ func peerOf(r *http.Request) string {
 func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 	id, delivery := strings.CutPrefix(r.URL.Path, "/api/deliveries/")
 	file, piece := strings.CutPrefix(r.URL.Path, "/api/files/")
+	_, message := strings.CutPrefix(r.URL.Path, inboxPath+"/")
 	var err error
 	switch {
 	case piece && (r.Method == http.MethodPut || r.Method == http.MethodHead):
@@ -98,6 +98,10 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 		err = d.sendMedia(rw, r, who)
 	case r.URL.Path == "/api/chat" && r.Method == http.MethodGet:
 		err = d.chat(rw, who)
+	case r.URL.Path == inboxPath && r.Method == http.MethodGet:
+		err = d.inbox(rw, r, who)
+	case message:
+		err = d.message(rw, r, who)
 	case delivery && r.Method == http.MethodGet:
 		err = d.result(rw, r, who, id)
 	case delivery && r.Method == http.MethodDelete:
@@ -117,12 +121,25 @@ func (d *Door) fail(rw http.ResponseWriter, err error) {
 	switch {
 	case errors.As(err, &p):
 	case errors.As(err, &refused):
-		p = httpd.Refuse(http.StatusUnprocessableEntity, refused.Code, refused.Message, refused.Hint)
+		p = httpd.Refuse(statusOf(refused.Code), refused.Code, refused.Message, refused.Hint)
 	default:
 		d.Log.Error("call at the door not answered", "error", err)
 		p = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
 	}
 	httpd.Fail(rw, p)
+}
+
+// statusOf is the status of a refusal that the road or the inbox makes.
+func statusOf(code string) int {
+	switch code {
+	case ipc.CodeWrongValue:
+		return http.StatusBadRequest
+	case "unknown_message", "no_such_file", "no_inbox":
+		return http.StatusNotFound
+	case "file_gone":
+		return http.StatusGone
+	}
+	return http.StatusUnprocessableEntity
 }
 
 // chat says what the group's tools may tell. Without an assistant of the host's, no
@@ -133,12 +150,9 @@ func (d *Door) chat(rw http.ResponseWriter, who source) error {
 		return errNoToken
 	}
 	c := d.Chat(g)
-	if !shares(g) {
+	if !d.Shares(g) {
 		c.Mounts = nil
 	}
 	httpd.Answer(rw, http.StatusOK, c)
 	return nil
 }
-
-// shares says whether an assistant of the group shares directories with the host.
-func shares(g groups.Group) bool { return g.Assistant != "" }

@@ -128,6 +128,7 @@ func (d *Door) Revoke(ctx context.Context, id string) error {
 type source struct {
 	folder string
 	thread string
+	token  string // its id
 }
 
 // whose returns whom a token stands for that a request from peer bears. ok is false if the
@@ -135,7 +136,7 @@ type source struct {
 func (d *Door) whose(ctx context.Context, bearer, peer string) (_ source, ok bool, _ error) {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(bearer, tokenPrefix), "_")
 	given := sha256.Sum256([]byte(secret))
-	var s source
+	s := source{token: id}
 	var hash []byte
 	var from string
 	err := d.db.QueryRowContext(ctx, `SELECT hash, folder, thread, peer FROM token WHERE id = ? AND ended = 0`, id).Scan(&hash, &s.folder, &s.thread, &from)

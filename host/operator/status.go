@@ -88,7 +88,7 @@ type Ignored struct {
 // Assistant is a group's assistant that is not idle, or whose last turn failed.
 type Assistant struct {
 	Group   string    `json:"group"`
-	State   string    `json:"state"` // queued, running, resting (running with nothing to do), waiting (after a failure), broken (the last turn failed) or idle
+	State   string    `json:"state"` // queued, running, resting (running with nothing to do), waiting (after a failure), broken (the last turn failed), elsewhere (it fetches its messages) or idle
 	Detail  string    `json:"detail,omitempty"`
 	Started time.Time `json:"started,omitzero"`
 
@@ -96,6 +96,7 @@ type Assistant struct {
 	Permanent bool      `json:"permanent,omitempty"` // the cause stays until an operator has seen to it
 	Failures  int       `json:"failures,omitempty"`  // turns in a row that broke
 	Next      time.Time `json:"next,omitzero"`       // of the next attempt, while waiting
+	Fetched   time.Time `json:"fetched,omitzero"`    // when one elsewhere last asked for its messages, since the host's start
 }
 
 // Quota is how much may wait in the outbox for each group; zero if no host runs.

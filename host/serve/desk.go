@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -100,11 +101,13 @@ func (h *Host) environment(ctx context.Context, folder string) []channel.Finding
 func (h *Host) assistantsNow() []operator.Assistant {
 	var all []operator.Assistant
 	for _, s := range h.assistants.Status() {
-		if s.State == "idle" && s.LastError == "" {
+		if s.State == "idle" && s.LastError == "" || s.State == "elsewhere" && s.Thread != "" && s.Kept == 0 {
 			continue
 		}
 		a := operator.Assistant{Group: s.Folder, State: s.State, Started: s.Since, Cause: string(s.Cause), Permanent: s.Cause.Permanent(), Failures: s.Failures, Next: s.Next}
 		switch {
+		case s.State == "elsewhere":
+			a.Detail, a.Fetched = fetches(s), s.Fetched
 		case s.State == "idle":
 			a.State, a.Detail = "broken", "the last turn failed: "+s.LastError
 		case s.Failures == 0 && s.LastError != "":
@@ -120,4 +123,17 @@ func (h *Host) assistantsNow() []operator.Assistant {
 		all = append(all, a)
 	}
 	return all
+}
+
+// fetches describes an assistant that lives elsewhere.
+func fetches(s assistant.Status) string {
+	last := "not asked for since the host's start"
+	if !s.Fetched.IsZero() {
+		last = "last asked for at " + s.Fetched.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	wait := "none waits"
+	if s.Kept > 0 {
+		wait = fmt.Sprintf("%d not acknowledged", s.Kept)
+	}
+	return "fetches its messages; " + last + "; " + wait
 }

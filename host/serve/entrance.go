@@ -2,11 +2,14 @@ package serve
 
 import (
 	"context"
+	"os"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // DoorOf is the store of an installation's tokens.
@@ -25,6 +28,31 @@ func (h *Host) openEntrance(ctx context.Context) (err error) {
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
 		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
+		Shares: func(g groups.Group) bool { return g.Assistant != "" && !h.elsewhere(g) },
+		Inbox:  fetching{h},
 	})
 	return err
+}
+
+// elsewhere says whether a group's assistant fetches its messages.
+func (h *Host) elsewhere(g groups.Group) bool {
+	return h.Config().Assistants[g.Assistant].Runtime == config.Elsewhere
+}
+
+// fetching is the assistants' inbox, which is opened after the door.
+type fetching struct{ host *Host }
+
+// Offer implements entry.Inbox.
+func (f fetching) Offer(ctx context.Context, folder, thread, after string) (ipc.Inbox, <-chan struct{}, error) {
+	return f.host.assistants.Offer(ctx, folder, thread, after)
+}
+
+// Ack implements entry.Inbox.
+func (f fetching) Ack(ctx context.Context, folder, thread, id, answer string) (bool, error) {
+	return f.host.assistants.Ack(ctx, folder, thread, id, answer)
+}
+
+// OfferedFile implements entry.Inbox.
+func (f fetching) OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+	return f.host.assistants.OfferedFile(folder, thread, id, number)
 }

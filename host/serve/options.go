@@ -42,6 +42,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Plan:      h.Plan,
 		Threads:   h.threads,
 		Hint:      h.hints,
+		Elsewhere: h.elsewhere,
 		Say:       h.Bridge.Say,
 		React:     h.Bridge.React,
 		Room:      h.Bridge.Room,
@@ -106,6 +107,10 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 	}
 	for name, value := range a.Env {
 		plan.Secrets[name] = value.Reveal()
+	}
+	if a.Runtime == config.Elsewhere {
+		plan.Agent, plan.Runtime = "", elsewhereRuntime{}
+		return plan, nil
 	}
 	if a.Keys == "proxy" {
 		keepKeys(plan, a)

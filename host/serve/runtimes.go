@@ -123,6 +123,14 @@ func (h *Host) checkMounts(l *live) error {
 	return nil
 }
 
+// elsewhereRuntime is that of an assistant that lives elsewhere: nothing is started here.
+type elsewhereRuntime struct{}
+
+// Start implements runtime.Runtime.
+func (elsewhereRuntime) Start(context.Context, runtime.Spec) (runtime.Session, error) {
+	return nil, errors.New("this assistant lives elsewhere and fetches its messages")
+}
+
 // giveBack lets a group's assistant use its own directories again, where it
 // took its rights on them away. What that does not mend the start will meet.
 func giveBack(layout groups.Layout, folder string, log *slog.Logger) {

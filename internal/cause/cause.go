@@ -29,17 +29,18 @@ const (
 	Memory       Cause = "out_of_memory"    // the kernel killed the assistant for its memory
 	Slow         Cause = "timeout"          // the assistant was ended, because it took too long
 	Stopped      Cause = "stopped"          // the assistant ended without an answer: it crashed, or somebody killed it
+	Absent       Cause = "not_fetched"      // the assistant lives elsewhere, and does not fetch or acknowledge its messages
 	Failed       Cause = "failed"           // everything else
 )
 
 // All lists the causes, in no order that matters.
 func All() []Cause {
-	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, NotInstalled, Image, Engine, Memory, Slow, Stopped, Failed}
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, NotInstalled, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
 }
 
 // Permanent reports whether trying again is useless until somebody has corrected
 // something.
-func (c Cause) Permanent() bool { return slices.Contains([]Cause{Key, Credit, NotInstalled, Image}, c) }
+func (c Cause) Permanent() bool { return slices.Contains([]Cause{Key, Credit, NotInstalled, Image, Absent}, c) }
 
 // Parse returns the cause that a foreign text names. An empty text names none; an
 // unknown one is Failed.

@@ -1,0 +1,91 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
+)
+
+// attendElsewhere looks after a conversation whose assistant lives elsewhere. It tells
+// those who wait for messages that there are some, notices that nobody fetches them, and
+// returns when it is to be called again. The caller holds mu.
+func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration {
+	free := c.free()
+	offered := ""
+	if len(free) > 0 && c.urgent() {
+		offered = fmt.Sprint(len(free), free[len(free)-1].name)
+	}
+	if offered != c.offered && offered != "" && c.offers != nil {
+		close(c.offers)
+		c.offers = nil
+	}
+	c.offered = offered
+	if !c.called() {
+		c.present()
+		return time.Hour
+	}
+	wait := m.limits().Hold
+	for _, r := range free {
+		if r.calls() {
+			wait = min(wait, max(m.absentAfter(c, r, now), 0), max(r.since().Add(wait).Sub(now), time.Second))
+			break
+		}
+	}
+	if wait > 0 {
+		return wait
+	}
+	if c.cause != cause.Absent {
+		c.cause, c.lastErr, c.told = cause.Absent, "it does not fetch or acknowledge its messages", false
+		m.troubles[cause.Absent]++
+		c.logger(m.o.Log).Warn("assistant elsewhere has trouble", "cause", string(cause.Absent))
+	}
+	return time.Minute
+}
+
+// absentAfter is how long the assistant may still take for a message that calls it: the
+// chat's patience to fetch it, then a turn's time to acknowledge it, counted anew while it
+// asks for messages.
+func (m *Manager) absentAfter(c *conversation, r *record, now time.Time) time.Duration {
+	if !r.read() {
+		return later(r.since(), c.since).Add(m.limits().Patience).Sub(now)
+	}
+	last := later(r.offered, c.fetched)
+	turn := m.o.TurnTimeout
+	if plan, err := m.o.Plan(m.configured(c.chat)); err == nil {
+		turn = or(plan.TurnTimeout, turn)
+	}
+	return last.Add(turn).Sub(now)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// tellAbsent tells chats that nobody fetches their messages.
+func (m *Manager) tellAbsent(ctx context.Context) {
+	said := map[*conversation]string{} // by the key of the message that waits longest
+	m.mu.Lock()
+	for _, c := range m.all {
+		if c.cause != cause.Absent || c.told || c.left() {
+			continue
+		}
+		for _, r := range c.free() {
+			if r.calls() {
+				c.told, said[c] = true, r.Key
+				break
+			}
+		}
+	}
+	m.mu.Unlock()
+	words := waitsFor(cause.Absent, m.limits().Hold)
+	for c, of := range said {
+		if err := m.say(ctx, c, words, key(of, string(cause.Absent))); err != nil {
+			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)
+		}
+	}
+}

@@ -1,0 +1,399 @@
+package assistant
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// maxOffered is how many messages an assistant elsewhere gets at once. Their texts have
+// maxPrompt bytes at most, or there is one.
+const maxOffered = 100
+
+// ErrNotElsewhere is returned for a group whose assistant does not fetch its messages.
+var ErrNotElsewhere error = &refusal.Error{
+	Code: "no_inbox", Message: "this group's assistant does not fetch its messages",
+	Hint: "the operator gives the group an assistant with runtime: remote; see docs/remote.md",
+}
+
+// ErrNoMessage is returned for an id that no message of the conversation ever had.
+var ErrNoMessage error = &refusal.Error{
+	Code: "unknown_message", Message: "no message of this conversation has this id", Hint: "use the ids that the inbox lists",
+}
+
+// enterElsewhere is enter for a group whose assistant fetches its messages.
+func (m *Manager) enterElsewhere(folder string) (*chat, error) {
+	if g, ok := m.o.Groups().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Elsewhere(g) {
+		return nil, ErrNotElsewhere
+	}
+	return m.enter(folder)
+}
+
+// ErrCursor is returned for a cursor that is not the id of a message of the conversation.
+var ErrCursor error = &refusal.Error{
+	Code: "wrong_value", Message: "the cursor is not one of this conversation", Hint: "use the cursor of the last answer, or fetch without one",
+}
+
+// Offer returns the messages of a thread that the group's assistant, which lives elsewhere,
+// has not acknowledged: those behind the cursor after, or all if it is empty, oldest first.
+// changed is closed when there may be others. A message that calls nobody is offered with
+// the next one that does. Offer returns ErrNotElsewhere for another group, and ErrCursor;
+// other errors pass.
+func (m *Manager) Offer(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error) {
+	c, err := m.enterElsewhere(folder)
+	if err != nil {
+		return in, nil, err
+	}
+	defer m.exit(c)
+	if after != "" && !c.store.made(thread, after) {
+		return in, nil, ErrCursor
+	}
+	c.updating.Lock() // no file of a message changes meanwhile
+	defer c.updating.Unlock()
+	m.mu.Lock()
+	c.fetched = time.Now()
+	if c.offers == nil {
+		c.offers = make(chan struct{})
+	}
+	changed = c.offers
+	given, fresh, waiting := m.give(c, thread, after)
+	acked := m.toAck(c, fresh)
+	m.mu.Unlock()
+	m.remember(c, fresh)
+	m.showAck(ctx, c, acked)
+	in = ipc.Inbox{Messages: []ipc.Message{}, Cursor: after, Waiting: waiting}
+	for _, g := range given {
+		in.Messages = append(in.Messages, m.message(c, thread, g))
+		in.Cursor = c.store.offerID(thread, &g.record)
+	}
+	return in, changed, nil
+}
+
+// given is a record as an assistant elsewhere gets it.
+type given struct {
+	record      // a copy
+	asks   bool // it is of a burst that calls the assistant
+}
+
+// give chooses what a thread's assistant gets now. fresh are those records that it gets for
+// the first time. The caller holds mu.
+func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*record, waiting int) {
+	t := m.in(c, thread)
+	if t == nil {
+		return nil, nil, 0
+	}
+	t.present()
+	room, behind := maxPrompt, placeOf(after)
+	for _, r := range t.forFetching() {
+		waiting++
+		if r.place() <= behind || room < 0 {
+			continue
+		}
+		if room -= weight(r); len(all) == maxOffered || room < 0 && len(all) > 0 {
+			room = -1
+			continue
+		}
+		if !r.read() {
+			r.offered = time.Now()
+			fresh = append(fresh, r)
+		}
+		all = append(all, given{record: *r})
+	}
+	for b := range bursts(t.kept, t.gather()) {
+		for i := range all {
+			all[i].asks = all[i].asks || all[i].calls() || all[i].Kind == contextKind && !b.called.IsZero() && b.has(all[i].name)
+		}
+	}
+	return all, fresh, waiting
+}
+
+func (b *burst) has(name string) bool {
+	return slices.ContainsFunc(b.records, func(r *record) bool { return r.name == name })
+}
+
+// forFetching returns what an assistant elsewhere may fetch: all that is complete if
+// something calls it, otherwise what it has fetched before. The caller holds Manager.mu.
+func (c *conversation) forFetching() []*record {
+	free := slices.Clone(c.free())
+	if c.urgent() {
+		return free
+	}
+	return slices.DeleteFunc(free, func(r *record) bool { return !r.read() })
+}
+
+// read reports whether an assistant elsewhere has fetched the record from this host.
+func (r *record) read() bool { return !r.offered.IsZero() }
+
+// present handles that the assistant elsewhere is there. The caller holds Manager.mu.
+func (c *conversation) present() {
+	if c.cause == cause.Absent {
+		c.succeeded()
+	}
+}
+
+// nameTime is how many characters of a record's name are its time, by which it has its
+// place.
+const nameTime = 20
+
+func (r *record) place() string { return r.name[:nameTime] }
+
+// placeOf returns the place in an id that offerID has made; that of no id is before all.
+func placeOf(id string) string {
+	at, _, _ := strings.Cut(id, "-")
+	return at
+}
+
+// offerID is the id of a record for an assistant elsewhere. Nobody can make one for another
+// thread, or for a message that never was.
+func (s *store) offerID(thread string, r *record) string { return s.signed(thread, r.place()) }
+
+func (s *store) signed(thread, place string) string {
+	mac := hmac.New(sha256.New, s.senderKey)
+	mac.Write([]byte("inbox\x00" + thread + "\x00" + place))
+	return place + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// made reports whether offerID has made an id for a thread.
+func (s *store) made(thread, id string) bool {
+	place := placeOf(id)
+	return len(place) == nameTime && hmac.Equal([]byte(s.signed(thread, place)), []byte(id))
+}
+
+// Ack ends a message that the assistant elsewhere has finished with. answer, if it is not
+// empty, goes to the message's thread, once, however often Ack is called. done is false if
+// the message had ended before, such as by an earlier Ack or a member's /stop: then nothing
+// is sent. The error is ErrNoMessage for an unknown id, and ErrNotElsewhere; others pass.
+func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (done bool, err error) {
+	c, err := m.enterElsewhere(folder)
+	if err != nil {
+		return false, err
+	}
+	defer m.exit(c)
+	if !c.store.made(thread, id) {
+		return false, ErrNoMessage
+	}
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	r := m.waiting(c, thread, id)
+	if r == nil {
+		return false, nil
+	}
+	if answer = reply(&answer); answer != "" {
+		if err := m.o.Room(folder); err != nil {
+			return false, fmt.Errorf("keep an answer: %w", err)
+		}
+		if err := m.say(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
+			return false, err
+		}
+	}
+	if err := c.store.finish([]*record{r}); err != nil {
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.fetched = time.Now()
+	m.acknowledged(c, r, thread)
+	signal(m.wake)
+	return true, nil
+}
+
+// acknowledged takes a finished record out of its conversation. The caller holds mu.
+func (m *Manager) acknowledged(c *chat, r *record, thread string) {
+	c.turns.Done = time.Now()
+	if r.calls() {
+		c.turns.Answered++
+	}
+	t := m.in(c, thread)
+	if t == nil {
+		return
+	}
+	t.cut(func(other *record) bool { return other == r })
+	t.succeeded()
+	if t.phase == idle {
+		m.dismiss(t)
+	}
+}
+
+// waiting returns the record of an id, or nil if it has ended.
+func (m *Manager) waiting(c *chat, thread, id string) *record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.in(c, thread)
+	if t == nil {
+		return nil
+	}
+	for _, r := range t.kept {
+		if r.place() == placeOf(id) {
+			return r
+		}
+	}
+	return nil
+}
+
+// OfferedFile opens a file of a message that waits; number counts from 1. The caller closes
+// it. The error is ErrNoMessage, a refusal if the message has no such file or it is missing,
+// or ErrNotElsewhere; others pass.
+func (m *Manager) OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error) {
+	c, err := m.enterElsewhere(folder)
+	if err != nil {
+		return nil, ipc.MessageFile{}, err
+	}
+	defer m.exit(c)
+	r := m.waiting(c, thread, id)
+	if r == nil || !c.store.made(thread, id) {
+		return nil, ipc.MessageFile{}, ErrNoMessage
+	}
+	m.mu.Lock()
+	files := r.Files // which are replaced, and never change
+	m.mu.Unlock()
+	if number < 1 || number > len(files) {
+		return nil, ipc.MessageFile{}, &refusal.Error{Code: "no_such_file", Message: fmt.Sprintf("the message has %d files, and you asked for number %d", len(files), number), Hint: "the message's list of files has the numbers"}
+	}
+	f := m.messageFile(c, files[number-1], number)
+	if f.Missing != "" {
+		return nil, f, &refusal.Error{Code: "file_gone", Message: "the file cannot be had: " + f.Missing, Hint: "ask the member to send it again"}
+	}
+	opened, err := openInbox(m.o.Layout.Workspace(folder), path.Base(files[number-1].Path), m.o.MaxFile)
+	return opened, f, err
+}
+
+// message is a record in the form that an assistant elsewhere gets.
+func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
+	r := &g.record
+	out := ipc.Message{
+		ID: c.store.offerID(thread, r), Kind: "message", Calls: g.asks, Time: r.Time.UTC(), Thread: r.Thread,
+		MessageID: r.ID, From: visible(oneLine(r.From)), SenderID: r.Sender, Text: visible(cut(r.Text, maxText)), Forwarded: r.Forwarded,
+	}
+	switch r.Kind {
+	case noticeKind, taskKind:
+		out.Kind = string(r.Kind)
+	case eventKind:
+		out.Kind, out.Event, out.Target = string(r.Kind), string(r.Event.What), r.Event.Target
+	}
+	if q := r.Quote; q != nil {
+		out.Quote = &ipc.Quote{MessageID: q.ID, From: visible(oneLine(q.From)), SenderID: q.Sender, Text: visible(cut(q.Text, maxQuote)), Own: q.Own && !q.Unverified, Unverified: q.Unverified}
+	}
+	for i, f := range r.Files {
+		out.Files = append(out.Files, m.messageFile(c, f, i+1))
+	}
+	return out
+}
+
+// messageFile describes a file. Its size is that of the bytes that would be sent.
+func (m *Manager) messageFile(c *chat, f file, number int) ipc.MessageFile {
+	out := ipc.MessageFile{Number: number, Name: f.Name, Kind: f.Kind, MIME: f.MIME, Quoted: f.Quoted, Missing: f.Missing}
+	if f.Speech != nil {
+		out.Transcript = visible(cut(f.Speech.Text, maxText))
+	}
+	if f.Missing != "" {
+		return out
+	}
+	opened, err := openInbox(m.o.Layout.Workspace(c.group.Folder), path.Base(f.Path), m.o.MaxFile)
+	if err != nil {
+		out.Missing = notKept
+		return out
+	}
+	defer opened.Close()
+	if info, err := opened.Stat(); err == nil {
+		out.Size = info.Size()
+	}
+	return out
+}
+
+// toAck marks the last of the records that calls the assistant, if the group's `ack` asks
+// for it, and returns a copy. The caller holds mu.
+func (m *Manager) toAck(c *chat, fresh []*record) *record {
+	if m.configured(c).Ack == "" || m.o.React == nil {
+		return nil
+	}
+	for _, r := range slices.Backward(fresh) {
+		if r.Kind == callKind && r.ID != "" && !r.Acked {
+			r.Acked = true
+			acked := *r
+			return &acked
+		}
+	}
+	return nil
+}
+
+// showAck reacts to a record that toAck has marked.
+func (m *Manager) showAck(ctx context.Context, c *chat, r *record) {
+	if r == nil {
+		return
+	}
+	err := c.store.update(r) // before the reaction, as in ack
+	if err == nil {
+		err = m.o.React(ctx, c.group.Folder, r.Thread, r.ID, m.configured(c).Ack, key(r.Key, "ack"))
+	}
+	if err != nil {
+		m.o.Log.Warn("message not reacted to", "group", c.group.Folder, "error", err)
+	}
+}
+
+// dropFiles removes the files of messages that have ended from the inbox of an assistant
+// that lives elsewhere: nobody else would. It keeps those that another message has.
+func (m *Manager) dropFiles(c *chat, ended []*record) {
+	if !c.fetches() {
+		return
+	}
+	drop := map[string]bool{}
+	for _, r := range ended {
+		for _, f := range r.Files {
+			drop[path.Base(f.Path)] = f.Path != ""
+		}
+	}
+	if len(drop) == 0 {
+		return
+	}
+	m.mu.Lock()
+	for _, t := range m.all {
+		if t.chat != c {
+			continue
+		}
+		for _, r := range t.kept {
+			for _, f := range r.Files {
+				if !slices.Contains(ended, r) {
+					delete(drop, path.Base(f.Path))
+				}
+			}
+		}
+	}
+	m.mu.Unlock()
+	if err := removeFromInbox(m.o.Layout.Workspace(c.group.Folder), drop); err != nil {
+		m.o.Log.Warn("files of acknowledged messages not removed", "group", c.group.Folder, "error", err)
+	}
+}
+
+// removeFromInbox removes files from a workspace's inbox.
+func removeFromInbox(workspace string, names map[string]bool) error {
+	home, err := openDir(workspace)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	inbox, err := safefs.OpenDir(home, inboxDir)
+	if err != nil {
+		return err
+	}
+	defer inbox.Close()
+	var errs []error
+	for name, is := range names {
+		if info, err := inbox.Lstat(name); is && err == nil && info.Mode().IsRegular() {
+			errs = append(errs, inbox.Remove(name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,52 @@
+package ipc
+
+import "time"
+
+// Inbox is what an assistant that lives elsewhere fetches: the messages of its
+// conversation that wait for an acknowledgement, oldest first.
+type Inbox struct {
+	Messages []Message `json:"messages"`
+	Cursor   string    `json:"cursor,omitempty"` // of the last message, for the next fetch
+	Waiting  int       `json:"waiting"`          // messages that wait in all, also those before the cursor
+}
+
+// Message is one message for an assistant that lives elsewhere. All texts are a member's,
+// except a notice, which is the host's, and a task, which was scheduled.
+type Message struct {
+	ID        string        `json:"id"`                   // for the acknowledgement
+	Kind      string        `json:"kind"`                 // message, notice, event or task
+	Calls     bool          `json:"calls"`                // it wants an answer; otherwise it is to be known
+	Time      time.Time     `json:"time"`                 // when it was written
+	Thread    string        `json:"thread,omitempty"`     // the platform's
+	MessageID string        `json:"message_id,omitempty"` // the platform's: for reply_to
+	From      string        `json:"from,omitempty"`       // as the member calls themselves
+	SenderID  string        `json:"sender_id,omitempty"`  // by which the member is known again
+	Text      string        `json:"text"`
+	Forwarded bool          `json:"forwarded,omitempty"`
+	Event     string        `json:"event,omitempty"`  // of an event: edit, deletion, reaction or vote
+	Target    string        `json:"target,omitempty"` // of an event: the platform's id of the message
+	Quote     *Quote        `json:"quote,omitempty"`  // the message that it answers
+	Files     []MessageFile `json:"files,omitempty"`
+}
+
+// Quote is a message that another one answers.
+type Quote struct {
+	MessageID  string `json:"message_id,omitempty"`
+	From       string `json:"from,omitempty"`
+	SenderID   string `json:"sender_id,omitempty"`
+	Text       string `json:"text"`
+	Own        bool   `json:"yours,omitempty"`      // the assistant's own message
+	Unverified bool   `json:"unverified,omitempty"` // only the answer's writer vouches for it
+}
+
+// MessageFile is a file of a message, which is fetched by its number.
+type MessageFile struct {
+	Number     int    `json:"n"` // from 1
+	Name       string `json:"name"`
+	Kind       string `json:"kind,omitempty"`
+	MIME       string `json:"mime_type,omitempty"`
+	Size       int64  `json:"size"`                 // bytes, exactly, unless it is missing
+	Quoted     bool   `json:"quoted,omitempty"`     // of the message that is answered
+	Missing    string `json:"missing,omitempty"`    // why it cannot be fetched
+	Transcript string `json:"transcript,omitempty"` // of a voice note, by a machine
+}
