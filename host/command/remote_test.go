@@ -30,6 +30,16 @@ type elsewhere struct {
 
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
+	return newElsewhereFor(t, fetcher)
+}
+
+// fetcher is an assistant that fetches its messages.
+const fetcher = "{runtime: remote}"
+
+// newElsewhereFor is newElsewhere with an assistant of the group desk, as the configuration
+// has it.
+func newElsewhereFor(t *testing.T, assistant string) *elsewhere {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs a host in a process of its own")
 	}
@@ -47,8 +57,9 @@ func newElsewhere(t *testing.T) *elsewhere {
 channels: {push: {url: %q, secret_file: ./secret, listen: %q}}
 door: {listen: %q}
 limits: {rate: {per_minute: 100000, burst: 10000}, free_disk: 1MB, pending: 1}
-groups: [{folder: desk, chat: "push:desk"}, {folder: quay, chat: "push:quay"}]
-`, r.receiver.URL, push, door), 0o644))
+assistants: {helper: %s}
+groups: [{folder: desk, chat: "push:desk", assistant: helper}, {folder: quay, chat: "push:quay"}]
+`, r.receiver.URL, push, door, assistant), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +86,33 @@ func (r *elsewhere) upload(token, key, name, content, caption string) (ipc.Resul
 	_, _ = io.WriteString(part, content)
 	_ = m.Close()
 	return r.ask("POST", "/api/send-media", token, key, &form, m.FormDataContentType())
+}
+
+// get makes a call that succeeds, and reads its answer into v unless that is nil.
+func (r *elsewhere) get(method, path, token string, body io.Reader, v any) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		r.t.Fatal(method, path, res.StatusCode, string(b), err)
+	}
+	if v == nil {
+		return
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *elsewhere) ask(method, path, token, key string, body io.Reader, kind string) (result ipc.Result, status int) {

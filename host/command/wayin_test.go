@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,11 @@ type wayIn interface {
 	wait(id string) ipc.Result
 	withdraw(id string) bool
 	chat() ipc.Context // what the tools may tell the assistant
+
+	// hears waits until the group's assistant has read a member's text; answers is its
+	// answer to that.
+	hears(text string)
+	answers(text string)
 }
 
 // byQueue is the shared directory of the group desk.
@@ -80,6 +86,27 @@ func (q byQueue) chat() (c ipc.Context) {
 	return c
 }
 
+// The assistant of the group desk is answerer.
+func (q byQueue) hears(text string) {
+	q.t.Helper()
+	heard := filepath.Join(q.layout.Workspace("desk"), "heard")
+	eventually(q.t, "the assistant has read "+text, func() bool {
+		b, _ := os.ReadFile(heard)
+		return bytes.Contains(b, []byte(text)) && os.Remove(heard) == nil
+	})
+}
+
+func (q byQueue) answers(text string) {
+	q.t.Helper()
+	file := filepath.Join(q.layout.Workspace("desk"), "answer")
+	if err := errors.Join(os.WriteFile(file+".tmp", []byte(text), 0o644), os.Rename(file+".tmp", file)); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+// answerer is a program that writes down its prompt, and waits for its answer.
+const answerer = `{runtime: process, agent: command, command: [sh, -c, "cat >heard.tmp; mv heard.tmp heard; while [ ! -e answer ]; do sleep 0.1; done; cat answer"]}`
+
 // byDoor is HTTP with a token of the group desk.
 type byDoor struct {
 	*elsewhere
@@ -114,22 +141,36 @@ func (d byDoor) withdraw(id string) bool {
 	return status == http.StatusNoContent
 }
 
+func (d byDoor) hears(text string) {
+	d.t.Helper()
+	if !strings.Contains(d.oldest().Text, text) {
+		d.t.Errorf("read %+v, not %s", d.oldest(), text)
+	}
+}
+
+func (d byDoor) answers(text string) {
+	d.t.Helper()
+	body, _ := json.Marshal(map[string]string{"text": text})
+	d.get("POST", "/api/inbox/"+d.oldest().ID+"/ack", d.secret, bytes.NewReader(body), nil)
+}
+
+// oldest is the message that waits for the longest time.
+func (d byDoor) oldest() (m ipc.Message) {
+	d.t.Helper()
+	eventually(d.t, "a message waits", func() bool {
+		var in ipc.Inbox
+		d.get("GET", "/api/inbox?wait=20s", d.secret, nil, &in)
+		if len(in.Messages) > 0 {
+			m = in.Messages[0]
+		}
+		return m.ID != ""
+	})
+	return m
+}
+
 func (d byDoor) chat() (c ipc.Context) {
 	d.t.Helper()
-	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, d.url+"/api/chat", nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+d.secret)
-	r.Close = true // the host may be another one by the next call
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || res.StatusCode != http.StatusOK {
-		d.t.Fatal(res.StatusCode, err)
-	}
+	d.get("GET", "/api/chat", d.secret, nil, &c)
 	return c
 }
 
@@ -197,6 +238,10 @@ func (a byRunner) withdraw(id string) bool {
 	return done
 }
 
+// An assistant elsewhere fetches its messages by itself.
+func (a byRunner) hears(text string)   { byDoor{a.elsewhere, a.secret}.hears(text) }
+func (a byRunner) answers(text string) { byDoor{a.elsewhere, a.secret}.answers(text) }
+
 func (a byRunner) chat() ipc.Context {
 	a.t.Helper()
 	c, err := a.client.Context()
@@ -209,17 +254,21 @@ func (a byRunner) chat() ipc.Context {
 // TestEveryWayInKeepsItsPromises: what an assistant may rely on does not depend on the way by
 // which its files come in.
 func TestEveryWayInKeepsItsPromises(t *testing.T) {
-	for name, open := range map[string]func(r *elsewhere) wayIn{
-		"queue":                 func(r *elsewhere) wayIn { return byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))} },
-		"door":                  func(r *elsewhere) wayIn { return byDoor{r, r.token("desk", "")} },
-		"agentrunner over HTTP": func(r *elsewhere) wayIn { return newRunner(r) },
+	for name, in := range map[string]struct {
+		assistant string
+		open      func(r *elsewhere) wayIn
+	}{
+		"queue":                 {answerer, func(r *elsewhere) wayIn { return byQueue{r, ipc.NewClient(r.layout.IPC("desk", ""))} }},
+		"door":                  {fetcher, func(r *elsewhere) wayIn { return byDoor{r, r.token("desk", "")} }},
+		"agentrunner over HTTP": {fetcher, func(r *elsewhere) wayIn { return newRunner(r) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newElsewhere(t)
+			r, open := newElsewhereFor(t, in.assistant), in.open
 			in := open(r)
 			describes(t, r, in)
 			acceptsAndRefuses(t, r, in)
 			in = survives(t, r, in, open)
+			in = answersOnce(t, r, in, open)
 			withdraws(t, r, in)
 		})
 	}
@@ -272,6 +321,31 @@ func survives(t *testing.T, r *elsewhere, in wayIn, open func(*elsewhere) wayIn)
 	}
 	if shown := r.receiver.Shown(t, "push:desk", 2); len(shown) != 2 {
 		t.Errorf("%d messages are in the chat", len(shown))
+	}
+	return in
+}
+
+// answersOnce: a member's message is read again after its host was killed before the answer,
+// and is answered once.
+func answersOnce(t *testing.T, r *elsewhere, in wayIn, open func(*elsewhere) wayIn) wayIn {
+	t.Helper()
+	r.post("", "is it cargo?")
+	in.hears("is it cargo?")
+	r.kill()
+	r.start()
+	in = open(r)
+	in.hears("is it cargo?")
+	in.answers("It is.")
+	eventually(t, "the answer is in the chat", func() bool {
+		for _, m := range r.receiver.Shown(t, "push:desk", 0) {
+			if m.Text == "It is." {
+				return true
+			}
+		}
+		return false
+	})
+	if shown := r.receiver.Shown(t, "push:desk", 3); len(shown) != 3 {
+		t.Errorf("%d messages are in the chat: %+v", len(shown), shown)
 	}
 	return in
 }

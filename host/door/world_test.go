@@ -66,6 +66,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 		Wait:    func() time.Duration { return 45 * time.Second },
 		Keep:    func() time.Duration { return 7 * 24 * time.Hour },
 		Quota:   func() int64 { return 4 << 20 },
+		Shares:  func(g groups.Group) bool { return g.Assistant != "" },
 		Reserve: func(int64) (func(), error) { return func() {}, nil },
 	}
 	for _, f := range change {
