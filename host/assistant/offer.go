@@ -34,6 +34,11 @@ var ErrNoMessage error = &refusal.Error{
 	Code: "unknown_message", Message: "no message of this conversation has this id", Hint: "use the ids that the inbox lists",
 }
 
+// ErrNoRoom is returned for an answer while too much of the group waits to be sent.
+var ErrNoRoom error = &refusal.Error{
+	Code: "busy", Message: "too much of this group waits to be sent, so the answer is not taken", Hint: "repeat the call later",
+}
+
 // enterElsewhere is enter for a group whose assistant fetches its messages.
 func (m *Manager) enterElsewhere(folder string) (*chat, error) {
 	if g, ok := m.o.Groups().ByFolder(folder); !ok || g.Assistant == "" || !m.o.Elsewhere(g) {
@@ -175,7 +180,8 @@ func (s *store) made(thread, id string) bool {
 // Ack ends a message that the assistant elsewhere has finished with. answer, if it is not
 // empty, goes to the message's thread, once, however often Ack is called. done is false if
 // the message had ended before, such as by an earlier Ack or a member's /stop: then nothing
-// is sent. The error is ErrNoMessage for an unknown id, and ErrNotElsewhere; others pass.
+// is sent. The error is ErrNoMessage for an unknown id, and ErrNotElsewhere; ErrNoRoom and others
+// pass.
 func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (done bool, err error) {
 	c, err := m.enterElsewhere(folder)
 	if err != nil {
@@ -193,7 +199,8 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 	}
 	if answer = reply(&answer); answer != "" {
 		if err := m.o.Room(folder); err != nil {
-			return false, fmt.Errorf("keep an answer: %w", err)
+			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
+			return false, ErrNoRoom
 		}
 		if err := m.say(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
 			return false, err

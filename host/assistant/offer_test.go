@@ -304,6 +304,39 @@ func TestALongInboxComesInPieces(t *testing.T) {
 	equal(t, "all messages", got, want)
 }
 
+// TestAnAnswerWaitsForRoom: without room in the outbox it is refused, and its message waits.
+func TestAnAnswerWaitsForRoom(t *testing.T) {
+	full := errors.New("full")
+	w := elsewhere(t, func(o *assistant.Options) { o.Room = func(string) error { return full } })
+	w.write("family", "1", "hello")
+	id := w.fetches("family", "").Messages[0].ID
+	if _, err := w.m.Ack(t.Context(), "family", "", id, "hi"); !errors.Is(err, assistant.ErrNoRoom) || len(w.texts()) != 0 {
+		t.Errorf("%v, said %q", err, w.texts())
+	}
+	full = nil
+	if !w.acks("family", "", id, "hi") || len(w.texts()) != 1 {
+		t.Errorf("said %q", w.texts())
+	}
+}
+
+// TestAMessageIsReactedToWhenItIsFetched, and the reaction is taken back when it ends.
+func TestAMessageIsReactedToWhenItIsFetched(t *testing.T) {
+	var reactions []string
+	g := group("family")
+	g.Ack = "👀"
+	w := elsewhere(t, func(o *assistant.Options) {
+		o.React = func(_ context.Context, _, _, target, emoji, _ string) error {
+			reactions = append(reactions, target+emoji)
+			return nil
+		}
+	}, g)
+	w.write("family", "1", "hello")
+	id := w.fetches("family", "").Messages[0].ID
+	w.fetches("family", "")
+	w.acks("family", "", id, "")
+	equal(t, "reactions", reactions, []string{"1👀", "1"})
+}
+
 // FuzzOfferID: nobody makes up an id that counts.
 func FuzzOfferID(f *testing.F) {
 	f.Add("", "")

@@ -54,12 +54,12 @@ func newElsewhereFor(t *testing.T, assistant string) *elsewhere {
 	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600),
 		os.WriteFile(filepath.Join(dir, "longshore.yaml"), fmt.Appendf(nil, `state: ./state
-channels: {push: {url: %q, secret_file: ./secret, listen: %q}}
+channels: {push: {url: %q, secret_file: ./secret, listen: %q, files_from: [%q]}}
 door: {listen: %q}
 limits: {rate: {per_minute: 100000, burst: 10000}, free_disk: 1MB, pending: 1}
 assistants: {helper: %s}
 groups: [{folder: desk, chat: "push:desk", assistant: helper}, {folder: quay, chat: "push:quay"}]
-`, r.receiver.URL, push, door, assistant), 0o644))
+`, r.receiver.URL, push, r.receiver.Origin, door, assistant), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // Inbox is where members' messages wait for assistants that fetch them. Each call is about
 // one conversation: a thread of a group's chat, or the chat itself. Errors that a client
-// may read are *ipc.Refusal.
+// may read are *refusal.Error.
 type Inbox interface {
 	// Offer returns what waits behind the cursor. changed is closed when there may be more.
 	Offer(ctx context.Context, folder, thread, after string) (in ipc.Inbox, changed <-chan struct{}, err error)

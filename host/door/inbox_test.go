@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -50,7 +51,7 @@ func (l *letters) awaits(polls int) {
 	}
 }
 
-var errUnknownLetter = &ipc.Refusal{Code: "unknown_message", Message: "no such message", Hint: "look"}
+var errUnknownLetter = &refusal.Error{Code: "unknown_message", Message: "no such message", Hint: "look"}
 
 func (l *letters) Offer(_ context.Context, folder, _, after string) (ipc.Inbox, <-chan struct{}, error) {
 	l.mu.Lock()

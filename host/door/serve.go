@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -118,10 +119,13 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 func (d *Door) fail(rw http.ResponseWriter, err error) {
 	var p *httpd.Problem
 	var refused *ipc.Refusal
+	var unoffered *refusal.Error // of the inbox
 	switch {
 	case errors.As(err, &p):
 	case errors.As(err, &refused):
-		p = httpd.Refuse(statusOf(refused.Code), refused.Code, refused.Message, refused.Hint)
+		p = httpd.Refuse(http.StatusUnprocessableEntity, refused.Code, refused.Message, refused.Hint)
+	case errors.As(err, &unoffered):
+		p = httpd.Refuse(statusOf(unoffered.Code), unoffered.Code, unoffered.Message, unoffered.Hint)
 	default:
 		d.Log.Error("call at the door not answered", "error", err)
 		p = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
@@ -129,13 +133,15 @@ func (d *Door) fail(rw http.ResponseWriter, err error) {
 	httpd.Fail(rw, p)
 }
 
-// statusOf is the status of a refusal that the road or the inbox makes.
+// statusOf is the status of a refusal that the inbox makes.
 func statusOf(code string) int {
 	switch code {
 	case ipc.CodeWrongValue:
 		return http.StatusBadRequest
 	case "unknown_message", "no_such_file", "no_inbox":
 		return http.StatusNotFound
+	case errBusy.Code:
+		return errBusy.Status
 	case "file_gone":
 		return http.StatusGone
 	}
