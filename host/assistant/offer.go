@@ -14,9 +14,13 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// maxOffered is how many messages an assistant elsewhere gets at once. Their texts have
-// maxPrompt bytes at most, or there is one.
-const maxOffered = 100
+// The bounds of what an assistant elsewhere gets at once: messages, the bytes of their texts
+// unless there is one message, and the bytes of one message's transcripts.
+const (
+	maxOffered     = 100
+	maxOfferedText = 128 << 10
+	maxTranscripts = 64 << 10
+)
 
 // ErrNotElsewhere is returned for a group whose assistant does not fetch its messages.
 var ErrNotElsewhere error = &refusal.Error{
@@ -96,7 +100,7 @@ func (m *Manager) give(c *chat, thread, after string) (all []given, fresh []*rec
 		return nil, nil, 0
 	}
 	t.present()
-	room, behind := maxPrompt, placeOf(after)
+	room, behind := maxOfferedText, placeOf(after)
 	for _, r := range t.forFetching() {
 		waiting++
 		if r.place() <= behind || room < 0 {
@@ -261,8 +265,12 @@ func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 	if q := r.Quote; q != nil {
 		out.Quote = &ipc.Quote{MessageID: q.ID, From: visible(oneLine(q.From)), SenderID: q.Sender, Text: visible(cut(q.Text, maxQuote)), Own: q.Own && !q.Unverified, Unverified: q.Unverified}
 	}
+	room := maxTranscripts
 	for i, f := range r.Files {
-		out.Files = append(out.Files, m.messageFile(c, f, i+1))
+		file := m.messageFile(c, f, i+1)
+		file.Transcript = cut(file.Transcript, room)
+		room = max(room-len(file.Transcript), 0)
+		out.Files = append(out.Files, file)
 	}
 	return out
 }

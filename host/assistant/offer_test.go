@@ -292,7 +292,7 @@ func TestALongInboxComesInPieces(t *testing.T) {
 			size += len(m.Text)
 			got += m.MessageID
 		}
-		if size > 256<<10 {
+		if size > 128<<10 {
 			t.Errorf("%d bytes at once", size)
 		}
 		after = in.Cursor
