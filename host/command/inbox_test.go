@@ -134,6 +134,10 @@ func TestTheOperatorSeesWhoFetches(t *testing.T) {
 			t.Errorf("longshore %s: no %q in:\n%s", strings.Join(args, " "), want, out)
 		}
 	}
+	eventually(t, "the channel is connected", func() bool {
+		s, err := r.client.Status(t.Context())
+		return err == nil && len(s.Channels) == 1 && s.Channels[0].Connected
+	})
 	says("no token lets it fetch", "why", "desk")
 	token := r.token("desk", "")
 	says("fetches its messages; not asked for since the host's start; none waits", "why", "desk")
