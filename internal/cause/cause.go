@@ -40,7 +40,9 @@ func All() []Cause {
 
 // Permanent reports whether trying again is useless until somebody has corrected
 // something.
-func (c Cause) Permanent() bool { return slices.Contains([]Cause{Key, Credit, NotInstalled, Image, Absent}, c) }
+func (c Cause) Permanent() bool {
+	return slices.Contains([]Cause{Key, Credit, NotInstalled, Image, Absent}, c)
+}
 
 // Parse returns the cause that a foreign text names. An empty text names none; an
 // unknown one is Failed.
