@@ -30,6 +30,10 @@ Ask the person for the code before you approve it: names are their own.`,
 			if e.json {
 				return e.printJSON(codes)
 			}
+			if len(codes) == 0 {
+				e.say("nobody waits; with direct: pairing in longshore.yaml, people who write in a direct chat get a code")
+				return nil
+			}
 			t := e.table("code", "channel", "chat", "name", "for another")
 			for _, p := range codes {
 				t.row(p.Code, p.Channel, p.Chat, p.From, time.Until(p.Until).Round(time.Minute).String())
@@ -66,6 +70,9 @@ func (e *env) codes(ctx context.Context) ([]operator.PairingCode, error) {
 	}
 	if errors.Is(err, operator.ErrDenied) {
 		return nil, hinted(err, asOwner)
+	}
+	if codes == nil {
+		codes = []operator.PairingCode{} // a list for programs, too
 	}
 	return codes, ofControl(err)
 }

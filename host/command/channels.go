@@ -38,7 +38,7 @@ func (e *env) listChannels(all []operator.Channel) error {
 		if c.Connected {
 			connected = "yes"
 		}
-		t.row(c.Name, connected, c.Detail)
+		t.row(c.Name, connected, e.remedy(c.Detail))
 	}
 	return t.flush()
 }

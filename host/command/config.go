@@ -129,6 +129,9 @@ func warningsOf(c *config.Config) []*config.Problem {
 func (e *env) printProblems(what string, problems []*config.Problem) {
 	for _, p := range problems {
 		for line := range strings.Lines(what + p.Error()) {
+			if strings.HasPrefix(line, "  hint: ") {
+				line = e.remedy(line)
+			}
 			fmt.Fprintln(e.stderr, media.Printable(strings.TrimRight(line, "\n")))
 		}
 	}
@@ -139,7 +142,7 @@ func noConfig(err error) error { return hinted(err, noConfigHint(err)) }
 func noConfigHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "longshore init writes a longshore.yaml to start from; --config names another place"
+		return "longshore init writes a longshore.yaml to start from, longshore setup also starts the host; --config names another place"
 	case errors.Is(err, fs.ErrPermission):
 		return "run this as the user that the host runs as"
 	}

@@ -77,7 +77,7 @@ func (e *env) withLastGood(ctx context.Context, invalid error, do func(operator.
 	if err != nil || client == nil {
 		return invalid
 	}
-	fmt.Fprintln(e.stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: longshore reload")
+	fmt.Fprintf(e.stderr, "warning: the host that runs keeps the configuration that it applied last; mend the file, then: %s\n", e.command("reload"))
 	return do(client)
 }
 
@@ -186,6 +186,9 @@ func (l *looking) Decide(ctx context.Context, id string, yes bool) error {
 func ofControl(err error) error {
 	if r := refusal.Of(err); r != nil {
 		return hinted(r, r.Hint)
+	}
+	if errors.Is(err, operator.ErrNoHost) {
+		return hinted(err, "longshore serve starts one")
 	}
 	return err
 }

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -145,6 +147,19 @@ func (e *env) addGroup(g groups.Group) error {
 			"mend what is shown above; docs/configuration.md has every key")
 	}
 	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
+	return e.warnOfLast()
+}
+
+// warnOfLast prints the warnings about the group that was added, which is the file's last.
+func (e *env) warnOfLast() error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprintf("groups[%d]", len(cfg.Groups)-1)
+	e.printProblems("warning: ", slices.DeleteFunc(cfg.Warnings, func(p *config.Problem) bool {
+		return p.Key != key && !strings.HasPrefix(p.Key, key+".")
+	}))
 	return nil
 }
 

@@ -54,7 +54,7 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	phone.Disconnect()
 	_, stop := s.start(nil, chats, phone)
 	began := told(t, chats, "mem:g1", 1)[0]
-	for _, want := range []string{"Fault on ", "channel phone is not connected: the memory channel is not connected", "What to do: see: longshore status"} {
+	for _, want := range []string{"Fault on ", "channel phone is not connected: the memory channel is not connected", "What to do: see: longshore doctor, longshore logs"} {
 		if !strings.Contains(began, want) {
 			t.Errorf("the chat is told %q, without %q", began, want)
 		}

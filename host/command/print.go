@@ -142,8 +142,8 @@ func (t table) flush() error {
 		return err
 	}
 	for line := range strings.Lines(t.text.String()) {
-		if line = strings.TrimSuffix(line, "\n"); t.columns > 0 && cutTo(line, t.columns) != line {
-			line = cutTo(line, t.columns-1) + "…"
+		if line = strings.TrimSuffix(line, "\n"); t.columns > 0 {
+			line = fit(line, t.columns)
 		}
 		if _, err := fmt.Fprintln(t.out, line); err != nil {
 			return err

@@ -73,7 +73,7 @@ func newChangingWith(t *testing.T, text func(dir string) string) *changing {
 	})
 	h.until("the host runs", func() bool {
 		s, err := h.client.Status(ctx)
-		return err == nil && s.Running && ready(s)
+		return err == nil && s.Running && ready(s, nil)
 	})
 	return h
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,8 +85,8 @@ func isJSON(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: await STATE")
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: await STATE [CHANNEL…]")
 	}
 	client := operator.NewClient(ts.MkAbs(args[0]))
 	deadline := time.After(30 * time.Second)
@@ -93,7 +94,7 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 	defer tick.Stop()
 	for {
 		status, err := client.Status(context.Background())
-		if err == nil && status.Running && ready(status) {
+		if err == nil && status.Running && ready(status, args[1:]) {
 			return
 		}
 		select {
@@ -104,9 +105,10 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func ready(s operator.Status) bool {
+// ready says whether the named channels are connected; without names, whether all are.
+func ready(s operator.Status, names []string) bool {
 	for _, c := range s.Channels {
-		if !c.Connected {
+		if !c.Connected && (len(names) == 0 || slices.Contains(names, c.Name)) {
 			return false
 		}
 	}

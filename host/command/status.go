@@ -34,7 +34,7 @@ func (e *env) printStatus(s operator.Status) error {
 		e.say("the host runs as process %d since %s (%s), version %s", s.PID, clockText(s.Started), up.String(), s.Version)
 		e.say("configuration applied at %s", clockText(s.Applied))
 	} else {
-		e.say("no host is running")
+		e.say("no host is running; to start it: %s", e.command("serve"))
 	}
 	e.say("state in %s, %s of %s free", s.State, media.Size(int64(s.Disk.Free)), media.Size(int64(s.Disk.Total)))
 	e.printFaults(s)
@@ -79,7 +79,7 @@ func (e *env) printFaults(s operator.Status) {
 		if i == 0 {
 			e.say("")
 		}
-		e.say("fault %s: %s", f.Name, media.Printable(f.Message))
+		e.say("fault %s: %s", f.Name, e.remedy(media.Printable(f.Message)))
 		if f.Hint != "" {
 			e.say("  to do: %s", e.remedy(media.Printable(f.Hint)))
 		}

@@ -54,7 +54,7 @@ func (e *env) topOnce(ctx context.Context, c operator.Control) error {
 	}
 	return e.answer(o, func() error {
 		columns, _ := e.screenSize()
-		for _, line := range topLines(o, columns) {
+		for _, line := range e.topLines(o, columns) {
 			fmt.Fprintln(e.stdout, line)
 		}
 		return nil
@@ -74,7 +74,7 @@ func (e *env) topLive(ctx context.Context, c operator.Control, every time.Durati
 		if err != nil {
 			return []string{cutTo("the host does not answer: "+media.Printable(err.Error()), columns)}
 		}
-		return topLines(o, columns)
+		return e.topLines(o, columns)
 	})
 }
 
@@ -111,9 +111,9 @@ func frameOf(lines []string, rows int) string {
 }
 
 // topLines is an Overview as lines of at most so many columns. All text is printable.
-func topLines(o operator.Overview, columns int) []string {
+func (e *env) topLines(o operator.Overview, columns int) []string {
 	var b bytes.Buffer
-	e := &env{stdout: &b}
+	e = &env{stdout: &b, config: e.config, named: e.named, verbs: e.verbs}
 	s := o.Status
 	head := "no host is running"
 	if s.Running {
@@ -138,7 +138,7 @@ func topLines(o operator.Overview, columns int) []string {
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = cutTo(strings.TrimRight(line, " "), columns)
+		lines[i] = fit(strings.TrimRight(line, " "), columns)
 	}
 	return lines
 }
@@ -221,6 +221,14 @@ func topTasks(e *env, o operator.Overview) error {
 		t.row(task.ID, media.Cut(task.Folder, 20), task.Words, task.Status, clockText(task.Next))
 	}
 	return t.flush()
+}
+
+// fit cuts a line that is longer than so many columns, and marks that it was cut.
+func fit(line string, columns int) string {
+	if cutTo(line, columns) == line {
+		return line
+	}
+	return cutTo(line, columns-1) + "…"
 }
 
 // cutTo cuts a line to so many columns of a terminal, in which a wide character takes two.

@@ -36,7 +36,7 @@ func crowded() operator.Overview {
 }
 
 func TestTopFitsEightyColumns(t *testing.T) {
-	lines := topLines(crowded(), 80)
+	lines := (&env{}).topLines(crowded(), 80)
 	for _, line := range lines {
 		if n := utf8.RuneCountInString(line) + strings.Count(line, "界"); n > 80 || strings.ContainsFunc(line, dangerous) {
 			t.Errorf("%d columns: %q", n, line)

@@ -128,7 +128,7 @@ func (e *env) printUpgrade(p upgradePlan, stores bool) error {
 	}
 	e.say("the steps need up to %s; %s are free", media.Size(p.Needs), media.Size(p.Free))
 	if p.Faults == 0 {
-		e.say("make a backup, stop the host, replace the programs, start: %s", e.command("backup", "DIRECTORY"))
+		e.say("next: %s; then stop the host, replace the programs, and start it", e.command("backup", "DIRECTORY"))
 	}
 	return nil
 }

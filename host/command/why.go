@@ -114,7 +114,7 @@ func (w *path) print() error {
 		case !s.OK:
 			mark = "!"
 		}
-		t.row(mark, s.Name, s.Words)
+		t.row(mark, s.Name, w.env.remedy(s.Words))
 		if s.Remedy != "" {
 			t.row(" ", " ", "to do: "+w.env.remedy(s.Remedy))
 		}
@@ -144,7 +144,8 @@ func (w *path) channel(context.Context) {
 	case i < 0:
 		w.stop("channel", "the host runs without the channel "+w.group.Channel, "restart the host: a new channel needs it")
 	case !w.status.Channels[i].Connected:
-		w.stop("channel", w.group.Channel+" is not connected: "+w.status.Channels[i].Detail, w.env.command("doctor"))
+		detail := w.status.Channels[i].Detail
+		w.stop("channel", w.group.Channel+" is not connected: "+detail, operator.ChannelRemedy(detail))
 	default:
 		w.good("channel", "%s is connected: %s", w.group.Channel, orDash(w.status.Channels[i].Detail))
 	}

@@ -40,6 +40,9 @@ func (c *checker) advice() {
 // unanswered warns of chats in which nobody would answer, if there are assistants: an
 // installation without any leaves answering to other programs.
 func (c *checker) unanswered() {
+	if len(c.cfg.Groups) == 0 && len(c.cfg.Assistants) > 0 && c.cfg.Direct == "off" {
+		c.warn("groups", "nobody answers: there is no group", "add a chat: longshore groups add CHAT --name NAME --assistant NAME")
+	}
 	for i, g := range c.cfg.Groups {
 		if g.Assistant == "" && len(c.cfg.Assistants) > 0 {
 			c.warn(fmt.Sprintf("groups[%d]", i), "nobody answers in the chat of "+g.Folder+": the group has no assistant",

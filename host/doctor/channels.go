@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/host/operator"
 )
@@ -40,7 +41,8 @@ func (d Doctor) channels(ctx context.Context, h hosting) []Finding {
 		if detail == "" {
 			detail = "its deliveries wait"
 		}
-		all = append(all, found("channels", Warning, fmt.Sprintf("%s is not connected: %s", c.Name, detail), "see: longshore status, docs/operations.md")...)
+		remedy := strings.Replace(operator.ChannelRemedy(c.Detail), "longshore doctor, ", "", 1) // that is this
+		all = append(all, found("channels", Warning, fmt.Sprintf("%s is not connected: %s", c.Name, detail), remedy)...)
 	}
 	return all
 }

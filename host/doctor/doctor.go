@@ -44,9 +44,10 @@ type Doctor struct {
 	Channels []Check        // of the configured channels
 
 	// Commands are the programs that start the assistants, by the name of the
-	// assistant. Container is the path of the container engine's socket; it is
+	// assistant, and CLIs those whose agent is an agent CLI. Container is the path of the container engine's socket; it is
 	// empty if no assistant runs in a container.
 	Commands  map[string]string
+	CLIs      map[string]bool
 	Container string
 
 	Proc     string                       // mount point of procfs; empty: /proc

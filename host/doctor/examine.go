@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,16 +26,20 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), examineElsewhere(c), surroundings)
 }
 
+// programEnv names an agent CLI that is not in the PATH; agentrunner starts it.
+const programEnv = "LONGSHORE_AGENT_PROGRAM"
+
 // doctorFor returns the Doctor for a valid configuration.
 func doctorFor(c *config.Config, stores []store.Spec) Doctor {
-	d := Doctor{Layout: c.Layout(), Groups: c.Groups, Stores: stores, FreeDisk: int64(c.Limits.FreeDisk), Metrics: c.Metrics.Listen, Commands: map[string]string{}}
+	d := Doctor{Layout: c.Layout(), Groups: c.Groups, Stores: stores, FreeDisk: int64(c.Limits.FreeDisk), Metrics: c.Metrics.Listen, Commands: map[string]string{}, CLIs: map[string]bool{}}
 	for name, a := range c.Assistants {
 		switch {
 		case a.Runtime == "docker", a.Runtime == config.Elsewhere: // its programs are not on this machine's PATH
 		case a.Agent == "command" && len(a.Command) > 0:
 			d.Commands[name] = a.Command[0]
 		case a.Agent != "sample" && a.Agent != "command":
-			d.Commands[name] = a.Agent
+			d.CLIs[name] = true
+			d.Commands[name] = cmp.Or(a.Env[programEnv].Reveal(), a.Agent)
 		}
 	}
 	return d

@@ -157,6 +157,19 @@ func (d Doctor) metrics(ctx context.Context, h hosting) []Finding {
 	return fine("metrics", "the metrics' address is free")
 }
 
+// programRemedy says how the host finds the program of an assistant. cli says that its
+// agent is a CLI, which has no key command in longshore.yaml.
+func programRemedy(name, command string, cli bool) string {
+	key := "assistants." + name + ".command"
+	if cli {
+		key = "assistants." + name + ".env." + programEnv
+	}
+	if strings.Contains(command, "/") {
+		return "install it there, or correct " + key + " in longshore.yaml"
+	}
+	return "install it, or put its full path into longshore.yaml as " + key + ": a service has another PATH than a shell"
+}
+
 // assistants checks that the programs of the assistants exist.
 func (d Doctor) assistants(context.Context, hosting) []Finding {
 	var all []Finding
@@ -164,7 +177,7 @@ func (d Doctor) assistants(context.Context, hosting) []Finding {
 		command := d.Commands[name]
 		if _, err := d.LookPath(command); err != nil {
 			all = append(all, found("assistant", Fault, fmt.Sprintf("the command %q of assistant %q was not found", command, name),
-				"install it, or put its full path into longshore.yaml: a service has another PATH than a shell")...)
+				programRemedy(name, command, d.CLIs[name]))...)
 		}
 	}
 	if d.Container != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	}
 	for _, c := range d.Channels {
 		if one := channelOf(c); !one.Connected {
-			f.add(FaultChannel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+one.Detail, "see: longshore status, longshore doctor")
+			f.add(FaultChannel, "channel "+one.Name, "channel "+one.Name+" is not connected: "+one.Detail, ChannelRemedy(one.Detail))
 		}
 	}
 	d.assistantFaults(&f)
@@ -84,6 +85,18 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	}
 	f.inOrder()
 	return f
+}
+
+// inBackquotes is a command in what a channel says about itself.
+var inBackquotes = regexp.MustCompile("`(longshore [^`]+)`")
+
+// ChannelRemedy says what to do about a channel that is not connected: the command in its
+// own words, or where to read more.
+func ChannelRemedy(detail string) string {
+	if m := inBackquotes.FindStringSubmatch(detail); m != nil {
+		return m[1]
+	}
+	return "see: longshore doctor, longshore logs"
 }
 
 func (f *Faults) add(name, about, message, hint string) {
