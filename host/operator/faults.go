@@ -87,13 +87,14 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	return f
 }
 
-// inBackquotes is a command in what a channel says about itself.
-var inBackquotes = regexp.MustCompile("`(longshore [^`]+)`")
+// pairing is the one command that a channel's own words may ask for: a platform's words
+// can stand there too.
+var pairing = regexp.MustCompile("`(longshore pair [a-z0-9 -]+)`")
 
 // ChannelRemedy says what to do about a channel that is not connected: the command in its
 // own words, or where to read more.
 func ChannelRemedy(detail string) string {
-	if m := inBackquotes.FindStringSubmatch(detail); m != nil {
+	if m := pairing.FindStringSubmatch(detail); m != nil {
 		return m[1]
 	}
 	return "see: longshore doctor, longshore logs"
