@@ -30,7 +30,7 @@ func TestWhatIsSeldomMeantIsWarnedOf(t *testing.T) {
 		"{env: {ANTHROPIC: sk-ant-hunter2-hunter2}}":                  `assistants.a.env.ANTHROPIC: this looks like a secret`,
 		"{env: {MODEL: sk-8b}}":                                       "",
 	} {
-		cfg, err := config.Parse("longshore.yaml", []byte("channels: {web: {}}\nassistants:\n  a: "+assistant+"\n"), func(string) string { return "" }, platforms())
+		cfg, err := config.Parse("longshore.yaml", []byte("channels: {web: {}}\nassistants:\n  a: "+assistant+"\ngroups: [{folder: f, chat: \"web:f\", assistant: a}]\n"), func(string) string { return "" }, platforms())
 		if err != nil {
 			t.Errorf("%s: %v", assistant, err)
 			continue

@@ -240,7 +240,7 @@ func TestASecretInPlainTextIsWarnedOf(t *testing.T) {
 		"LONGSHORE_MODEL": false, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": false, "MONKEY": false, "KEYBOARD": false,
 	} {
 		for value, literal := range map[string]bool{"hunter2": true, "${FROM_OUTSIDE}": false, `""`: false} {
-			text := "channels: {web: {}}\nassistants:\n  a:\n    env:\n      " + name + ": " + value + "\n"
+			text := "channels: {web: {}}\nassistants:\n  a:\n    env:\n      " + name + ": " + value + "\ngroups: [{folder: f, chat: \"web:f\", assistant: a}]\n"
 			cfg, err := config.Parse("longshore.yaml", []byte(text), func(string) string { return "x" }, platforms())
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
