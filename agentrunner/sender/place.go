@@ -148,14 +148,20 @@ func (p places) shadowed(r root, real string) bool {
 
 // best names the directory that a caller should use.
 func (p places) best() string {
-	if !p.host.shares {
-		return "the working directory"
+	if p.host.shares {
+		return "/workspace/group"
 	}
-	return "/workspace/group"
+	if _, ok := p.config.workingDir(); !ok {
+		return "another directory, start there,"
+	}
+	return "the working directory"
 }
 
 // words names the directories that a caller may use.
 func (p places) words() string {
+	if _, ok := p.config.workingDir(); !ok && !p.host.shares {
+		return "the working directory holds the home directory and its keys, so nothing in it is sent; files are also sent from $TMPDIR"
+	}
 	if !p.host.shares {
 		return "files are also sent from /workspace/group, if it is there, and from $TMPDIR"
 	}

@@ -219,3 +219,22 @@ func TestAgentrunnerSaysWhyItCannotReachTheHost(t *testing.T) {
 		t.Errorf("%d messages are in the chat", n)
 	}
 }
+
+// TestTheHomeAsAWorkingDirectoryIsNotGivenAsTheRemedy: people log in there, and a copy to the
+// working directory would be refused again.
+func TestTheHomeAsAWorkingDirectoryIsNotGivenAsTheRemedy(t *testing.T) {
+	a := newRunner(newElsewhere(t))
+	cmd := a.run("send", "--json", "report.txt")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Env = append(cmd.Env, "HOME="+cmd.Dir)
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "report.txt"), []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	var told sender.Report
+	_ = json.Unmarshal(out, &told)
+	if err == nil || told.Code != "not_mounted" || strings.Contains(stderr.String(), "to the working directory") || !strings.Contains(stderr.String(), "to another directory, start there") {
+		t.Errorf("%v, %+v, %s", err, told, stderr.String())
+	}
+}
