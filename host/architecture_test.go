@@ -60,7 +60,7 @@ var rooms = map[string][]string{
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
 	"host/keys":             {},
 	"host/links":            {"host/channel/httpd"},
-	"host/door":             {"host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
+	"host/door":             {"agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
 	"host/service":          {},
 	"host/operator":         {"host/audit", "host/tasks", "host/door", "host/outbox", "host/channel", "host/store", "groups", "groups/mounts", "ipc", "media", "internal/hostnames"},
 	"host/notify":           {"host/operator", "host/channel/httpd", "host/channel/transfer", "media"},

@@ -47,6 +47,41 @@ func TestEachCLIGetsTheFormItReads(t *testing.T) {
 	}
 }
 
+func TestEachCLIGetsTheFormOfHTTPThatItReads(t *testing.T) {
+	for _, cli := range mcpconfig.HTTPClients() {
+		t.Run(cli, func(t *testing.T) {
+			got, err := mcpconfig.ForHTTP(cli, "http://127.0.0.1:8430/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", cli+"-http.golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("configuration differs from %s (-want +got):\n%s", golden, diff)
+			}
+			if !strings.Contains(got, "http://127.0.0.1:8430/mcp") || !strings.Contains(got, mcpconfig.TokenVariable) || mcpconfig.PlaceHTTP(cli) == "" {
+				t.Errorf("no address, no token or no place: %s", got)
+			}
+		})
+	}
+	for _, address := range []string{"", "127.0.0.1:8430", "unix:/run/door.sock", "http://host/\nx", "http://host/$(id)", "http://a:b@host", "http://host/?token=x"} {
+		if _, err := mcpconfig.ForHTTP("claude", address); err == nil || !strings.Contains(err.Error(), "such as http://127.0.0.1:8430") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if _, err := mcpconfig.ForHTTP("emacs", "http://host"); err == nil || !strings.Contains(err.Error(), "inspector") {
+		t.Error(err)
+	}
+}
+
 func TestCodexTakesItOnItsCommandLineToo(t *testing.T) {
 	got, err := mcpconfig.CodexOverride([]string{`/bin/a "b"`, "mcp", `c\d`}, map[string]string{"B": `[{"path":"/x"}]`, "A": "1"})
 	want := `mcp_servers.longshore={command = "/bin/a \"b\"", args = ["mcp", "c\\d"], default_tools_approval_mode = "approve", ` +

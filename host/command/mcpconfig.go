@@ -10,33 +10,48 @@ import (
 )
 
 func newMCPConfig(e *env) *cobra.Command {
-	var cli, command string
+	var cli, command, transport, address string
 	cmd := &cobra.Command{
 		Use:   "mcp-config --for CLI",
 		Short: "print how an agent CLI starts longshore's tools",
 		Long: `Prints the configuration with which an agent CLI starts the tools send_file,
-send_message and so on, in the CLI's own format, to be used in the container.`,
+send_message and so on, in the CLI's own format, to be used in the container.
+With --transport http, the CLI reaches them at the host's door instead, with the
+token in its environment as LONGSHORE_TOKEN.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if cli == "" {
 				return usage("no agent CLI given", "use --for with one of "+strings.Join(mcpconfig.CLIs(), ", "))
 			}
-			text, err := mcpconfig.For(cli, strings.Fields(command), nil)
+			var text string
+			var err error
+			place := mcpconfig.Place(cli)
+			switch transport {
+			case "stdio":
+				text, err = mcpconfig.For(cli, strings.Fields(command), nil)
+			case "http":
+				place = mcpconfig.PlaceHTTP(cli)
+				text, err = mcpconfig.ForHTTP(cli, address)
+			default:
+				err = fmt.Errorf("there is no transport %q; use stdio or http", transport)
+			}
 			if err != nil {
 				return usage(err.Error(), "")
 			}
 			if e.json {
-				return e.printJSON(map[string]string{"cli": cli, "place": mcpconfig.Place(cli), "text": text})
+				return e.printJSON(map[string]string{"cli": cli, "place": place, "text": text})
 			}
 			// Where to put it goes to stderr, so that stdout can be
 			// redirected into the file.
-			fmt.Fprintf(e.stderr, "put this into %s\n", mcpconfig.Place(cli))
+			fmt.Fprintf(e.stderr, "put this into %s\n", place)
 			_, err = fmt.Fprint(e.stdout, text)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&cli, "for", "", "the agent `CLI`: "+strings.Join(mcpconfig.CLIs(), ", "))
+	cmd.Flags().StringVar(&cli, "for", "", "the agent `CLI`: "+strings.Join(mcpconfig.CLIs(), ", ")+"; with http also inspector")
 	cmd.Flags().StringVar(&command, "command", "/usr/local/bin/agentrunner mcp", "how the tools are started in the container")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(mcpconfig.CLIs(), cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().StringVar(&transport, "transport", "stdio", "stdio, a program beside the CLI; or http, the host's door")
+	cmd.Flags().StringVar(&address, "url", "http://127.0.0.1:8430", "with http: the `ADDRESS` at which the CLI reaches the door")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(mcpconfig.HTTPClients(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }

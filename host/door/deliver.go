@@ -114,6 +114,7 @@ type staged struct {
 	path  string // in the request, until then
 	name  string // of the copy
 	file  io.Reader
+	sum   []byte
 	spent bool // a delivery has it: its bytes are gone
 }
 
@@ -321,32 +322,42 @@ func (d *Door) result(rw http.ResponseWriter, r *http.Request, who source, id st
 // recorded the request in the instant in which it was unlinked.
 const withdrawPatience = time.Second
 
-// withdraw takes a delivery out of the queue that is not accepted yet.
+// withdraw answers a call that takes a delivery back.
 func (d *Door) withdraw(rw http.ResponseWriter, r *http.Request, who source, id string) error {
-	c, err := d.find(r.Context(), who, id)
-	if err != nil {
+	last, done, err := d.takeBack(r.Context(), who, id)
+	switch {
+	case err != nil:
 		return err
+	case !done:
+		httpd.Answer(rw, http.StatusConflict, last)
+	default:
+		rw.WriteHeader(http.StatusNoContent)
+	}
+	return nil
+}
+
+// takeBack takes a delivery out of the queue that is not accepted yet. Without done, last
+// is what became of it.
+func (d *Door) takeBack(ctx context.Context, who source, id string) (last ipc.Result, done bool, err error) {
+	c, err := d.find(ctx, who, id)
+	if err != nil {
+		return last, false, err
 	}
 	if c.withdrawn {
-		return errWithdrawn
+		return last, false, errWithdrawn
 	}
-	done, err := d.Spool.Withdraw(who.folder, id)
+	done, err = d.Spool.Withdraw(who.folder, id)
 	if err != nil {
-		return err
+		return ipc.Result{}, false, err
 	}
-	last := d.status(who.folder, c)
+	last = d.status(who.folder, c)
 	if done {
-		last = d.awaitTaken(r.Context(), who.folder, last)
+		last = d.awaitTaken(ctx, who.folder, last)
 	}
 	if !done || last.Channel != "" || last.Status.Final() {
-		httpd.Answer(rw, http.StatusConflict, last)
-		return nil
+		return last, false, nil
 	}
-	if err := errors.Join(d.markWithdrawn(context.WithoutCancel(r.Context()), id), d.Spool.Unstage(who.folder, id)); err != nil {
-		return err
-	}
-	rw.WriteHeader(http.StatusNoContent)
-	return nil
+	return last, true, errors.Join(d.markWithdrawn(context.WithoutCancel(ctx), id), d.Spool.Unstage(who.folder, id))
 }
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.

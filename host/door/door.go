@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 		return nil, err
 	}
 	d.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
-	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.spentDir(), 0o700)); err != nil {
 		return nil, err
 	}
 	if d.listener, err = listen(o.Listen); err != nil {

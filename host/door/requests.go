@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	request.Batch = false // the results of batches are read by nobody here
 	d.place(who, g, &request)
 	request.Time = "" // each attempt has another
-	files, uploads, err := d.open(who, &request, given, d.Shares(g))
+	files, names, err := d.open(who, &request, given, d.Shares(g))
 	defer func() {
 		for _, f := range files {
 			if c, ok := f.file.(*os.File); ok {
@@ -73,7 +74,7 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	if err != nil {
 		return ipc.Result{}, err
 	}
-	content, err := contentOf(request, uploads)
+	content, err := contentOf(request, files)
 	if err != nil { // refused before anything is kept
 		return ipc.Result{}, err
 	}
@@ -81,28 +82,26 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	if err != nil {
 		return result, err
 	}
-	for _, u := range uploads {
-		if err := d.spend(u.name); err != nil {
+	for _, name := range names {
+		if err := d.spend(name); err != nil {
 			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", result.ID, "error", err)
 		}
 	}
 	return result, nil
 }
 
-// uploaded is an upload that a request names.
-type uploaded struct {
-	name string
-	sum  []byte
-}
-
-// contentOf is a hash of all that a request says, and of the uploads that it names. Their
-// ids do not count: a repeated call may have uploaded its files again.
-func contentOf(request ipc.Request, uploads []uploaded) ([]byte, error) {
+// contentOf is a hash of all that a request says, and of its files. The ids of uploads do
+// not count: a repeated call may have uploaded them again.
+func contentOf(request ipc.Request, files []staged) ([]byte, error) {
+	sums := map[string]string{}
+	for _, f := range files {
+		sums[f.path] = hex.EncodeToString(f.sum)
+	}
 	request.Files = slices.Clone(request.Files)
 	for i := range request.Files {
 		for _, path := range []*string{&request.Files[i].Path, &request.Files[i].Source} {
-			if strings.HasPrefix(*path, uploadPrefix) {
-				*path = uploadPrefix
+			if sum, ok := sums[*path]; ok {
+				*path = uploadPrefix + sum
 			}
 		}
 	}
@@ -110,16 +109,12 @@ func contentOf(request ipc.Request, uploads []uploaded) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := sha256.New()
-	h.Write(b)
-	for _, u := range uploads {
-		h.Write(u.sum)
-	}
-	return h.Sum(nil), nil
+	sum := sha256.Sum256(b)
+	return sum[:], nil
 }
 
-// open opens the uploads that a request names, each once. A path of a container is refused if no directory is shared.
-func (d *Door) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, uploads []uploaded, err error) {
+// open opens the uploads that a request names, each once, and returns their names, too. A path of a container is refused if no directory is shared.
+func (d *Door) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, names []string, err error) {
 	files = append(files, given...)
 	known := map[string]bool{"": true}
 	for _, f := range given {
@@ -128,7 +123,7 @@ func (d *Door) open(who source, request *ipc.Request, given []staged, shares boo
 	for i := range request.Files {
 		f := &request.Files[i]
 		if f.Name == "" && strings.HasPrefix(f.Path, uploadPrefix) {
-			return files, uploads, errNoName
+			return files, names, errNoName
 		}
 		for _, path := range []string{f.Path, f.Source} {
 			id, ok := strings.CutPrefix(path, uploadPrefix)
@@ -136,20 +131,20 @@ func (d *Door) open(who source, request *ipc.Request, given []staged, shares boo
 			case known[path]:
 				continue
 			case !ok && !shares:
-				return files, uploads, errNotShared
+				return files, names, errNotShared
 			case !ok:
 				continue
 			}
 			c := &mediaCall{}
 			if err := d.useUpload(who, id, c); err != nil {
-				return files, uploads, err
+				return files, names, err
 			}
 			known[path] = true
-			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, spent: c.spent})
-			uploads = append(uploads, uploaded{c.upload, c.sum.Sum(nil)})
+			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), spent: c.spent})
+			names = append(names, c.upload)
 		}
 	}
-	return files, uploads, nil
+	return files, names, nil
 }
 
 var errNoName = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")
@@ -169,10 +164,7 @@ func (d *Door) dropUpload(rw http.ResponseWriter, who source, id string) error {
 	if _, _, err := d.upload(name); err != nil {
 		return err
 	}
-	if err := os.Remove(d.partOf(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := os.Remove(d.metaOf(name)); err != nil {
+	if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name))); err != nil {
 		return err
 	}
 	rw.WriteHeader(http.StatusNoContent)

@@ -29,6 +29,27 @@ func (w *world) order(token, key string, r ipc.Request) answered {
 	return w.ask("POST", "/api/requests?wait=20s", token, bytes.NewReader(b), headers...)
 }
 
+// TestAFileInAnothersPlaceIsAnotherContent: the same files, of which another one stands twice.
+func TestAFileInAnothersPlaceIsAnotherContent(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("b", "")
+	w.put(token, "one", "1", 0)
+	w.put(token, "two", "22", 0)
+	files := func(paths ...string) (r ipc.Request) {
+		r.Type = ipc.TypeFile
+		for _, p := range paths {
+			r.Files = append(r.Files, ipc.FileRef{Path: p, Name: "a.txt"})
+		}
+		return r
+	}
+	if got := w.order(token, "k", files("upload:one", "upload:one", "upload:two")); got.http != 200 {
+		t.Fatalf("%d %s", got.http, got.body)
+	}
+	if got := w.order(token, "k", files("upload:one", "upload:two", "upload:two")); got.http != 409 || got.Error.Code != "key_conflict" {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+}
+
 // TestARequestTakesTheQueuesRoad with its uploads, in the token's conversation, once.
 func TestARequestTakesTheQueuesRoad(t *testing.T) {
 	w := newWorld(t)

@@ -97,6 +97,8 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 		err = d.takeRequest(rw, r, who)
 	case r.URL.Path == "/api/send-media" && r.Method == http.MethodPost:
 		err = d.sendMedia(rw, r, who)
+	case r.URL.Path == mcpPath:
+		err = d.serveMCP(rw, r, who)
 	case r.URL.Path == "/api/chat" && r.Method == http.MethodGet:
 		err = d.chat(rw, who)
 	case r.URL.Path == inboxPath && r.Method == http.MethodGet:
@@ -128,7 +130,7 @@ func (d *Door) fail(rw http.ResponseWriter, err error) {
 		p = httpd.Refuse(statusOf(unoffered.Code), unoffered.Code, unoffered.Message, unoffered.Hint)
 	default:
 		d.Log.Error("call at the door not answered", "error", err)
-		p = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
+		p = errNotRecorded
 	}
 	httpd.Fail(rw, p)
 }
@@ -155,10 +157,6 @@ func (d *Door) chat(rw http.ResponseWriter, who source) error {
 	if !ok {
 		return errNoToken
 	}
-	c := d.Chat(g)
-	if !d.Shares(g) {
-		c.Mounts = nil
-	}
-	httpd.Answer(rw, http.StatusOK, c)
+	httpd.Answer(rw, http.StatusOK, d.about(g))
 	return nil
 }

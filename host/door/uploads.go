@@ -26,27 +26,32 @@ import (
 const (
 	uploadFor  = 24 * time.Hour // after its last byte
 	maxUploads = 4              // of a group that are not whole
+	maxUnsent  = 1000           // of a group in all, of which many may have no bytes
 )
 
 var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
 
 // upload is what is kept beside the bytes of an upload: uploads/<name>.json and
-// uploads/<name>.part, the name being a hash over its conversation and id.
+// uploads/<name>.part, the name being a hash over its conversation and id. When a delivery
+// has the bytes, spent/<name>.json is what is left: a repeated call may name the upload.
 type upload struct {
 	Folder string `json:"folder"`
 	Length int64  `json:"length"`
 	SHA256 string `json:"sha256"`          // in lower-case hex
 	Whole  bool   `json:"whole,omitempty"` // all bytes have come, and are what was said
-	Spent  bool   `json:"spent,omitempty"` // a delivery has them: they are no longer kept
+	Spent  bool   `json:"-"`               // a delivery has them: they are no longer kept
 }
 
 // uploads are the files that come in pieces. The zero uploads has no writer.
 type uploads struct {
 	mu      sync.Mutex
 	writers map[string]bool // by name
+
+	begins sync.Mutex // held from the count of a group's uploads until the new one is kept
 }
 
 func (d *Door) uploadDir() string { return filepath.Join(d.Dir, "uploads") }
+func (d *Door) spentDir() string  { return filepath.Join(d.Dir, "spent") }
 
 // uploadName is how an upload's files are called: no character of the id is in it.
 func uploadName(who source, id string) string {
@@ -57,9 +62,15 @@ func uploadName(who source, id string) string {
 func (d *Door) partOf(name string) string { return filepath.Join(d.uploadDir(), name+".part") }
 func (d *Door) metaOf(name string) string { return filepath.Join(d.uploadDir(), name+".json") }
 
+func (d *Door) spentOf(name string) string { return filepath.Join(d.spentDir(), name+".json") }
+
 // upload returns an upload and how many of its bytes are there.
 func (d *Door) upload(name string) (u upload, offset int64, err error) {
 	b, err := os.ReadFile(d.metaOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		u.Spent = true
+		b, err = os.ReadFile(d.spentOf(name))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, 0, errNoUpload
 	}
@@ -163,9 +174,7 @@ func (d *Door) beginUpload(r *http.Request, who source, name string) (upload, in
 	}
 	u, offset, err := d.upload(name)
 	if errors.Is(err, errNoUpload) {
-		if u, err = d.newUpload(r, who); err == nil {
-			err = d.keepUpload(name, u)
-		}
+		u, err = d.newUpload(r, who, name)
 	} else if err == nil {
 		err = u.agrees(r)
 	}
@@ -175,8 +184,9 @@ func (d *Door) beginUpload(r *http.Request, who source, name string) (upload, in
 	return u, offset, err
 }
 
-// newUpload checks what an upload says of itself, and that the group may begin one.
-func (d *Door) newUpload(r *http.Request, who source) (upload, error) {
+// newUpload checks what an upload says of itself, and that the group may begin one, and
+// keeps it.
+func (d *Door) newUpload(r *http.Request, who source, name string) (upload, error) {
 	length, err := headerNumber(r, "Upload-Length", -1)
 	if err != nil {
 		return upload{}, err
@@ -185,16 +195,19 @@ func (d *Door) newUpload(r *http.Request, who source) (upload, error) {
 	if err != nil || len(sum) != sha256.Size || length < 0 {
 		return upload{}, httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the upload does not say its length and hash", "send Upload-Length, and Upload-SHA256 in hex")
 	}
-	open, kept, err := d.held(who.folder)
+	d.uploads.begins.Lock()
+	defer d.uploads.begins.Unlock()
+	open, all, kept, err := d.held(who.folder)
 	switch {
 	case err != nil:
 		return upload{}, err
-	case open >= maxUploads:
+	case open >= maxUploads || all >= maxUnsent:
 		return upload{}, errBusy
 	case length > d.Quota()-kept:
 		return upload{}, httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
 	}
-	return upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}, nil
+	u := upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}
+	return u, d.keepUpload(name, u)
 }
 
 // agrees refuses a length or a hash that is not the one said at the start.
@@ -221,10 +234,12 @@ func headerNumber(r *http.Request, name string, without int64) (int64, error) {
 	return n, nil
 }
 
-// held is how many uploads of a group are not whole, and the bytes of all that it promised.
-func (d *Door) held(folder string) (open int, kept int64, err error) {
-	return open, kept, d.eachUpload(func(_ string, u upload, _ time.Time) error {
-		if u.Folder == folder && !u.Spent {
+// held is how many uploads of a group are not whole, how many are not sent, and the bytes
+// of all that it promised.
+func (d *Door) held(folder string) (open, all int, kept int64, err error) {
+	return open, all, kept, d.eachUpload(d.uploadDir(), func(_ string, u upload, _ time.Time) error {
+		if u.Folder == folder {
+			all++
 			kept += u.Length
 			if !u.Whole {
 				open++
@@ -234,13 +249,17 @@ func (d *Door) held(folder string) (open int, kept int64, err error) {
 	})
 }
 
-// eachUpload calls fn with the name of each upload and the time of its last byte.
-func (d *Door) eachUpload(fn func(name string, u upload, last time.Time) error) error {
-	entries, err := os.ReadDir(d.uploadDir())
+// eachUpload calls fn with the name of each upload in a directory and the time of its last
+// byte.
+func (d *Door) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
+	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok {
+			continue
+		}
 		u, _, uerr := d.upload(name)
-		if !ok || uerr != nil {
+		if uerr != nil {
 			continue
 		}
 		info, ierr := os.Stat(d.partOf(name))
@@ -301,16 +320,20 @@ func (d *Door) useUpload(who source, id string, c *mediaCall) error {
 	}
 	c.sum = sha256.New()
 	c.sum.Write([]byte("upload " + u.SHA256))
-	c.upload, c.spent = name, u.Spent
-	if u.Spent {
-		c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
-		return nil
+	c.upload = name
+	if !u.Spent {
+		f, err := os.Open(d.partOf(name))
+		if err == nil {
+			c.file = f
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	f, err := os.Open(d.partOf(name))
-	if err == nil {
-		c.file = f
-	}
-	return err
+	c.spent = true // or a power loss undid the move to spent, but not the end of the bytes
+	c.file = io.NewSectionReader(strings.NewReader(""), 0, 0)
+	return nil
 }
 
 // spend lets go of the bytes of an upload that a delivery has.
@@ -319,21 +342,25 @@ func (d *Door) spend(name string) error {
 	if err != nil || u.Spent {
 		return err
 	}
-	u.Spent = true
-	return errors.Join(d.keepUpload(name, u), os.Remove(d.partOf(name)))
+	return errors.Join(os.Rename(d.metaOf(name), d.spentOf(name)), remove(d.partOf(name)))
+}
+
+// remove deletes a file, which may be gone.
+func remove(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // expireUploads deletes uploads whose last byte came a day ago.
 func (d *Door) expireUploads() error {
-	return d.eachUpload(func(name string, _ upload, last time.Time) error {
+	expire := func(name string, _ upload, last time.Time) error {
 		if time.Since(last) < uploadFor || !d.uploads.begin(name) {
 			return nil
 		}
 		defer d.uploads.end(name)
-		err := os.Remove(d.partOf(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return errors.Join(err, os.Remove(d.metaOf(name)))
-	})
+		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)), remove(d.spentOf(name)))
+	}
+	return errors.Join(d.eachUpload(d.uploadDir(), expire), d.eachUpload(d.spentDir(), expire))
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,8 +101,58 @@ func TestAnUploadGoesOnWhereItWasCut(t *testing.T) {
 	if got := w.send(token, call); got.http != 409 || got.Error.Code != "upload_spent" {
 		t.Errorf("another delivery of a spent upload: %d %s", got.http, got.body)
 	}
-	if left, err := os.ReadDir(w.uploadDir()); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(w.uploadDir()); err != nil || len(left) != 0 {
 		t.Error("the bytes stay", left, err)
+	}
+	old := time.Now().Add(-uploadFor)
+	if err := errors.Join(os.Chtimes(w.spentOf(uploadName(source{folder: "a"}, "film")), old, old), w.expireUploads()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(w.spentDir()); err != nil || len(left) != 0 {
+		t.Error("what was sent a day ago is remembered", left, err)
+	}
+}
+
+// TestSentUploadsDoNotSlowTheNextDown: what is counted before an upload is what waits.
+func TestSentUploadsDoNotSlowTheNextDown(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	w.put(token, "one", "hello", 0)
+	if got := w.send(token, map[string]string{"upload": "one", "file_name": "a"}); got.http != 200 {
+		t.Fatal(got.body)
+	}
+	name := uploadName(source{folder: "a"}, "one")
+	if _, err := os.Stat(w.spentOf(name)); err != nil {
+		t.Error(err)
+	}
+	if open, all, kept, err := w.Door.held("a"); open+all != 0 || kept != 0 || err != nil {
+		t.Errorf("%d open, %d in all, %d bytes, %v", open, all, kept, err)
+	}
+	if got := w.ask("DELETE", "/api/files/one", token, nil); got.http != 204 || w.offset(token, "one") != -1 {
+		t.Errorf("deleted: %d %s", got.http, got.body)
+	}
+}
+
+// TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay: each was counted before the others
+// were kept.
+func TestUploadsThatBeginTogetherDoNotExceedWhatAGroupMay(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() {
+			r := httptest.NewRequest("PUT", "/", nil)
+			r.Header.Set("Upload-Length", "5")
+			r.Header.Set("Upload-SHA256", sumOf("hello"))
+			_, _ = w.newUpload(r, source{folder: "a"}, uploadName(source{folder: "a"}, fmt.Sprint(i)))
+		})
+	}
+	all.Wait()
+	if open, _, _, err := w.Door.held("a"); open != maxUploads || err != nil {
+		t.Errorf("%d uploads are open: %v", open, err)
+	}
+	if got := w.put(token, "more", "hello", 0); got.http != errBusy.Status || got.Error.Code != errBusy.Code {
+		t.Errorf("%d %s", got.http, got.body)
 	}
 }
 

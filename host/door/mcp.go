@@ -1,0 +1,204 @@
+package door
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/longshore-bridge/longshore/agentrunner/sender"
+	"github.com/longshore-bridge/longshore/agentrunner/tools"
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+const mcpPath = "/mcp"
+
+// serveMCP serves the tools by MCP's Streamable HTTP. A server lives as long as its
+// request: nothing of one caller can reach another.
+func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) error {
+	if r.Method != http.MethodPost {
+		rw.Header().Set("Allow", http.MethodPost)
+		return httpd.Refuse(http.StatusMethodNotAllowed, "not_found", "only POST is served here: no stream is open between calls", "see docs/remote.md")
+	}
+	g, ok := d.Groups().ByFolder(who.folder)
+	if !ok {
+		return errNoToken
+	}
+	key, err := keyOf(r, nil)
+	if err != nil {
+		return err
+	}
+	body, err := d.readMCP(rw, r, who)
+	if err != nil {
+		return err
+	}
+	longest := d.Wait() + paceGrace // a call for notifications would never end
+	d.answerIn(rw, longest)
+	ctx, cancel := context.WithTimeout(r.Context(), longest)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	about := d.about(g)
+	s := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.thread, Wait: d.Wait()},
+		&inside{Door: d, who: who, about: about, key: key, ctx: ctx}, sender.FilesHosts)
+	// The door has checked the names that it answers to.
+	server.NewStreamableHTTPServer(tools.Server(s, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
+		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(d.Log)).ServeHTTP(rw, r)
+	return nil
+}
+
+// readMCP reads a call. Only the content of a file may make it large.
+func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) ([]byte, error) {
+	const most = maxFields + maxBuffer/3*4 + 4
+	place := d.begin(who.folder)
+	if place == nil {
+		return nil, errBusy
+	}
+	defer place.end()
+	body, err := io.ReadAll(pace(rw, r, most))
+	if err != nil {
+		return nil, tooLarge(err, most)
+	}
+	if len(body) <= maxFields {
+		return body, nil
+	}
+	var call struct {
+		Params struct {
+			Arguments struct {
+				Content json.RawMessage `json:"content_base64"`
+			} `json:"arguments"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(body, &call) != nil || len(body)-len(call.Params.Arguments.Content) > maxFields {
+		return nil, tooLarge(&http.MaxBytesError{}, maxFields)
+	}
+	return body, nil
+}
+
+// about is what a group's tools may tell. Without an assistant of the host's, no directory
+// is shared.
+func (d *Door) about(g groups.Group) ipc.Context {
+	c := d.Chat(g)
+	if !d.Shares(g) {
+		c.Mounts = nil
+	}
+	return c
+}
+
+// inside is the way of the tools into the queue from within the host, for one request.
+type inside struct {
+	*Door
+	who   source
+	about ipc.Context
+	key   string
+	ctx   context.Context // of the request
+	given []staged        // what its calls carried
+}
+
+// workingDir is where relative paths begin in a container.
+const workingDir = "/workspace/group"
+
+// Enqueue is as every other call: see order.
+func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key string) (string, error) {
+	for i := range r.Files {
+		p := &r.Files[i].Path
+		if !path.IsAbs(*p) && !strings.HasPrefix(*p, uploadPrefix) && !strings.HasPrefix(*p, contentPrefix) {
+			*p = path.Join(workingDir, *p)
+		}
+	}
+	if key == "" {
+		key = in.key
+	}
+	result, err := in.order(ctx, in.who, key, r, in.given)
+	return result.ID, in.words(err)
+}
+
+// words is an error as the tools may show it: a refusal, or that there is one for the log.
+func (in *inside) words(err error) error {
+	var p *httpd.Problem
+	switch {
+	case err == nil || refusal.Of(err) != nil:
+		return err
+	case errors.As(err, &p):
+	default:
+		in.Log.Error("call of a tool at the door not answered", "error", err)
+		p = errNotRecorded
+	}
+	return &refusal.Error{Code: p.Code, Message: p.Message, Hint: p.Hint}
+}
+
+// Wait returns at a final result, or with the last one when ctx ends.
+func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result)) (ipc.Result, error) {
+	last, err := in.Status(id)
+	for err == nil {
+		if changed != nil {
+			changed(last)
+		}
+		if last.Status.Final() || ctx.Err() != nil {
+			break
+		}
+		last = in.await(ctx, in.who.folder, last, in.Door.Wait(), last.Time)
+	}
+	in.unstage(in.who, last)
+	return last, err
+}
+
+// Status returns the current result of a delivery of the conversation.
+func (in *inside) Status(id string) (ipc.Result, error) {
+	c, err := in.find(in.ctx, in.who, id)
+	if err == nil && c.withdrawn {
+		err = errWithdrawn
+	}
+	if err != nil {
+		return ipc.Result{}, in.words(err)
+	}
+	last := in.status(in.who.folder, c)
+	if !last.Status.Final() && last.Channel == "" && in.gone(c) {
+		return ipc.Result{}, in.words(errUnknown)
+	}
+	in.unstage(in.who, last)
+	return last, nil
+}
+
+// Withdraw takes a delivery back that is not accepted yet.
+func (in *inside) Withdraw(id string) (bool, error) {
+	_, done, err := in.takeBack(context.WithoutCancel(in.ctx), in.who, id)
+	return done, in.words(err)
+}
+
+// contentPrefix begins the path of a file that a call carried.
+const contentPrefix = "content:"
+
+// Stage keeps the content of a file until its request is submitted. Its size is bounded by
+// that of the call.
+func (in *inside) Stage(_ context.Context, _ string, r io.ReadSeeker) (string, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	f := staged{path: fmt.Sprint(contentPrefix, len(in.given)), name: stagedName, file: bytes.NewReader(b), sum: sum[:]}
+	in.given = append(in.given, f)
+	return f.path, nil
+}
+
+// Unstage has nothing to do: what was staged ends with the request.
+func (in *inside) Unstage(string) error { return nil }
+
+// Context returns what the tools may tell.
+func (in *inside) Context() (ipc.Context, error) { return in.about, nil }
+
+var errNotRecorded = httpd.Refuse(http.StatusServiceUnavailable, "not_recorded", "the host cannot take this at the moment", "repeat the call with the same key")
+
+var _ sender.Client = (*inside)(nil)
