@@ -58,6 +58,7 @@ type Group struct {
 	MaySend   MaySend    `yaml:"may_send" help:"Which files may leave the group, and when. Without it, all that the screen and the limits let through."`
 	Approve   Approve    `yaml:"approve" help:"What waits until a person says yes to it. Without it, nothing."`
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
+	Budget    Budget     `yaml:"budget" help:"What the model's calls of the group may use. Without it, that below limits."`
 }
 
 // Threads says what a thread of a group's chat is to its assistant.
@@ -146,6 +147,16 @@ type Extra struct {
 	Host  string `yaml:"host" required:"true" help:"The directory on the host."`
 	Write bool   `yaml:"write" help:"Whether the group may write there."`
 }
+
+// Budget is what a group's calls of its model may use.
+type Budget struct {
+	Tokens int64   `yaml:"tokens" above:"0" max:"1000000000000" help:"Tokens of all kinds."`
+	USD    float64 `yaml:"usd" above:"0" max:"1000000" help:"US dollars, by prices."`
+	Per    string  `yaml:"per" enum:"day,month" help:"The time after which it begins anew, at midnight in the group's time zone. Without it, day."`
+}
+
+// Limited reports whether the budget limits anything.
+func (b Budget) Limited() bool { return b.Tokens > 0 || b.USD > 0 }
 
 // Rate is how often a group may send.
 type Rate struct {

@@ -58,7 +58,7 @@ var rooms = map[string][]string{
 	"host/tasks":            {"host/store", "groups", "ipc", "media"},
 	"host/nanoclaw":         {"media", "host/config", "host/channel", "groups", "groups/mounts"},
 	"host/transcribe":       {"media", "media/probe", "media/convert", "internal/confine"},
-	"host/keys":             {},
+	"host/keys":             {"host/store"},
 	"host/links":            {"host/channel/httpd"},
 	"host/door":             {"agentrunner/sender", "agentrunner/tools", "host/channel/httpd", "host/store", "groups", "ipc", "media", "internal/hostnames"},
 	"host/service":          {},

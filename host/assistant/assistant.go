@@ -145,6 +145,10 @@ type Options struct {
 	// questions.
 	Vote func(ctx context.Context, v Vote) (*Counted, error)
 
+	// OverBudget reports whether the last call of the group's model was refused because
+	// its budget is used up. It may be nil if there are no budgets.
+	OverBudget func(folder string) bool
+
 	// TaskEnded is called when the run of a task has ended, with the id that Task had. It
 	// may be nil.
 	TaskEnded func(run string)

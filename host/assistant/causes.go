@@ -23,6 +23,8 @@ func phrase(c cause.Cause) string {
 		return "The model's service does not accept the assistant's key"
 	case cause.Credit:
 		return "The model's credit is used up"
+	case cause.Budget:
+		return "The budget of this chat's assistant is used up"
 	case cause.NotInstalled:
 		return "The assistant's program is not installed"
 	case cause.Image:
@@ -50,6 +52,9 @@ func tooLong(c cause.Cause) string {
 func waitsFor(c cause.Cause, hold time.Duration) string {
 	if c == cause.Absent {
 		return fmt.Sprintf("The assistant is not connected at the moment. Your message is kept for %s and answered when the assistant is back.", span(hold))
+	}
+	if c == cause.Budget {
+		return fmt.Sprintf("%s. Your message is kept for %s and answered when the budget begins anew, or the operator raises it.", phrase(c), span(hold))
 	}
 	return fmt.Sprintf("%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), span(hold))
 }

@@ -88,7 +88,21 @@ func (m *Manager) sentSince(c *conversation, since time.Time, remarks []string) 
 }
 
 // causeOf classifies the error that ended the turn of a session.
-func (s *session) causeOf(err error) cause.Cause {
+func (s *session) causeOf(err error) cause.Cause { return s.budgeted(s.ended(err)) }
+
+// budgeted is the cause of a failure that the assistant describes. Agent CLIs have words of
+// their own for a budget that is used up; the host knows.
+func (s *session) budgeted(why cause.Cause) cause.Cause {
+	switch why {
+	case cause.Credit, cause.Busy, cause.Failed, cause.Stopped:
+		if over := s.m.o.OverBudget; over != nil && over(s.c.group.Folder) {
+			return cause.Budget
+		}
+	}
+	return why
+}
+
+func (s *session) ended(err error) cause.Cause {
 	switch known := cause.Of(err); {
 	case errors.Is(err, runtime.ErrOutOfMemory):
 		return cause.Memory

@@ -43,7 +43,7 @@ func (s *session) report(out runtime.Output) {
 	if s.doing != busy || !s.trouble.rate.Allow() {
 		return
 	}
-	now, was := cause.Parse(out.Cause), s.trouble.cause
+	now, was := s.budgeted(cause.Parse(out.Cause)), s.trouble.cause
 	s.trouble.cause = now
 	s.m.mu.Lock()
 	s.c.cause, s.c.lastErr = now, cut(out.Error, 500)

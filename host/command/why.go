@@ -96,7 +96,7 @@ func (w *path) warn(name, words, remedy string) {
 // walk takes the steps in the order of a message.
 func (w *path) walk(ctx context.Context) {
 	for _, step := range []func(context.Context){
-		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.turn, w.policy, w.delivery,
+		w.host, w.file, w.disk, w.clock, w.channel, w.registration, w.members, w.trigger, w.assistant, w.program, w.key, w.mounts, w.budget, w.turn, w.policy, w.delivery,
 	} {
 		if step(ctx); w.stopped {
 			return
@@ -269,6 +269,24 @@ func (w *path) policy(context.Context) {
 	}
 }
 
+// budget says what the calls of the model have used.
+func (w *path) budget(context.Context) {
+	m := w.served.Model
+	if m == nil {
+		return
+	}
+	if m.Budget == "" {
+		w.good("budget", "none; calls of the model used %d tokens since the host's start", m.Input+m.Cached+m.Written+m.Output)
+		return
+	}
+	words := fmt.Sprintf("%s; %d tokens, %.2f USD used, %.0f %% left until %s", m.Budget, m.SpentTokens, m.SpentUSD, 100*m.Left, m.Until.Format("2006-01-02 15:04 MST"))
+	if m.Over {
+		w.stop("budget", words+"; the last call needed more than is left", w.remedy(cause.Budget))
+		return
+	}
+	w.good("budget", "%s", words)
+}
+
 // turn looks at the assistant's last turn, or the one under way.
 func (w *path) turn(context.Context) {
 	for _, a := range w.status.Assistants {
@@ -294,6 +312,8 @@ func (w *path) remedy(c cause.Cause) string {
 		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.config, w.env.command("reload"))
 	case cause.Credit:
 		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
+	case cause.Budget:
+		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.config, w.env.command("reload"))
 	case cause.Absent:
 		return "start the program that fetches the group's messages, and see that it reaches " + w.config.Door.Listen + " and acknowledges them: see docs/remote.md"
 	case cause.Busy, cause.Failing, cause.Unreachable, cause.Silent:

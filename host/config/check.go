@@ -43,6 +43,7 @@ func (c *checker) check() {
 	c.parallel()
 	c.limits()
 	c.groups()
+	c.budgets()
 	c.notify()
 	c.door()
 	c.register()
@@ -103,6 +104,8 @@ func (c *checker) assistants() {
 		a.Env = c.environment(key, a)
 		if a.Keys == "proxy" {
 			c.keys(key, a)
+		} else if len(a.Providers) > 0 {
+			c.bad(key+".providers", "only the host uses them", "set keys: proxy, or leave providers: out")
 		}
 		c.cfg.Assistants[name] = a
 	}

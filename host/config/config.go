@@ -66,6 +66,8 @@ type Config struct {
 
 	Destinations map[string]groups.Destination `yaml:"destinations" keys:"destination" help:"Chats without an assistant to which groups may send, by name: see may_send_to."`
 
+	Prices map[string]Price `yaml:"prices" keys:"model" help:"What models cost, by name, for keys: proxy. A name that ends in * stands for all that begin so."`
+
 	Register Register    `yaml:"register" help:"Chats that the main group may make groups of, with register_group."`
 	Mounts   MountPolicy `yaml:"mounts" help:"What the groups may mount."`
 	Screen   Screen      `yaml:"screen" help:"Which files may not leave."`
@@ -120,6 +122,8 @@ type Assistant struct {
 	Keys          string `yaml:"keys" enum:"proxy,inside" help:"proxy: the host keeps the model's key and passes the container's calls on. inside: the assistant gets the key."`
 	ProviderTools bool   `yaml:"provider_tools" help:"With keys: proxy, allows tools that the model's service runs, such as a search of the web."`
 
+	Providers map[string]Provider `yaml:"providers" keys:"provider" help:"With keys: proxy, further services of models."`
+
 	IdleTimeout Duration `yaml:"idle_timeout" above:"0" help:"Ends the assistant after this time without a message."`
 	TurnTimeout Duration `yaml:"turn_timeout" above:"0" help:"Ends the assistant after this time without an answer."`
 	Memory      Size     `yaml:"memory" min:"16MiB" help:"Memory of runtime: docker."`
@@ -170,6 +174,7 @@ type Limits struct {
 	FreeDisk    Size              `yaml:"free_disk" help:"Below this much free disk nothing more is accepted."`
 	Inbox       Size              `yaml:"inbox" help:"What a group's inbox may hold. Above it no further file of a member is kept. 0 is no bound."`
 	KeepResults Duration          `yaml:"keep_results" help:"How long final results stay, and the bytes of deliveries that failed."`
+	Budget      groups.Budget     `yaml:"budget" help:"What the model's calls of one group may use, if its assistant has keys: proxy and the group has no budget of its own."`
 	KeepErrors  Duration          `yaml:"keep_errors" help:"How long the errors folder keeps a request. 0s is for ever."`
 }
 

@@ -61,6 +61,10 @@ var forms = map[string]form{
 	// A mode with a colon would share another container's network.
 	"network": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`),
 		"%q is no name of a network", "write bridge, none, or one that docker network ls shows"},
+	"provider": {regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`),
+		"%q is no name of a provider", "use 1 to 32 lower-case letters, digits and -, beginning with a letter, such as mistral"},
+	"model": {regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\*?|\*)$`),
+		"%q is no name of a model", "write it as the service does; a * at the end stands for any ending: claude-*"},
 	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"%q is no name of a variable", "use letters, digits and _, beginning with a letter or _"},
 }

@@ -69,9 +69,12 @@ func ownNested(v any, r rules) bool {
 }
 
 // check refuses what a call may not ask for, and returns the call written anew:
-// what was checked is what the provider reads, also where a key stood twice.
-func check(c call, body []byte, tools bool) ([]byte, *refusal) {
-	bad := func(message string) ([]byte, *refusal) { return nil, &refusal{http.StatusBadRequest, message} }
+// what was checked is what the provider reads, also where a key stood twice. most is
+// what the call may use. check notes the call's model in c.
+func check(c *call, body []byte, tools bool) (anew []byte, most Usage, _ *refusal) {
+	bad := func(message string) ([]byte, Usage, *refusal) {
+		return nil, most, &refusal{http.StatusBadRequest, message}
+	}
 	if marks(body) > maxMarks {
 		return bad("the body has too many values")
 	}
@@ -104,14 +107,46 @@ func check(c call, body []byte, tools bool) ([]byte, *refusal) {
 	}
 	if c.form == openAI && c.answers {
 		doc["store"] = false
+		if !report(*c, doc) {
+			return bad("stream_options is no object")
+		}
 	}
-	var anew bytes.Buffer
-	e := json.NewEncoder(&anew)
+	c.model = modelOf(*c, doc)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(doc); err != nil {
 		return bad("the body is no JSON object")
 	}
-	return bytes.TrimSuffix(anew.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), estimate(doc), nil
+}
+
+// report has a stream of chat completions end with what it used.
+func report(c call, doc map[string]any) bool {
+	if doc["stream"] != true || !strings.HasSuffix(c.path, "/chat/completions") {
+		return true
+	}
+	options, ok := doc["stream_options"].(map[string]any)
+	if !ok && doc["stream_options"] != nil {
+		return false
+	}
+	if options == nil {
+		options = map[string]any{}
+	}
+	options["include_usage"] = true
+	doc["stream_options"] = options
+	return true
+}
+
+// modelOf is the model that a call names; empty if it names none.
+func modelOf(c call, doc map[string]any) string {
+	if c.form == google {
+		_, name, _ := strings.Cut(c.path, "/models/")
+		name, _, _ = strings.Cut(name, ":")
+		return name
+	}
+	name, _ := doc["model"].(string)
+	return name
 }
 
 // find returns a key that is refused, or the kind of a part that the provider

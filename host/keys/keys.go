@@ -9,6 +9,9 @@
 //
 // A call is read whole, checked, and written anew, so that the provider reads
 // the same document as the check. Answers are streamed, and never retried.
+//
+// What a call uses is reserved in the ledger before the call, and settled by what
+// the provider reports in its answer. See ledger.go, usage.go and budget.go.
 package keys
 
 import (
@@ -16,9 +19,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,18 +37,15 @@ const (
 	maxFailure = 64 << 10         // bytes of a provider's error
 )
 
-// Upstream is a provider's address and the operator's key there.
-type Upstream struct {
-	URL *url.URL // nil: calls of this provider are refused
-	Key string
-}
-
 // Settings are what a group's assistant may use.
 type Settings struct {
-	Anthropic, OpenAI, Google Upstream
+	Upstreams []Upstream
 
 	// Tools allows tools that the provider runs, such as a search of the web.
 	Tools bool
+
+	Prices Prices
+	Budget Budget
 }
 
 // ParseURL reads a provider's address: https, or http to this machine's loopback
@@ -64,20 +67,24 @@ func ParseURL(text string) (*url.URL, error) {
 
 // Proxy is an http.Handler for one group.
 type Proxy struct {
+	folder   string
 	settings func() Settings // asked at each call
+	ledger   *Ledger
+	log      *slog.Logger
 	client   *http.Client
 	calls    chan struct{}
+	over     atomic.Bool // the last call that would create an answer was refused for the budget
 }
 
-// New returns the proxy of one group.
-func New(settings func() Settings) *Proxy {
+// New returns the proxy of the group with that folder.
+func New(folder string, settings func() Settings, ledger *Ledger, log *slog.Logger) *Proxy {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // the answer passes as it comes
 	transport.ResponseHeaderTimeout = silence
 	return &Proxy{
-		settings: settings,
-		client:   &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		calls:    make(chan struct{}, maxCalls),
+		folder: folder, settings: settings, ledger: ledger, log: log,
+		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		calls:  make(chan struct{}, maxCalls),
 	}
 }
 
@@ -95,16 +102,45 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { <-p.calls }()
 	var body []byte
+	var most Usage
 	if c.method == http.MethodPost {
 		if body, refused = readBody(w, r); refused == nil {
-			body, refused = check(c, body, set.Tools)
+			body, most, refused = check(&c, body, set.Tools)
 		}
 		if refused != nil {
 			refused.write(w, c.form)
 			return
 		}
 	}
-	p.pass(w, r, c, body)
+	if !c.answers {
+		p.pass(w, r, c, body, &bill{})
+		return
+	}
+	b, refused := p.open(r.Context(), c, set, most)
+	if refused != nil {
+		refused.write(w, c.form)
+		return
+	}
+	defer p.settle(b)
+	p.pass(w, r, c, body, b)
+}
+
+// OverBudget reports whether the last call for an answer was refused because the budget
+// is used up.
+func (p *Proxy) OverBudget() bool { return p.over.Load() }
+
+// Drain waits for a moment until the calls under way are settled, and lets no others
+// begin. The caller has closed the server.
+func (p *Proxy) Drain() {
+	wait := time.NewTimer(settleTime)
+	defer wait.Stop()
+	for range maxCalls {
+		select {
+		case p.calls <- struct{}{}:
+		case <-wait.C:
+			return
+		}
+	}
 }
 
 // enter waits for one of the group's places.
@@ -145,13 +181,15 @@ var sent = []string{"Accept", "Content-Type", "User-Agent", "Anthropic-Version",
 // answered are the headers of an answer that reach the assistant.
 var answered = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "Request-Id", "X-Request-Id", "X-Should-Retry"}
 
-// pass makes the call with the real key and streams the answer.
-func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte) {
+// pass makes the call with the real key and streams the answer. It notes in b what
+// the answer reports.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte, b *bill) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	target := *c.upstream.URL
 	target.Path = strings.TrimSuffix(target.Path, "/") + c.path
 	target.RawQuery = c.query
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { b.sent.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, c.method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		(&refusal{http.StatusBadGateway, "the call could not be made"}).write(w, c.form)
@@ -163,19 +201,24 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 			req.Header.Set(name, v)
 		}
 	}
-	c.authorize(req.Header, c.upstream.Key)
+	c.authorize(req.Header)
 	res, err := p.client.Do(req)
 	if err != nil {
 		(&refusal{http.StatusBadGateway, "the model's service cannot be reached from the host"}).write(w, c.form)
 		return
 	}
 	defer res.Body.Close()
+	b.free = res.StatusCode < 200 || res.StatusCode >= 300 // services charge for answers alone
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
 		(&refusal{http.StatusBadGateway, "the model's service answers with a redirect, which is not followed"}).write(w, c.form)
 		return
 	}
+	if e := res.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		(&refusal{http.StatusBadGateway, "the model's service packs its answer, which was not asked for"}).write(w, c.form)
+		return
+	}
 	for _, name := range answered {
-		if v := res.Header.Get(name); v != "" && !strings.Contains(v, c.upstream.Key) {
+		if v := res.Header.Get(name); v != "" && !strings.Contains(v, c.upstream.Secret) {
 			w.Header().Set(name, v)
 		}
 	}
@@ -183,15 +226,16 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 	if res.StatusCode >= 400 { // some services repeat the key that they reject
 		defer time.AfterFunc(silence, cancel).Stop()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxFailure))
-		_, _ = w.Write(bytes.ReplaceAll(text, []byte(c.upstream.Key), []byte("[key]")))
+		_, _ = w.Write(bytes.ReplaceAll(text, []byte(c.upstream.Secret), []byte("[key]")))
 		return
 	}
-	stream(w, res.Body, cancel)
+	b.meter = newMeter(c.form, res.Header.Get("Content-Type"))
+	stream(w, res.Body, cancel, b.meter)
 }
 
 // stream copies an answer as it comes. cancel ends one that stands still. An
 // answer that breaks off breaks off for the assistant, too.
-func stream(w http.ResponseWriter, from io.Reader, cancel func()) {
+func stream(w http.ResponseWriter, from io.Reader, cancel func(), m *meter) {
 	idle := time.AfterFunc(silence, cancel)
 	defer idle.Stop()
 	control := http.NewResponseController(w)
@@ -200,6 +244,7 @@ func stream(w http.ResponseWriter, from io.Reader, cancel func()) {
 		n, err := from.Read(buf)
 		idle.Reset(silence)
 		if n > 0 {
+			m.read(buf[:n])
 			_ = control.SetWriteDeadline(time.Now().Add(silence)) // an assistant that does not read
 			if _, err := w.Write(buf[:n]); err != nil {
 				return
@@ -207,6 +252,7 @@ func stream(w http.ResponseWriter, from io.Reader, cancel func()) {
 			_ = control.Flush()
 		}
 		if err == io.EOF {
+			m.close()
 			return
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/host/store"
 )
 
 const (
@@ -29,6 +32,22 @@ type world struct {
 	settings Settings
 	client   *http.Client
 	socket   string
+	ledger   *Ledger
+	of       *Proxy
+}
+
+func (w *world) proxy() *Proxy {
+	return New("family", func() Settings { return w.settings }, w.ledger, slog.New(slog.DiscardHandler))
+}
+
+func newLedger(t *testing.T, dir string) *Ledger {
+	t.Helper()
+	l, err := OpenLedger(t.Context(), Store(dir, store.Home{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
 }
 
 func newWorld(t *testing.T, provider http.HandlerFunc) *world {
@@ -47,9 +66,18 @@ func newWorld(t *testing.T, provider http.HandlerFunc) *world {
 	}
 	v1 := *u
 	v1.Path = "/v1"
-	w.settings = Settings{Anthropic: Upstream{u, secret}, OpenAI: Upstream{&v1, secret}, Google: Upstream{u, secret}}
+	for _, p := range Known() {
+		switch p.Key {
+		case "OPENAI_API_KEY":
+			w.settings.Upstreams = append(w.settings.Upstreams, Upstream{p, &v1, secret})
+		case "ANTHROPIC_API_KEY", "GEMINI_API_KEY":
+			w.settings.Upstreams = append(w.settings.Upstreams, Upstream{p, u, secret})
+		}
+	}
+	w.ledger = newLedger(t, t.TempDir())
+	w.of = w.proxy()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long-", 30), "family")
-	s, err := Listen(dir, os.Geteuid(), os.Getegid(), New(func() Settings { return w.settings }))
+	s, err := Listen(dir, os.Geteuid(), os.Getegid(), w.of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +365,7 @@ func TestFifthCallWaits(t *testing.T) {
 			<-w.seen
 		}
 	}
-	p := New(func() Settings { return w.settings })
+	p := w.proxy()
 	for range maxCalls {
 		p.enter(t.Context())
 	}
@@ -376,12 +404,15 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"messages":[{"content":[{"source":{"type":"url","url":"x"}}]}]}`, byte(0))
 	f.Add(`{"contents":[{"parts":[{"fileData":{}}]}],"tools":[{"googleSearch":{}}]}`, byte(2))
 	f.Fuzz(func(t *testing.T, body string, which byte) {
-		c := call{form: form(which % 3), answers: true}
-		anew, refused := check(c, []byte(body), false)
+		c := call{form: form(which % 3), path: []string{"/v1/messages", "/chat/completions", "/v1/models/g:generateContent"}[which%3], answers: true}
+		anew, most, refused := check(&c, []byte(body), false)
 		if refused != nil {
 			return
 		}
-		again, refused := check(c, anew, false)
+		if most.Input < 1 || most.Input > int64(len(body))+32 || most.Output < 1 || most.Output > maxOutput { // the host adds keys of its own
+			t.Errorf("%q may use %+v", body, most)
+		}
+		again, _, refused := check(&c, anew, false)
 		if refused != nil || string(again) != string(anew) {
 			t.Errorf("%q passed as %q, and that as %q, %v", body, anew, again, refused)
 		}
@@ -393,7 +424,10 @@ func FuzzTarget(f *testing.F) {
 		f.Add("POST", target)
 	}
 	u, _ := url.Parse("https://provider.example/base")
-	set := Settings{Anthropic: Upstream{u, "k"}, OpenAI: Upstream{u, "k"}, Google: Upstream{u, "k"}}
+	var set Settings
+	for _, p := range Known() {
+		set.Upstreams = append(set.Upstreams, Upstream{p, u, "k"})
+	}
 	f.Fuzz(func(t *testing.T, method, target string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")))
 		if err != nil {

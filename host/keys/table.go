@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// form is a provider's way to write an error.
+// form is how a provider reads calls and writes answers and errors.
 type form int
 
 const (
@@ -24,40 +24,51 @@ type call struct {
 	path     string // behind the upstream's own
 	query    string
 	upstream Upstream
-	answers  bool // an answer is created, as against counted or listed
+	answers  bool   // an answer is created, as against counted or listed
+	model    string // that the body or the path names
 }
 
 // authorize adds the operator's key in the provider's header.
-func (c call) authorize(h http.Header, key string) {
-	switch c.form {
-	case anthropic:
-		h.Set("X-Api-Key", key)
-	case openAI:
-		h.Set("Authorization", "Bearer "+key)
-	case google:
-		h.Set("X-Goog-Api-Key", key)
+func (c call) authorize(h http.Header) {
+	value := c.upstream.Secret
+	if c.upstream.Scheme != "" {
+		value = c.upstream.Scheme + " " + value
 	}
+	h.Set(c.upstream.Header, value)
 }
 
-// row is a method and the paths that it may have. /anthropic, /openai/v1 and
-// /google are what the addresses of the upstreams stand for.
+// row is a method and the paths behind a provider's prefix that it may have.
 type row struct {
-	form    form
 	method  string
 	path    *regexp.Regexp
 	answers bool
 }
 
-var table = []row{
-	{anthropic, http.MethodPost, regexp.MustCompile(`^/anthropic(/v1/messages)$`), true},
-	{anthropic, http.MethodPost, regexp.MustCompile(`^/anthropic(/v1/messages/count_tokens)$`), false},
-	{anthropic, http.MethodGet, regexp.MustCompile(`^/anthropic(/v1/models)$`), false},
-	{openAI, http.MethodPost, regexp.MustCompile(`^/openai/v1(/responses|/chat/completions)$`), true},
-	{openAI, http.MethodPost, regexp.MustCompile(`^/openai/v1(/responses/input_tokens)$`), false},
-	{openAI, http.MethodGet, regexp.MustCompile(`^/openai/v1(/models)$`), false},
-	{google, http.MethodPost, regexp.MustCompile(`^/google(/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:(?:generateContent|streamGenerateContent))$`), true},
-	{google, http.MethodPost, regexp.MustCompile(`^/google(/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:countTokens)$`), false},
-	{google, http.MethodGet, regexp.MustCompile(`^/google(/v1(?:beta)?/models)$`), false},
+// tables are the calls that create an answer, count tokens, or list models.
+var tables = map[form][]row{
+	anthropic: {
+		{http.MethodPost, regexp.MustCompile(`^/v1/messages$`), true},
+		{http.MethodPost, regexp.MustCompile(`^/v1/messages/count_tokens$`), false},
+		{http.MethodGet, regexp.MustCompile(`^/v1/models$`), false},
+	},
+	openAI: {
+		{http.MethodPost, regexp.MustCompile(`^(/responses|/chat/completions)$`), true},
+		{http.MethodPost, regexp.MustCompile(`^/responses/input_tokens$`), false},
+		{http.MethodGet, regexp.MustCompile(`^/models$`), false},
+	},
+	google: {
+		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:(?:generateContent|streamGenerateContent)$`), true},
+		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:countTokens$`), false},
+		{http.MethodGet, regexp.MustCompile(`^/v1(?:beta)?/models$`), false},
+	},
+}
+
+// rows are the upstream's calls: its own, or those of its form.
+func (u Upstream) rows() []row {
+	if u.Calls != nil {
+		return u.Calls
+	}
+	return tables[u.form]
 }
 
 // parameters are those of a query that pass. Others, such as key, are dropped.
@@ -66,31 +77,36 @@ var parameters = map[string]string{"alt": "sse", "beta": "true"}
 // match finds the row of a call. The target is compared as it came, so that no
 // escape and no dots have a second reading.
 func match(r *http.Request, set Settings) (call, *refusal) {
-	c := call{method: r.Method}
+	c := call{method: r.Method, form: formOf(r.RequestURI)}
 	target, _, _ := strings.Cut(r.RequestURI, "?")
-	switch {
-	case strings.HasPrefix(target, "/openai/"):
-		c.form, c.upstream = openAI, set.OpenAI
-	case strings.HasPrefix(target, "/google/"):
-		c.form, c.upstream = google, set.Google
-	default:
-		c.upstream = set.Anthropic
-	}
 	if r.Header.Get("Upgrade") != "" {
 		return c, &refusal{http.StatusBadRequest, "a connection cannot be upgraded here"}
 	}
-	for _, row := range table {
-		found := row.path.FindStringSubmatch(target)
-		if found == nil || row.method != r.Method {
+	for _, u := range set.Upstreams {
+		rest, ok := strings.CutPrefix(target, u.Prefix)
+		if !ok || !strings.HasPrefix(rest, "/") {
 			continue
 		}
-		if c.upstream.URL == nil || c.upstream.Key == "" {
-			return c, &refusal{http.StatusForbidden, "the operator has no key for this service"}
+		c.form, c.upstream = u.form, u
+		for _, row := range u.rows() {
+			if row.method == r.Method && row.path.MatchString(rest) {
+				c.path, c.query, c.answers = rest, query(r.URL.Query()), row.answers
+				return c, nil
+			}
 		}
-		c.path, c.query, c.answers = found[1], query(r.URL.Query()), row.answers
-		return c, nil
+		return c, &refusal{http.StatusForbidden, "the host passes on only calls that create an answer, count tokens or list models"}
 	}
-	return c, &refusal{http.StatusForbidden, "the host passes on only calls that create an answer, count tokens or list models"}
+	return c, &refusal{http.StatusForbidden, "the operator has no key for this service"}
+}
+
+// formOf is that of a service without a key.
+func formOf(target string) form {
+	for _, p := range Known() {
+		if strings.HasPrefix(target, p.Prefix+"/") {
+			return p.form
+		}
+	}
+	return anthropic
 }
 
 func query(all url.Values) string {
@@ -114,6 +130,11 @@ func (r *refusal) write(w http.ResponseWriter, f form) {
 	message := "Longshore: " + r.message
 	kind, status := "invalid_request_error", "INVALID_ARGUMENT"
 	switch {
+	case r.status == http.StatusPaymentRequired:
+		r.status, kind, status = http.StatusTooManyRequests, "insufficient_quota", "RESOURCE_EXHAUSTED"
+		if f == anthropic { // which its CLI repeats after a status of 429
+			r.status, kind = http.StatusBadRequest, "invalid_request_error"
+		}
 	case r.status == http.StatusTooManyRequests:
 		kind, status = "rate_limit_error", "RESOURCE_EXHAUSTED"
 		w.Header().Set("Retry-After", "5")
@@ -127,7 +148,7 @@ func (r *refusal) write(w http.ResponseWriter, f form) {
 	case anthropic:
 		doc = map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}}
 	case openAI:
-		doc = map[string]any{"error": map[string]any{"type": kind, "message": message, "code": nil, "param": nil}}
+		doc = map[string]any{"error": map[string]any{"type": kind, "message": message, "code": code(kind), "param": nil}}
 	case google:
 		doc = map[string]any{"error": map[string]any{"code": r.status, "message": message, "status": status}}
 	}
@@ -135,4 +156,12 @@ func (r *refusal) write(w http.ResponseWriter, f form) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
 	_, _ = w.Write(body)
+}
+
+// code is OpenAI's for an error, by which CLIs tell a quota from a rate.
+func code(kind string) any {
+	if kind == "insufficient_quota" {
+		return kind
+	}
+	return nil
 }

@@ -102,7 +102,7 @@ type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, unanswered, free, floor,
-	approvals, turns, troubles, tokens, cost, refusals, faults, ahead *prometheus.Desc
+	approvals, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead *prometheus.Desc
 }
 
 func newCollector(d *Desk) *collector {
@@ -110,31 +110,35 @@ func newCollector(d *Desk) *collector {
 		return prometheus.NewDesc("longshore_"+name, help, labels, nil)
 	}
 	return &collector{
-		desk:       d,
-		up:         desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
-		held:       desc("channel_held", "Whether the channel waits for an operator.", "channel"),
-		waiting:    desc("queue_requests", "Requests in the groups' queues that are not accepted yet."),
-		parts:      desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
-		bytes:      desc("outbox_pending_bytes", "Bytes of their files."),
-		retained:   desc("outbox_retained_bytes", "Bytes kept of failed messages, for a retry."),
-		inFlight:   desc("outbox_sends_in_flight", "Sends that are under way."),
-		stalled:    desc("outbox_sends_stalled", "Of these, those that make no progress."),
-		oldest:     desc("outbox_oldest_seconds", "Age of the oldest delivery that is not settled; 0 where there is none."),
-		attempts:   desc("outbox_attempts_total", "Attempts to send, since the host started."),
-		settled:    desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
-		approvals:  desc("approvals_waiting", "Deliveries that wait for an approval."),
-		errors:     desc("errors_requests", "Refused requests in the errors folder."),
-		assistants: desc("assistants", "Assistants by state.", "state"),
-		unanswered: desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
-		free:       desc("disk_free_bytes", "Free space on the file system of the state directory."),
-		floor:      desc("disk_floor_bytes", "Free space below which nothing is accepted: limits.free_disk."),
-		turns:      desc("turns_total", "Turns of assistants that were answered, and attempts that broke, since the host started.", "group", "outcome"),
-		troubles:   desc("trouble_total", "How often each cause began to keep a turn from its answer, or broke it, since the host started.", "cause"),
-		tokens:     desc("tokens_total", "Tokens that assistants say they used since the host started; cached ones are not among input.", "group", "kind"),
-		cost:       desc("cost_usd_total", "Cost in US dollars that assistants report since the host started.", "group"),
-		refusals:   desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
-		faults:     desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
-		ahead:      desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
+		desk:        d,
+		up:          desc("channel_connected", "Whether a send now would reach the platform.", "channel"),
+		held:        desc("channel_held", "Whether the channel waits for an operator.", "channel"),
+		waiting:     desc("queue_requests", "Requests in the groups' queues that are not accepted yet."),
+		parts:       desc("outbox_pending_parts", "Messages that were accepted and are not settled."),
+		bytes:       desc("outbox_pending_bytes", "Bytes of their files."),
+		retained:    desc("outbox_retained_bytes", "Bytes kept of failed messages, for a retry."),
+		inFlight:    desc("outbox_sends_in_flight", "Sends that are under way."),
+		stalled:     desc("outbox_sends_stalled", "Of these, those that make no progress."),
+		oldest:      desc("outbox_oldest_seconds", "Age of the oldest delivery that is not settled; 0 where there is none."),
+		attempts:    desc("outbox_attempts_total", "Attempts to send, since the host started."),
+		settled:     desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
+		approvals:   desc("approvals_waiting", "Deliveries that wait for an approval."),
+		errors:      desc("errors_requests", "Refused requests in the errors folder."),
+		assistants:  desc("assistants", "Assistants by state.", "state"),
+		unanswered:  desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
+		free:        desc("disk_free_bytes", "Free space on the file system of the state directory."),
+		floor:       desc("disk_floor_bytes", "Free space below which nothing is accepted: limits.free_disk."),
+		turns:       desc("turns_total", "Turns of assistants that were answered, and attempts that broke, since the host started.", "group", "outcome"),
+		troubles:    desc("trouble_total", "How often each cause began to keep a turn from its answer, or broke it, since the host started.", "cause"),
+		tokens:      desc("tokens_total", "Tokens that assistants say they used since the host started; cached ones are not among input.", "group", "kind"),
+		cost:        desc("cost_usd_total", "Cost in US dollars that assistants report since the host started.", "group"),
+		calls:       desc("model_calls_total", "Calls of the model that the host passed on for an answer, since it started.", "group"),
+		modelTokens: desc("model_tokens_total", "Tokens of these calls, as the model's service reports them; cached and written ones are not among input.", "group", "kind"),
+		modelCost:   desc("model_cost_usd_total", "Cost of these calls in US dollars, by prices.", "group"),
+		budget:      desc("budget_left_ratio", "Part of the group's budget that is left until it begins anew.", "group"),
+		refusals:    desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
+		faults:      desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
+		ahead:       desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
 	}
 }
 
@@ -196,12 +200,37 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 		count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
 		count(c.cost, t.CostUSD, g.Folder)
 	}
+	c.spent(out)
 	for d, of := range map[*prometheus.Desc]func() map[string]int64{c.troubles: c.desk.Troubles, c.refusals: c.desk.Refusals} {
 		if of == nil {
 			continue
 		}
 		for label, n := range of() {
 			count(d, float64(n), label)
+		}
+	}
+}
+
+// spent sends what calls of the models used that the host passed on.
+func (c *collector) spent(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	for _, g := range c.desk.configured() {
+		s := c.desk.spendingOf(ctx, g.Folder)
+		if s == nil {
+			continue
+		}
+		count := func(d *prometheus.Desc, v float64, kind ...string) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{g.Folder}, kind...)...)
+		}
+		count(c.calls, float64(s.Calls))
+		count(c.modelTokens, float64(s.Input), "input")
+		count(c.modelTokens, float64(s.Cached), "cached")
+		count(c.modelTokens, float64(s.Written), "written")
+		count(c.modelTokens, float64(s.Output), "output")
+		count(c.modelCost, s.USD)
+		if s.Budget != "" {
+			out <- prometheus.MustNewConstMetric(c.budget, prometheus.GaugeValue, s.Left, g.Folder)
 		}
 	}
 }

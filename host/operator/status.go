@@ -61,6 +61,26 @@ type Group struct {
 	Ignored
 	// Turns since the host's start.
 	Turns
+
+	// Model is what calls of the model used; nil if the host does not pass them on.
+	Model *Spending `json:"model,omitempty"`
+}
+
+// Spending is what a group's calls of its model have used, by what the service reports.
+type Spending struct {
+	Calls   int64   `json:"calls"` // since the host's start, as the tokens of each kind and their price
+	Input   int64   `json:"input_tokens"`
+	Cached  int64   `json:"cached_tokens"`
+	Written int64   `json:"written_tokens"`
+	Output  int64   `json:"output_tokens"`
+	USD     float64 `json:"usd"`
+
+	Budget      string    `json:"budget,omitempty"` // for people; empty: none
+	Left        float64   `json:"budget_left"`      // of 1
+	Until       time.Time `json:"budget_until,omitzero"`
+	SpentTokens int64     `json:"budget_tokens_spent"`
+	SpentUSD    float64   `json:"budget_usd_spent"`
+	Over        bool      `json:"over_budget"` // the last call was refused for it
 }
 
 // Turns is when the turns of a group's assistant ended lately, in all threads.
@@ -131,6 +151,16 @@ func (d *Desk) waiting() int {
 	return n
 }
 
+func (d *Desk) spendingOf(ctx context.Context, folder string) *Spending {
+	if d.Spending == nil {
+		return nil
+	}
+	if s, ok := d.Spending(ctx, folder); ok {
+		return &s
+	}
+	return nil
+}
+
 // maxCounted is how many open deliveries are counted for the groups: more than
 // the quotas of a hundred groups allow.
 const maxCounted = 10_000
@@ -152,6 +182,7 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 		if d.Turns != nil {
 			all[i].Turns = d.Turns(g.Folder)
 		}
+		all[i].Model = d.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]
 	}
 	err := d.deliveries(ctx, Filter{}, maxCounted, func(delivery outbox.Delivery) {

@@ -54,7 +54,9 @@ func (h *Host) assistantOptions() assistant.Options {
 		Typing:    carriers(h.Channels).typing,
 		Reserve:   h.opts.disk.reserve,
 		TaskEnded: h.taskEnded,
-		Zone:      h.zone,
+
+		OverBudget: h.overBudget,
+		Zone:       h.zone,
 
 		Transcriber: h.transcriber(),
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/console"
 	entry "github.com/longshore-bridge/longshore/host/door"
-	"github.com/longshore-bridge/longshore/host/keys"
 	"github.com/longshore-bridge/longshore/host/links"
 	"github.com/longshore-bridge/longshore/host/notify"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -110,7 +109,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
 	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
-	h.models = models{host: h, open: map[string]*keys.Server{}}
+	h.models = models{host: h, open: map[string]*model{}}
 	h.clock = new(clock)
 	opts.door, opts.book, opts.links, opts.clock = h.door, h.book, h.links, h.clock
 	h.opts = opts
@@ -131,7 +130,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers,
 	})
 	if !opts.Idle {
-		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx)); err != nil {
+		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
 			return nil, err
 		}
 	}

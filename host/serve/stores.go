@@ -26,6 +26,9 @@ func StoresOf(c *config.Config, configured bool) []store.Spec {
 	if !configured || c.Door.Listen != "" {
 		all = append(all, DoorOf(c))
 	}
+	if !configured || c.KeepsKeys() {
+		all = append(all, UsageOf(c))
+	}
 	return append(all, TasksOf(c), outbox.Store(c.Layout().Outbox(), HomeOf(c)))
 }
 

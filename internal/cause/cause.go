@@ -23,6 +23,7 @@ const (
 	Silent       Cause = "silent"           // the model's service took the request and does not answer
 	Key          Cause = "key_not_accepted" // status 401 or 403, or the CLI is not logged in
 	Credit       Cause = "no_credit"        // status 402, or a quota is used up
+	Budget       Cause = "budget_spent"     // the operator's budget for the group is used up
 	NotInstalled Cause = "not_installed"    // there is no such program in the container or on the machine
 	Image        Cause = "image_missing"    // the container engine does not have the image
 	Engine       Cause = "engine_away"      // the container engine does not answer
@@ -35,13 +36,13 @@ const (
 
 // All lists the causes, in no order that matters.
 func All() []Cause {
-	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, NotInstalled, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
 }
 
 // Permanent reports whether trying again is useless until somebody has corrected
 // something.
 func (c Cause) Permanent() bool {
-	return slices.Contains([]Cause{Key, Credit, NotInstalled, Image, Absent}, c)
+	return slices.Contains([]Cause{Key, Credit, Budget, NotInstalled, Image, Absent}, c)
 }
 
 // Parse returns the cause that a foreign text names. An empty text names none; an

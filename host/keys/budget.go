@@ -1,0 +1,108 @@
+package keys
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Budget is what a group's calls may use in a day or a month.
+type Budget struct {
+	Tokens int64 // 0: any number
+	Cost   Nanos // 0: any amount
+	Month  bool  // in a month of the calendar; otherwise in a day
+	Zone   *time.Location
+}
+
+// Limited reports whether the budget limits anything.
+func (b Budget) Limited() bool { return b.Tokens > 0 || b.Cost > 0 }
+
+// String describes the budget for people.
+func (b Budget) String() string {
+	var parts []string
+	if b.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", b.Tokens))
+	}
+	if b.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f USD", b.Cost.USD()))
+	}
+	return strings.Join(parts, " and ") + " a " + map[bool]string{true: "month", false: "day"}[b.Month]
+}
+
+// period returns when the day or month around now begins and ends.
+func (b Budget) period(now time.Time) (from, until time.Time) {
+	zone := b.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	y, m, d := now.In(zone).Date()
+	if b.Month {
+		return time.Date(y, m, 1, 0, 0, 0, 0, zone), time.Date(y, m+1, 1, 0, 0, 0, 0, zone)
+	}
+	return time.Date(y, m, d, 0, 0, 0, 0, zone), time.Date(y, m, d+1, 0, 0, 0, 0, zone)
+}
+
+// Standing is how a group stands with its budget.
+type Standing struct {
+	Spent        Spent // in this period
+	Held         Spent // by calls under way, at most
+	Begins, Ends time.Time
+}
+
+// Left is the part of the budget that is not spent, as a fraction.
+func (s Standing) Left(b Budget) float64 {
+	left := 1.0
+	if b.Tokens > 0 {
+		left = min(left, 1-float64(s.Spent.Tokens)/float64(b.Tokens))
+	}
+	if b.Cost > 0 {
+		left = min(left, 1-float64(s.Spent.Cost)/float64(b.Cost))
+	}
+	return max(left, 0)
+}
+
+// overBudget is the error of a call for which the budget has too little left.
+type overBudget struct {
+	words string
+	until time.Time // when the budget begins anew
+	held  bool      // only calls under way are in the way
+}
+
+func (o *overBudget) Error() string { return o.words }
+
+// admit returns an *overBudget if a call that uses at most so much does not fit.
+func (s Standing) admit(b Budget, most Spent) error {
+	over := func(add Spent) bool {
+		return b.Tokens > 0 && s.Spent.Tokens+add.Tokens > b.Tokens || b.Cost > 0 && s.Spent.Cost+add.Cost > b.Cost
+	}
+	until := s.Ends.Format("2006-01-02 15:04 MST")
+	switch {
+	case over(most):
+		words := fmt.Sprintf("usage limit: the budget of this group, %s, has too little left for this call (at most %s, of which %s are used); it begins anew at %s",
+			b, amount(b, most), amount(b, s.Spent), until)
+		return &overBudget{words: words, until: s.Ends}
+	case over(Spent{most.Tokens + s.Held.Tokens, most.Cost + s.Held.Cost}):
+		return &overBudget{words: "calls under way hold the rest of this group's budget; try again", held: true}
+	}
+	return nil
+}
+
+// amount is a use in what the budget limits.
+func amount(b Budget, s Spent) string {
+	if b.Cost > 0 && b.Tokens > 0 {
+		return fmt.Sprintf("%d tokens and %.4f USD", s.Tokens, s.Cost.USD())
+	}
+	if b.Cost > 0 {
+		return fmt.Sprintf("%.4f USD", s.Cost.USD())
+	}
+	return fmt.Sprintf("%d tokens", s.Tokens)
+}
+
+// refusal is how the assistant hears of it.
+func (o *overBudget) refusal() *refusal {
+	if o.held {
+		return &refusal{http.StatusTooManyRequests, o.words}
+	}
+	return &refusal{http.StatusPaymentRequired, o.words}
+}
