@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -64,6 +65,58 @@ func TestKeyStaysAtHome(t *testing.T) {
 				t.Errorf("the search found the key in %q only, so it would miss it", found)
 			}
 		})
+	}
+}
+
+// TestEndedBudgetIsNamed has an assistant use up its group's budget: the chat, "why" and
+// the metrics name it, and the message that waited is answered once the budget is raised.
+func TestEndedBudgetIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
+	asks := strings.TrimSuffix(askModel, "cat <&3") + `answer=$(cat <&3); case $answer in HTTP/1.1\ 200*) echo "$answer";; *) echo refused >&2; exit 1;; esac`
+	h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: none, keys: proxy, env: {ANTHROPIC_BASE_URL: %q, ANTHROPIC_API_KEY: a-key}}",
+		asks, containertest.AgentImage(t, "none"), model.URL))
+	text, err := os.ReadFile(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(budget string) []byte {
+		return bytes.Replace(text, []byte("gather:"), []byte("budget: "+budget+", gather:"), 1)
+	}
+	if err := os.WriteFile(h.file, with("{tokens: 150}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serving, log := h.serve()
+	m := member{base: h.base, chat: "g0"}
+	h.answeredWith(m, h.say(m, "hello"), "the model's words")
+	asked := h.say(m, "hello again") // of the 150 tokens, 107 are used
+	h.answeredWith(m, asked, "The budget of this chat's assistant is used up. Your message is kept for 24 hours and answered when the budget begins anew, or the operator raises it.")
+	said := func(args ...string) string {
+		cmd := exec.Command(os.Args[0], append(args, "-c", h.file)...)
+		cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST="+h.engine)
+		out, _ := cmd.CombinedOutput() // "why" fails, as it is to
+		return string(out)
+	}
+	if out := said("why", "g0"); !strings.Contains(out, "no  budget") || !strings.Contains(out, "150 tokens a day; 107 tokens") || !strings.Contains(out, "raise it in") {
+		t.Errorf("why says:\n%s", out)
+	}
+	if out := said("status", "--json"); !strings.Contains(out, `"cause": "budget_spent"`) || !strings.Contains(out, `"budget_tokens_spent": 107`) {
+		t.Errorf("status says:\n%s", out)
+	}
+	if err := os.WriteFile(h.file, with("{tokens: 1500}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := said("reload"); !strings.Contains(out, "group g0 changed: budget") {
+		t.Errorf("reload says:\n%s", out)
+	}
+	h.answeredWith(m, asked, "the model's words")
+	if err := serving.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := serving.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, log)
 	}
 }
 

@@ -143,6 +143,43 @@ func TestProviderGetsTheRealKeyAndNothingOfTheClients(t *testing.T) {
 	}
 }
 
+// TestServiceOfTheOperatorsDescription is called as it was described, and no further.
+func TestServiceOfTheOperatorsDescription(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, chatJSON) })
+	p, err := Custom("mine", "openai", []string{"POST /v2/*/chat/completions", "GET /v2/models", "POST /v2/count:input_tokens"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Header, p.Scheme = "X-Mine", "Key"
+	base := *w.settings.Upstreams[0].URL
+	base.Path = "/base"
+	token := Known()[1] // ANTHROPIC_AUTH_TOKEN
+	w.settings.Upstreams = []Upstream{{p, &base, secret}, {token, &base, secret}}
+	if status, text, _ := w.call("POST", "/providers/mine/v2/a.b/chat/completions", `{"model":"m","stream":true}`, "X-Mine", dummy); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	if r := <-w.seen; r.URL.Path != "/base/v2/a.b/chat/completions" || r.Header.Get("X-Mine") != "Key "+secret || !strings.Contains(r.Header.Get("X-Body"), "include_usage") {
+		t.Errorf("%s with %v", r.URL, r.Header)
+	}
+	if u := w.used(1); u.Total() != 90 {
+		t.Errorf("%+v", u)
+	}
+	for _, target := range []string{"/providers/mine/v2/a/b/chat/completions", "/providers/mine/v2/../chat/completions", "/providers/mine/v2/models", "/providers/other/v2/models", "/providers/minev2/models"} {
+		if status, text, _ := w.call("POST", target, "{}"); status != 403 {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+	if status, text, _ := w.call("POST", "/providers/mine/v2/a/chat/completions", `{"previous_response_id":"r"}`); status != 400 {
+		t.Errorf("a stored answer: %d %s", status, text)
+	}
+	if status, _, _ := w.call("POST", toClaude, `{"model":"m"}`, "X-Api-Key", dummy); status != 200 {
+		t.Fatal(status)
+	}
+	if r := <-w.seen; r.Header.Get("Authorization") != "Bearer "+secret || r.Header.Get("X-Api-Key") != "" {
+		t.Errorf("a token reached the service in %v", r.Header)
+	}
+}
+
 func TestOnlyTheTablesCallsPass(t *testing.T) {
 	w := newWorld(t, ok)
 	for _, target := range []string{

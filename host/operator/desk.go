@@ -36,8 +36,7 @@ type DeskOptions struct {
 	Ignored func(folder string) Ignored
 	// Turns is when the group's turns ended lately; nil: unknown.
 	Turns func(folder string) Turns
-	// Spending is what the calls of the model used that the host passed on for the group;
-	// ok is false if it passes none on. Nil: unknown.
+	// Spending is what the group's calls of its model used, if the host passes them on. May be nil.
 	Spending func(ctx context.Context, folder string) (s Spending, ok bool)
 	// Surroundings is Control's Environment. Nil: this process does not run the host.
 	Surroundings func(ctx context.Context, folder string) []channel.Finding

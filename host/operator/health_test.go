@@ -4,10 +4,12 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -128,5 +130,31 @@ func answers(t *testing.T, ask func() error) {
 		case <-deadline:
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestMetricsShowWhatCallsOfTheModelUsed, and how much of the budget is left.
+func TestMetricsShowWhatCallsOfTheModelUsed(t *testing.T) {
+	desk := operator.NewDesk(operator.DeskOptions{
+		Groups: func() []groups.Group {
+			return []groups.Group{{Folder: "family", Assistant: "a"}, {Folder: "inside", Assistant: "b"}}
+		},
+		Spending: func(_ context.Context, folder string) (operator.Spending, bool) {
+			return operator.Spending{Calls: 2, Input: 3, Cached: 4, Written: 5, Output: 6, USD: 0.5, Budget: "20 tokens a day", Left: 0.1}, folder == "family"
+		},
+	})
+	rec := httptest.NewRecorder()
+	desk.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, want := range []string{
+		`longshore_model_calls_total{group="family"} 2`, `longshore_model_tokens_total{group="family",kind="input"} 3`, `longshore_model_tokens_total{group="family",kind="cached"} 4`,
+		`longshore_model_tokens_total{group="family",kind="written"} 5`, `longshore_model_tokens_total{group="family",kind="output"} 6`,
+		`longshore_model_cost_usd_total{group="family"} 0.5`, `longshore_budget_left_ratio{group="family"} 0.1`,
+	} {
+		if !strings.Contains(rec.Body.String(), want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(rec.Body.String(), `model_calls_total{group="inside"}`) {
+		t.Error("there are figures of calls that the host does not see")
 	}
 }
