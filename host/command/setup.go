@@ -58,6 +58,8 @@ the assistant is the sample. With --channel it also links an account of that pla
 	cmd.Flags().StringVar(&s.group, "group", "", "what people call the first group")
 	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of the chat page (default "+demoListen+", or a free port)")
 	cmd.Flags().StringVar(&s.agent, "agent", "", "the assistant: `sample`, claude, codex or gemini")
+	cmd.Flags().BoolVar(&s.boxed, "container", false, "run the assistant in a container; its key stays with the host")
+	cmd.Flags().StringVar(&s.image, "image", "", "another container `image` than longshore-agent:latest")
 	cmd.Flags().StringVar(&s.keyFile, "key-file", "", "`file` with the assistant's key; it stays there, and longshore.yaml names it")
 	cmd.Flags().StringVar(&s.model, "model", "", "the model; without it, the one that the CLI chooses")
 	cmd.Flags().StringVar(&s.baseURL, "base-url", "", "another `address` of the service, such as a gateway")
@@ -101,7 +103,11 @@ func (s *setup) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.link(ctx); err != nil {
+	err = s.checkContainer(ctx, cfg)
+	if err == nil {
+		err = s.link(ctx)
+	}
+	if err != nil {
 		s.undo()
 		s.note("removed %s again", s.config)
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/setting"
 )
 
@@ -28,6 +29,8 @@ type setupAgent struct {
 	keyFile string
 	model   string
 	baseURL string
+	boxed   bool   // in a container
+	image   string // of it; empty: the usual one
 
 	key   string // as it was typed or read
 	typed bool
@@ -58,15 +61,21 @@ func (s *setup) askAgent(ctx context.Context, terminal *os.File, question func(s
 			return err
 		}
 	}
+	if s.image != "" && !s.boxed {
+		return usage("--image is for an assistant in a container", "longshore setup --container --image "+s.image)
+	}
 	if s.agent == "" || s.agent == "sample" {
 		s.agent = "sample"
+		if s.boxed {
+			return usage("--container needs an agent CLI", "longshore setup --container --agent claude")
+		}
 		return nil
 	}
 	variables, ok := cliKeyOf(s.agent)
 	if !ok {
 		return usage(fmt.Sprintf("setup knows no assistant %q", s.agent), "choose sample, claude, codex or gemini; others go into longshore.yaml: docs/assistants.md")
 	}
-	if _, err := exec.LookPath(s.agent); err != nil {
+	if _, err := exec.LookPath(s.agent); err != nil && !s.boxed {
 		return hinted(fmt.Errorf("the program %s is not in the PATH", s.agent), "install it, or begin with: longshore setup --agent sample")
 	}
 	if err := s.readKey(terminal); err != nil {
@@ -134,7 +143,14 @@ func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s:\n    runtime: process # with this user's rights; in a container: docs/containers.md\n    agent: %s\n", s.agent, s.agent)
+	where := "process # with this user's rights; in a container: docs/containers.md"
+	if s.boxed {
+		where = "docker\n    keys: proxy # the key stays with the host: docs/assistants.md\n    network: none # bridge, if it needs the internet"
+	}
+	if s.image != "" {
+		where += "\n    image: " + strconv.Quote(s.image)
+	}
+	fmt.Fprintf(&b, "  %s:\n    runtime: %s\n    agent: %s\n", s.agent, where, s.agent)
 	fmt.Fprintf(&b, "    env_from_file: { %s: %s }\n", variables.key, strconv.Quote(s.keyFile))
 	var env []string
 	if s.baseURL != "" {
@@ -147,6 +163,22 @@ func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 		fmt.Fprintf(&b, "    env: { %s }\n", strings.Join(env, ", "))
 	}
 	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), nil
+}
+
+// checkContainer looks whether the engine answers and has the image.
+func (s *setup) checkContainer(ctx context.Context, cfg *config.Config) error {
+	if !s.boxed {
+		return nil
+	}
+	engine, err := docker.Connect(ctx, s.getenv)
+	if err != nil {
+		return hinted(err, "see: docs/containers.md")
+	}
+	defer engine.Close()
+	for _, missing := range doctor.Images(ctx, engine, cfg) {
+		return hinted(errors.New(missing.Message), missing.Remedy)
+	}
+	return nil
 }
 
 // request is what setup asks the assistant for.
