@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -117,6 +118,48 @@ func TestEndedBudgetIsNamed(t *testing.T) {
 	}
 	if err := serving.Wait(); err != nil {
 		t.Errorf("%v:\n%s", err, log)
+	}
+}
+
+// TestRealAgentsNameAnEndedBudget: whatever words a CLI has for it, the chat hears of the
+// budget, and the service of no call.
+func TestRealAgentsNameAnEndedBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real agent CLIs")
+	}
+	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
+			env := []string{"LONGSHORE_MODEL: gemini-2.5-flash"}
+			for _, v := range model.Env() {
+				name, value, _ := strings.Cut(v, "=")
+				env = append(env, fmt.Sprintf("%s: %q", name, value))
+			}
+			h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: %s, image: %q, network: none, keys: proxy, env: {%s}}",
+				agent, containertest.AgentImage(t, agent), strings.Join(env, ", ")))
+			text, err := os.ReadFile(h.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = bytes.Replace(text, []byte("limits: {"), []byte("limits: {patience: 20s, budget: {tokens: 500}, "), 1)
+			if err := os.WriteFile(h.file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			serving, _ := h.serve()
+			m := member{base: h.base, chat: "g0"}
+			begin := time.Now()
+			h.answeredWith(m, h.say(m, "hello"), "The budget of this chat's assistant is used up")
+			t.Logf("the chat heard of it after %s", time.Since(begin).Round(time.Second))
+			for _, r := range model.Requests() {
+				t.Errorf("the service got a call of %d bytes", len(r.Body))
+			}
+			if err := serving.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			if err := serving.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -44,6 +44,7 @@ func (c *checker) check() {
 	c.limits()
 	c.groups()
 	c.budgets()
+	c.ownKeys()
 	c.notify()
 	c.door()
 	c.register()

@@ -122,6 +122,8 @@ type Assistant struct {
 	Keys          string `yaml:"keys" enum:"proxy,inside" help:"proxy: the host keeps the model's key and passes the container's calls on. inside: the assistant gets the key."`
 	ProviderTools bool   `yaml:"provider_tools" help:"With keys: proxy, allows tools that the model's service runs, such as a search of the web."`
 
+	OwnKey bool `yaml:"own_key" help:"With keys: proxy: no other group has the key, so that what the service stores may be used by id."`
+
 	Providers map[string]Provider `yaml:"providers" keys:"provider" help:"With keys: proxy, further services of models."`
 
 	IdleTimeout Duration `yaml:"idle_timeout" above:"0" help:"Ends the assistant after this time without a message."`

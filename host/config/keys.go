@@ -153,6 +153,36 @@ func (c *checker) providers(key string, a Assistant) {
 	}
 }
 
+// ownKeys refuses a key of one group's own that another group could use, too.
+func (c *checker) ownKeys() {
+	users, holders := map[string]int{}, map[string][]string{}
+	for _, g := range c.cfg.Groups {
+		users[g.Assistant]++
+	}
+	for name, a := range c.cfg.Assistants {
+		for _, p := range a.Services() {
+			holders[a.Env[p.Key].Reveal()] = append(holders[a.Env[p.Key].Reveal()], name)
+		}
+	}
+	for name, a := range c.cfg.Assistants {
+		key := "assistants." + name + ".own_key"
+		switch {
+		case !a.OwnKey:
+			continue
+		case a.Keys != "proxy":
+			c.bad(key, "only the host's proxy asks for it", "set keys: proxy, or leave own_key: out")
+		case users[name] > 1:
+			c.bad(key, fmt.Sprintf("%d groups have this assistant, and its key", users[name]), "make an assistant with a key of its own for each group, or leave own_key: out")
+		}
+		for _, p := range a.Services() {
+			value := a.Env[p.Key].Reveal()
+			if value != "" && len(holders[value]) > 1 {
+				c.bad(key, "another assistant has the same key", "get a key of its own from the service, in a project of its own, or leave own_key: out")
+			}
+		}
+	}
+}
+
 // budgets refuses budgets that nothing would count.
 func (c *checker) budgets() {
 	for i, g := range c.cfg.Groups {

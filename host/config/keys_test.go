@@ -36,6 +36,26 @@ func TestBudgetThatNothingCountsIsRefused(t *testing.T) {
 	}
 }
 
+// TestKeyOfOneGroupIsNoOthers: what is stored under it would be.
+func TestKeyOfOneGroupIsNoOthers(t *testing.T) {
+	dir := configDir(t)
+	assistant := func(name, key, more string) string {
+		return name + ": {runtime: docker, agent: claude, keys: proxy, env: {ANTHROPIC_API_KEY: " + key + "}" + more + "}"
+	}
+	const own = ", own_key: true"
+	for _, one := range []struct{ assistants, groups, want string }{
+		{assistant("a", "k1", own) + ", " + assistant("b", "k2", ""), "{folder: f, chat: 'web:f', assistant: a}, {folder: g, chat: 'web:g', assistant: b}", ""},
+		{assistant("a", "k1", own) + ", " + assistant("b", "k1", ""), "", "another assistant has the same key"},
+		{assistant("a", "k1", own), "{folder: f, chat: 'web:f', assistant: a}, {folder: g, chat: 'web:g', assistant: a}", "2 groups have this assistant"},
+		{"a: {runtime: docker, agent: claude, own_key: true}", "", "only the host's proxy"},
+	} {
+		_, err := parse(t, dir, "assistants: {"+one.assistants+"}\ngroups: ["+one.groups+"]\n")
+		if one.want == "" && err != nil || one.want != "" && (err == nil || !strings.Contains(err.Error(), one.want)) {
+			t.Errorf("%s, %s: %v, want %q", one.assistants, one.groups, err, one.want)
+		}
+	}
+}
+
 // TestProxyThatWouldKeepNoKeyIsRefused: an operator who asks for keys: proxy has it, or reads why not.
 func TestProxyThatWouldKeepNoKeyIsRefused(t *testing.T) {
 	dir := configDir(t)

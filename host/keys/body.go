@@ -14,17 +14,33 @@ type rules struct {
 	refused []string // keys that name something stored or fetched, at any depth
 	top     []string // keys that do so at the top
 	opaque  []string // keys below which lie the assistant's own data and schemas
+	stored  []string // of refused and top, those that a group with a key of its own may use
+	own     bool     // it has one
+}
+
+// of returns the rules of a form for a group with, or without, a key of its own.
+func of(f form, own bool) rules {
+	r := rulesOf[f]
+	if r.own = own; own {
+		kept := func(all []string) []string {
+			return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return slices.Contains(r.stored, key) })
+		}
+		r.refused, r.top = kept(r.refused), kept(r.top)
+	}
+	return r
 }
 
 var rulesOf = map[form]rules{
 	anthropic: {
 		refused: []string{"file_id"}, top: []string{"container", "mcp_servers"},
 		opaque: []string{"input", "input_schema", "metadata"},
+		stored: []string{"file_id", "container"},
 	},
 	openAI: {
 		refused: []string{"file_id", "file_url", "vector_store_ids"},
 		top:     []string{"previous_response_id", "conversation", "background", "prompt", "web_search_options", "store"},
 		opaque:  []string{"parameters", "schema", "metadata"},
+		stored:  []string{"file_id", "vector_store_ids", "previous_response_id", "conversation", "prompt"},
 	},
 	google: {
 		refused: []string{"fileData", "file_data"}, top: []string{"cachedContent", "cached_content"},
@@ -71,7 +87,7 @@ func ownNested(v any, r rules) bool {
 // check refuses what a call may not ask for, and returns the call written anew:
 // what was checked is what the provider reads, also where a key stood twice. most is
 // what the call may use. check notes the call's model in c.
-func check(c *call, body []byte, tools bool) (anew []byte, most Usage, _ *refusal) {
+func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refusal) {
 	bad := func(message string) ([]byte, Usage, *refusal) {
 		return nil, most, &refusal{http.StatusBadRequest, message}
 	}
@@ -87,7 +103,7 @@ func check(c *call, body []byte, tools bool) (anew []byte, most Usage, _ *refusa
 	if _, err := d.Token(); err != io.EOF {
 		return bad("something follows the JSON object")
 	}
-	rules := rulesOf[c.form]
+	rules, tools := of(c.form, set.Own), set.Tools
 	for key, value := range doc {
 		if lower := strings.ToLower(key); lower != key && (slices.Contains(rules.top, lower) || lower == "tools") {
 			return bad("a key of the body is in capital letters")
@@ -106,7 +122,9 @@ func check(c *call, body []byte, tools bool) (anew []byte, most Usage, _ *refusa
 		return bad(noTools)
 	}
 	if c.form == openAI && c.answers {
-		doc["store"] = false
+		if !set.Own {
+			doc["store"] = false
+		}
 		if !report(*c, doc) {
 			return bad("stream_options is no object")
 		}
@@ -160,7 +178,7 @@ func (r rules) find(v any, f form) string {
 			}
 		}
 	case map[string]any:
-		if fetched := fetches(v, f); fetched != "" {
+		if fetched := fetches(v, f); fetched != "" && !(r.own && fetched == "item_reference") {
 			return fetched
 		}
 		for key, value := range v {

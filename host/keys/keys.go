@@ -44,6 +44,10 @@ type Settings struct {
 	// Tools allows tools that the provider runs, such as a search of the web.
 	Tools bool
 
+	// Own says that no other group has the key, so that what the provider stores is this
+	// group's alone, and may be used by id.
+	Own bool
+
 	Prices Prices
 	Budget Budget
 }
@@ -105,7 +109,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var most Usage
 	if c.method == http.MethodPost {
 		if body, refused = readBody(w, r); refused == nil {
-			body, most, refused = check(&c, body, set.Tools)
+			body, most, refused = c.check(body, set)
 		}
 		if refused != nil {
 			refused.write(w, c.form)

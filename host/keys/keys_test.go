@@ -215,6 +215,42 @@ func TestOnlyTheTablesCallsPass(t *testing.T) {
 	}
 }
 
+// TestGroupWithAKeyOfItsOwnUsesWhatTheServiceStores, and still nothing that it runs or fetches.
+func TestGroupWithAKeyOfItsOwnUsesWhatTheServiceStores(t *testing.T) {
+	w := newWorld(t, ok)
+	calls := []struct{ method, target, body, want string }{
+		{"GET", "/openai/v1/files?limit=5&key=x&after=../x", "", "/v1/files?limit=5"}, {"GET", "/openai/v1/files/file-1/content", "", "/v1/files/file-1/content"},
+		{"DELETE", "/anthropic/v1/files/file_1", "", "/v1/files/file_1"}, {"POST", "/anthropic/v1/files", "--b\r\nno JSON", "/v1/files"},
+		{"GET", "/openai/v1/responses/resp_1", "", "/v1/responses/resp_1"}, {"DELETE", "/openai/v1/responses/resp_1", "", "/v1/responses/resp_1"},
+		{"POST", "/openai/v1/responses", `{"previous_response_id":"r","store":true}`, "/v1/responses"},
+		{"POST", "/openai/v1/responses", `{"input":[{"type":"item_reference","id":"i"},{"content":[{"type":"input_file","file_id":"f"}]}]}`, "/v1/responses"},
+		{"POST", "/anthropic/v1/messages", `{"container":"c","messages":[{"content":[{"source":{"type":"file","file_id":"f"}}]}]}`, "/v1/messages"},
+	}
+	for _, own := range []bool{false, true} {
+		w.settings.Own = own
+		for _, c := range calls {
+			status, text, _ := w.call(c.method, c.target, c.body)
+			if own != (status == 200) {
+				t.Errorf("own %v, %s %s: %d %s", own, c.method, c.target, status, text)
+			}
+			if own && status == 200 {
+				if r := <-w.seen; r.URL.String() != c.want || c.body != "" && strings.Contains(c.body, "store") && !strings.Contains(r.Header.Get("X-Body"), `"store":true`) {
+					t.Errorf("%s reached the service as %s with %s", c.target, r.URL, r.Header.Get("X-Body"))
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ method, target, body string }{
+		{"POST", "/openai/v1/responses", `{"background":true}`}, {"POST", "/openai/v1/responses", `{"input":[{"content":[{"type":"input_file","file_url":"https://x"}]}]}`},
+		{"POST", "/openai/v1/responses", `{"tools":[{"type":"file_search"}]}`}, {"POST", "/anthropic/v1/messages", `{"mcp_servers":[{}]}`},
+		{"POST", "/anthropic/v1/messages/batches", "{}"}, {"GET", "/openai/v1/files/../models", ""}, {"GET", "/openai/v1/files/a%2f..", ""}, {"GET", "/openai/v1/vector_stores", ""},
+	} {
+		if status, text, _ := w.call(c.method, c.target, c.body); status != 400 && status != 403 {
+			t.Errorf("%s %s %s: %d %s", c.method, c.target, c.body, status, text)
+		}
+	}
+}
+
 func TestSmuggledSecondRequestIsNone(t *testing.T) {
 	w := newWorld(t, ok)
 	for _, head := range []string{
@@ -442,14 +478,14 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"contents":[{"parts":[{"fileData":{}}]}],"tools":[{"googleSearch":{}}]}`, byte(2))
 	f.Fuzz(func(t *testing.T, body string, which byte) {
 		c := call{form: form(which % 3), path: []string{"/v1/messages", "/chat/completions", "/v1/models/g:generateContent"}[which%3], answers: true}
-		anew, most, refused := check(&c, []byte(body), false)
+		anew, most, refused := check(&c, []byte(body), Settings{})
 		if refused != nil {
 			return
 		}
 		if most.Input < 1 || most.Input > int64(len(body))+32 || most.Output < 1 || most.Output > maxOutput { // the host adds keys of its own
 			t.Errorf("%q may use %+v", body, most)
 		}
-		again, _, refused := check(&c, anew, false)
+		again, _, refused := check(&c, anew, Settings{})
 		if refused != nil || string(again) != string(anew) {
 			t.Errorf("%q passed as %q, and that as %q, %v", body, anew, again, refused)
 		}

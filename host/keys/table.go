@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,7 @@ type call struct {
 	query    string
 	upstream Upstream
 	answers  bool   // an answer is created, as against counted or listed
+	raw      bool   // the body passes unread
 	model    string // that the body or the path names
 }
 
@@ -42,29 +44,52 @@ type row struct {
 	method  string
 	path    *regexp.Regexp
 	answers bool
+	raw     bool // the body is a file and its name, and passes unread
 }
 
 // tables are the calls that create an answer, count tokens, or list models.
 var tables = map[form][]row{
 	anthropic: {
-		{http.MethodPost, regexp.MustCompile(`^/v1/messages$`), true},
-		{http.MethodPost, regexp.MustCompile(`^/v1/messages/count_tokens$`), false},
-		{http.MethodGet, regexp.MustCompile(`^/v1/models$`), false},
+		{http.MethodPost, regexp.MustCompile(`^/v1/messages$`), true, false},
+		{http.MethodPost, regexp.MustCompile(`^/v1/messages/count_tokens$`), false, false},
+		{http.MethodGet, regexp.MustCompile(`^/v1/models$`), false, false},
 	},
 	openAI: {
-		{http.MethodPost, regexp.MustCompile(`^(/responses|/chat/completions)$`), true},
-		{http.MethodPost, regexp.MustCompile(`^/responses/input_tokens$`), false},
-		{http.MethodGet, regexp.MustCompile(`^/models$`), false},
+		{http.MethodPost, regexp.MustCompile(`^(/responses|/chat/completions)$`), true, false},
+		{http.MethodPost, regexp.MustCompile(`^/responses/input_tokens$`), false, false},
+		{http.MethodGet, regexp.MustCompile(`^/models$`), false, false},
 	},
 	google: {
-		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:(?:generateContent|streamGenerateContent)$`), true},
-		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:countTokens$`), false},
-		{http.MethodGet, regexp.MustCompile(`^/v1(?:beta)?/models$`), false},
+		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:(?:generateContent|streamGenerateContent)$`), true, false},
+		{http.MethodPost, regexp.MustCompile(`^/v1(?:beta)?/models/[a-z0-9][a-z0-9.-]{0,99}:countTokens$`), false, false},
+		{http.MethodGet, regexp.MustCompile(`^/v1(?:beta)?/models$`), false, false},
 	},
 }
 
+// ownTables are further calls of a group whose key is its own: files and stored answers.
+var ownTables = map[form][]row{
+	anthropic: filesBelow("/v1/files"),
+	openAI: append(filesBelow("/files"),
+		row{method: http.MethodGet, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}(?:/input_items)?$`)},
+		row{method: http.MethodDelete, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}$`)},
+	),
+}
+
+func filesBelow(path string) []row {
+	one := "^" + path + "/[A-Za-z0-9_-]{1,128}"
+	return []row{
+		{method: http.MethodPost, path: regexp.MustCompile("^" + path + "$"), raw: true},
+		{method: http.MethodGet, path: regexp.MustCompile("^" + path + "$")},
+		{method: http.MethodGet, path: regexp.MustCompile(one + "(?:/content)?$")},
+		{method: http.MethodDelete, path: regexp.MustCompile(one + "$")},
+	}
+}
+
 // rows are the upstream's calls: its own, or those of its form.
-func (u Upstream) rows() []row {
+func (u Upstream) rows(own bool) []row {
+	if own && u.Calls == nil {
+		return append(slices.Clone(tables[u.form]), ownTables[u.form]...)
+	}
 	if u.Calls != nil {
 		return u.Calls
 	}
@@ -88,9 +113,9 @@ func match(r *http.Request, set Settings) (call, *refusal) {
 			continue
 		}
 		c.form, c.upstream = u.form, u
-		for _, row := range u.rows() {
+		for _, row := range u.rows(set.Own) {
 			if row.method == r.Method && row.path.MatchString(rest) {
-				c.path, c.query, c.answers = rest, query(r.URL.Query()), row.answers
+				c.path, c.query, c.answers, c.raw = rest, query(r.URL.Query(), set.Own), row.answers, row.raw
 				return c, nil
 			}
 		}
@@ -109,14 +134,32 @@ func formOf(target string) form {
 	return anthropic
 }
 
-func query(all url.Values) string {
+// ofLists are the parameters by which lists of stored things are read.
+var ofLists = []string{"limit", "order", "purpose", "after", "after_id", "before_id"}
+
+var listValue = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+func query(all url.Values, own bool) string {
 	kept := url.Values{}
+	for _, name := range ofLists {
+		if value := all.Get(name); own && listValue.MatchString(value) {
+			kept.Set(name, value)
+		}
+	}
 	for name, value := range parameters {
 		if all.Get(name) == value {
 			kept.Set(name, value)
 		}
 	}
 	return kept.Encode()
+}
+
+// check is that of a call's body, unless it passes unread.
+func (c *call) check(body []byte, set Settings) ([]byte, Usage, *refusal) {
+	if c.raw {
+		return body, Usage{}, nil
+	}
+	return check(c, body, set)
 }
 
 // refusal is an answer of the proxy's own.

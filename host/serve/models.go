@@ -130,7 +130,7 @@ func (h *Host) keysOf(folder string) (set keys.Settings) {
 	if !ok || a.Keys != "proxy" {
 		return set
 	}
-	set.Tools, set.Prices, set.Budget = a.ProviderTools, now.config.ModelPrices(), now.config.Budget(g)
+	set.Tools, set.Own, set.Prices, set.Budget = a.ProviderTools, a.OwnKey, now.config.ModelPrices(), now.config.Budget(g)
 	for _, p := range a.Services() {
 		address := a.Env[p.Address].Reveal()
 		if address == "" {
