@@ -155,6 +155,15 @@ func (s *Spool) batch(g *group) *Batch {
 	return b
 }
 
+// writtenAt is the modification time of a request's file. A container can set any, also one that
+// neither JSON nor a count of nanoseconds can hold: such a time counts as 1970.
+func writtenAt(info fs.FileInfo) time.Time {
+	if t := info.ModTime().UTC(); t.Year() >= 1700 && t.Year() <= 2200 {
+		return info.ModTime()
+	}
+	return time.Unix(0, 0)
+}
+
 // read reads one request and adds it to the batch, or refuses it. It returns false if
 // the host cannot read anything now.
 func (b *Batch) read(name string) bool {
@@ -169,7 +178,7 @@ func (b *Batch) read(name string) bool {
 	id := strings.TrimSuffix(file, suffix)
 	it := &Item{Folder: g.folder, Name: name, ID: id, Body: body, info: info}
 	if info != nil {
-		it.ModTime = info.ModTime()
+		it.ModTime = writtenAt(info)
 	}
 	var refusal *Refusal
 	switch {

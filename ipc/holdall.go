@@ -68,6 +68,6 @@ func (q *quarantine) hold(folder string, info fs.FileInfo, body []byte, why Refu
 	now := time.Now().UTC()
 	return q.add(Quarantined{
 		Folder: folder, Request: printable(strings.TrimSuffix(info.Name(), suffix)), Code: why.Code, Message: why.Message, Hint: why.Hint,
-		Attempts: 1, First: now, Last: now, Written: info.ModTime().UTC(),
+		Attempts: 1, First: now, Last: now, Written: writtenAt(info).UTC(),
 	}, info.Name(), body)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // refused waits for the refusal of a request and returns its entry.
@@ -305,4 +307,24 @@ func TestRewritingAfterTheRenameChangesNothing(t *testing.T) {
 	if string(d.Body) != hello || d.Request.Text != "hello" {
 		t.Errorf("changed: %s", d.Body)
 	}
+}
+
+// JSON holds no year above 9999. On tmpfs, btrfs and ZFS a file can have one.
+func TestARequestFromTheYear3170843StayedInTheQueueForEver(t *testing.T) {
+	dir := prepareFast(t, "fam")
+	q := serve(t, dir, SpoolOptions{Folders: []string{"fam"}})
+	for id, secs := range map[string]int64{"late": 99999999999999, "early": -99999999999999} {
+		drop(t, dir, "fam", "."+id, "{}")
+		path := filepath.Join(dir, "fam", MessagesDir, "."+id)
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{{Sec: secs}, {Sec: secs}}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path, filepath.Join(dir, "fam", MessagesDir, id+".json")); err != nil {
+			t.Fatal(err)
+		}
+		if x := q.refused("fam", id, CodeMissing); x.Written.Year() < 1700 || x.Written.Year() > 2500 { // a disk's own bounds may be narrower
+			t.Errorf("%s: written at %v", id, x.Written)
+		}
+	}
+	q.none("fam")
 }

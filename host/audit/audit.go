@@ -219,6 +219,9 @@ func (l *Log) Add(all ...Entry) {
 		if e.Time.IsZero() {
 			e.Time = time.Now()
 		}
+		if y := e.Asked.Year(); y < 0 || y > 9999 { // no JSON holds it, and nothing behind it would be written
+			e.Asked = time.Time{}
+		}
 		e.Time, e.Message = e.Time.UTC().Truncate(time.Millisecond), cut(maskIn(l.key, e.Message))
 		if len(l.pending) >= maxPending {
 			l.lost++

@@ -326,3 +326,18 @@ func FuzzVerify(f *testing.F) {
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.WithoutCancel(t.Context()))
 }
+
+// An assistant sets the time of its request's file.
+func TestARequestOfTheYear3170843StoppedTheTrail(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, quiet(dir))
+	for n, asked := range []time.Time{time.Unix(99999999999999, 0), time.Unix(-99999999999999, 0), time.Unix(0, 0)} {
+		e := sent(n)
+		e.Asked = asked
+		l.Add(e)
+	}
+	closed(t, l)
+	if s, err := Verify(dir, ""); err != nil || s.Entries != 3 {
+		t.Errorf("the trail has %d of 3 entries: %v", s.Entries, err)
+	}
+}

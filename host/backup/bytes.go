@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // chunk is what is read at once, in bytes.
@@ -31,6 +34,22 @@ func copyTo(ctx context.Context, path string, f *os.File, limit int64) (sha stri
 		err = to.Truncate(size) // zeros at the end were not written
 	}
 	return sha, size, errors.Join(err, to.Close())
+}
+
+// open opens a file of a backup, which may come from anywhere: a pipe does not make it wait.
+func open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file", filepath.Base(path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // sum reads a file.

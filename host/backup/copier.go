@@ -18,6 +18,7 @@ import (
 
 const (
 	deepest  = 100     // directories in one another; a deeper one is left out
+	longest  = 2 << 10 // bytes of a path; a longer one is left out: a restore has to make it below another directory
 	mostHeld = 500     // descriptors that stay open over the thaw
 	unsynced = ".part" // the suffix of a blob that is not whole yet
 )
@@ -150,14 +151,31 @@ func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		err := c.visit(dir, name, path, hot, depth)
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ELOOP) { // an assistant can make such files, and must not stop a backup with them
+		if len(path) > longest {
 			c.unread = append(c.unread, path)
+			continue
+		}
+		err := c.visit(dir, name, path, hot, depth)
+		if leftOut(err) { // an assistant can make such files, and must not stop a backup with them
+			c.unread = append(c.unread, path)
+			_ = os.RemoveAll(c.target(path)) // what an earlier pass has copied, if so
+			delete(c.all, path)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// leftOut says whether err is of a name that cannot be read, or that the disk of the backup
+// does not take.
+func leftOut(err error) bool {
+	for _, why := range []error{fs.ErrPermission, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EILSEQ} {
+		if errors.Is(err, why) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *copier) names(dir *os.Root, rel string, depth int) ([]string, error) {
@@ -314,6 +332,9 @@ func (c *copier) database(s store.Snapshot) (StoreEntry, error) {
 	return at, c.record(path, stateDir+"/"+path, c.target(path), "")
 }
 
+// maxExtra is the size of the largest file outside the state directory, in bytes.
+const maxExtra = 1 << 20
+
 // extra copies a file that lies outside the state directory.
 func (c *copier) extra(temp, name, from string) error {
 	to := filepath.Join(temp, filepath.FromSlash(name))
@@ -322,7 +343,10 @@ func (c *copier) extra(temp, name, from string) error {
 		err = os.MkdirAll(filepath.Dir(to), 0o700)
 	}
 	if err == nil {
-		_, _, err = copyTo(c.ctx, to, f, 1<<20)
+		var size int64
+		if _, size, err = copyTo(c.ctx, to, f, maxExtra+1); err == nil && size > maxExtra {
+			err = errors.New("it has more than 1 MiB")
+		}
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {

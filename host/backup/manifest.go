@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	configName   = "longshore.yaml"
 	secretsDir   = "secrets"
 	stateDir     = "state"
-	maxLine      = 64 << 10 // bytes of a line of the manifest
+	maxLine      = 64 << 10 // bytes of a line of the manifest: more than two names of longest bytes take
 )
 
 // Header is the first line of a manifest.
@@ -42,7 +44,7 @@ type StoreEntry struct {
 type Entry struct {
 	Path   string      `json:"path"` // in the backup, with slashes
 	Dir    bool        `json:"dir,omitempty"`
-	Target string      `json:"target,omitempty"` // of a symbolic link
+	Target string      `json:"target,omitempty"` // of a symbolic link, wherever it leads
 	From   string      `json:"from,omitempty"`   // where a secret's file was
 	Mode   fs.FileMode `json:"mode"`             // the permissions
 	UID    int         `json:"uid"`
@@ -52,20 +54,52 @@ type Entry struct {
 	SHA256 string      `json:"sha256,omitempty"` // in hex; of a file
 }
 
+// line is an entry as the manifest has it. A name on disk is bytes; JSON holds no text that
+// is not UTF-8, so such a path or target stands beside its text.
+type line struct {
+	Entry
+
+	PathBytes   []byte `json:"path_bytes,omitempty"`
+	TargetBytes []byte `json:"target_bytes,omitempty"`
+}
+
+func lineOf(e Entry) line {
+	l := line{Entry: e}
+	if !utf8.ValidString(e.Path) {
+		l.PathBytes = []byte(e.Path)
+	}
+	if !utf8.ValidString(e.Target) {
+		l.TargetBytes = []byte(e.Target)
+	}
+	return l
+}
+
+func (l line) entry() Entry {
+	if l.PathBytes != nil {
+		l.Path = string(l.PathBytes)
+	}
+	if l.TargetBytes != nil {
+		l.Target = string(l.TargetBytes)
+	}
+	return l.Entry
+}
+
 // file reports whether the entry is a plain file.
 func (e Entry) file() bool { return !e.Dir && e.Target == "" }
 
-// check refuses an entry whose path or target could lead out of the directory that it
-// is restored to.
-func (e Entry) check() error {
-	if !filepath.IsLocal(filepath.FromSlash(e.Path)) || e.Mode&^fs.ModePerm != 0 || e.Size < 0 {
+// check refuses an entry that could lead out of the directory that it is restored to: each path
+// has one spelling and stands once. before is the path of the entry before, since the
+// entries are sorted.
+func (e Entry) check(before string) error {
+	if !filepath.IsLocal(filepath.FromSlash(e.Path)) || path.Clean(e.Path) != e.Path || e.Path <= before ||
+		e.Dir && e.Target != "" || e.Mode&^fs.ModePerm != 0 || e.Size < 0 {
 		return fmt.Errorf("the manifest has an entry that no backup has: %q", e.Path)
 	}
 	return nil
 }
 
-func writeManifest(path string, h Header, all []Entry) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func writeManifest(to string, h Header, all []Entry) error {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -75,7 +109,7 @@ func writeManifest(path string, h Header, all []Entry) error {
 	err = enc.Encode(h)
 	for _, e := range all {
 		if err == nil {
-			err = enc.Encode(e)
+			err = enc.Encode(lineOf(e))
 		}
 	}
 	return errors.Join(err, w.Flush(), f.Sync(), f.Close())
@@ -86,7 +120,7 @@ func readManifest(dir string, do func(Entry) error) (h Header, err error) {
 	if strings.HasSuffix(filepath.Clean(dir), partial) { // even with a manifest, it may not be synced
 		return h, fmt.Errorf("%s is no backup: it was cut off while it was made; the next backup in its directory deletes it", dir)
 	}
-	f, err := os.Open(filepath.Join(dir, manifestName))
+	f, err := open(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
 	}
@@ -105,13 +139,15 @@ func readManifest(dir string, do func(Entry) error) (h Header, err error) {
 	if h.Format > format {
 		return h, errors.New("a newer longshore made the backup: use that program")
 	}
-	n := 0
+	n, before := 0, ""
 	for ; lines.Scan(); n++ {
-		var e Entry
-		err := json.Unmarshal(lines.Bytes(), &e)
+		var l line
+		err := json.Unmarshal(lines.Bytes(), &l)
+		e := l.entry()
 		if err == nil {
-			err = e.check()
+			err = e.check(before)
 		}
+		before = e.Path
 		if err == nil {
 			err = do(e)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ type Checked struct {
 // Verify reads a whole backup and compares it with its manifest. The error is of a
 // backup that cannot be read at all.
 func Verify(ctx context.Context, dir string) (c Checked, err error) {
+	if dir, err = filepath.Abs(dir); err != nil { // a database is opened by a URI, whose path is absolute
+		return c, fmt.Errorf("verify a backup: %w", err)
+	}
 	known := map[string]bool{manifestName: true}
 	c.Header, err = readManifest(dir, func(e Entry) error {
 		known[e.Path] = true
@@ -61,7 +65,7 @@ func Verify(ctx context.Context, dir string) (c Checked, err error) {
 
 // same compares a file of the backup with its entry.
 func (e Entry) same(ctx context.Context, dir string) error {
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(e.Path)))
+	f, err := open(filepath.Join(dir, filepath.FromSlash(e.Path)))
 	if err != nil {
 		return safefs.Reason(err)
 	}
@@ -147,8 +151,12 @@ func (r Restoring) config(done *Restored) (undo func() error, err error) {
 	if _, err := os.Lstat(r.Config); !errors.Is(err, fs.ErrNotExist) {
 		return undo, err
 	}
-	text, err := os.ReadFile(filepath.Join(r.Backup, configName))
+	f, err := open(filepath.Join(r.Backup, configName))
 	if err != nil {
+		return undo, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxExtra+1))
+	if err = errors.Join(err, f.Close()); err != nil {
 		return undo, err
 	}
 	if err := os.MkdirAll(filepath.Dir(r.Config), 0o750); err != nil {
@@ -167,6 +175,11 @@ func (r Restoring) fill(ctx context.Context, temp string, done *Restored) error 
 		switch {
 		case e.From != "":
 			done.Secrets = append(done.Secrets, e.From)
+			return nil
+		case e.Path == configName && done.Config != "":
+			if err := e.same(ctx, r.Backup); err != nil {
+				return fmt.Errorf("%s: %w", e.Path, err)
+			}
 			return nil
 		case !ok || rel != "" && rel[0] != '/':
 			return nil
@@ -202,7 +215,7 @@ func (e Entry) put(ctx context.Context, backup, to string) error {
 	if e.Target != "" {
 		return os.Symlink(e.Target, to)
 	}
-	f, err := os.Open(filepath.Join(backup, filepath.FromSlash(e.Path)))
+	f, err := open(filepath.Join(backup, filepath.FromSlash(e.Path)))
 	if err != nil {
 		return err
 	}
