@@ -131,6 +131,7 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 	}
 	c.model = modelOf(*c, doc)
 	var text bytes.Buffer
+	text.Grow(len(body) + 256)
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(doc); err != nil {
@@ -252,8 +253,12 @@ func ownTool(tool map[string]any, f form) bool {
 	if !ok && tool["type"] != nil {
 		return false
 	}
-	if f == openAI && kind == "namespace" { // codex groups a server's tools
-		return ownTools(tool["tools"], f)
+	if f == openAI && kind == "namespace" { // codex groups a server's tools; groups in groups would be read again at each level
+		list, ok := tool["tools"].([]any)
+		return ok && !slices.ContainsFunc(list, func(t any) bool {
+			one, ok := t.(map[string]any)
+			return !ok || one["type"] == "namespace" || !ownTool(one, f)
+		})
 	}
 	return slices.ContainsFunc(runsHere[f], func(own string) bool {
 		return kind == own || strings.HasSuffix(own, "_") && strings.HasPrefix(kind, own)

@@ -24,12 +24,14 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
 	maxBody    = 32 << 20         // bytes of a call
+	largeBody  = 4 << 20          // of which a group's are checked one after the other
 	maxCalls   = 4                // of a group, at once
 	queueTime  = 30 * time.Second // for which a call waits for another's end
 	bodyTime   = 2 * time.Minute  // in which a call's body must have come
@@ -77,6 +79,7 @@ type Proxy struct {
 	log      *slog.Logger
 	client   *http.Client
 	calls    chan struct{}
+	large    sync.Mutex  // held while a large body is checked, which takes several times its memory
 	over     atomic.Bool // the last call that would create an answer was refused for the budget
 }
 
@@ -109,7 +112,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var most Usage
 	if c.method == http.MethodPost {
 		if body, refused = readBody(w, r); refused == nil {
-			body, most, refused = c.check(body, set)
+			body, most, refused = p.check(&c, body, set)
 		}
 		if refused != nil {
 			refused.write(w, c.form)
@@ -167,7 +170,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a test's recorder has none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -176,7 +181,19 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, "the body did not come whole"}
 	}
-	return body, nil
+	return body.Bytes(), nil
+}
+
+// check is that of a call's body, unless it passes unread.
+func (p *Proxy) check(c *call, body []byte, set Settings) ([]byte, Usage, *refusal) {
+	if c.raw {
+		return body, Usage{}, nil
+	}
+	if len(body) > largeBody {
+		p.large.Lock()
+		defer p.large.Unlock()
+	}
+	return check(c, body, set)
 }
 
 // sent are the headers of a call that reach the provider. None is a credential.
@@ -194,12 +211,15 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 	target.Path = strings.TrimSuffix(target.Path, "/") + c.path
 	target.RawQuery = c.query
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { b.sent.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, c.method, target.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, c.method, target.String(), &once{rest: body})
 	if err != nil {
 		(&refusal{http.StatusBadGateway, "the call could not be made"}).write(w, c.form)
 		return
 	}
-	req.GetBody = nil // a call is never made twice
+	req.ContentLength = int64(len(body)) // and no GetBody: a call is never made twice
+	if len(body) == 0 {
+		req.Body = http.NoBody
+	}
 	for _, name := range sent {
 		if v := r.Header.Get(name); v != "" {
 			req.Header.Set(name, v)
@@ -235,6 +255,18 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 	}
 	b.meter = newMeter(c.form, res.Header.Get("Content-Type"))
 	stream(w, res.Body, cancel, b.meter)
+}
+
+// once is a body that is read once, and lets go of its memory before the answer comes.
+type once struct{ rest []byte }
+
+func (o *once) Read(p []byte) (int, error) {
+	n := copy(p, o.rest)
+	if o.rest = o.rest[n:]; len(o.rest) == 0 {
+		o.rest = nil
+		return n, io.EOF
+	}
+	return n, nil
 }
 
 // stream copies an answer as it comes. cancel ends one that stands still. An

@@ -332,6 +332,18 @@ func TestBodyReachesTheProviderAsItWasChecked(t *testing.T) {
 	}
 }
 
+// Found in review: each level of such groups was read as often as it was deep, 17 s for a
+// body of 1.3 MB.
+func TestGroupsOfToolsInGroupsAreRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	for depth, want := range map[int]int{1: 200, 2: 400, 4000: 400} {
+		body := `{"tools":` + strings.Repeat(`[{"type":"namespace","tools":`, depth) + `[{"type":"function"}]` + strings.Repeat("}]", depth) + "}"
+		if status, text, _ := w.call("POST", toResponse, body); status != want {
+			t.Errorf("%d deep: %d %s", depth, status, text)
+		}
+	}
+}
+
 // Found in review: 32 MiB of small values became half a gigabyte of the host's memory.
 func TestBodyOfManySmallValuesIsRefused(t *testing.T) {
 	w := newWorld(t, ok)

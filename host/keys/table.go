@@ -154,14 +154,6 @@ func query(all url.Values, own bool) string {
 	return kept.Encode()
 }
 
-// check is that of a call's body, unless it passes unread.
-func (c *call) check(body []byte, set Settings) ([]byte, Usage, *refusal) {
-	if c.raw {
-		return body, Usage{}, nil
-	}
-	return check(c, body, set)
-}
-
 // refusal is an answer of the proxy's own.
 type refusal struct {
 	status  int

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -262,4 +265,28 @@ func TestPriceIsThatOfTheLongestName(t *testing.T) {
 	if got := fmt.Sprint(NanosOf(0.1).USD()); got != "0.1" {
 		t.Error(got)
 	}
+}
+
+// TestAnswerThatStandsStillIsCut after ten minutes, and what it reported counts.
+func TestAnswerThatStandsStillIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, service := io.Pipe()
+		begin, m := time.Now(), newMeter(anthropic, "text/event-stream")
+		rec := httptest.NewRecorder()
+		go io.WriteString(service, claudeBegins)
+		func() {
+			defer func() {
+				if got := recover(); got != http.ErrAbortHandler {
+					t.Errorf("it ended with %v", got)
+				}
+			}()
+			stream(rec, from, func() { service.CloseWithError(io.ErrUnexpectedEOF) }, m)
+		}()
+		if took := time.Since(begin); took != silence || rec.Body.String() != claudeBegins {
+			t.Errorf("cut after %s and %q", took, rec.Body)
+		}
+		if u := m.used(Usage{Output: 500}); u.Input != 10 || u.Output < 30 {
+			t.Errorf("%+v", u)
+		}
+	})
 }
