@@ -121,6 +121,58 @@ func TestEndedBudgetIsNamed(t *testing.T) {
 	}
 }
 
+// TestCallOfAKilledHostCounts kills the host with -9 while the model has a call of a
+// container: the next host counts the call's whole reservation.
+func TestCallOfAKilledHostCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts containers")
+	}
+	model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Hang: true} })
+	h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: none, keys: proxy, env: {ANTHROPIC_BASE_URL: %q, ANTHROPIC_API_KEY: a-key}}",
+		strings.Replace(askModel, `"max_tokens":9`, `"max_tokens":700`, 1), containertest.AgentImage(t, "none"), model.URL))
+	text, err := os.ReadFile(h.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.file, bytes.Replace(text, []byte("limits: {"), []byte("limits: {budget: {tokens: 1000}, "), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serving, log := h.serve()
+	m := member{base: h.base, chat: "g0"}
+	h.say(m, "hello")
+	h.until("the model's call", func() bool { return len(model.Requests()) > 0 })
+	if err := serving.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = serving.Wait()
+	serving, log = h.serve()
+	spent := regexp.MustCompile(`"budget_tokens_spent": 7[0-9][0-9],`)
+	h.until("the reservation", func() bool {
+		cmd := exec.Command(os.Args[0], "status", "--json", "-c", h.file)
+		cmd.Env = append(os.Environ(), serveEnv+"=1", "DOCKER_HOST="+h.engine)
+		out, _ := cmd.CombinedOutput() // until the host is there, it says that
+		return spent.Match(out)
+	})
+	if err := serving.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := serving.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, log)
+	}
+}
+
+// until waits until it is so.
+func (h *boxes) until(what string, is func() bool) {
+	h.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !is(); <-tick.C {
+		if time.Now().After(deadline) {
+			h.Fatalf("%s did not come", what)
+		}
+	}
+}
+
 // TestRealAgentsNameAnEndedBudget: whatever words a CLI has for it, the chat hears of the
 // budget, and the service of no call.
 func TestRealAgentsNameAnEndedBudget(t *testing.T) {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/keys"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Provider is a further service of models that an assistant may use through the host.
@@ -195,8 +197,22 @@ func (c *checker) budgets() {
 			c.bad(key+".usd", "no model has a price", "add prices:, see docs/configuration.md")
 		}
 	}
+	c.uncounted()
 	if c.cfg.Limits.Budget.USD > 0 && len(c.cfg.Prices) == 0 {
 		c.bad("limits.budget.usd", "no model has a price", "add prices:, see docs/configuration.md")
+	}
+}
+
+// uncounted warns of groups that limits.budget does not limit.
+func (c *checker) uncounted() {
+	var folders []string
+	for _, g := range c.cfg.Groups {
+		if a := c.cfg.Assistants[g.Assistant]; c.cfg.Limits.Budget.Limited() && a.Keys != "proxy" && a.Agent != "sample" && a.Agent != "" {
+			folders = append(folders, g.Folder)
+		}
+	}
+	if len(folders) > 0 {
+		c.warn("limits.budget", "it does not limit "+media.Cut(strings.Join(folders, ", "), 200)+": the assistants there call the model by themselves", "set keys: proxy for them")
 	}
 }
 

@@ -22,6 +22,8 @@ func TestBudgetThatNothingCountsIsRefused(t *testing.T) {
 		{"proxy", "tokens: -5", "", "must be above 0"},
 		{"proxy", "tokens: 5, per: week", "", "unknown here"},
 		{"proxy", "", "limits: {budget: {usd: 5}}\n", "no model has a price"},
+		{"proxy", "", "limits: {budget: {tokens: 7}}\n", ""},
+		{"inside", "", "limits: {budget: {tokens: 7}}\n", ""},
 		{"proxy", "", "prices: {'a b': {input: 3}}\n", "is no name of a model"},
 		{"proxy", "", "prices: {a: {input: -3}}\n", "at least 0"},
 	} {
@@ -29,6 +31,15 @@ func TestBudgetThatNothingCountsIsRefused(t *testing.T) {
 		c, err := parse(t, dir, text)
 		if one.want == "" && err != nil || one.want != "" && (err == nil || !strings.Contains(err.Error(), one.want)) {
 			t.Errorf("%s: %v, want %q", text, err, one.want)
+		}
+		if w := ""; strings.Contains(one.rest, "tokens: 7") {
+			for _, p := range c.Warnings {
+				w += p.Message
+			}
+			if counted := one.keys == "proxy"; counted == strings.Contains(w, "it does not limit f") {
+				t.Errorf("%s: the warnings %q", text, w)
+			}
+			continue
 		}
 		if one.want == "" && !c.Budget(c.Groups[0]).Limited() {
 			t.Errorf("%s: no budget", text)

@@ -72,7 +72,11 @@ func OpenLedger(ctx context.Context, spec store.Spec) (_ *Ledger, err error) {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO spent SELECT folder, slot, SUM(tokens), SUM(nanos), COUNT(*) FROM held WHERE true GROUP BY folder, slot
 			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + excluded.calls;
-			DELETE FROM held; DELETE FROM spent WHERE slot < ?`, slotOf(time.Now().Add(-keepTime)))
+			DELETE FROM held`)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE slot < ?`, slotOf(time.Now().Add(-keepTime)))
 		return err
 	})
 	if err != nil {
@@ -148,6 +152,10 @@ func (l *Ledger) settle(ctx context.Context, r reservation, used Usage, cost Nan
 		_, err = tx.ExecContext(ctx, `
 			INSERT INTO spent VALUES (?, ?, ?, ?, 1)
 			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + 1`, r.folder, r.slot, used.Total(), cost)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE folder = ? AND slot < ?`, r.folder, r.slot-int64(keepTime/slotTime))
 		return err
 	})
 	if err != nil {

@@ -163,6 +163,36 @@ func TestCallIsSettledOnce(t *testing.T) {
 	}
 }
 
+// TestCallThatCannotBeRecorded is refused if a budget counts on the record, and free if none does.
+func TestCallThatCannotBeRecorded(t *testing.T) {
+	w := newWorld(t, ok)
+	w.ledger.Close()
+	for budget, want := range map[int64]int{0: 200, 1000: 503} {
+		w.settings.Budget.Tokens = budget
+		if status, text, _ := w.call("POST", toClaude, `{"model":"m","max_tokens":5}`); status != want {
+			t.Errorf("a budget of %d: %d %s", budget, status, text)
+		}
+	}
+}
+
+// TestLedgerForgetsWhatNoBudgetCounts, so that it does not grow for ever.
+func TestLedgerForgetsWhatNoBudgetCounts(t *testing.T) {
+	l := newLedger(t, t.TempDir())
+	rows := 0
+	for _, age := range []time.Duration{keepTime + time.Hour, keepTime - time.Hour, 0} {
+		r, err := l.reserve(t.Context(), "family", Spent{Tokens: 5}, Budget{}, time.Now().Add(-age))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.settle(t.Context(), r, Usage{Input: 5}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.db.QueryRow(`SELECT COUNT(*) FROM spent`).Scan(&rows); err != nil || rows != 2 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
 // TestMain is also the host that TestReservationOfAKilledHostCounts kills.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("LONGSHORE_TEST_KEYS_DIR")
