@@ -254,7 +254,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 		return
 	}
 	b.meter = newMeter(c.form, res.Header.Get("Content-Type"))
-	stream(w, res.Body, cancel, b.meter)
+	stream(w, res.Body, cancel, b.meter, newRedactor(c.upstream.Secret))
 }
 
 // once is a body that is read once, and lets go of its memory before the answer comes.
@@ -271,7 +271,7 @@ func (o *once) Read(p []byte) (int, error) {
 
 // stream copies an answer as it comes. cancel ends one that stands still. An
 // answer that breaks off breaks off for the assistant, too.
-func stream(w http.ResponseWriter, from io.Reader, cancel func(), m *meter) {
+func stream(w http.ResponseWriter, from io.Reader, cancel func(), m *meter, secret *redactor) {
 	idle := time.AfterFunc(silence, cancel)
 	defer idle.Stop()
 	control := http.NewResponseController(w)
@@ -282,13 +282,14 @@ func stream(w http.ResponseWriter, from io.Reader, cancel func(), m *meter) {
 		if n > 0 {
 			m.read(buf[:n])
 			_ = control.SetWriteDeadline(time.Now().Add(silence)) // an assistant that does not read
-			if _, err := w.Write(buf[:n]); err != nil {
+			if _, err := w.Write(secret.next(buf[:n])); err != nil {
 				return
 			}
 			_ = control.Flush()
 		}
 		if err == io.EOF {
 			m.close()
+			_, _ = w.Write(secret.rest())
 			return
 		}
 		if err != nil {

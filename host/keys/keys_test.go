@@ -390,6 +390,21 @@ func TestAnswerHasNoHeaderBeyondTheList(t *testing.T) {
 	}
 }
 
+// TestKeyThatAServiceRepeatsDoesNotPass, however the answer is cut into pieces.
+func TestKeyThatAServiceRepeatsDoesNotPass(t *testing.T) {
+	for _, size := range []int{1, 3, 7, 1000} {
+		w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+			for text := "you sent sk-re, sk-real-0" + r.Header.Get("X-Api-Key") + r.Header.Get("X-Api-Key") + " and sk-real-"; text != ""; text = text[min(size, len(text)):] {
+				io.WriteString(rw, text[:min(size, len(text))])
+				rw.(http.Flusher).Flush()
+			}
+		})
+		if _, text, _ := w.call("POST", toClaude, "{}"); text != "you sent sk-re, sk-real-0[key][key] and sk-real-" {
+			t.Errorf("in pieces of %d: %q", size, text)
+		}
+	}
+}
+
 func TestRedirectIsNotFollowed(t *testing.T) {
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) })
 	status, _, header := w.call("POST", "/anthropic/v1/messages", "{}")

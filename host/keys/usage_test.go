@@ -280,7 +280,7 @@ func TestAnswerThatStandsStillIsCut(t *testing.T) {
 					t.Errorf("it ended with %v", got)
 				}
 			}()
-			stream(rec, from, func() { service.CloseWithError(io.ErrUnexpectedEOF) }, m)
+			stream(rec, from, func() { service.CloseWithError(io.ErrUnexpectedEOF) }, m, newRedactor(secret))
 		}()
 		if took := time.Since(begin); took != silence || rec.Body.String() != claudeBegins {
 			t.Errorf("cut after %s and %q", took, rec.Body)

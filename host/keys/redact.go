@@ -1,0 +1,43 @@
+package keys
+
+import "bytes"
+
+// minRedacted is the shortest key that is taken out of answers: a shorter one may be a
+// word of the text.
+const minRedacted = 12
+
+// redactor takes the operator's key out of an answer as it passes. Some services repeat
+// what they were sent.
+type redactor struct {
+	key  []byte
+	held []byte // the last bytes, as far as the key may begin with them
+}
+
+func newRedactor(key string) *redactor {
+	if len(key) < minRedacted {
+		return &redactor{}
+	}
+	return &redactor{key: []byte(key)}
+}
+
+// next returns what may pass of the answer with its next bytes.
+func (r *redactor) next(p []byte) []byte {
+	if r.key == nil {
+		return p
+	}
+	if len(r.held) > 0 {
+		p = append(r.held, p...)
+	}
+	if bytes.Contains(p, r.key) {
+		p = bytes.ReplaceAll(p, r.key, []byte("[key]"))
+	}
+	keep := min(len(r.key)-1, len(p))
+	for keep > 0 && !bytes.HasPrefix(r.key, p[len(p)-keep:]) {
+		keep--
+	}
+	r.held = bytes.Clone(p[len(p)-keep:])
+	return p[:len(p)-keep]
+}
+
+// rest returns what is held at the end.
+func (r *redactor) rest() []byte { return r.held }
