@@ -105,10 +105,11 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ready says whether the named channels are connected; without names, whether all are.
+// ready says whether all channels have begun, and the named ones are connected; without
+// names, whether all are.
 func ready(s operator.Status, names []string) bool {
 	for _, c := range s.Channels {
-		if !c.Connected && (len(names) == 0 || slices.Contains(names, c.Name)) {
+		if !c.Connected && (c.Detail == "not running" || len(names) == 0 || slices.Contains(names, c.Name)) {
 			return false
 		}
 	}
