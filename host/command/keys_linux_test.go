@@ -39,7 +39,7 @@ func TestKeyStaysAtHome(t *testing.T) {
 	if testing.Short() || os.Geteuid() != 0 {
 		t.Skip("starts containers, and reads their memory as root")
 	}
-	for _, where := range []string{"proxy", "inside"} {
+	for _, where := range []string{"proxy", "described", "inside"} {
 		t.Run(where, func(t *testing.T) {
 			canary := "sk-canary-" + rand.Text()
 			keyFile := filepath.Join(t.TempDir(), "key")
@@ -47,9 +47,17 @@ func TestKeyStaysAtHome(t *testing.T) {
 				t.Fatal(err)
 			}
 			model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
-			network := map[string]string{"proxy": "none", "inside": containertest.Network}[where]
-			h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: %s, keys: %s, env: {ANTHROPIC_BASE_URL: %q}, env_from_file: {ANTHROPIC_API_KEY: %q}}",
-				askModel, containertest.AgentImage(t, "none"), network, where, model.URL, keyFile))
+			network, keys, ask := "none", "proxy", askModel
+			service := fmt.Sprintf("env: {ANTHROPIC_BASE_URL: %q}, env_from_file: {ANTHROPIC_API_KEY: %q}", model.URL, keyFile)
+			switch where {
+			case "inside":
+				network, keys = containertest.Network, "inside"
+			case "described": // by the operator, as any other service is
+				ask = strings.NewReplacer("ANTHROPIC_BASE_URL", "MINE_URL", "ANTHROPIC_API_KEY", "MINE_KEY").Replace(askModel)
+				service = fmt.Sprintf("env_from_file: {MINE_KEY: %q}, providers: {mine: {url: %q, key_variable: MINE_KEY, address_variable: MINE_URL, header: X-Mine, scheme: Key, form: anthropic, calls: [POST /v1/*]}}", keyFile, model.URL)
+			}
+			h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: %s, keys: %s, %s}",
+				ask, containertest.AgentImage(t, "none"), network, keys, service))
 			stop := h.runHost(h.open())
 			defer func() {
 				if err := stop(); err != nil {
@@ -59,7 +67,7 @@ func TestKeyStaysAtHome(t *testing.T) {
 			m := member{base: h.base, chat: "g0"}
 			h.answeredWith(m, h.say(m, "hello"), "the model's words")
 			found := h.search(canary)
-			if where == "proxy" && len(found) > 0 {
+			if where != "inside" && len(found) > 0 {
 				t.Errorf("the key is in %q", found)
 			}
 			if where == "inside" && !strings.Contains(strings.Join(found, " "), "memory") {
