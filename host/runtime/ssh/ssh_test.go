@@ -1,0 +1,380 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// machineUnderTest is Debian's sshd on loopback, with keys and settings of its own.
+type machineUnderTest struct {
+	Target
+	sshd *exec.Cmd
+	home string
+}
+
+func startMachine(t *testing.T, settings ...string) *machineUnderTest {
+	t.Helper()
+	sshd, err := exec.LookPath("sshd")
+	if err != nil {
+		sshd = "/usr/sbin/sshd"
+	}
+	if _, err := os.Stat(sshd); err != nil || os.Getuid() != 0 {
+		if os.Getenv("LONGSHORE_TEST_ALL") == "1" {
+			t.Fatal("no sshd (Debian's openssh-server), or not root")
+		}
+		t.Skip("no sshd (Debian's openssh-server), or not root")
+	}
+	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "ls") // short, for the path of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddress(t)
+	_, port, _ := net.SplitHostPort(addr)
+	host, user := newKey(t, dir, "host"), newKey(t, dir, "user")
+	write(t, dir, "known_hosts", knownhosts.Line([]string{addr}, host)+"\n")
+	write(t, dir, "authorized_keys", string(ssh.MarshalAuthorizedKey(user)))
+	write(t, dir, "sshd_config", fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nSetEnv HOME=%s\n%s\n",
+		port, filepath.Join(dir, "host"), filepath.Join(dir, "authorized_keys"), home, strings.Join(settings, "\n")))
+	m := &machineUnderTest{home: home, Target: Target{Host: addr, User: "root", Key: filepath.Join(dir, "user"), KnownHosts: filepath.Join(dir, "known_hosts")}}
+	m.sshd = exec.Command(sshd, "-D", "-e", "-f", filepath.Join(dir, "sshd_config"))
+	log := &bytes.Buffer{}
+	m.sshd.Stderr = log
+	m.sshd.WaitDelay = time.Second
+	if err := m.sshd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.sshd.Process.Kill()
+		m.sshd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	deadline := time.Now().Add(time.Minute)
+	for {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+			return m
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("sshd does not listen: %v", err)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func newKey(t *testing.T, dir, name string) ssh.PublicKey {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, name, string(pem.EncodeToMemory(block)))
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *machineUnderTest) dial(t *testing.T) *Conn {
+	t.Helper()
+	c, err := Dial(t.Context(), m.Target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (m *machineUnderTest) probe(t *testing.T, c *Conn) Home {
+	t.Helper()
+	h, err := c.Probe(t.Context(), self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// self is a real program: this test.
+func self(t *testing.T) string {
+	t.Helper()
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func wantFault(t *testing.T, err error, what string) {
+	t.Helper()
+	var fault *Fault
+	if !errors.As(err, &fault) || !strings.Contains(fault.What, what) || fault.Remedy == "" {
+		t.Errorf("got %v, want a fault with a remedy: %s", err, what)
+	}
+}
+
+func TestAProgramIsCopiedOnceAndSpeaksWithTheHostOverItsSocket(t *testing.T) {
+	m := startMachine(t)
+	c := m.dial(t)
+	h := m.probe(t, c)
+	name, err := c.Install(t.Context(), h, self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Install(t.Context(), h, self(t)); err != nil || again != name {
+		t.Fatalf("the second copy: %q, %v", again, err)
+	}
+	after, err := os.Stat(name)
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the program was copied twice: %v", err)
+	}
+	listener, socket, err := c.Listen(t.Context(), h, "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		io.Copy(conn, conn)
+		conn.Close()
+	}()
+	far, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	far.SetDeadline(time.Now().Add(time.Minute))
+	io.WriteString(far, "hello")
+	far.(*net.UnixConn).CloseWrite()
+	if got, err := io.ReadAll(far); err != nil || string(got) != "hello" {
+		t.Errorf("the host answered %q, %v", got, err)
+	}
+}
+
+func TestAnotherUserThanRootGetsAProgramAndASocket(t *testing.T) {
+	m := startMachine(t)
+	m.User = fmt.Sprintf("lstest%d", os.Getpid())
+	if out, err := exec.Command("useradd", "-M", "-N", "-p", "*", "-s", "/bin/sh", m.User).CombinedOutput(); err != nil {
+		t.Fatalf("useradd: %s", out)
+	}
+	t.Cleanup(func() { exec.Command("userdel", "-f", m.User).Run() })
+	if out, err := exec.Command("chown", m.User, m.home).CombinedOutput(); err != nil {
+		t.Fatalf("chown: %s", out)
+	}
+	for _, open := range []string{filepath.Dir(m.home), filepath.Join(filepath.Dir(m.home), "authorized_keys")} {
+		if err := os.Chmod(open, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := m.dial(t)
+	h := m.probe(t, c)
+	if h.UID == "0" || h.Dir != m.home {
+		t.Fatalf("the account is %+v", h)
+	}
+	if _, err := c.Install(t.Context(), h, self(t)); err != nil {
+		t.Error(err)
+	}
+	l, socket, err := c.Listen(t.Context(), h, "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if info, err := os.Lstat(socket); err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the socket: %v, %v", info, err)
+	}
+}
+
+func TestASocketLeftByALostConnectionIsRemoved(t *testing.T) {
+	m := startMachine(t)
+	lost := m.dial(t)
+	_, old, err := lost.Listen(t.Context(), m.probe(t, lost), "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, other, err := lost.Listen(t.Context(), m.probe(t, lost), "cd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.dial(t)
+	l, _, err := c.Listen(t.Context(), m.probe(t, c), "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := os.Lstat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old socket is still there: %v", err)
+	}
+	if _, err := os.Lstat(other); err != nil {
+		t.Errorf("another assistant's socket: %v", err)
+	}
+}
+
+func TestADirectoryThatOthersCanEnterIsRefused(t *testing.T) {
+	m := startMachine(t)
+	c := m.dial(t)
+	h := m.probe(t, c)
+	run := filepath.Join(m.home, ".longshore/run")
+	if err := os.MkdirAll(run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := c.Listen(t.Context(), h, "ab")
+	wantFault(t, err, "other users of the machine could reach the socket")
+}
+
+func TestAMachineThatForbidsForwardingIsRefused(t *testing.T) {
+	m := startMachine(t, "AllowStreamLocalForwarding no")
+	c := m.dial(t)
+	_, _, err := c.Listen(t.Context(), m.probe(t, c), "ab")
+	wantFault(t, err, "forbids to forward a socket")
+}
+
+func TestAnAccountWithoutAShellIsRefused(t *testing.T) {
+	m := startMachine(t, "ForceCommand internal-sftp")
+	_, err := m.dial(t).Probe(t.Context(), self(t))
+	wantFault(t, err, "no usable shell")
+}
+
+func TestAChangedHostKeyIsRefused(t *testing.T) {
+	m := startMachine(t)
+	other := newKey(t, t.TempDir(), "other")
+	write(t, filepath.Dir(m.KnownHosts), "known_hosts", knownhosts.Line([]string{m.Host}, other)+"\n")
+	_, err := Dial(t.Context(), m.Target)
+	wantFault(t, err, "key has changed")
+	write(t, filepath.Dir(m.KnownHosts), "known_hosts", "")
+	_, err = Dial(t.Context(), m.Target)
+	wantFault(t, err, "does not name")
+}
+
+func TestAFullDiskLeavesNoHalfProgram(t *testing.T) {
+	m := startMachine(t)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", m.home).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount a small disk: %s", out)
+	}
+	t.Cleanup(func() { exec.Command("umount", m.home).Run() })
+	c := m.dial(t)
+	_, err := c.Install(t.Context(), m.probe(t, c), self(t))
+	wantFault(t, err, "cannot copy agentrunner")
+	if left, _ := os.ReadDir(filepath.Join(m.home, ".longshore/bin")); len(left) > 0 {
+		t.Errorf("left on the disk: %v", left)
+	}
+}
+
+// Only a keepalive notices a machine that answers no more: nothing closes the connection.
+func TestAMachineThatFallsSilentLosesItsConnection(t *testing.T) {
+	m := startMachine(t)
+	front, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer front.Close()
+	silent := make(chan struct{})
+	go relay(front, m.Host, silent)
+	_, key, _, _, err := knownLine(m.KnownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Dir(m.KnownHosts), "known_hosts", knownhosts.Line([]string{front.Addr().String()}, key)+"\n")
+	m.Target.Host, m.Target.Keepalive = front.Addr().String(), 200*time.Millisecond
+	c := m.dial(t)
+	m.probe(t, c)
+	close(silent)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+		t.Error("the connection is still open")
+	}
+}
+
+func knownLine(file string) (string, ssh.PublicKey, string, []byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", nil, "", nil, err
+	}
+	_, hosts, key, comment, rest, err := ssh.ParseKnownHosts(text)
+	return strings.Join(hosts, ","), key, comment, rest, err
+}
+
+// relay passes one connection on until silent is closed; then it swallows all bytes.
+func relay(front net.Listener, to string, silent <-chan struct{}) {
+	near, err := front.Accept()
+	if err != nil {
+		return
+	}
+	defer near.Close()
+	far, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	go pass(near, far, silent)
+	pass(far, near, silent)
+}
+
+func pass(to, from net.Conn, silent <-chan struct{}) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		select {
+		case <-silent:
+		default:
+			to.Write(buf[:n])
+		}
+	}
+}
