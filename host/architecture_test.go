@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -103,6 +104,23 @@ func TestArrows(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAgentrunnerLinksNoSSH asks the go command, since a library could bring it.
+func TestAgentrunnerLinksNoSSH(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "../agentrunner", "./runtime/ssh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), "golang.org/x/crypto/ssh\n") {
+		t.Fatal("go list does not name the library under this name any more")
+	}
+	if out, err = exec.Command("go", "list", "-deps", "../agentrunner").Output(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "golang.org/x/crypto/ssh") {
+		t.Error("agentrunner links golang.org/x/crypto/ssh")
 	}
 }
 

@@ -339,6 +339,33 @@ func TestAMachineThatFallsSilentLosesItsConnection(t *testing.T) {
 	}
 }
 
+// The daemon's end does not end sessions; the process of the connection is its child.
+func TestAKilledSshdEndsTheConnectionAndTheListener(t *testing.T) {
+	m := startMachine(t)
+	c := m.dial(t)
+	h := m.probe(t, c)
+	l, socket, err := c.Listen(t.Context(), h, "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.command(t.Context(), time.Minute, "kill -9 $PPID", nil, answerBytes); err == nil {
+		t.Error("the command's connection was not killed")
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("the listener accepted from a dead connection")
+	}
+	<-c.Done()
+	again := m.dial(t)
+	l, _, err = again.Listen(t.Context(), h, "ab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the killed connection's socket: %v", err)
+	}
+}
+
 func knownLine(file string) (string, ssh.PublicKey, string, []byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
