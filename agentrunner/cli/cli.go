@@ -52,6 +52,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		return c.mcp(args)
 	case "run":
 		return c.run(args)
+	case "far":
+		return c.far(args)
 	case "send":
 		return c.send(args)
 	case "message":

@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
+	"github.com/longshore-bridge/longshore/agentrunner/far"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/forward"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
@@ -67,6 +68,22 @@ func (c *call) run(args []string) int {
 		return c.fail(err)
 	}
 	return exitOK
+}
+
+// far runs an assistant for a host on another machine.
+func (c *call) far(args []string) int {
+	if _, status, done := c.parse(flags("far"), args, 0, 0); done {
+		return status
+	}
+	self, err := c.self()
+	if err != nil {
+		return c.fail(err)
+	}
+	status, err := far.Serve(append(self, "run"), c.stdin, c.stdout, c.stderr)
+	if err != nil {
+		return c.fail(err)
+	}
+	return status
 }
 
 // Agents lists the agents that run accepts.

@@ -3,6 +3,7 @@ package sender
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -140,5 +141,23 @@ func door(getenv func(string) string) (*remote.Client, error) {
 	if address == "" {
 		return nil, nil
 	}
-	return remote.New(address, getenv("LONGSHORE_TOKEN"))
+	token := getenv("LONGSHORE_TOKEN")
+	if file := getenv("LONGSHORE_TOKEN_FILE"); token == "" && file != "" {
+		var err error
+		if token, err = readToken(file); err != nil {
+			return nil, fmt.Errorf("LONGSHORE_TOKEN_FILE: %w", err)
+		}
+	}
+	return remote.New(address, token)
+}
+
+// readToken reads a file that holds a token and nothing else.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return strings.TrimSpace(string(b)), err
 }

@@ -42,7 +42,7 @@ func (s *session) start(ctx context.Context, prompt string) error {
 	}
 	layout, folder := s.m.o.Layout, g.Folder
 	spec := runtime.Spec{
-		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts,
+		Group: g, Command: plan.Command, Agent: plan.Agent, Env: plan.Env, Input: input, Mounts: manner.mounts, Thread: s.c.thread,
 		WorkDir: layout.Workspace(folder), IPC: layout.IPC(folder, ""),
 		Temp: layout.Temp(folder), LogDir: filepath.Join(layout.Logs(), folder), TZ: s.m.o.Zone(folder).String(),
 	}

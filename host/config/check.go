@@ -102,6 +102,7 @@ func (c *checker) assistants() {
 		if a.Runtime == Elsewhere {
 			c.elsewhere(name)
 		}
+		c.overSSH(key, &a)
 		a.Env = c.environment(key, a)
 		if a.Keys == "proxy" {
 			c.keys(key, a)

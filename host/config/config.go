@@ -107,7 +107,8 @@ type (
 
 // Assistant is a way to run an agent.
 type Assistant struct {
-	Runtime string   `yaml:"runtime" enum:"process,docker,remote" help:"Where it runs. remote: elsewhere; the host starts nothing, and it fetches its messages at the door."`
+	Runtime string   `yaml:"runtime" enum:"process,docker,ssh,remote" help:"Where it runs. ssh: on another machine, where the host starts it. remote: elsewhere; the host starts nothing, and it fetches its messages at the door."`
+	SSH     SSH      `yaml:"ssh" help:"The machine of runtime: ssh."`
 	Agent   string   `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
 	Command []string `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
 	Image   string   `yaml:"image" help:"Container image of runtime: docker."`

@@ -33,19 +33,21 @@ func (c *checker) approve(key string, a groups.Approve) {
 
 // maySendTo rejects a name that is no other group's folder and no destination, and a list that adds nothing.
 func (c *checker) maySendTo() {
+	names := map[string]bool{}
+	for name := range c.cfg.Destinations {
+		names[name] = true
+	}
+	for _, g := range c.cfg.Groups {
+		names[g.Folder] = true
+	}
 	for i, g := range c.cfg.Groups {
 		key := fmt.Sprintf("groups[%d].may_send_to", i)
 		if len(g.MaySendTo) > 0 && g.Main {
 			c.bad(key, "the main group may send to every chat", "leave the key out, or main: true")
 		}
-		others := slices.Sorted(maps.Keys(c.cfg.Destinations))
-		for _, other := range c.cfg.Groups {
-			if other.Folder != g.Folder {
-				others = append(others, other.Folder)
-			}
-		}
 		for n, folder := range g.MaySendTo {
-			if !slices.Contains(others, folder) {
+			if !names[folder] || folder == g.Folder {
+				others := slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return name == g.Folder })
 				c.bad(fmt.Sprintf("%s[%d]", key, n), fmt.Sprintf("%q is no other group's folder and no destination", media.Cut(folder, 100)),
 					near.Hint(folder, others, "name the folder of another group, or a chat below destinations:"))
 			}

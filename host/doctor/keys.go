@@ -1,12 +1,16 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
 // examineKeys says of each assistant that runs in a container where its model's key
@@ -46,4 +50,36 @@ func examineElsewhere(c *config.Config) (findings []Finding) {
 		})
 	}
 	return findings
+}
+
+// machinePatience is how long one machine has to answer.
+const machinePatience = 30 * time.Second
+
+// examineMachines logs in to the machines of the assistants with runtime: ssh.
+func examineMachines(ctx context.Context, c *config.Config) (findings []Finding) {
+	for _, name := range slices.Sorted(maps.Keys(c.Assistants)) {
+		a := c.Assistants[name]
+		if a.Runtime != config.OverSSH {
+			continue
+		}
+		f := Finding{Check: "machine", Severity: Fine, Message: fmt.Sprintf("assistant %s can run on %s as %s", name, a.SSH.Host, a.SSH.User)}
+		if err := checkMachine(ctx, a); err != nil {
+			f = Finding{Check: "machine", Severity: Fault, Message: fmt.Sprintf("assistant %s cannot run on %s: %v", name, a.SSH.Host, err), Remedy: "see docs/remote.md"}
+			if known, ok := errors.AsType[*ssh.Fault](err); ok {
+				f.Remedy = known.Remedy
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+func checkMachine(ctx context.Context, a config.Assistant) error {
+	ctx, cancel := context.WithTimeout(ctx, machinePatience)
+	defer cancel()
+	program, err := ssh.Program()
+	if err != nil {
+		return err
+	}
+	return ssh.Runtime{Target: ssh.Target(a.SSH), Program: program}.Check(ctx)
 }

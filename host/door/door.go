@@ -65,6 +65,7 @@ type Door struct {
 	bodies   bodies
 	uploads  uploads
 	polls    polls
+	visits   visits
 	once     singleflight.Group // submits each delivery once at a time
 }
 
@@ -91,6 +92,10 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.spentDir(), 0o700)); err != nil {
 		return nil, err
 	}
+	if o.Listen == "" {
+		d.names = hostnames.Of("localhost")
+		return d, nil
+	}
 	if d.listener, err = listen(o.Listen); err != nil {
 		return nil, err
 	}
@@ -100,7 +105,7 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 
 func (d *Door) temp() string { return filepath.Join(d.Dir, "tmp") }
 
-// Addr is where the door listens.
+// Addr is where the door listens; it must.
 func (d *Door) Addr() net.Addr { return d.listener.Addr() }
 
 // Close closes what Open opened. Run must have returned.
@@ -130,14 +135,9 @@ const (
 // Run serves until ctx is done, which is no error. Calls that wait for their results then
 // end; their deliveries go on.
 func (d *Door) Run(ctx context.Context) error {
-	srv := &http.Server{
-		Handler: d, ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: headerSize,
-		ErrorLog:    slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		ConnContext: withConn,
-	}
+	srv := d.server(func(net.Listener) context.Context { return ctx })
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(&counted{d.listener, &d.gate}) }()
+	go func() { served <- d.serve(ctx, srv) }()
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -158,4 +158,22 @@ func (d *Door) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// server is a server of the door, whose requests have the context base.
+func (d *Door) server(base func(net.Listener) context.Context) *http.Server {
+	return &http.Server{
+		Handler: d, ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: headerSize,
+		ErrorLog:    slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
+		BaseContext: base, ConnContext: withConn,
+	}
+}
+
+// serve serves the door's own listener, if there is one.
+func (d *Door) serve(ctx context.Context, srv *http.Server) error {
+	if d.listener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return srv.Serve(&counted{d.listener, &d.gate})
 }

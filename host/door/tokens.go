@@ -136,6 +136,10 @@ type source struct {
 func (d *Door) whose(ctx context.Context, bearer, peer string) (_ source, ok bool, _ error) {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(bearer, tokenPrefix), "_")
 	given := sha256.Sum256([]byte(secret))
+	if v := d.visits.find(id); v.counts(ctx, given) {
+		_, known := d.Groups().ByFolder(v.folder)
+		return v.source, known, nil
+	}
 	s := source{token: id}
 	var hash []byte
 	var from string
@@ -148,7 +152,8 @@ func (d *Door) whose(ctx context.Context, bearer, peer string) (_ source, ok boo
 	}
 	same := subtle.ConstantTimeCompare(hash, given[:]) == 1
 	_, known := d.Groups().ByFolder(s.folder)
-	if !same || !known || from != "" && from != peer {
+	visited := ctx.Value(visitKey{}) != nil // where only the session's own token counts
+	if !same || !known || visited || from != "" && from != peer {
 		return source{}, false, nil
 	}
 	return s, true, nil

@@ -73,6 +73,7 @@ type Spec struct {
 	Env     map[string]string // further environment, from the operator's configuration
 	Input   []byte            // written to stdin, followed by EOF
 	Mounts  []mounts.Mount    // what the assistant can see
+	Thread  string            // of the chat, in which the members wrote; may be empty
 	WorkDir string            // the group's workspace, absolute, on the host
 	IPC     string            // the group's ipc directory, absolute, on the host
 	Temp    string            // directory for temporary files of an assistant without a container, absolute; the runtime creates and removes it; empty: none

@@ -40,7 +40,10 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		o.Stopping, o.Quota, o.Linker = h.stop, h.quota, h.linker
 		o.Troubles, o.Refusals, o.Ahead = h.troubles, h.refusals.all, h.clock.ahead
 		o.Floor, o.Notifying, o.Unapplied = h.freeDisk, h.notifyTest, h.unapplied.Load
-		o.Door, o.Spending = h.entrance, h.spending
+		o.Spending = h.spending
+		if h.Config().Door.Listen != "" {
+			o.Door = h.entrance
+		}
 		o.Strangers, o.Missing = h.knownStrangers, h.goneNow
 		o.Codes, o.Approving = h.door.list, h.approve
 	}

@@ -19,7 +19,7 @@ func DoorOf(c *config.Config) store.Spec { return entry.Store(c.Layout().Door(),
 // configuration says so.
 func (h *Host) openEntrance(ctx context.Context) (err error) {
 	c := h.Config()
-	if c.Door.Listen == "" {
+	if c.Door.Listen == "" && !usesSSH(c) {
 		return nil
 	}
 	h.entrance, err = entry.Open(ctx, entry.Options{
@@ -28,10 +28,26 @@ func (h *Host) openEntrance(ctx context.Context) (err error) {
 		Keep:    func() time.Duration { return h.Config().Limits.KeepResults.Std() },
 		Quota:   func() int64 { return int64(h.Config().Limits.Outbox) },
 		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
-		Shares: func(g groups.Group) bool { return g.Assistant != "" && !h.elsewhere(g) },
+		Shares: func(g groups.Group) bool { return h.shares(g) },
 		Inbox:  fetching{h},
 	})
 	return err
+}
+
+// usesSSH says whether an assistant comes in over a connection that the host makes.
+func usesSSH(c *config.Config) bool {
+	for _, a := range c.Assistants {
+		if a.Runtime == config.OverSSH {
+			return true
+		}
+	}
+	return false
+}
+
+// shares says whether a group's assistant shares directories with the host.
+func (h *Host) shares(g groups.Group) bool {
+	of := h.Config().Assistants[g.Assistant].Runtime
+	return g.Assistant != "" && of != config.Elsewhere && of != config.OverSSH
 }
 
 // elsewhere says whether a group's assistant fetches its messages.

@@ -12,12 +12,14 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
 // runtimes are what the groups' assistants run in.
 type runtimes struct {
 	process runtime.Process
 	docker  map[string]docker.Runtime // by the assistant's name
+	ssh     map[string]ssh.Runtime    // by the assistant's name
 	models  map[string]*models        // of the assistants whose keys stay at home
 	layout  groups.Layout
 	log     *slog.Logger
@@ -25,6 +27,9 @@ type runtimes struct {
 
 // of is what a group's assistant runs in.
 func (r *runtimes) of(g groups.Group) runtime.Runtime {
+	if s, ok := r.ssh[g.Assistant]; ok {
+		return s
+	}
 	if d, ok := r.docker[g.Assistant]; ok {
 		if m := r.models[g.Assistant]; m != nil {
 			return mended{withModel{d, m}, r.layout, r.log}
@@ -37,9 +42,12 @@ func (r *runtimes) of(g groups.Group) runtime.Runtime {
 // openRuntimes makes l's runtimes, and finds the container engine if an
 // assistant needs one and none did before.
 func (h *Host) openRuntimes(ctx context.Context, l *live) error {
-	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
+	l.runtimes = runtimes{process: runtime.Process{Log: h.opts.Log}, docker: map[string]docker.Runtime{}, ssh: map[string]ssh.Runtime{}, models: map[string]*models{}, layout: h.Layout, log: h.opts.Log}
 	if h.opts.Idle {
 		return nil
+	}
+	if err := h.openSSH(l); err != nil {
+		return err
 	}
 	for _, g := range l.config.InContainers() {
 		a := l.config.Assistants[g.Assistant]

@@ -24,10 +24,12 @@ import (
 type Target struct {
 	Host       string // name or address, with ":port" if it is not 22
 	User       string
-	Key        string        // file of the private key, without a passphrase
-	KnownHosts string        // file that names the machine's keys
-	Keepalive  time.Duration // between two probes; three that are missed end the connection; 0: 15 s
+	Key        string // file of the private key, without a passphrase
+	KnownHosts string // file that names the machine's keys
 }
+
+// keepalive is between two probes. Three that are missed end the connection.
+const keepalive = 15 * time.Second
 
 // Fault is a failure that the operator can remedy.
 type Fault struct {
@@ -53,7 +55,9 @@ type Conn struct {
 const dialWait = 20 * time.Second
 
 // Dial connects to the machine and logs in. A *Fault says what the operator can do.
-func Dial(ctx context.Context, t Target) (*Conn, error) {
+func Dial(ctx context.Context, t Target) (*Conn, error) { return dial(ctx, t, keepalive) }
+
+func dial(ctx context.Context, t Target, every time.Duration) (*Conn, error) {
 	addr := t.Host
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		addr = net.JoinHostPort(addr, "22")
@@ -79,10 +83,7 @@ func Dial(ctx context.Context, t Target) (*Conn, error) {
 		return nil, loginFault(t, err)
 	}
 	c := &Conn{client: ssh.NewClient(conn, channels, requests), ended: make(chan struct{})}
-	if t.Keepalive <= 0 {
-		t.Keepalive = 15 * time.Second
-	}
-	go c.watch(t.Keepalive)
+	go c.watch(every)
 	return c, nil
 }
 

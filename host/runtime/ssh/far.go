@@ -141,7 +141,27 @@ func (c *Conn) Listen(ctx context.Context, h Home, slot string) (net.Listener, s
 		listener.Close()
 		return nil, "", err
 	}
-	return listener, name, nil
+	return piped{listener}, name, nil
+}
+
+// piped gives connections deadlines, which those of package ssh do not have: a server
+// could not end one that sends nothing.
+type piped struct{ net.Listener }
+
+func (l piped) Accept() (net.Conn, error) {
+	far, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	mine, inner := net.Pipe()
+	for _, way := range [][2]net.Conn{{inner, far}, {far, inner}} {
+		go func() {
+			defer inner.Close()
+			defer far.Close()
+			_, _ = io.Copy(way[0], way[1])
+		}()
+	}
+	return mine, nil
 }
 
 // private checks kind, mode and owner of a file of the machine. An access list

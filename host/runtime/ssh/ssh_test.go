@@ -1,10 +1,7 @@
 package ssh
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -18,107 +15,21 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
 )
 
-// machineUnderTest is Debian's sshd on loopback, with keys and settings of its own.
+// machineUnderTest is another machine, as the runtime knows it.
 type machineUnderTest struct {
 	Target
-	sshd *exec.Cmd
+	*sshtest.Machine
 	home string
 }
 
 func startMachine(t *testing.T, settings ...string) *machineUnderTest {
 	t.Helper()
-	sshd, err := exec.LookPath("sshd")
-	if err != nil {
-		sshd = "/usr/sbin/sshd"
-	}
-	if _, err := os.Stat(sshd); err != nil || os.Getuid() != 0 {
-		if os.Getenv("LONGSHORE_TEST_ALL") == "1" {
-			t.Fatal("no sshd (Debian's openssh-server), or not root")
-		}
-		t.Skip("no sshd (Debian's openssh-server), or not root")
-	}
-	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("/tmp", "ls") // short, for the path of a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	home := filepath.Join(dir, "home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	addr := freeAddress(t)
-	_, port, _ := net.SplitHostPort(addr)
-	host, user := newKey(t, dir, "host"), newKey(t, dir, "user")
-	write(t, dir, "known_hosts", knownhosts.Line([]string{addr}, host)+"\n")
-	write(t, dir, "authorized_keys", string(ssh.MarshalAuthorizedKey(user)))
-	write(t, dir, "sshd_config", fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nSetEnv HOME=%s\n%s\n",
-		port, filepath.Join(dir, "host"), filepath.Join(dir, "authorized_keys"), home, strings.Join(settings, "\n")))
-	m := &machineUnderTest{home: home, Target: Target{Host: addr, User: "root", Key: filepath.Join(dir, "user"), KnownHosts: filepath.Join(dir, "known_hosts")}}
-	m.sshd = exec.Command(sshd, "-D", "-e", "-f", filepath.Join(dir, "sshd_config"))
-	log := &bytes.Buffer{}
-	m.sshd.Stderr = log
-	m.sshd.WaitDelay = time.Second
-	if err := m.sshd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.sshd.Process.Kill()
-		m.sshd.Wait()
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	deadline := time.Now().Add(time.Minute)
-	for {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-			return m
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("sshd does not listen: %v", err)
-		}
-	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func newKey(t *testing.T, dir, name string) ssh.PublicKey {
-	t.Helper()
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, name, string(pem.EncodeToMemory(block)))
-	key, err := ssh.NewPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func write(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	m := sshtest.Start(t, settings...)
+	return &machineUnderTest{Target{Host: m.Host, User: m.User, Key: m.Key, KnownHosts: m.KnownHosts}, m, m.Home}
 }
 
 func (m *machineUnderTest) dial(t *testing.T) *Conn {
@@ -205,12 +116,12 @@ func TestAProgramIsCopiedOnceAndSpeaksWithTheHostOverItsSocket(t *testing.T) {
 
 func TestAnotherUserThanRootGetsAProgramAndASocket(t *testing.T) {
 	m := startMachine(t)
-	m.User = fmt.Sprintf("lstest%d", os.Getpid())
-	if out, err := exec.Command("useradd", "-M", "-N", "-p", "*", "-s", "/bin/sh", m.User).CombinedOutput(); err != nil {
+	m.Target.User = fmt.Sprintf("lstest%d", os.Getpid())
+	if out, err := exec.Command("useradd", "-M", "-N", "-p", "*", "-s", "/bin/sh", m.Target.User).CombinedOutput(); err != nil {
 		t.Fatalf("useradd: %s", out)
 	}
-	t.Cleanup(func() { exec.Command("userdel", "-f", m.User).Run() })
-	if out, err := exec.Command("chown", m.User, m.home).CombinedOutput(); err != nil {
+	t.Cleanup(func() { exec.Command("userdel", "-f", m.Target.User).Run() })
+	if out, err := exec.Command("chown", m.Target.User, m.home).CombinedOutput(); err != nil {
 		t.Fatalf("chown: %s", out)
 	}
 	for _, open := range []string{filepath.Dir(m.home), filepath.Join(filepath.Dir(m.home), "authorized_keys")} {
@@ -288,11 +199,11 @@ func TestAnAccountWithoutAShellIsRefused(t *testing.T) {
 
 func TestAChangedHostKeyIsRefused(t *testing.T) {
 	m := startMachine(t)
-	other := newKey(t, t.TempDir(), "other")
-	write(t, filepath.Dir(m.KnownHosts), "known_hosts", knownhosts.Line([]string{m.Host}, other)+"\n")
+	other := m.NewKey(t, "other")
+	m.Knows(t, other)
 	_, err := Dial(t.Context(), m.Target)
 	wantFault(t, err, "key has changed")
-	write(t, filepath.Dir(m.KnownHosts), "known_hosts", "")
+	sshtest.Write(t, m.Target.KnownHosts, "")
 	_, err = Dial(t.Context(), m.Target)
 	wantFault(t, err, "does not name")
 }
@@ -320,14 +231,18 @@ func TestAMachineThatFallsSilentLosesItsConnection(t *testing.T) {
 	}
 	defer front.Close()
 	silent := make(chan struct{})
-	go relay(front, m.Host, silent)
-	_, key, _, _, err := knownLine(m.KnownHosts)
+	go relay(front, m.Target.Host, silent)
+	_, key, _, _, err := knownLine(m.Target.KnownHosts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Dir(m.KnownHosts), "known_hosts", knownhosts.Line([]string{front.Addr().String()}, key)+"\n")
-	m.Target.Host, m.Target.Keepalive = front.Addr().String(), 200*time.Millisecond
-	c := m.dial(t)
+	sshtest.Write(t, m.Target.KnownHosts, knownhosts.Line([]string{front.Addr().String()}, key)+"\n")
+	m.Target.Host = front.Addr().String()
+	c, err := dial(t.Context(), m.Target, 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
 	m.probe(t, c)
 	close(silent)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

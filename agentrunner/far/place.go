@@ -1,0 +1,205 @@
+package far
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	plainSlot   = regexp.MustCompile(`^[0-9a-f]{1,16}$`)
+	plainFolder = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+)
+
+// place is where one group's assistant lives in the account:
+//
+//	~/longshore/FOLDER        its workspace, which stays
+//	~/.longshore/homes/SLOT   what its CLI keeps, which stays
+//	~/.longshore/run/SLOT     the session's own: token, follow-ups, temporary files
+type place struct {
+	workspace, home, run string
+	lock                 *os.File // run/SLOT.lock, held while the session runs
+}
+
+// open makes a group's directories, after it has ended an older session that still runs.
+func open(b *Begin) (p *place, err error) {
+	user, err := os.UserHomeDir()
+	if err != nil || !plainSlot.MatchString(b.Slot) || !plainFolder.MatchString(b.Folder) {
+		return nil, errors.Join(errors.New("no home directory, or an unusual group"), err)
+	}
+	own := filepath.Join(user, ".longshore")
+	p = &place{
+		workspace: filepath.Join(user, "longshore", b.Folder), home: filepath.Join(own, "homes", b.Slot),
+		run: filepath.Join(own, "run", b.Slot),
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p.run), 0o700), os.MkdirAll(p.workspace, 0o700), os.MkdirAll(p.home, 0o700)); err != nil {
+		return nil, err
+	}
+	if p.lock, err = takeOver(p.run + ".lock"); err != nil {
+		return nil, err
+	}
+	err = errors.Join(os.RemoveAll(p.run), os.MkdirAll(p.ipc("input"), 0o700), os.Mkdir(p.temp(), 0o700), os.WriteFile(p.token(), []byte(b.Token), 0o600))
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *place) ipc(name string) string { return filepath.Join(p.run, "ipc", name) }
+func (p *place) temp() string           { return filepath.Join(p.run, "tmp") }
+func (p *place) token() string          { return filepath.Join(p.run, "token") }
+
+// close ends the session's own directory.
+func (p *place) close() error {
+	return errors.Join(os.RemoveAll(p.run), p.lock.Truncate(0), p.lock.Close())
+}
+
+// started notes the process group of the assistant for a session that finds it alive.
+func (p *place) started(group int) error {
+	if err := p.lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err := p.lock.WriteAt(fmt.Appendf(nil, "%d %d %s\n", os.Getpid(), group, startOf(group)), 0)
+	return err
+}
+
+// takeOverTime is how long an older session has to end.
+const takeOverTime = 20 * time.Second
+
+// takeOver holds the lock of a group's session. It ends the session that holds it, and the
+// assistant that a killed one left.
+func takeOver(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(takeOverTime); ; time.Sleep(50 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		pid, group := noted(f)
+		if err == nil {
+			if group > 0 {
+				_ = syscall.Kill(-group, syscall.SIGKILL)
+			}
+			return f, nil
+		}
+		switch late := time.Now().After(end); {
+		case !errors.Is(err, syscall.EWOULDBLOCK) || late && pid == 0:
+			return nil, errors.Join(fmt.Errorf("an older session of the group does not end: %w", err), f.Close())
+		case pid > 0 && late:
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			end = time.Now().Add(takeOverTime)
+		case pid > 0:
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
+}
+
+// noted is the process and the process group that a lock names; the group only if it is
+// still the same one.
+func noted(f *os.File) (pid, group int) {
+	b := make([]byte, 100)
+	n, _ := f.ReadAt(b, 0)
+	words := strings.Fields(string(b[:n]))
+	if len(words) != 3 {
+		return 0, 0
+	}
+	pid, _ = strconv.Atoi(words[0])
+	group, _ = strconv.Atoi(words[1])
+	if group <= 1 || startOf(group) != words[2] {
+		group = 0
+	}
+	if pid <= 1 {
+		pid = 0
+	}
+	return pid, group
+}
+
+// startOf is when a process started, in the kernel's ticks; "-" if there is none: see
+// proc_pid_stat(5), field 22.
+func startOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, ok := strings.Cut(string(b), ") ")
+	fields := strings.Fields(after)
+	if err != nil || !ok || len(fields) < 20 {
+		return "-"
+	}
+	return fields[19]
+}
+
+// env is the assistant's environment: the account's, the operator's, and ours.
+func (p *place) env(b *Begin) ([]string, error) {
+	mounts, err := json.Marshal([]map[string]any{{"path": "/workspace/group", "local": p.workspace}})
+	if err != nil {
+		return nil, err
+	}
+	env := os.Environ()
+	if b.Env["LONGSHORE_AGENT_HOME"] == "" {
+		env = append(env, "LONGSHORE_AGENT_HOME="+p.home)
+	}
+	for name, value := range b.Env {
+		if name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, "LONGSHORE_AGENT="+b.Agent, "LONGSHORE_GROUP_FOLDER="+b.Folder, "LONGSHORE_IPC="+filepath.Dir(p.ipc("x")),
+		"LONGSHORE_MOUNTS="+string(mounts), "LONGSHORE_URL=unix:"+b.Socket, "LONGSHORE_TOKEN=", "LONGSHORE_TOKEN_FILE="+p.token(), "TMPDIR="+p.temp()), nil
+}
+
+// putFile writes a file into the workspace, whole or not at all. No link leads it out.
+func (p *place) putFile(name string, r io.Reader) error {
+	root, err := os.OpenRoot(p.workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return put(root, name, r)
+}
+
+// putInput hands a follow-up over.
+func (p *place) putInput(name string, r io.Reader) error {
+	root, err := os.OpenRoot(p.ipc("input"))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return put(root, name, r)
+}
+
+func put(root *os.Root, name string, r io.Reader) error {
+	part := filepath.Join(filepath.Dir(name), ".part-"+filepath.Base(name))
+	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(part, name)
+	}
+	if err != nil {
+		_ = root.Remove(part)
+	}
+	return err
+}
+
+// take reads the bytes of a frame for fn, and skips what fn leaves.
+func take(r *bufio.Reader, f Frame, fn func(io.Reader) error) (failed, broken error) {
+	content := &io.LimitedReader{R: r, N: f.Size}
+	failed = fn(content)
+	_, broken = io.Copy(io.Discard, content)
+	if broken == nil && content.N > 0 {
+		broken = io.ErrUnexpectedEOF
+	}
+	return failed, broken
+}

@@ -1,0 +1,355 @@
+package ssh
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/cause"
+)
+
+// Door lets an assistant in that was started here.
+type Door interface {
+	// Admit serves the assistant of a group over a listener of its own, and returns the
+	// token that it must show there. end takes both back.
+	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
+}
+
+// Runtime starts assistants on another machine, over ssh. Each session has a connection of
+// its own. Fields but Log are needed.
+type Runtime struct {
+	Target
+	Program []string // agentrunner: the binary to copy, on this machine, and the arguments before its command
+	Home    string   // of this installation; it tells apart what several hosts have in one account
+	Door    Door
+	Log     *slog.Logger
+}
+
+var _ runtime.Runtime = Runtime{}
+
+// unreachable is a failure before anything was started.
+type unreachable struct{ error }
+
+// Is says that the machine is away, so that the messages are kept.
+func (unreachable) Is(target error) bool { return target == runtime.ErrAway }
+
+func (u unreachable) Unwrap() error { return u.error }
+
+// Start implements runtime.Runtime. If the machine cannot be reached or used, the error is
+// runtime.ErrAway and wraps a *Fault.
+func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
+	if spec.Place > 0 {
+		return nil, errors.New("assistants over ssh cannot run at the same time")
+	}
+	s, err := r.open(ctx, spec)
+	if err != nil {
+		return nil, cause.With(cause.Engine, unreachable{Words(err)})
+	}
+	go s.run()
+	return s, nil
+}
+
+// Words adds what the operator can do to the error, if it is known.
+func Words(err error) error {
+	if f := (*Fault)(nil); errors.As(err, &f) {
+		return fmt.Errorf("%w; to do: %s", err, f.Remedy)
+	}
+	return err
+}
+
+// Check connects, and looks at what a session needs but changes nothing.
+func (r Runtime) Check(ctx context.Context) error {
+	conn, err := Dial(ctx, r.Target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.Probe(ctx, r.Program[0])
+	return err
+}
+
+// Program is the agentrunner that is copied to other machines, and the arguments before its
+// command: the small one beside this program, if it is there, or this program.
+func Program() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find own executable: %w", err)
+	}
+	beside := filepath.Join(filepath.Dir(self), "agentrunner")
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+		return []string{beside}, nil
+	}
+	return []string{self, "agentrunner"}, nil
+}
+
+// slot names a group's place in the account.
+func (r Runtime) slot(folder string) string {
+	sum := sha256.Sum256([]byte(r.Home + "\x00" + folder))
+	return hex.EncodeToString(sum[:6])
+}
+
+// open connects and starts the far program, which waits for the document then.
+func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err error) {
+	folder := spec.Group.Folder
+	s := &session{Life: runtime.NewLife(), spec: spec, mark: "longshore-" + rand.Text(), end: func() {}, log: r.Log.With("group", folder)}
+	defer func() {
+		if err != nil {
+			s.free()
+		}
+	}()
+	if s.conn, err = Dial(ctx, r.Target); err != nil {
+		return nil, err
+	}
+	home, err := s.conn.Probe(ctx, r.Program[0])
+	if err != nil {
+		return nil, err
+	}
+	program, err := s.conn.Install(ctx, home, r.Program[0])
+	if err != nil {
+		return nil, err
+	}
+	listener, socket, err := s.conn.Listen(ctx, home, r.slot(folder))
+	if err != nil {
+		return nil, err
+	}
+	token, end, err := r.Door.Admit(listener, folder, spec.Thread)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	s.end = end
+	if s.stderrTo = io.Discard; spec.LogDir != "" {
+		log, err := runtime.OpenLog(spec.LogDir)
+		if err != nil {
+			return nil, err
+		}
+		s.stderrTo, s.closers = log, append(s.closers, log)
+	}
+	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: environment(spec), Socket: socket, Token: token, Mark: s.mark}
+	return s, s.begin(strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
+}
+
+func environment(spec runtime.Spec) map[string]string {
+	env := map[string]string{"TZ": cmp.Or(spec.TZ, "UTC"), "LONGSHORE_CHAT_JID": string(spec.Group.Chat), "LONGSHORE_IS_MAIN": "0"}
+	if spec.Group.Main {
+		env["LONGSHORE_IS_MAIN"] = "1"
+	}
+	for name, value := range spec.Env {
+		env[name] = value
+	}
+	return env
+}
+
+// session is one assistant. Its goroutine run owns the connection and the others.
+type session struct {
+	*runtime.Life
+	spec     runtime.Spec
+	conn     *Conn
+	far      *ssh.Session
+	mark     string
+	end      func() // ends the way to the door
+	stderrTo io.Writer
+	closers  []io.Closer
+	stdout   io.Reader
+	stderr   io.Reader
+	log      *slog.Logger
+
+	writing sync.Mutex // a frame at a time
+	stdin   io.WriteCloser
+}
+
+// begin starts the far program, and hands over the files and the document.
+func (s *session) begin(command string, begin far.Begin) (err error) {
+	if s.far, err = s.conn.client.NewSession(); err != nil {
+		return fmt.Errorf("open ssh session: %w", err)
+	}
+	var errs [3]error
+	s.stdin, errs[0] = s.far.StdinPipe()
+	s.stdout, errs[1] = s.far.StdoutPipe()
+	s.stderr, errs[2] = s.far.StderrPipe()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if err := s.far.Start(command); err != nil {
+		return fmt.Errorf("start agentrunner: %w", err)
+	}
+	if err := s.write(far.Frame{Kind: far.KindBegin, Begin: &begin}, nil); err != nil {
+		return err
+	}
+	var document struct {
+		Prompt string `json:"prompt"`
+	}
+	if err := json.Unmarshal(s.spec.Input, &document); err != nil {
+		return fmt.Errorf("read the start document: %w", err)
+	}
+	s.bring(document.Prompt)
+	return s.write(far.Frame{Kind: far.KindDocument, Size: int64(len(s.spec.Input))}, bytes.NewReader(s.spec.Input))
+}
+
+func (s *session) write(f far.Frame, content io.Reader) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return far.Write(s.stdin, f, content)
+}
+
+// run reads what the assistant says until it has ended.
+func (s *session) run() {
+	defer s.End()
+	defer s.free()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	parser, pace := &runtime.Parser{Emit: s.Emit}, runtime.NewPace(ctx)
+	var helpers sync.WaitGroup
+	helpers.Go(func() {
+		defer s.Silence()
+		copyAt(pace, parser, s.stdout)
+		parser.Close()
+	})
+	helpers.Go(func() {
+		copyAt(pace, &asides{mark: []byte(s.mark + " taken "), taken: s.taken, to: s.stderrTo}, s.stderr)
+	})
+	feeding, stop := context.WithCancel(ctx)
+	var feeder sync.WaitGroup
+	feeder.Go(func() { s.feed(feeding) })
+	err := s.far.Wait()
+	stop()
+	helpers.Wait()
+	feeder.Wait()
+	if parser.Broken > 0 {
+		s.log.Warn("the assistant wrote broken outputs", "count", parser.Broken)
+	}
+	err = s.Conclude(ended(err))
+	if l, ok := s.stderrTo.(*runtime.Log); ok {
+		l.Note("session ended: %v", err)
+	}
+}
+
+// ended is how a session ended, in words.
+func ended(err error) error {
+	var exit *ssh.ExitError
+	var missing *ssh.ExitMissingError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &exit) && exit.Signal() != "":
+		return fmt.Errorf("agentrunner on the machine was ended by signal %.20q", exit.Signal())
+	case errors.As(err, &exit):
+		return fmt.Errorf("agentrunner on the machine ended with status %d", exit.ExitStatus())
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w: the connection to the machine ended", runtime.ErrLost)
+	}
+	return fmt.Errorf("%w: %w", runtime.ErrLost, err)
+}
+
+// copyAt copies at a pace until the stream's end.
+func copyAt(pace *runtime.Pace, to io.Writer, from io.Reader) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		_, _ = to.Write(buf[:n])
+		pace.Spend(n)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// free ends the connection and all that leads over it.
+func (s *session) free() {
+	if s.conn != nil {
+		s.conn.client.Close() // before the door's end, whose calls wait for the machine
+	}
+	s.end()
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	for _, c := range s.closers {
+		_ = c.Close()
+	}
+}
+
+// stopWait is how long the far program has to end the assistant, and to say so.
+const stopWait = far.StopGrace + 5*time.Second
+
+// Stop implements runtime.Session. If the machine does not answer, the connection is
+// ended, and the far program ends the assistant.
+func (s *session) Stop(ctx context.Context) {
+	s.Stopping()
+	asked := make(chan struct{})
+	go func() { // the machine may read nothing
+		defer close(asked)
+		_ = s.write(far.Frame{Kind: far.KindStop}, nil)
+	}()
+	grace := time.NewTimer(stopWait)
+	defer grace.Stop()
+	select {
+	case <-s.Done():
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	s.DiscardOutputs()
+	s.conn.client.Close()
+	<-s.Done()
+	<-asked
+}
+
+// asides takes the lines of the far program out of the assistant's log.
+type asides struct {
+	mark  []byte
+	taken func(name string)
+	to    io.Writer
+	line  []byte
+}
+
+const longestAside = 1 << 10
+
+// Write implements io.Writer. It never fails.
+func (a *asides) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n') + 1
+		if i == 0 {
+			i = len(p)
+		}
+		a.line, p = append(a.line, p[:i]...), p[i:]
+		whole := a.line[len(a.line)-1] == '\n'
+		if !whole && len(a.line) < longestAside && (bytes.HasPrefix(a.line, a.mark) || bytes.HasPrefix(a.mark, a.line)) {
+			continue // it may be one
+		}
+		if name, ok := bytes.CutPrefix(a.line, a.mark); ok && whole {
+			a.taken(string(bytes.TrimSpace(name)))
+		} else {
+			_, _ = a.to.Write(a.line)
+		}
+		a.line = a.line[:0]
+	}
+	return n, nil
+}
+
+// taken notes that the assistant has read a follow-up, as an assistant that shares the
+// directory does: it removes the file.
+func (s *session) taken(name string) {
+	if name == "" || name != filepath.Base(name) {
+		return
+	}
+	if err := os.Remove(filepath.Join(s.inputs(), name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.log.Warn("a follow-up that was read is still there", "error", err)
+	}
+}

@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"errors"
+	"net"
+
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
+)
+
+// openSSH makes the runtimes of l's assistants on other machines.
+func (h *Host) openSSH(l *live) error {
+	if !usesSSH(l.config) {
+		return nil
+	}
+	program, err := ssh.Program()
+	if err != nil {
+		return err
+	}
+	for name, a := range l.config.Assistants {
+		if a.Runtime == config.OverSSH {
+			l.runtimes.ssh[name] = ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
+		}
+	}
+	return nil
+}
+
+// gateway lets in the assistants that the host starts on other machines. The door is opened
+// after the runtimes.
+type gateway struct{ host *Host }
+
+// Admit implements ssh.Door.
+func (g gateway) Admit(l net.Listener, folder, thread string) (token string, end func(), err error) {
+	if g.host.entrance == nil {
+		return "", nil, errNoEntrance
+	}
+	return g.host.entrance.Admit(l, folder, thread)
+}
+
+var errNoEntrance = errors.New("the first assistant with runtime: ssh needs a restart of the host")
