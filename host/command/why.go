@@ -200,6 +200,10 @@ func (w *path) assistant(ctx context.Context) {
 		w.elsewhere(ctx)
 		return
 	}
+	if a.Runtime == config.OverSSH {
+		w.good("assistant", "%s: agent %s, over ssh on %s as %s", w.group.Assistant, a.Agent, a.SSH.Host, a.SSH.User)
+		return
+	}
 	w.good("assistant", "%s: agent %s, runtime %s", w.group.Assistant, a.Agent, a.Runtime)
 }
 

@@ -47,6 +47,7 @@ func (c *checker) overSSH(key string, a *Assistant) {
 	}
 	for name, file := range map[string]*string{"key": &m.Key, "known_hosts": &m.KnownHosts} {
 		*file = c.expandHome(*file)
+		c.written[at+"."+name] = *file
 		if info, err := os.Stat(*file); !filepath.IsAbs(*file) || err != nil || !info.Mode().IsRegular() {
 			c.bad(at+"."+name, "there is no such file", "write its absolute path; docs/remote.md says how it is made")
 		}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"os/exec"
+	"slices"
 
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -10,7 +11,7 @@ import (
 
 // Environment checks what the assistants of c's groups need of the process that calls
 // it: their programs by its PATH, the container engine by its user, the images and the
-// directories of their containers. The host calls it for itself.
+// directories of their containers, and the machines of those that run elsewhere. The host calls it for itself.
 func Environment(ctx context.Context, c *config.Config, getenv func(string) string) []Finding {
 	used := *c
 	used.Assistants = map[string]config.Assistant{}
@@ -23,7 +24,7 @@ func Environment(ctx context.Context, c *config.Config, getenv func(string) stri
 	d.LookPath = exec.LookPath
 	socket, findings := examineEngine(ctx, &used, getenv)
 	d.Container = socket
-	return append(d.assistants(ctx, hosting{}), findings...)
+	return slices.Concat(d.assistants(ctx, hosting{}), findings, examineMachines(ctx, &used))
 }
 
 // ofHost asks the running host for its Environment; ok is false if it does not answer.

@@ -22,6 +22,8 @@ func Examine(ctx context.Context, c *config.Config, file string, stores []store.
 	d.Container = socket
 	if hosted, ok := ofHost(ctx, c); ok { // its PATH and its user count, not those of this shell
 		surroundings, d.Commands = hosted, nil
+	} else {
+		surroundings = append(surroundings, examineMachines(ctx, c)...)
 	}
 	return slices.Concat(CheckConfigFile(file), FindingsOf(Warning, c.Warnings), d.Examine(ctx), examineInbound(c), examineKeys(c), examineElsewhere(c), surroundings)
 }
@@ -34,7 +36,7 @@ func doctorFor(c *config.Config, stores []store.Spec) Doctor {
 	d := Doctor{Layout: c.Layout(), Groups: c.Groups, Stores: stores, FreeDisk: int64(c.Limits.FreeDisk), Metrics: c.Metrics.Listen, Commands: map[string]string{}, CLIs: map[string]bool{}}
 	for name, a := range c.Assistants {
 		switch {
-		case a.Runtime == "docker", a.Runtime == config.Elsewhere: // its programs are not on this machine's PATH
+		case a.Runtime == "docker", a.Runtime == config.Elsewhere, a.Runtime == config.OverSSH: // its programs are not on this machine's PATH
 		case a.Agent == "command" && len(a.Command) > 0:
 			d.Commands[name] = a.Command[0]
 		case a.Agent != "sample" && a.Agent != "command":

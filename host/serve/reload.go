@@ -37,7 +37,7 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	changes := config.Changes{}
 	if cfg != nil {
 		changes = config.Compare(before.config, cfg)
-		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg))
+		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg), h.noWayBack(cfg))
 	}
 	if len(problems) > 0 {
 		refused(problems[0].Place() + problems[0].Message)
@@ -93,6 +93,15 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 		h.opts.Log.Error("directories of the former configuration not closed", "error", err)
 	}
 	return nil
+}
+
+// noWayBack is the problem of a first assistant with runtime: ssh: the door that its tools
+// come through is opened at a start.
+func (h *Host) noWayBack(next *config.Config) []*config.Problem {
+	if h.entrance != nil || !usesSSH(next) {
+		return nil
+	}
+	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh is taken up at a start only", "restart the host")}
 }
 
 // fixedChannels are the problems of channels that take up nothing while they run.
