@@ -11,7 +11,8 @@ import (
 
 // Bounds of what is read of an archive to know its names.
 const (
-	maxDirectory = 1 << 20  // bytes of a zip's directory
+	maxDirectory = 1 << 20  // bytes of a zip's directory, from its beginning and from its end
+	maxName      = 4 << 10  // bytes of a name in a zip
 	maxPacked    = 4 << 20  // bytes of a compressed tar
 	maxTar       = 16 << 20 // bytes of a tar, without the files that are skipped
 	maxMembers   = 10_000
@@ -21,14 +22,14 @@ const (
 // has those before the damage. Archives in an archive are not opened.
 func members(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
 	switch {
-	case bytes.HasPrefix(text, []byte("PK")):
-		return zipNames(r, size)
+	case bytes.Contains(text, []byte(localHeader)) || bytes.Contains(text, []byte(dirHeader)):
+		return both(zipNames(r, size), strewn(r, size, text))
 	case len(text) > 262 && string(text[257:262]) == "ustar":
 		return tarNames(&bounded{io.NewSectionReader(r, 0, size), maxTar})
 	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(io.NewSectionReader(r, 0, min(size, maxPacked)))
 		if err == nil {
-			return tarNames(io.LimitReader(z, maxTar))
+			return both(one(z.Name), tarNames(io.LimitReader(z, maxTar)))
 		}
 	}
 	return func(func(string) bool) {}
@@ -59,6 +60,78 @@ func tarNames(r io.Reader) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// both gives all of a, and then all of b.
+func both(a, b iter.Seq[string]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, names := range []iter.Seq[string]{a, b} {
+			for name := range names {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func one(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if name != "" {
+			yield(name)
+		}
+	}
+}
+
+// What the headers of a file begin with: before its bytes, and in a zip's directory.
+const (
+	localHeader = "PK\x03\x04"
+	dirHeader   = "PK\x01\x02"
+)
+
+// strewn are the names behind headers anywhere in the file's beginning and end, for the zips
+// whose directory is not found but which programs unpack: with a program before them, with more than
+// 65,535 files, with bytes behind them, or in another zip that does not pack them.
+func strewn(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		end := make([]byte, min(size, maxDirectory))
+		if readAt(r, end, size-int64(len(end))) != nil {
+			return
+		}
+		for _, b := range [][]byte{text, end} {
+			for {
+				at := bytes.Index(b, []byte("PK"))
+				if at < 0 {
+					break
+				}
+				b = b[at:]
+				name, length := headed(b)
+				if length > 0 && !yield(name) {
+					return
+				}
+				b = b[max(length, 2):]
+			}
+		}
+	}
+}
+
+// headed is the name in the header that b begins with, and the length of both; 0: it
+// begins with none.
+func headed(b []byte) (name string, length int) {
+	at, of := 30, 26
+	if bytes.HasPrefix(b, []byte(dirHeader)) {
+		at, of = 46, 28
+	} else if !bytes.HasPrefix(b, []byte(localHeader)) {
+		return "", 0
+	}
+	if len(b) < at {
+		return "", 0
+	}
+	n := int(binary.LittleEndian.Uint16(b[of:]))
+	if n > maxName || at+n > len(b) {
+		return "", 0
+	}
+	return string(b[at : at+n]), at + n
 }
 
 // zipNames reads the directory at the end of a zip itself: archive/zip makes room for as many

@@ -2,8 +2,9 @@ package screen
 
 import "regexp"
 
-// armored is a key's base64 as it stands in a PEM file, after its headers, also in a JSON string.
-const armored = `(?:\\r|\\n|\s)+(?:[A-Za-z-]+: [^\n]{0,200}\n)*\s*[A-Za-z0-9+/=]{40}`
+// armored is a key's base64 as it stands in a PEM file, after its headers, also in a string of
+// JSON or of a program, in HTML, in a comment or in a quotation.
+const armored = `(?:\\+(?:[rn]|u000[aAdD])|(?i:<br ?/?>|&#1[03];)|[\s>|#*/"'+,;])+(?:[A-Za-z-]+: [^\n]{0,200}\n)*\s*[A-Za-z0-9+/=]{40}`
 
 // BuiltIn returns the rules that are in force unless the operator turns them off. The forms of
 // tokens are those that their issuers document.
