@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -52,23 +53,49 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 	return b.put(ctx, ask)
 }
 
-// contents says what a delivery holds, for people. The names of files are foreign: they
-// stand in code marks, so that no markup of theirs counts.
+// shownText is how much of a delivery's words the approvers' chat reads, in characters.
+const shownText = 600
+
+// contents says what a delivery holds, for people. The names of files and the words are
+// foreign: they stand in code marks, so that no markup of theirs counts.
 func contents(d *outbox.Delivery) string {
 	const most = 3
-	files := filesOf(d)
-	if len(files) == 0 {
-		return "a message"
-	}
 	var all []string
+	files := filesOf(d)
 	for _, f := range files[:min(len(files), most)] {
-		name := strings.ReplaceAll(media.Cut(media.Printable(media.WithoutHidden(f.Name)), 40), "`", "'")
-		all = append(all, fmt.Sprintf("`%s` (%s)", name, media.Size(f.Size)))
+		all = append(all, fmt.Sprintf("%s (%s)", inCode(media.Cut(f.Name, 40)), media.Size(f.Size)))
 	}
 	if len(files) > most {
 		all = append(all, media.Count(len(files)-most, "more file"))
 	}
+	if words := wordsOf(d); words != "" {
+		all = append(all, inCode(media.Cut(words, shownText)))
+		if more := utf8.RuneCountInString(words) - shownText; more > 0 {
+			all = append(all, media.Count(more, "more character")+" that only the operator can read")
+		}
+	}
+	if len(all) == 0 {
+		return "a message"
+	}
 	return strings.Join(all, ", ")
+}
+
+// wordsOf are all words of a delivery in one line: texts, captions and choices.
+func wordsOf(d *outbox.Delivery) string {
+	var all []string
+	for _, p := range d.Parts {
+		all = append(all, strings.Fields(p.Text)...)
+		if p.Question != nil {
+			for _, c := range p.Question.Choices {
+				all = append(append(all, "/"), strings.Fields(c)...)
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func inCode(s string) string {
+	return "`" + strings.ReplaceAll(media.Printable(media.WithoutHidden(s)), "`", "'") + "`"
 }
 
 // DecideByID is Decide for the approval with that id, by a member. It tells the approvers'

@@ -128,6 +128,28 @@ func TestANamedMemberApprovesByWords(t *testing.T) {
 	})
 }
 
+// Whoever said yes saw the first 200 characters, or in the chat none of them.
+func TestWordsThatWaitForAYesWereCut(t *testing.T) {
+	s := newSite(t, t.TempDir(), 2, noLimits)
+	write(t, s.cfg.File, "state: ./state\ngroups: [{name: G0, folder: g0, chat: \"mem:g0\"}]\n") // for the command
+	s.cfg.Groups[0].Approve, s.cfg.Groups[0].MaySendTo = groups.Approve{Foreign: true}, []string{"g1"}
+	s.cfg.Approval = config.Approval{Group: "g1", Members: []string{officer}}
+	a := &approving{site: s, mem: memory.New(memory.Options{Online: true})}
+	a.h, _ = s.start(nil, a.mem)
+	words := "harmless " + strings.Repeat("and so on\n", 40) + "HIDDEN `*words*"
+	id, err := a.client("g0").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeMessage, Chat: "mem:g1", Text: words + strings.Repeat(" end", 100)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := a.shown("mem:g1", 1)[0].Text
+	if !strings.Contains(seen, "HIDDEN '*words*") || !strings.Contains(seen, "more characters that only the operator can read") {
+		t.Errorf("the chat is asked %q", seen)
+	}
+	if out, code := command(t, "-c", a.cfg.File, "approvals", "show", id); code != exitOK || !strings.Contains(out, "HIDDEN `*words*") || !strings.Contains(out, "end end") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 // TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain, once, though the file has long
 // been sent.
 func TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain(t *testing.T) {

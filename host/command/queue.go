@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -244,7 +245,8 @@ func (e *env) printPart(n int, p operator.Part) error {
 		t.row("  file", fmt.Sprintf("%s, %s, %s", p.Name, p.MIME, media.Size(p.Bytes)))
 		t.row("  sha256", p.SHA256)
 	}
-	if p.Text != "" {
+	waits := p.State == string(outbox.Waiting) // a person says yes or no to all of its words
+	if p.Text != "" && !waits {
 		t.row("  text", media.Cut(p.Text, 200))
 	}
 	t.row("  state", p.State)
@@ -260,7 +262,16 @@ func (e *env) printPart(n int, p operator.Part) error {
 		t.row("  message", p.Message)
 		t.row("  to do", e.remedy(p.Hint))
 	}
-	return t.flush()
+	if err := t.flush(); err != nil || !waits {
+		return err
+	}
+	for line := range strings.Lines(p.Text) {
+		e.say("  | %s", strings.TrimRight(line, "\r\n"))
+	}
+	for _, c := range p.Choices {
+		e.say("  | choice: %s", c)
+	}
+	return nil
 }
 
 // shortID is enough to name an item: the beginning of a delivery's key, or a

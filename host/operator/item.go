@@ -3,7 +3,9 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -42,8 +44,8 @@ func itemOf(d outbox.Delivery, parts bool) Item {
 	return item
 }
 
-// maxItemText is the length of Item.Text, in characters.
-const maxItemText = 200
+// maxItemText is the length of Item.Text, in characters; the parts have all of it.
+const maxItemText = 1000
 
 // name adds to an item what a person has to know who says yes or no to it.
 func (i *Item) name(p *outbox.Part) {
@@ -54,9 +56,15 @@ func (i *Item) name(p *outbox.Part) {
 	for _, f := range files[:min(len(files), ItemNames-len(i.Names))] {
 		i.Names = append(i.Names, f.Name)
 	}
-	if i.Text == "" && p.State == outbox.Waiting {
-		i.Text = media.Cut(p.Text, maxItemText)
+	if p.State != outbox.Waiting {
+		return
 	}
+	words := []string{i.Text, p.Text}
+	if p.Question != nil {
+		words = append(words, p.Question.Choices...)
+	}
+	words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
+	i.Text = media.Cut(strings.Join(words, "\n"), maxItemText)
 }
 
 // done returns how many bytes of a part's files the platform has.
@@ -127,6 +135,9 @@ func partsOf(p *outbox.Part) []Part {
 		MessageID: p.MessageID, PlatformID: p.Receipt.ID, Kind: "text", Text: p.Text,
 		State: string(p.State), Sent: p.Sent, Attempts: p.Attempts,
 		Code: p.Code, Message: p.Message, Hint: p.Hint,
+	}
+	if p.Question != nil {
+		part.Choices = p.Question.Choices
 	}
 	if l := p.Link; l != nil {
 		part.Kind, part.Name, part.MIME, part.Bytes, part.SHA256 = "link", l.File.Name, l.File.MIME, l.File.Size, l.File.SHA256

@@ -169,20 +169,21 @@ type Item struct {
 
 // Part is one message of a delivery.
 type Part struct {
-	MessageID  string `json:"messageId"`
-	PlatformID string `json:"platformId,omitempty"`
-	Name       string `json:"name,omitempty"` // of the file; empty for a text
-	Kind       string `json:"kind"`           // the media kind, or "text"
-	MIME       string `json:"mime,omitempty"`
-	Bytes      int64  `json:"bytes"`
-	SHA256     string `json:"sha256,omitempty"`
-	Text       string `json:"text,omitempty"`
-	State      string `json:"state"`
-	Sent       int64  `json:"sent,omitempty"` // bytes, while sending
-	Attempts   int    `json:"attempts"`
-	Code       string `json:"code,omitempty"`
-	Message    string `json:"message,omitempty"`
-	Hint       string `json:"hint,omitempty"`
+	MessageID  string   `json:"messageId"`
+	PlatformID string   `json:"platformId,omitempty"`
+	Name       string   `json:"name,omitempty"` // of the file; empty for a text
+	Kind       string   `json:"kind"`           // the media kind, or "text"
+	MIME       string   `json:"mime,omitempty"`
+	Bytes      int64    `json:"bytes"`
+	SHA256     string   `json:"sha256,omitempty"`
+	Text       string   `json:"text,omitempty"`
+	Choices    []string `json:"choices,omitempty"` // of a question
+	State      string   `json:"state"`
+	Sent       int64    `json:"sent,omitempty"` // bytes, while sending
+	Attempts   int      `json:"attempts"`
+	Code       string   `json:"code,omitempty"`
+	Message    string   `json:"message,omitempty"`
+	Hint       string   `json:"hint,omitempty"`
 }
 
 // Event is one step of an item's way.

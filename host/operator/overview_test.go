@@ -170,7 +170,7 @@ func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{"report.pdf", "report.pdf", "report.pdf"}, i.Names); diff != "" || i.Files != 5 {
 		t.Errorf("%d files: %s", i.Files, diff)
 	}
-	if n := len([]rune(i.Text)); n != 200 || !strings.HasPrefix(i.Text, "the report the report") {
+	if n := len([]rune(i.Text)); n != 1000 || !strings.HasPrefix(i.Text, "the report the report") {
 		t.Errorf("%d characters: %q", n, i.Text)
 	}
 }
