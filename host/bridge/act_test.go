@@ -102,7 +102,7 @@ func TestWhatMayNotBeChangedIsRefusedWithTheReason(t *testing.T) {
 			{"another chat's message", ipc.Request{Type: ipc.TypeUnsend, Target: "theirs"}, "unknown_message"},
 			{"main's message", ipc.Request{Type: ipc.TypeUnsend, Target: theirs}, "not_your_message"},
 			{"too long a text", ipc.Request{Type: ipc.TypeEdit, Target: "mine", Text: string(long)}, "text_too_long"},
-			{"main's chat", ipc.Request{Type: ipc.TypeReact, Chat: "mem:ops", Target: "1", Emoji: "x"}, groups.CodeChatNotAllowed},
+			{"main's chat", ipc.Request{Type: ipc.TypeReact, Chat: "mem:ops", Target: "1", Emoji: "👍"}, groups.CodeChatNotAllowed},
 		} {
 			if got := s.after("work", string(rune('a'+i)), tt.r); got.Status != ipc.Refused || got.Code != tt.want || got.Hint == "" {
 				t.Errorf("%s: %+v", tt.name, got)
@@ -122,7 +122,7 @@ func TestWhatMayNotBeChangedIsRefusedWithTheReason(t *testing.T) {
 		if got := s.after("work", "late", ipc.Request{Type: ipc.TypeEdit, Target: "mine", Text: "x"}); got.Code != "too_late" {
 			t.Errorf("two hours later: %+v", got)
 		}
-		if got := s.after("work", "late-react", ipc.Request{Type: ipc.TypeReact, Target: "mine", Emoji: "x"}); got.Status == ipc.Refused {
+		if got := s.after("work", "late-react", ipc.Request{Type: ipc.TypeReact, Target: "mine", Emoji: "👍"}); got.Status == ipc.Refused {
 			t.Errorf("a reaction has no end: %+v", got)
 		}
 	})

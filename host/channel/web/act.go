@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -39,7 +38,6 @@ CREATE INDEX acts_chat ON acts (chat, n);`
 const (
 	maxActs      = 500 // that wait in a chat; then the oldest go
 	maxReactions = 200 // to one message
-	maxEmoji     = 16  // code points
 )
 
 // act is what a member does to a message: a reaction, an edit, a deletion or a vote.
@@ -97,7 +95,7 @@ func (a *act) check() error {
 		return textTooLong()
 	case a.Kind == channel.KindReaction && only(true, false, false):
 		emoji := a.Emoji
-		if a.Emoji = channel.CleanName(emoji); emoji != "" && !isEmoji(a.Emoji) {
+		if a.Emoji = channel.CleanName(emoji); emoji != "" && !channel.IsEmoji(a.Emoji) {
 			return httpd.Refuse(http.StatusBadRequest, "bad_emoji", "that is not one emoji", "use an emoji, or none to take the reaction back")
 		}
 	case a.Kind == channel.KindEdit && only(false, true, false):
@@ -108,12 +106,6 @@ func (a *act) check() error {
 	}
 	a.Author, a.Secret = markOf(a.Secret), ""
 	return nil
-}
-
-// isEmoji reports whether s is short and holds no words or numbers, except for keycaps.
-func isEmoji(s string) bool {
-	words := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.IsDigit(r) }
-	return s != "" && utf8.RuneCountInString(s) <= maxEmoji && (!strings.ContainsFunc(s, words) || strings.HasSuffix(s, "\u20e3") && utf8.RuneCountInString(s) <= 3)
 }
 
 // do makes an act durable for the host, shows it, and returns the changed message. It
