@@ -1,12 +1,9 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -186,15 +183,12 @@ func (e *env) writeGroup(g groups.Group) (undo func() error, problems []*config.
 	if err != nil {
 		return nil, nil, err
 	}
-	mode := fs.FileMode(0o600) // as init makes it
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
 	replace := func(was, text []byte) error {
-		if now, err := config.Read(path); err != nil || !bytes.Equal(now, was) {
-			return errors.Join(errors.New("the configuration was changed meanwhile; it is left as it is"), err)
+		err := safefs.Replace(path, was, text)
+		if errors.Is(err, safefs.ErrChanged) {
+			return errors.New("the configuration was changed meanwhile; it is left as it is")
 		}
-		if err := safefs.WriteFile(path, text, mode); err != nil {
+		if err != nil {
 			return fmt.Errorf("write configuration: %w", err)
 		}
 		return nil

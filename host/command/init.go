@@ -49,7 +49,12 @@ func writeConfig(path string, text []byte, force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return hinted(fmt.Errorf("%s is there already", path), "give --force to overwrite it, or --config for another file")
 	}
-	err := safefs.WriteFile(path, text, 0o600)
+	old, err := os.ReadFile(path)
+	if err == nil {
+		err = safefs.Replace(path, old, text) // its owner stays who it is
+	} else {
+		err = safefs.WriteFile(path, text, 0o600)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return hinted(fmt.Errorf("write configuration: %w", err), "make the directory first")
 	}
