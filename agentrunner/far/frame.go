@@ -40,8 +40,9 @@ type Frame struct {
 
 // Begin says what to start.
 type Begin struct {
-	Folder string            `json:"folder"` // of the group
-	Slot   string            `json:"slot"`   // of the group and its host, in lower-case hex
+	Folder string            `json:"folder"`        // of the group
+	Slot   string            `json:"slot"`          // of the group and its host, in lower-case hex
+	Run    string            `json:"run,omitempty"` // directory of what is the sessions' own; empty: below the home directory
 	Agent  string            `json:"agent"`
 	Env    map[string]string `json:"env"`
 	Socket string            `json:"socket"` // to the host's door

@@ -2,6 +2,7 @@ package far
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ var (
 //
 //	~/longshore/FOLDER        its workspace, which stays
 //	~/.longshore/homes/SLOT   what its CLI keeps, which stays
-//	~/.longshore/run/SLOT     the session's own: token, follow-ups, temporary files
+//	~/.longshore/run/SLOT     or Begin.Run/SLOT, the session's own: token, follow-ups, temporary files
 type place struct {
 	workspace, home, run string
 	lock                 *os.File // run/SLOT.lock, held while the session runs
@@ -39,7 +40,7 @@ func open(b *Begin) (p *place, err error) {
 	own := filepath.Join(user, ".longshore")
 	p = &place{
 		workspace: filepath.Join(user, "longshore", b.Folder), home: filepath.Join(own, "homes", b.Slot),
-		run: filepath.Join(own, "run", b.Slot),
+		run: filepath.Join(cmp.Or(b.Run, filepath.Join(own, "run")), b.Slot),
 	}
 	if err := errors.Join(os.MkdirAll(filepath.Dir(p.run), 0o700), os.MkdirAll(p.workspace, 0o700), os.MkdirAll(p.home, 0o700)); err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ func (c *checker) check() {
 	c.channels()
 	c.assistants()
 	c.parallel()
+	c.shares()
 	c.limits()
 	c.groups()
 	c.budgets()
@@ -103,6 +104,7 @@ func (c *checker) assistants() {
 			c.elsewhere(name)
 		}
 		c.overSSH(key, &a)
+		c.share(key, a)
 		a.Env = c.environment(key, a)
 		if a.Keys == "proxy" {
 			c.keys(key, a)

@@ -112,6 +112,7 @@ type Assistant struct {
 	Agent   string   `yaml:"agent" enum:"sample,command,claude,codex,gemini,opencode" help:"What runs."`
 	Command []string `yaml:"command" private:"true" help:"Program and arguments of agent: command. No shell."`
 	Image   string   `yaml:"image" help:"Container image of runtime: docker."`
+	Share   string   `yaml:"share" enum:"directories,none" help:"What a container of runtime: docker shares with the host: the group's directories, or none. Then its workspace is a volume of the engine's."`
 	Network string   `yaml:"network" form:"network" help:"Network of runtime: docker: none, bridge, or the name of one that the operator made."`
 
 	// Values of the environment may be secrets, so all are kept as such. Those
@@ -226,7 +227,7 @@ const hour = Duration(time.Hour)
 // SetDefaults fills in what an absent key means.
 func (a *Assistant) SetDefaults() {
 	*a = Assistant{
-		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge", Keys: "inside",
+		Runtime: "process", Agent: "sample", Image: "longshore-agent:latest", Network: "bridge", Share: "directories", Keys: "inside",
 		IdleTimeout: hour / 2, TurnTimeout: hour / 2, Memory: 2 << 30, CPUs: 2, Pids: 512,
 	}
 }

@@ -58,7 +58,7 @@ const Elsewhere = "remote"
 // elsewhere refuses what an assistant that the host does not start cannot have.
 func (c *checker) elsewhere(name string) {
 	key := "assistants." + name
-	for _, of := range []string{"agent", "command", "image", "network", "env", "env_from_file", "keys", "provider_tools", "idle_timeout", "memory", "cpus", "pids"} {
+	for _, of := range []string{"agent", "command", "image", "share", "network", "env", "env_from_file", "keys", "provider_tools", "idle_timeout", "memory", "cpus", "pids"} {
 		if c.has(key + "." + of) {
 			c.bad(key+"."+of, "the host does not start an assistant with runtime: remote", "leave the key out, and set it where the assistant runs")
 		}

@@ -87,6 +87,14 @@ func buildCommand(c *config.Config, a config.Assistant) string {
 // examineMounts checks that the groups' containers can use their directories.
 func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
 	for _, g := range boxed {
+		if c.Alone(g) {
+			if engine.Socket() == "" {
+				findings = append(findings, Finding{
+					Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: the engine listens at %s", g.Folder, engine.Facts().Host), Remedy: docker.ErrFarEngine.Error(),
+				})
+			}
+			continue
+		}
 		table, err := mounts.Table(c.Layout(), g)
 		if err == nil {
 			err = engine.AccessOf(c.State, there(c.State, WithHome(c.Layout(), g.Folder, table)))

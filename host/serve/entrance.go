@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -19,7 +20,7 @@ func DoorOf(c *config.Config) store.Spec { return entry.Store(c.Layout().Door(),
 // configuration says so.
 func (h *Host) openEntrance(ctx context.Context) (err error) {
 	c := h.Config()
-	if c.Door.Listen == "" && !usesSSH(c) {
+	if c.Door.Listen == "" && !letsIn(c) {
 		return nil
 	}
 	h.entrance, err = entry.Open(ctx, entry.Options{
@@ -44,10 +45,14 @@ func usesSSH(c *config.Config) bool {
 	return false
 }
 
+// letsIn says whether an assistant that the host starts comes in at the door.
+func letsIn(c *config.Config) bool { return usesSSH(c) || slices.ContainsFunc(c.Groups, c.Alone) }
+
 // shares says whether a group's assistant shares directories with the host.
 func (h *Host) shares(g groups.Group) bool {
-	of := h.Config().Assistants[g.Assistant].Runtime
-	return g.Assistant != "" && of != config.Elsewhere && of != config.OverSSH
+	c := h.Config()
+	of := c.Assistants[g.Assistant].Runtime
+	return g.Assistant != "" && of != config.Elsewhere && of != config.OverSSH && !c.Alone(g)
 }
 
 // elsewhere says whether a group's assistant fetches its messages.

@@ -95,13 +95,13 @@ func (h *Host) apply(ctx context.Context, cfg *config.Config, before *live) erro
 	return nil
 }
 
-// noWayBack is the problem of a first assistant with runtime: ssh: the door that its tools
+// noWayBack is the problem of a first assistant with runtime: ssh or share: none: the door that its tools
 // come through is opened at a start.
 func (h *Host) noWayBack(next *config.Config) []*config.Problem {
-	if h.entrance != nil || !usesSSH(next) {
+	if h.entrance != nil || !letsIn(next) {
 		return nil
 	}
-	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh is taken up at a start only", "restart the host")}
+	return []*config.Problem{next.Problem("assistants", "the first assistant with runtime: ssh or share: none is taken up at a start only", "restart the host")}
 }
 
 // fixedChannels are the problems of channels that take up nothing while they run.

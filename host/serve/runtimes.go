@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -63,6 +64,12 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 			Engine: h.engine.Load(), Image: a.Image, State: h.Layout.State, Homes: h.Layout.Homes(), Network: a.Network,
 			Memory: int64(a.Memory), CPUs: a.CPUs, Pids: int64(a.Pids), Log: h.opts.Log,
 		}
+		if a.Share == config.ShareNone {
+			r.Door = gateway{h}
+			if r.Engine.Socket() == "" {
+				return fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
+			}
+		}
 		if h.Layout.V1 { // whose image has a home of its own, with conversations mounted in it
 			r.Home, r.Homes = "/home/node", ""
 		}
@@ -110,6 +117,10 @@ func (h *Host) checkMounts(l *live) error {
 	usable := false
 	for _, g := range l.registry.All() {
 		if _, ok := l.runtimes.docker[g.Assistant]; !ok {
+			continue
+		}
+		if l.config.Alone(g) {
+			usable = true
 			continue
 		}
 		table, err := mounts.Table(h.Layout, g)

@@ -37,4 +37,4 @@ func (g gateway) Admit(l net.Listener, folder, thread string) (token string, end
 	return g.host.entrance.Admit(l, folder, thread)
 }
 
-var errNoEntrance = errors.New("the first assistant with runtime: ssh needs a restart of the host")
+var errNoEntrance = errors.New("the first assistant with runtime: ssh or share: none needs a restart of the host")

@@ -16,6 +16,9 @@
 // processes. Its configuration holds no secret, as everybody who may ask the
 // engine can read it.
 //
+// With a Door, it shares no directory: it has the group's volume, in which its home is, and
+// read-only the directory of one socket, over which its tools reach the host.
+//
 // A container is called longshore-<state>-<folder>, so that a group cannot have
 // two. Its labels name the state directory and the group. A host that was
 // killed leaves its containers running; [Engine.Reap] ends them. A new host
@@ -58,6 +61,7 @@ type Runtime struct {
 	CPUs    float64       // 0: 2
 	Pids    int64         // processes and threads; 0: 512
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
+	Door    Door          // nil: directories are shared. Otherwise the container shares none, and reaches this by a socket
 	Away    time.Duration // how long a session waits for an engine that went away; 0: 10 s
 	Log     *slog.Logger  // nil: discard
 }
@@ -98,8 +102,10 @@ func (r Runtime) withDefaults() Runtime {
 func (r Runtime) Start(ctx context.Context, spec runtime.Spec) (runtime.Session, error) {
 	r = r.withDefaults()
 	r.Engine.Sweep(ctx)
-	if err := r.Engine.Access(spec.Mounts); err != nil {
-		return nil, err
+	if r.Door == nil {
+		if err := r.Engine.Access(spec.Mounts); err != nil {
+			return nil, err
+		}
 	}
 	s, err := r.newSession(spec)
 	if err != nil {
@@ -125,6 +131,11 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	if r.Door != nil {
+		if err := r.makeVolume(ctx, options.Config.Labels); err != nil {
+			return "", err
+		}
+	}
 	made, err := r.Engine.api.ContainerCreate(ctx, options)
 	if nameInUse(err) {
 		if err := r.removeLeft(ctx, options); err != nil {
@@ -138,7 +149,10 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 	for _, warning := range made.Warnings {
 		r.Log.Warn("warning of the container engine", "group", spec.Group.Folder, "error", warning)
 	}
-	return made.ID, nil
+	if r.Door == nil {
+		return made.ID, nil
+	}
+	return made.ID, r.Engine.makeHome(ctx, made.ID)
 }
 
 // removeLeft removes the container that has the name, if it is one of

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -40,16 +41,11 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
-	binds, err := bindings(spec.Mounts)
-	if err != nil {
-		return client.ContainerCreateOptions{}, err
-	}
-	if r.Homes != "" {
-		home, err := r.keptHome(spec.Group.Folder)
-		if err != nil {
-			return client.ContainerCreateOptions{}, fmt.Errorf("make home directory: %w", err)
+	var binds []mount.Mount
+	if r.Door == nil {
+		if binds, err = r.shared(spec); err != nil {
+			return client.ContainerCreateOptions{}, err
 		}
-		binds = append(binds, home)
 	}
 	if spec.Model != "" {
 		if err := sameDirectory(spec.Model); err != nil {
@@ -69,7 +65,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		env = append(env, "LONGSHORE_OWN_OUTBOX=1")
 	}
 	uid, gid := r.Engine.user()
-	return client.ContainerCreateOptions{
+	o := client.ContainerCreateOptions{
 		Name: name,
 		Config: &container.Config{
 			Image: r.Image, Entrypoint: spec.Command, Env: env,
@@ -78,7 +74,24 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 			OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		},
 		HostConfig: r.confine(binds),
-	}, nil
+	}
+	if r.Door != nil {
+		o = r.loneOptions(o, binds, cmp.Or(spec.TZ, "UTC"))
+	}
+	return o, nil
+}
+
+// shared returns the mounts of what a container shares with the host.
+func (r Runtime) shared(spec runtime.Spec) ([]mount.Mount, error) {
+	binds, err := bindings(spec.Mounts)
+	if err != nil || r.Homes == "" {
+		return binds, err
+	}
+	home, err := r.keptHome(spec.Group.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("make home directory: %w", err)
+	}
+	return append(binds, home), nil
 }
 
 // confine returns the settings that isolate the container.

@@ -46,6 +46,7 @@ type session struct {
 	stream client.HijackedResponse
 	exit   client.ContainerWaitResult
 	stderr io.WriteCloser
+	lone   *lone // nil: it shares directories
 
 	ctx     context.Context // for calls that last as long as the container
 	abandon context.CancelFunc
@@ -74,6 +75,11 @@ func (r Runtime) newSession(spec runtime.Spec) (*session, error) {
 
 // start creates the container, attaches to it and starts it.
 func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err error) {
+	if r.Door != nil {
+		if s.lone, err = r.openLone(s, spec); err != nil {
+			return err
+		}
+	}
 	if s.id, err = r.create(ctx, spec); err != nil {
 		return err
 	}
@@ -108,6 +114,9 @@ func (s *session) closeAll() {
 		s.stream.Close()
 	}
 	s.stderr.Close()
+	if s.lone != nil {
+		s.lone.end()
+	}
 }
 
 // run feeds the container, reads its output until it has ended, and removes it.
@@ -115,10 +124,12 @@ func (s *session) run(input []byte) {
 	defer s.End()
 	defer s.closeAll()
 	var helpers sync.WaitGroup
-	helpers.Go(func() { // ends when the connection is closed, at the latest
-		s.stream.Conn.Write(input)
-		s.stream.CloseWrite()
-	})
+	feeding, fed := context.WithCancel(s.ctx)
+	helpers.Go(func() { s.feed(feeding, input) }) // ends when the connection is closed, at the latest
+	var stderr io.Writer = s.stderr
+	if s.lone != nil {
+		stderr = s.lone.LogTo(stderr)
+	}
 	parser := &runtime.Parser{Emit: s.Emit}
 	heard := make(chan struct{})
 	helpers.Go(func() {
@@ -126,10 +137,11 @@ func (s *session) run(input []byte) {
 		defer s.Silence()
 		// An error is the end of the connection; await finds out why the
 		// container ended.
-		stdcopy.StdCopy(parser, s.stderr, s)
+		stdcopy.StdCopy(parser, stderr, s)
 		parser.Close()
 	})
 	exit, err := s.await()
+	fed()
 	s.exited.Store(true)
 	s.pace.End()
 	s.stream.Conn.SetReadDeadline(time.Now().Add(afterExit))

@@ -1,13 +1,10 @@
 package ssh
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +20,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/agentrunner/far"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/runtime/feed"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -109,7 +107,7 @@ func (r Runtime) slot(folder string) string {
 // open connects and starts the far program, which waits for the document then.
 func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err error) {
 	folder := spec.Group.Folder
-	s := &session{Life: runtime.NewLife(), spec: spec, mark: "longshore-" + rand.Text(), end: func() {}, log: r.Log.With("group", folder)}
+	s := &session{Life: runtime.NewLife(), end: func() {}, log: r.Log.With("group", folder)}
 	defer func() {
 		if err != nil {
 			s.free()
@@ -142,37 +140,23 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 		}
 		s.stderrTo, s.closers = log, append(s.closers, log)
 	}
-	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: environment(spec), Socket: socket, Token: token, Mark: s.mark}
+	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Mark: "longshore-" + rand.Text()}
+	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: func() { s.conn.client.Close() }, Log: s.log}
 	return s, s.begin(strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
-}
-
-func environment(spec runtime.Spec) map[string]string {
-	env := map[string]string{"TZ": cmp.Or(spec.TZ, "UTC"), "LONGSHORE_CHAT_JID": string(spec.Group.Chat), "LONGSHORE_IS_MAIN": "0"}
-	if spec.Group.Main {
-		env["LONGSHORE_IS_MAIN"] = "1"
-	}
-	for name, value := range spec.Env {
-		env[name] = value
-	}
-	return env
 }
 
 // session is one assistant. Its goroutine run owns the connection and the others.
 type session struct {
 	*runtime.Life
-	spec     runtime.Spec
+	feeder   *feed.Feeder
 	conn     *Conn
 	far      *ssh.Session
-	mark     string
 	end      func() // ends the way to the door
 	stderrTo io.Writer
 	closers  []io.Closer
 	stdout   io.Reader
 	stderr   io.Reader
 	log      *slog.Logger
-
-	writing sync.Mutex // a frame at a time
-	stdin   io.WriteCloser
 }
 
 // begin starts the far program, and hands over the files and the document.
@@ -181,7 +165,7 @@ func (s *session) begin(command string, begin far.Begin) (err error) {
 		return fmt.Errorf("open ssh session: %w", err)
 	}
 	var errs [3]error
-	s.stdin, errs[0] = s.far.StdinPipe()
+	s.feeder.To, errs[0] = s.far.StdinPipe()
 	s.stdout, errs[1] = s.far.StdoutPipe()
 	s.stderr, errs[2] = s.far.StderrPipe()
 	if err := errors.Join(errs[:]...); err != nil {
@@ -190,23 +174,7 @@ func (s *session) begin(command string, begin far.Begin) (err error) {
 	if err := s.far.Start(command); err != nil {
 		return fmt.Errorf("start agentrunner: %w", err)
 	}
-	if err := s.write(far.Frame{Kind: far.KindBegin, Begin: &begin}, nil); err != nil {
-		return err
-	}
-	var document struct {
-		Prompt string `json:"prompt"`
-	}
-	if err := json.Unmarshal(s.spec.Input, &document); err != nil {
-		return fmt.Errorf("read the start document: %w", err)
-	}
-	s.bring(document.Prompt)
-	return s.write(far.Frame{Kind: far.KindDocument, Size: int64(len(s.spec.Input))}, bytes.NewReader(s.spec.Input))
-}
-
-func (s *session) write(f far.Frame, content io.Reader) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	return far.Write(s.stdin, f, content)
+	return s.feeder.Open(begin)
 }
 
 // run reads what the assistant says until it has ended.
@@ -223,11 +191,11 @@ func (s *session) run() {
 		parser.Close()
 	})
 	helpers.Go(func() {
-		copyAt(pace, &asides{mark: []byte(s.mark + " taken "), taken: s.taken, to: s.stderrTo}, s.stderr)
+		copyAt(pace, s.feeder.LogTo(s.stderrTo), s.stderr)
 	})
 	feeding, stop := context.WithCancel(ctx)
 	var feeder sync.WaitGroup
-	feeder.Go(func() { s.feed(feeding) })
+	feeder.Go(func() { s.feeder.Run(feeding) })
 	err := s.far.Wait()
 	stop()
 	helpers.Wait()
@@ -295,7 +263,7 @@ func (s *session) Stop(ctx context.Context) {
 	asked := make(chan struct{})
 	go func() { // the machine may read nothing
 		defer close(asked)
-		_ = s.write(far.Frame{Kind: far.KindStop}, nil)
+		_ = s.feeder.Write(far.Frame{Kind: far.KindStop}, nil)
 	}()
 	grace := time.NewTimer(stopWait)
 	defer grace.Stop()
@@ -308,48 +276,4 @@ func (s *session) Stop(ctx context.Context) {
 	s.conn.client.Close()
 	<-s.Done()
 	<-asked
-}
-
-// asides takes the lines of the far program out of the assistant's log.
-type asides struct {
-	mark  []byte
-	taken func(name string)
-	to    io.Writer
-	line  []byte
-}
-
-const longestAside = 1 << 10
-
-// Write implements io.Writer. It never fails.
-func (a *asides) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n') + 1
-		if i == 0 {
-			i = len(p)
-		}
-		a.line, p = append(a.line, p[:i]...), p[i:]
-		whole := a.line[len(a.line)-1] == '\n'
-		if !whole && len(a.line) < longestAside && (bytes.HasPrefix(a.line, a.mark) || bytes.HasPrefix(a.mark, a.line)) {
-			continue // it may be one
-		}
-		if name, ok := bytes.CutPrefix(a.line, a.mark); ok && whole {
-			a.taken(string(bytes.TrimSpace(name)))
-		} else {
-			_, _ = a.to.Write(a.line)
-		}
-		a.line = a.line[:0]
-	}
-	return n, nil
-}
-
-// taken notes that the assistant has read a follow-up, as an assistant that shares the
-// directory does: it removes the file.
-func (s *session) taken(name string) {
-	if name == "" || name != filepath.Base(name) {
-		return
-	}
-	if err := os.Remove(filepath.Join(s.inputs(), name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.log.Warn("a follow-up that was read is still there", "error", err)
-	}
 }

@@ -1,0 +1,211 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/agentrunner/far"
+	"github.com/longshore-bridge/longshore/groups/mounts"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/runtime/feed"
+)
+
+// Door lets an assistant in that shares no directory with the host.
+type Door interface {
+	// Admit serves the assistant of a group over a listener of its own, and returns the
+	// token that it must show there. end takes both back.
+	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
+}
+
+// What a container has that shares no directory.
+const (
+	doorDir    = mounts.Workspace + "/door" // the socket's directory, read-only
+	doorSocket = "door.sock"
+	ownDir     = mounts.Workspace + "/own" // the group's volume
+	ownHome    = ownDir + "/home"
+	lonePlace  = "/tmp/longshore" // the session's own, in memory
+)
+
+// socketDir is the host's directory of a group's socket.
+func (r Runtime) socketDir(folder string) string {
+	return filepath.Join(r.State, "sockets", folder)
+}
+
+// Volume is the name of a group's volume.
+func Volume(state, folder string) string { return "longshore-" + stateID(state) + "-" + folder }
+
+// ErrFarEngine is returned if the engine may run on another machine, where no socket of
+// this one can be mounted. It is permanent.
+var ErrFarEngine = errors.New("share: none mounts a socket of this machine, and the engine's address may be another machine's; use the engine's unix socket here, or share: directories")
+
+// listen listens on a socket that only the user of this engine's containers can connect to.
+// Its directory is the host's, and others can pass through it but not look into it.
+func (e *Engine) listen(dir string) (net.Listener, error) {
+	if e.Socket() == "" {
+		return nil, ErrFarEngine
+	}
+	path := filepath.Join(dir, doorSocket)
+	err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.MkdirAll(dir, 0o700))
+	if err == nil {
+		err = os.Chmod(dir, 0o711)
+	}
+	if err == nil {
+		if err = os.Remove(path); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make socket directory: %w", err)
+	}
+	l, err := bind(dir)
+	if err != nil {
+		return nil, fmt.Errorf("listen for assistants' calls: %w", err)
+	}
+	uid, gid := e.Owner()
+	if err := errors.Join(os.Chmod(path, 0o600), os.Lchown(path, uid, gid)); err != nil {
+		return nil, errors.Join(fmt.Errorf("hand over socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// bind binds the socket below a handle of its directory: the path of a state directory can
+// be longer than a socket's address. Only the host's user passes the directory above, so that
+// nobody else can connect before the socket has its mode.
+func bind(dir string) (net.Listener, error) {
+	address := filepath.Join(dir, doorSocket)
+	if goruntime.GOOS == "linux" {
+		d, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		address = fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), doorSocket)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
+	if err == nil {
+		l.SetUnlinkOnClose(false) // the next listen removes it; the handle is closed by then
+	}
+	return l, err
+}
+
+// lone is a session that shares no directory.
+type lone struct {
+	*feed.Feeder
+	begin far.Begin
+	end   func() // ends the way to the door
+}
+
+// openLone opens the session's way to the door. The caller calls end.
+func (r Runtime) openLone(s *session, spec runtime.Spec) (*lone, error) {
+	if spec.Place > 0 {
+		return nil, errors.New("assistants with share: none cannot run at the same time")
+	}
+	folder := spec.Group.Folder
+	l, err := r.Engine.listen(r.socketDir(folder))
+	if err != nil {
+		return nil, err
+	}
+	token, end, err := r.Door.Admit(l, folder, spec.Thread)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("let the assistant in: %w", err), l.Close())
+	}
+	mark := "longshore-" + rand.Text()
+	return &lone{
+		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: s.endInput, Log: s.log},
+		begin: far.Begin{
+			Folder: folder, Slot: "0", Run: lonePlace, Agent: spec.Agent, Env: feed.Environment(spec),
+			Socket: doorDir + "/" + doorSocket, Token: token, Mark: mark,
+		},
+		end: end,
+	}, nil
+}
+
+// toContainer writes to the container's standard input, which is there once it is attached.
+type toContainer struct{ s *session }
+
+func (c toContainer) Write(p []byte) (int, error) { return c.s.stream.Conn.Write(p) }
+
+func (s *session) endInput() { _ = s.stream.CloseWrite() }
+
+// feed writes what the container gets on its standard input, until it has all, or has
+// ended.
+func (s *session) feed(ctx context.Context, input []byte) {
+	defer s.endInput()
+	if s.lone == nil {
+		_, _ = s.stream.Conn.Write(input)
+		return
+	}
+	if err := s.lone.Open(s.lone.begin); err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("start document not handed over", "error", err)
+		}
+		return
+	}
+	s.lone.Run(ctx)
+}
+
+// loneOptions is options for a container that shares no directory. Nothing that the engine
+// could show is a secret or a path of the host, but that of the socket.
+func (r Runtime) loneOptions(o client.ContainerCreateOptions, model []mount.Mount, tz string) client.ContainerCreateOptions {
+	dir := r.socketDir(o.Config.Labels[labelGroup])
+	o.Config.Entrypoint, o.Config.WorkingDir = []string{"agentrunner", "far"}, ownDir
+	o.Config.Env = []string{"HOME=" + ownHome, "LANG=C.UTF-8", "TZ=" + tz}
+	o.Config.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}} // the image's looks for a queue
+	o.HostConfig.Mounts = append(model,
+		mount.Mount{
+			Type: mount.TypeVolume, Source: Volume(r.State, o.Config.Labels[labelGroup]), Target: ownDir,
+			VolumeOptions: &mount.VolumeOptions{NoCopy: true},
+		},
+		// Read-only, so that no assistant can put another socket there. The directory and
+		// not the socket, which each session makes anew.
+		mount.Mount{
+			Type: mount.TypeBind, Source: dir, Target: doorDir, ReadOnly: true,
+			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
+		})
+	delete(o.HostConfig.Tmpfs, r.Home)
+	return o
+}
+
+// makeVolume makes the group's volume, if it is missing. Its labels are the container's.
+func (r Runtime) makeVolume(ctx context.Context, labels map[string]string) error {
+	name := Volume(r.State, labels[labelGroup])
+	_, err := r.Engine.api.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
+	if errdefs.IsNotFound(err) {
+		_, err = r.Engine.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
+	}
+	if err != nil {
+		return fmt.Errorf("make the group's volume: %w", err)
+	}
+	return nil
+}
+
+// makeHome makes the home directory in the volume of a container that was not started yet.
+// Whatever the image says, it belongs to the container's user.
+func (e *Engine) makeHome(ctx context.Context, id string) error {
+	uid, gid := e.user()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: filepath.Base(ownHome) + "/", Mode: 0o700, Uid: uid, Gid: gid})
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	_, err = e.api.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: ownDir, Content: io.Reader(&b)})
+	if err != nil {
+		return fmt.Errorf("make home directory in the group's volume: %w", err)
+	}
+	return nil
+}
