@@ -264,16 +264,6 @@ func (s *session) unread(out runtime.Output) map[string]bool {
 	return unread
 }
 
-func (s *session) saveTurn() {
-	t := s.turn
-	if t.empty() {
-		t = nil
-	}
-	if err := s.c.store.saveTurn(s.c.thread, t); err != nil {
-		s.log.Error("turn not noted", "error", err)
-	}
-}
-
 // rest waits for a follow-up. A record may already wait, and other conversations may need
 // the room.
 func (s *session) rest() {

@@ -97,3 +97,13 @@ func (s *session) input(g groups.Group, plan Plan, prompt string) ([]byte, error
 		Trouble   bool              `json:"trouble"` // the agent may report trouble
 	}{prompt, resume, g.Folder, string(g.Chat), g.Main, plan.Name, plan.Secrets, s.stamp, s.c.thread, true})
 }
+
+func (s *session) saveTurn() {
+	t := s.turn
+	if t.empty() {
+		t = nil
+	}
+	if err := s.c.store.saveTurn(s.c.thread, t); err != nil {
+		s.log.Error("turn not noted", "error", err)
+	}
+}
