@@ -15,6 +15,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -153,15 +154,50 @@ func (l piped) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine, inner := net.Pipe()
-	for _, way := range [][2]net.Conn{{inner, far}, {far, inner}} {
-		go func() {
-			defer inner.Close()
-			defer far.Close()
-			_, _ = io.Copy(way[0], way[1])
-		}()
+	mine, inner, err := socketpair()
+	if err != nil {
+		return nil, errors.Join(err, far.Close())
 	}
+	go func() { // what comes from there; its end is not that of the answer
+		_, _ = io.Copy(inner, far)
+		_ = inner.(*net.UnixConn).CloseWrite()
+	}()
+	go func() { // the answers, whose end is that of both
+		_, _ = io.Copy(far, inner)
+		_ = far.Close()
+		_ = inner.Close()
+	}()
 	return mine, nil
+}
+
+// socketpair returns two ends of a connection within this process.
+func socketpair() (a, b net.Conn, err error) {
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	var ends [2]net.Conn
+	var errs [2]error
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "socketpair")
+		ends[i], errs[i] = net.FileConn(f)
+		_ = f.Close() // FileConn has a copy
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		for _, c := range ends {
+			if c != nil {
+				_ = c.Close()
+			}
+		}
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	return ends[0], ends[1], nil
 }
 
 // private checks kind, mode and owner of a file of the machine. An access list
