@@ -83,11 +83,11 @@ func (h *loneBoxes) exec(folder, user, script string) string {
 		h.Fatal(err)
 	}
 	defer stream.Close()
-	var said bytes.Buffer
-	if _, err := stdcopy.StdCopy(&said, &said, stream.Reader); err != nil {
+	var stdout, stderr bytes.Buffer // which of them comes first is the engine's affair
+	if _, err := stdcopy.StdCopy(&stdout, &stderr, stream.Reader); err != nil {
 		h.Fatal(err)
 	}
-	return said.String()
+	return stdout.String() + stderr.String()
 }
 
 // givesBack sends a file to the chat, and expects it back byte for byte.
