@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -29,43 +30,53 @@ import (
 
 // form is what a text must look like.
 type form struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	wrong   string // the message; %q is the text
 	hint    string
 }
 
+// later compiles an expression when it is first used: those with many repetitions take
+// longer than the rest of a start.
+func later(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+func always(pattern *regexp.Regexp) func() *regexp.Regexp {
+	return func() *regexp.Regexp { return pattern }
+}
+
 // forms are those that tags name.
 var forms = map[string]form{
-	"label": {regexp.MustCompile(`^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,100}$`),
+	"label": {later(`^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,100}$`),
 		"the text is longer than 100 characters, or holds one that cannot be printed", "shorten it, or leave that character out"},
-	"host": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`),
+	"host": {later(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`),
 		"%q is not a host name", "write a name without scheme, port or path, such as metrics.example.org"},
-	"url": {regexp.MustCompile(`^(https?://[^/].*)?$`),
+	"url": {later(`^(https?://[^/].*)?$`),
 		"%q is no web address", "write it whole, such as https://chat.example.org"},
-	"hours": {regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`),
+	"hours": {later(`^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`),
 		"%q are no hours of a day", "write from-to with two digits each, such as 08:00-20:00, or 22:00-06:00 over midnight"},
-	"topic": {regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`),
+	"topic": {later(`^[A-Za-z0-9_-]{1,64}$`),
 		"%q is no topic of ntfy", "use 1 to 64 letters, digits, _ and -"},
-	"zone": {regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`),
+	"zone": {later(`^[A-Za-z][A-Za-z0-9_+/-]{0,63}$`),
 		"%q is no time zone", "write its name in the IANA database, such as Europe/Berlin"},
-	"assistant": {groups.FolderPattern,
+	"assistant": {always(groups.FolderPattern),
 		"%q is no name of an assistant", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit"},
-	"group": {groups.FolderPattern,
+	"group": {always(groups.FolderPattern),
 		"%q is no name of a group", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit, such as family"},
-	"destination": {groups.FolderPattern,
+	"destination": {always(groups.FolderPattern),
 		"%q is no name of a destination", "use 1 to 64 letters, digits, _ and -, beginning with a letter or digit, such as board"},
-	"mount": {mounts.ExtraPattern,
+	"mount": {always(mounts.ExtraPattern),
 		"%q is no name for a mount", "use 1 to 64 letters, digits, ., _ and -; it is seen at /workspace/extra/<name>"},
-	"pattern": {regexp.MustCompile(`^[^/]+$`),
+	"pattern": {later(`^[^/]+$`),
 		"%q is no pattern for one name", "write a name, with * and ? where they help: *.pem"},
 	// A mode with a colon would share another container's network.
-	"network": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`),
+	"network": {later(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`),
 		"%q is no name of a network", "write bridge, none, or one that docker network ls shows"},
-	"provider": {regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`),
+	"provider": {later(`^[a-z][a-z0-9-]{0,31}$`),
 		"%q is no name of a provider", "use 1 to 32 lower-case letters, digits and -, beginning with a letter, such as mistral"},
-	"model": {regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\*?|\*)$`),
+	"model": {later(`^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\*?|\*)$`),
 		"%q is no name of a model", "write it as the service does; a * at the end stands for any ending: claude-*"},
-	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+	"variable": {later(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"%q is no name of a variable", "use letters, digits and _, beginning with a letter or _"},
 }
 
@@ -77,7 +88,7 @@ func (s *source) conforms(key string, v reflect.Value, tag reflect.StructTag) {
 	if enum := tag.Get("enum"); enum != "" {
 		s.oneOf(key, v.String(), strings.Split(enum, ","), "unknown here", "use ")
 	}
-	if f, ok := forms[tag.Get("form")]; ok && !f.pattern.MatchString(v.String()) {
+	if f, ok := forms[tag.Get("form")]; ok && !f.pattern().MatchString(v.String()) {
 		s.bad(key, f.message(v.String()), f.hint)
 	}
 	n, isNumber := number(v)
@@ -98,7 +109,7 @@ func (s *source) conforms(key string, v reflect.Value, tag reflect.StructTag) {
 // keyConforms checks the name of an entry of a block against the form that its
 // field's tags name.
 func (s *source) keyConforms(key, name string, tag reflect.StructTag) {
-	if f, ok := forms[tag.Get("keys")]; ok && !f.pattern.MatchString(name) {
+	if f, ok := forms[tag.Get("keys")]; ok && !f.pattern().MatchString(name) {
 		s.badKey(key, f.message(name), f.hint)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // form is how a provider reads calls and writes answers and errors.
@@ -67,13 +68,16 @@ var tables = map[form][]row{
 }
 
 // ownTables are further calls of a group whose key is its own: files and stored answers.
-var ownTables = map[form][]row{
-	anthropic: filesBelow("/v1/files"),
-	openAI: append(filesBelow("/files"),
-		row{method: http.MethodGet, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}(?:/input_items)?$`)},
-		row{method: http.MethodDelete, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}$`)},
-	),
-}
+// They are compiled for the first such group.
+var ownTables = sync.OnceValue(func() map[form][]row {
+	return map[form][]row{
+		anthropic: filesBelow("/v1/files"),
+		openAI: append(filesBelow("/files"),
+			row{method: http.MethodGet, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}(?:/input_items)?$`)},
+			row{method: http.MethodDelete, path: regexp.MustCompile(`^/responses/[A-Za-z0-9_-]{1,128}$`)},
+		),
+	}
+})
 
 func filesBelow(path string) []row {
 	one := "^" + path + "/[A-Za-z0-9_-]{1,128}"
@@ -88,7 +92,7 @@ func filesBelow(path string) []row {
 // rows are the upstream's calls: its own, or those of its form.
 func (u Upstream) rows(own bool) []row {
 	if own && u.Calls == nil {
-		return append(slices.Clone(tables[u.form]), ownTables[u.form]...)
+		return append(slices.Clone(tables[u.form]), ownTables()[u.form]...)
 	}
 	if u.Calls != nil {
 		return u.Calls
