@@ -10,9 +10,12 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	far "github.com/longshore-bridge/longshore/agentrunner/remote"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/door"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -28,12 +31,15 @@ type dropper struct {
 
 func newDropper(b *testing.B, dir string, n int) *dropper {
 	d := &dropper{site: newSite(b, dir, n, noLimits), sink: newSink(1 << 18), done: make(chan string, 1<<20)}
-	d.host = d.open(func(folder, _, step string) {
-		if step == "unlinked" || step == "result" {
-			d.done <- folder
-		}
-	}, d.sink)
+	d.host = d.open(d.follow, d.sink)
 	return d
+}
+
+// follow notes a request's last steps.
+func (d *dropper) follow(folder, _, step string) {
+	if step == "unlinked" || step == "result" {
+		d.done <- folder
+	}
 }
 
 // once renames a request into a queue after the gap and returns the time until
@@ -125,22 +131,48 @@ func poll(b *testing.B) (waits times) {
 // caller calls the tools of a host's group.
 type caller struct {
 	*dropper
-	mcp *client.Client
+	mcp      *client.Client
+	answered time.Duration // the last call took until its answer
 }
 
 func newCaller(b *testing.B, dir string) *caller {
 	c := &caller{dropper: newDropper(b, dir, 1)}
 	c.run(c.host)
-	s := sender.New(sender.Config{IPC: c.cfg.Layout().IPC("g0", ""), Chat: "mem:g0", Folder: "g0", Wait: time.Minute})
+	c.connect(b, sender.Config{IPC: c.cfg.Layout().IPC("g0", ""), Chat: "mem:g0", Folder: "g0", Wait: time.Minute})
+	return c
+}
+
+// newFarCaller is newCaller with the host's door in place of the queue.
+func newFarCaller(b *testing.B, dir string) *caller {
+	c := &caller{dropper: &dropper{site: newSite(b, dir, 1, noLimits), sink: newSink(1 << 18), done: make(chan string, 1<<20)}}
+	c.cfg.Door.Listen = freeAddress(b)
+	c.host = c.open(c.follow, c.sink)
+	c.run(c.host)
+	var made door.NewToken
+	eventually(b, "the host answers", func() (ok bool) {
+		var err error
+		made, err = operator.NewClient(operator.ControlDir(c.cfg.Layout())).MakeToken(b.Context(), operator.TokenOrder{Group: "g0"})
+		return err == nil
+	})
+	host, err := far.New("http://"+c.cfg.Door.Listen, made.Secret)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.connect(b, sender.Config{Door: host, Wait: time.Minute})
+	return c
+}
+
+// connect has the tools work as configured.
+func (c *caller) connect(b *testing.B, with sender.Config) {
+	b.Helper()
 	var err error
-	if c.mcp, err = client.NewInProcessClient(tools.Server(s, "bench")); err != nil {
+	if c.mcp, err = client.NewInProcessClient(tools.Server(sender.New(with), "bench")); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { c.mcp.Close() })
 	if _, err := c.mcp.Initialize(b.Context(), mcp.InitializeRequest{}); err != nil {
 		b.Fatal(err)
 	}
-	return c
 }
 
 // call is the time from a tool's call to the channel's.
@@ -154,6 +186,7 @@ func (c *caller) call(b *testing.B) time.Duration {
 	if err != nil || result.IsError {
 		b.Fatal(result, err)
 	}
+	c.answered = time.Since(start)
 	took := c.arrives("mem:g0").Sub(start)
 	c.settles("g0")
 	return took
@@ -198,6 +231,21 @@ func BenchmarkCallToChannel(b *testing.B) {
 	report(b, ours, floor)
 	reportStraight(b, ours, direct)
 	b.ReportMetric(poll(b).p50()/ours.p50(), "x-poller")
+}
+
+// BenchmarkCallOverHTTP is the same with the tools on another machine, by HTTP on
+// loopback, beside the same call through the queue.
+func BenchmarkCallOverHTTP(b *testing.B) {
+	distant, queue := newFarCaller(b, memoryDir(b)), newCaller(b, memoryDir(b))
+	var ours, floor, answer, queued times
+	for b.Loop() {
+		floor, queued = append(floor, queue.call(b)), append(queued, queue.answered)
+		ours, answer = append(ours, distant.call(b)), append(answer, distant.answered)
+	}
+	report(b, ours, floor)
+	b.ReportMetric(answer.p50()/1e3, "answer-µs")
+	b.ReportMetric(queued.p50()/1e3, "queue-answer-µs")
+	b.ReportMetric(answer.p50()/queued.p50(), "x-queue-answer")
 }
 
 // BenchmarkDurableCall is what durability adds to a call, in units of one

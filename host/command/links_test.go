@@ -82,7 +82,7 @@ groups: [{folder: desk, chat: "push:desk", limits: {audio: 1MiB}, assistant: mak
 	return l
 }
 
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

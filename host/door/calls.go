@@ -20,10 +20,29 @@ type call struct {
 	id        string // of the delivery
 	made      time.Time
 	withdrawn bool
+	fresh     bool // kept by this call: nobody has submitted it before
 }
 
 // keyFor is how long a key is remembered at least.
 const keyFor = 24 * time.Hour
+
+// asks are the statements of every call, compiled once. They are closed with the store.
+type asks struct {
+	whose, enter, find *sql.Stmt
+}
+
+func prepare(ctx context.Context, db *store.DB) (a asks, err error) {
+	for query, to := range map[string]**sql.Stmt{
+		`SELECT hash, folder, thread, peer FROM token WHERE id = ? AND ended = 0`:                                    &a.whose,
+		`INSERT INTO call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`: &a.enter,
+		`SELECT id, made, withdrawn FROM call WHERE id = ? AND folder = ? AND thread = ?`:                            &a.find,
+	} {
+		if *to, err = db.PrepareContext(ctx, query); err != nil {
+			return asks{}, fmt.Errorf("prepare the door's store: %w", store.Words(err))
+		}
+	}
+	return a, nil
+}
 
 // enter keeps a call, or returns the one that its conversation has made before under the
 // same key. The error is a *httpd.Problem if that had another content.
@@ -32,8 +51,8 @@ func (d *Door) enter(ctx context.Context, who source, key string, content []byte
 	if err != nil {
 		return call{}, fmt.Errorf("make an id: %w", err)
 	}
-	fresh := call{id: u.String(), made: time.UnixMicro(time.Now().UnixMicro())}
-	done, err := d.db.ExecContext(ctx, `INSERT INTO call (id, folder, thread, key, content, made) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	fresh := call{id: u.String(), made: time.UnixMicro(time.Now().UnixMicro()), fresh: true}
+	done, err := d.asks.enter.ExecContext(ctx,
 		fresh.id, who.folder, who.thread, sql.NullString{String: key, Valid: key != ""}, content, fresh.made.UnixMicro())
 	if err != nil {
 		return call{}, fmt.Errorf("keep a call: %w", store.Words(err))
@@ -55,7 +74,7 @@ func (d *Door) enter(ctx context.Context, who source, key string, content []byte
 
 // find returns a call of a conversation. The error is errUnknown for every other id.
 func (d *Door) find(ctx context.Context, who source, id string) (call, error) {
-	c, err := scanCall(d.db.QueryRowContext(ctx, `SELECT id, made, withdrawn FROM call WHERE id = ? AND folder = ? AND thread = ?`, id, who.folder, who.thread))
+	c, err := scanCall(d.asks.find.QueryRowContext(ctx, id, who.folder, who.thread))
 	if errors.Is(err, sql.ErrNoRows) {
 		return call{}, errUnknown
 	}

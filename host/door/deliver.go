@@ -127,8 +127,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 	if kept.withdrawn {
 		return ipc.Result{}, errWithdrawn
 	}
-	waits := d.Spool.Waits(who.folder, kept.id) // before the result: that is there before the request is gone
-	if _, has := d.Spool.Result(who.folder, kept.id); !has && !waits {
+	if kept.fresh || !d.submitted(who, kept) {
 		switch {
 		case d.gone(kept):
 			return ipc.Result{}, errForgotten
@@ -138,6 +137,16 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 	}
 	_, err, _ = d.once.Do(kept.id, func() (any, error) { return nil, d.submit(who, kept, request, files) })
 	return d.status(who.folder, kept), err
+}
+
+// submitted says whether a call waits in the queue or has a result. The order matters: the
+// result is there before the request is gone.
+func (d *Door) submitted(who source, c call) bool {
+	if d.Spool.Waits(who.folder, c.id) {
+		return true
+	}
+	_, has := d.Spool.Result(who.folder, c.id)
+	return has
 }
 
 // request is what an assistant in a container would write. The token says where it is.
@@ -185,8 +194,7 @@ const (
 // request leaves the queue only after its refusal is written or it is recorded, and the
 // outbox knows a recorded one again.
 func (d *Door) submit(who source, c call, request ipc.Request, files []staged) error {
-	waits := d.Spool.Waits(who.folder, c.id)
-	if _, has := d.Spool.Result(who.folder, c.id); has || waits {
+	if d.submitted(who, c) {
 		return nil
 	}
 	request.Files = slices.Clone(request.Files)

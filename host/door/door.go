@@ -59,6 +59,7 @@ type Door struct {
 	Options
 	lock     *os.File
 	db       *store.DB
+	asks     asks
 	listener net.Listener
 	names    hostnames.Set
 	gate     gate
@@ -89,6 +90,9 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 		return nil, err
 	}
 	d.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
+	if d.asks, err = prepare(ctx, d.db); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.spentDir(), 0o700)); err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func (d *Door) whose(ctx context.Context, bearer, peer string) (_ source, ok boo
 	s := source{token: id}
 	var hash []byte
 	var from string
-	err := d.db.QueryRowContext(ctx, `SELECT hash, folder, thread, peer FROM token WHERE id = ? AND ended = 0`, id).Scan(&hash, &s.folder, &s.thread, &from)
+	err := d.asks.whose.QueryRowContext(ctx, id).Scan(&hash, &s.folder, &s.thread, &from)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return source{}, false, fmt.Errorf("look a token up: %w", store.Words(err))
 	}
