@@ -102,6 +102,18 @@ func (s start) env() []string {
 	return env
 }
 
+// move replaces a host and port in the addresses that the document has.
+func (s start) move(from, to string) {
+	if from == to {
+		return
+	}
+	for name, value := range s.Secrets {
+		if path, ok := strings.CutPrefix(value, "http://"+from+"/"); ok {
+			s.Secrets[name] = "http://" + to + "/" + path
+		}
+	}
+}
+
 // writeOutput writes one marked answer in a single write, so that no other output
 // comes between the marks.
 func writeOutput(w io.Writer, o output) error {

@@ -15,6 +15,10 @@ type Options struct {
 	Agent Agent
 	IPC   string       // the group's queue in this process
 	Log   *slog.Logger // nil means discard
+
+	// The host wrote Listen into the addresses of its models, and they are reached at
+	// Model: a port of 0 became another. Both empty: the addresses stay.
+	Listen, Model string
 }
 
 // Run holds one conversation. It reads the start document from stdin and takes turns
@@ -30,6 +34,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, o Options) erro
 	if err != nil {
 		return err
 	}
+	s.move(o.Listen, o.Model)
 	c := &conversation{agent: o.Agent, client: ipc.NewClient(o.IPC), stdout: stdout, taken: []string{}}
 	if err := c.client.ClearClose(); err != nil {
 		return fmt.Errorf("delete an old close mark: %w", err)

@@ -51,8 +51,11 @@ func (c *call) run(args []string) int {
 	if err != nil {
 		return c.fail(err)
 	}
+	options := agent.Options{IPC: config.IPC, Log: c.logger()}
 	if socket := os.Getenv("LONGSHORE_MODEL_SOCKET"); socket != "" {
-		stop, err := forward.Listen(os.Getenv("LONGSHORE_MODEL_LISTEN"), socket)
+		options.Listen = os.Getenv("LONGSHORE_MODEL_LISTEN")
+		var stop func()
+		options.Model, stop, err = forward.Listen(options.Listen, socket)
 		if err != nil {
 			return c.fail(err)
 		}
@@ -61,10 +64,10 @@ func (c *call) run(args []string) int {
 	// directive is the outer one, so files named in the answer come after those in
 	// the drop directory.
 	assistant = dropdir.Agent{Next: assistant, Log: c.logger()}
-	assistant = directive.Agent{Next: assistant, Log: c.logger()}
+	options.Agent = directive.Agent{Next: assistant, Log: c.logger()}
 	ctx, stop := interrupted(false)
 	defer stop()
-	if err := agent.Run(ctx, c.stdin, c.stdout, agent.Options{Agent: assistant, IPC: config.IPC, Log: c.logger()}); err != nil {
+	if err := agent.Run(ctx, c.stdin, c.stdout, options); err != nil {
 		return c.fail(err)
 	}
 	return exitOK

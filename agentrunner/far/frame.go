@@ -45,9 +45,10 @@ type Begin struct {
 	Run    string            `json:"run,omitempty"` // directory of what is the sessions' own; empty: below the home directory
 	Agent  string            `json:"agent"`
 	Env    map[string]string `json:"env"`
-	Socket string            `json:"socket"` // to the host's door
-	Token  string            `json:"token"`  // for it
-	Mark   string            `json:"mark"`   // begins the lines on stderr that are this package's
+	Socket string            `json:"socket"`          // to the host's door
+	Token  string            `json:"token"`           // for it
+	Model  string            `json:"model,omitempty"` // socket to the host's models; empty: the assistant reaches its model by itself
+	Mark   string            `json:"mark"`            // begins the lines on stderr that are this package's
 }
 
 // The bounds of frames, in bytes.

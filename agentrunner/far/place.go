@@ -136,6 +136,10 @@ func startOf(pid int) string {
 	return fields[19]
 }
 
+// ModelListen is where an assistant finds the host's models. Other users share the
+// machine's loopback, so each session gets a port of its own for the 0.
+const ModelListen = "127.0.0.1:0"
+
 // env is the assistant's environment: the account's, the operator's, and ours.
 func (p *place) env(b *Begin) ([]string, error) {
 	mounts, err := json.Marshal([]map[string]any{{"path": "/workspace/group", "local": p.workspace}})
@@ -150,6 +154,9 @@ func (p *place) env(b *Begin) ([]string, error) {
 		if name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
 			env = append(env, name+"="+value)
 		}
+	}
+	if b.Model != "" {
+		env = append(env, "LONGSHORE_MODEL_SOCKET="+b.Model, "LONGSHORE_MODEL_LISTEN="+ModelListen)
 	}
 	return append(env, "LONGSHORE_AGENT="+b.Agent, "LONGSHORE_GROUP_FOLDER="+b.Folder, "LONGSHORE_IPC="+filepath.Dir(p.ipc("x")),
 		"LONGSHORE_MOUNTS="+string(mounts), "LONGSHORE_URL=unix:"+b.Socket, "LONGSHORE_TOKEN=", "LONGSHORE_TOKEN_FILE="+p.token(), "TMPDIR="+p.temp()), nil

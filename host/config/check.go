@@ -106,6 +106,9 @@ func (c *checker) assistants() {
 		c.overSSH(key, &a)
 		c.share(key, a)
 		a.Env = c.environment(key, a)
+		if a.Runtime == OverSSH && !c.has(key+".keys") && a.HasModelKey() {
+			a.Keys = "proxy"
+		}
 		if a.Keys == "proxy" {
 			c.keys(key, a)
 		} else if len(a.Providers) > 0 {

@@ -81,7 +81,7 @@ func (c *Config) ModelPrices() keys.Prices {
 
 // KeepsKeys reports whether the host keeps the key of a group's assistant.
 func (c *Config) KeepsKeys() bool {
-	return slices.ContainsFunc(c.InContainers(), func(g groups.Group) bool { return c.Assistants[g.Assistant].Keys == "proxy" })
+	return slices.ContainsFunc(c.Groups, func(g groups.Group) bool { return c.Assistants[g.Assistant].Keys == "proxy" })
 }
 
 // otherKeys are credentials of models that the proxy does not know. They would lie
@@ -94,11 +94,11 @@ var otherKeys = []string{
 // keys refuses keys: proxy if it would not keep the key from the assistant.
 func (c *checker) keys(key string, a Assistant) {
 	at := key + ".keys"
-	if a.Runtime != "docker" {
-		c.bad(at, "without a container the assistant can read the host's memory and files, so the proxy would keep nothing from it",
-			"set runtime: docker, or keys: inside")
+	if a.Runtime != "docker" && a.Runtime != OverSSH {
+		c.bad(at, "without a container or another machine the assistant can read the host's memory and files, so the proxy would keep nothing from it",
+			"set runtime: docker or ssh, or keys: inside")
 	}
-	if c.cfg.Style == "v1" {
+	if a.Runtime == "docker" && c.cfg.Style == "v1" {
 		c.bad(at, "v1's image does not know the proxy", "set keys: inside, or leave layout: v1 out")
 	}
 	if a.Network == "host" {

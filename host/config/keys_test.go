@@ -75,7 +75,7 @@ func TestProxyThatWouldKeepNoKeyIsRefused(t *testing.T) {
 		"runtime: docker, agent: claude, keys: proxy, " + key + "}":                                                                                    "",
 		"runtime: docker, agent: claude, keys: proxy, network: none, " + key + ", ANTHROPIC_BASE_URL: 'http://127.0.0.1:1'}":                           "",
 		"runtime: docker, agent: claude, keys: inside, env: {CLAUDE_CODE_OAUTH_TOKEN: '${ANTHROPIC_KEY}'}":                                             "",
-		"runtime: process, agent: claude, keys: proxy, " + key + "}":                                                                                   "without a container",
+		"runtime: process, agent: claude, keys: proxy, " + key + "}":                                                                                   "without a container or another machine",
 		"runtime: docker, agent: claude, keys: proxy, network: host, " + key + "}":                                                                     "another's proxy",
 		"runtime: docker, agent: claude, keys: proxy":                                                                                                  "no key for the proxy",
 		"runtime: docker, agent: claude, keys: proxy, " + key + ", CLAUDE_CODE_OAUTH_TOKEN: '${ANTHROPIC_KEY}'}":                                       "cannot keep this credential",

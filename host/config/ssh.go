@@ -29,7 +29,7 @@ func (c *checker) overSSH(key string, a *Assistant) {
 		}
 		return
 	}
-	for _, of := range []string{"image", "share", "network", "keys", "provider_tools", "memory", "cpus", "pids"} {
+	for _, of := range []string{"image", "share", "network", "memory", "cpus", "pids"} {
 		if c.has(key + "." + of) {
 			c.bad(key+"."+of, "this is a container's, and runtime: ssh has none", "leave the key out")
 		}

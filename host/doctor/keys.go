@@ -13,21 +13,25 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
-// examineKeys says of each assistant that runs in a container where its model's key
-// is.
+// examineKeys says of each assistant that runs in a container or on another machine where
+// its model's key is.
 func examineKeys(c *config.Config) (findings []Finding) {
 	used := map[string]bool{}
-	for _, g := range c.InContainers() {
+	for _, g := range c.Groups {
 		used[g.Assistant] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		a := c.Assistants[name]
+		a, who := c.Assistants[name], "the containers of assistant "+name+" get"
+		if a.Runtime == config.OverSSH {
+			who = "the machine of assistant " + name + " gets"
+		}
 		switch {
+		case a.Runtime != "docker" && a.Runtime != config.OverSSH:
 		case a.Keys == "proxy":
 			findings = append(findings, Finding{Check: "keys", Severity: Fine, Message: fmt.Sprintf("the host keeps the model's key of assistant %s", name)})
 		case a.HasModelKey():
 			findings = append(findings, Finding{
-				Check: "keys", Severity: Note, Message: fmt.Sprintf("the containers of assistant %s get the model's key, and a hostile prompt can have it sent away", name),
+				Check: "keys", Severity: Note, Message: who + " the model's key, and a hostile prompt can have it sent away",
 				Remedy: "set keys: proxy, unless the assistant needs what the proxy does not pass on: see docs/assistants.md",
 			})
 		}

@@ -14,13 +14,14 @@ func TestDoctorSaysWhereTheModelsKeyIs(t *testing.T) {
 		Assistants: map[string]config.Assistant{
 			"home": {Runtime: "docker", Keys: "proxy", Env: env}, "out": {Runtime: "docker", Keys: "inside", Env: env},
 			"none": {Runtime: "docker", Keys: "inside"}, "child": {Runtime: "process", Keys: "inside", Env: env},
+			"there": {Runtime: "ssh", Keys: "inside", Env: env}, "tight": {Runtime: "ssh", Keys: "proxy", Env: env},
 		},
 	}
 	for name := range c.Assistants {
 		c.Groups = append(c.Groups, groups.Group{Folder: name, Assistant: name})
 	}
 	found := examineKeys(c)
-	if len(found) != 2 || found[0].Severity != Fine || !strings.Contains(found[0].Message, "home") ||
+	if len(found) != 4 || found[2].Severity != Note || !strings.Contains(found[2].Message, "the machine of assistant there gets") || found[3].Severity != Fine || found[0].Severity != Fine || !strings.Contains(found[0].Message, "home") ||
 		found[1].Severity != Note || !strings.Contains(found[1].Message, "out") || !strings.Contains(found[1].Remedy, "keys: proxy") {
 		t.Errorf("%+v", found)
 	}

@@ -539,3 +539,42 @@ func FuzzTarget(f *testing.F) {
 		}
 	})
 }
+
+// TestCallsWithoutThePassAreRefused in the provider's own words, whichever header it is
+// that the CLI sends its key in.
+func TestCallsWithoutThePassAreRefused(t *testing.T) {
+	w := newWorld(t, ok)
+	const pass = "a-pass"
+	for _, one := range []struct {
+		target, header, value string
+		status                int
+	}{
+		{"/anthropic/v1/models", "X-Api-Key", pass, 200},
+		{"/openai/v1/models", "Authorization", "Bearer " + pass, 200},
+		{"/google/v1beta/models", "X-Goog-Api-Key", pass, 200},
+		{"/anthropic/v1/models", "X-Api-Key", "", 401},
+		{"/anthropic/v1/models", "X-Api-Key", "a-pas", 401},
+		{"/openai/v1/models", "Authorization", "Bearer x" + pass, 401},
+		{"/openai/v1/models", "Authorization", "Bearer " + pass + "x", 401},
+		{"/google/v1beta/models?key=" + pass, "Accept", "*/*", 401},
+	} {
+		r := httptest.NewRequest("GET", one.target, nil)
+		r.Header.Set(one.header, one.value)
+		answer := httptest.NewRecorder()
+		w.of.Guard(pass).ServeHTTP(answer, r)
+		if answer.Code != one.status {
+			t.Errorf("%+v: status %d, %s", one, answer.Code, answer.Body)
+		}
+		if text := answer.Body.String(); one.status == 401 && (!strings.Contains(text, "another assistant") || strings.Contains(text, pass)) {
+			t.Errorf("%+v: the answer is %s", one, text)
+		}
+	}
+	for range 3 {
+		if seen := <-w.seen; strings.Contains(fmt.Sprint(seen.Header), pass) {
+			t.Errorf("the service got %v", seen.Header)
+		}
+	}
+	if len(w.seen) > 0 {
+		t.Error("a call without the pass reached the service")
+	}
+}

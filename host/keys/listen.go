@@ -45,12 +45,17 @@ func Listen(dir string, uid, gid int, h http.Handler) (*Server, error) {
 			return nil, fmt.Errorf("hand over socket: %w", step)
 		}
 	}
+	return Serve(l, h), nil
+}
+
+// Serve serves the handler on a listener, which Close closes.
+func Serve(l net.Listener, h http.Handler) *Server {
 	s := &Server{&http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(io.Discard, "", 0), // what an assistant does wrong is its own matter
 	}}
 	go s.http.Serve(&bounded{Listener: l, free: make(chan struct{}, maxConns)})
-	return s, nil
+	return s
 }
 
 // listen binds the socket below a handle of its directory: the path of a state

@@ -177,6 +177,8 @@ func (r *refusal) write(w http.ResponseWriter, f form) {
 	case r.status == http.StatusTooManyRequests:
 		kind, status = "rate_limit_error", "RESOURCE_EXHAUSTED"
 		w.Header().Set("Retry-After", "5")
+	case r.status == http.StatusUnauthorized:
+		kind, status = "authentication_error", "UNAUTHENTICATED"
 	case r.status == http.StatusForbidden:
 		kind, status = "permission_error", "PERMISSION_DENIED"
 	case r.status >= 500:

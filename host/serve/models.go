@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
@@ -25,15 +28,20 @@ const modelPort = "127.0.0.1:8431"
 const dummyKey = "the-host-keeps-the-key"
 
 // keepKeys takes the keys out of what an assistant is given.
-func keepKeys(plan assistant.Plan, a config.Assistant) {
+func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string) {
+	listen, key := modelPort, dummyKey
+	if a.Runtime == config.OverSSH {
+		listen, key = ssh.ModelListen, m.pass(folder)
+	} else {
+		plan.Env["LONGSHORE_MODEL_LISTEN"] = modelPort
+		plan.Env["LONGSHORE_MODEL_SOCKET"] = docker.ModelDir + "/" + keys.Socket
+	}
 	for _, p := range keys.Known() { // of a service without a key, the address stays at home too
 		delete(plan.Secrets, p.Address)
 	}
 	for _, p := range a.Services() {
-		plan.Secrets[p.Key], plan.Secrets[p.Address] = dummyKey, "http://"+modelPort+p.Prefix
+		plan.Secrets[p.Key], plan.Secrets[p.Address] = key, "http://"+listen+p.Prefix
 	}
-	plan.Env["LONGSHORE_MODEL_LISTEN"] = modelPort
-	plan.Env["LONGSHORE_MODEL_SOCKET"] = docker.ModelDir + "/" + keys.Socket
 	if !a.ProviderTools {
 		plan.Env["LONGSHORE_PROVIDER_TOOLS"] = "no"
 	}
@@ -46,11 +54,12 @@ type models struct {
 	mu     sync.Mutex
 	ledger *keys.Ledger      // nil: not opened yet
 	open   map[string]*model // by folder
+	passes map[string]string // by folder: what the CLI on another machine sends for a key
 }
 
-// model is one group's proxy, on its socket.
+// model is one group's proxy.
 type model struct {
-	server *keys.Server
+	server *keys.Server // on the socket of the group's containers; nil: it had none yet
 	proxy  *keys.Proxy
 }
 
@@ -82,20 +91,48 @@ func (m *models) dir(ctx context.Context, folder string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir := filepath.Join(m.host.Layout.State, "model", folder)
-	if m.open[folder] != nil {
-		return dir, nil
-	}
-	if err := m.openLedger(ctx); err != nil {
-		return "", err
+	one, err := m.of(ctx, folder)
+	if err != nil || one.server != nil {
+		return dir, err
 	}
 	uid, gid := m.host.engine.Load().Owner()
-	p := keys.New(folder, func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)
-	s, err := keys.Listen(dir, uid, gid, p)
-	if err != nil {
-		return "", err
+	one.server, err = keys.Listen(dir, uid, gid, one.proxy)
+	return dir, err
+}
+
+// of returns a group's proxy, and opens it if it is not open. The caller holds mu.
+func (m *models) of(ctx context.Context, folder string) (*model, error) {
+	if m.open[folder] == nil {
+		if err := m.openLedger(ctx); err != nil {
+			return nil, err
+		}
+		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
 	}
-	m.open[folder] = &model{s, p}
-	return dir, nil
+	return m.open[folder], nil
+}
+
+// admit serves a group's proxy over a listener of one session on another machine.
+func (m *models) admit(ctx context.Context, l net.Listener, folder string) (end func(), err error) {
+	pass := m.pass(folder)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	one, err := m.of(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	s := keys.Serve(l, one.proxy.Guard(pass))
+	return func() { _ = s.Close() }, nil // the connection below has ended, which it may report
+}
+
+// pass is what a group's CLI on another machine sends for a key. It counts over the
+// sockets of the group's sessions alone, as long as this host runs.
+func (m *models) pass(folder string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.passes[folder] == "" {
+		m.passes[folder] = "the-host-keeps-the-key-" + rand.Text()
+	}
+	return m.passes[folder]
 }
 
 func (m *models) close() error {
@@ -103,7 +140,9 @@ func (m *models) close() error {
 	defer m.mu.Unlock()
 	var errs []error
 	for _, one := range m.open {
-		errs = append(errs, one.server.Close())
+		if one.server != nil {
+			errs = append(errs, one.server.Close())
+		}
 		one.proxy.Drain()
 	}
 	clear(m.open)

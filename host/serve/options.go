@@ -115,7 +115,7 @@ func (h *Host) Plan(g groups.Group) (assistant.Plan, error) {
 		return plan, nil
 	}
 	if a.Keys == "proxy" {
-		keepKeys(plan, a)
+		h.models.keepKeys(plan, a, g.Folder)
 	}
 	if h.Layout.V1 && a.Runtime == "docker" {
 		// v1's agent-runner read secrets from the document at first, and later

@@ -109,7 +109,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 	h.door.strangers.trigger = h.triggerIn
 	h.book = &book{groups: h.Registry}
 	h.links = &links.Server{Keys: links.NewKeys(h.Layout.Outbox()), Open: h.openLink, Log: opts.Log}
-	h.models = models{host: h, open: map[string]*model{}}
+	h.models = models{host: h, open: map[string]*model{}, passes: map[string]string{}}
 	h.clock = new(clock)
 	opts.door, opts.book, opts.links, opts.clock = h.door, h.book, h.links, h.clock
 	h.opts = opts

@@ -19,7 +19,11 @@ func (h *Host) openSSH(l *live) error {
 	}
 	for name, a := range l.config.Assistants {
 		if a.Runtime == config.OverSSH {
-			l.runtimes.ssh[name] = ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
+			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
+			if a.Keys == "proxy" {
+				r.Model = h.models.admit
+			}
+			l.runtimes.ssh[name] = r
 		}
 	}
 	return nil

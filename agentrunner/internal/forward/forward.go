@@ -14,11 +14,12 @@ import (
 const maxConns = 64
 
 // Listen accepts connections at the TCP address and carries each to a connection of
-// the socket. stop closes the port; connections end with the process.
-func Listen(address, socket string) (stop func(), err error) {
+// the socket. at is the address with the port that it got. stop closes the port;
+// connections end with the process.
+func Listen(address, socket string) (at string, stop func(), err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the assistant's calls of the model: %w", err)
+		return "", nil, fmt.Errorf("listen for the assistant's calls of the model: %w", err)
 	}
 	free := make(chan struct{}, maxConns)
 	go func() {
@@ -34,7 +35,7 @@ func Listen(address, socket string) (stop func(), err error) {
 			}()
 		}
 	}()
-	return func() { l.Close() }, nil
+	return l.Addr().String(), func() { l.Close() }, nil
 }
 
 // carry copies both ways until both ends are done. Without a host the connection

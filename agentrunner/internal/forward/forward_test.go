@@ -10,14 +10,8 @@ import (
 // TestBytesGoBothWaysUntilBothEndsAreDone says something, ends, and still gets the
 // whole answer, that of a host that started late included.
 func TestBytesGoBothWaysUntilBothEndsAreDone(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
 	socket := filepath.Join(t.TempDir(), "s")
-	stop, err := Listen(address, socket)
+	address, stop, err := Listen("127.0.0.1:0", socket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,16 +32,24 @@ type Door interface {
 }
 
 // Runtime starts assistants on another machine, over ssh. Each session has a connection of
-// its own. Fields but Log are needed.
+// its own. Fields but Log and Model are needed.
 type Runtime struct {
 	Target
 	Program []string // agentrunner: the binary to copy, on this machine, and the arguments before its command
 	Home    string   // of this installation; it tells apart what several hosts have in one account
 	Door    Door
 	Log     *slog.Logger
+
+	// Model serves the models' proxy of a group over a listener of its own, until end.
+	// nil: the assistant reaches its model by itself.
+	Model func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
 }
 
 var _ runtime.Runtime = Runtime{}
+
+// ModelListen is the host and port in the addresses of models that an assistant is given.
+// agentrunner replaces the port there.
+const ModelListen = far.ModelListen
 
 // unreachable is a failure before anything was started.
 type unreachable struct{ error }
@@ -133,6 +141,10 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 		return nil, errors.Join(err, listener.Close())
 	}
 	s.end = end
+	model, err := r.openModel(ctx, s, home, folder)
+	if err != nil {
+		return nil, err
+	}
 	if s.stderrTo = io.Discard; spec.LogDir != "" {
 		log, err := runtime.OpenLog(spec.LogDir)
 		if err != nil {
@@ -140,9 +152,28 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 		}
 		s.stderrTo, s.closers = log, append(s.closers, log)
 	}
-	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Mark: "longshore-" + rand.Text()}
+	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Model: model, Mark: "longshore-" + rand.Text()}
 	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: func() { s.conn.client.Close() }, Log: s.log}
 	return s, s.begin(strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
+}
+
+// openModel opens the session's way to the models' proxy, and returns its socket there;
+// empty: it has none.
+func (r Runtime) openModel(ctx context.Context, s *session, home Home, folder string) (socket string, err error) {
+	if r.Model == nil {
+		return "", nil
+	}
+	listener, socket, err := s.conn.Listen(ctx, home, r.slot(folder+"\x00model"))
+	if err != nil {
+		return "", err
+	}
+	end, err := r.Model(ctx, listener, folder)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("open the way to the model: %w", err), listener.Close())
+	}
+	door := s.end
+	s.end = func() { door(); end() }
+	return socket, nil
 }
 
 // session is one assistant. Its goroutine run owns the connection and the others.

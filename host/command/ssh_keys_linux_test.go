@@ -1,0 +1,140 @@
+package command
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
+)
+
+// TestKeyStaysAtHomeOverSSH has an assistant on another machine use the model, and then
+// searches every process of the connection there and the account's files for the key. The
+// same search finds the key with keys: inside. Without the key "keys" it stays at home.
+func TestKeyStaysAtHomeOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a host in a process of its own")
+	}
+	for _, keys := range []string{"", ", keys: proxy", ", keys: inside"} {
+		t.Run(strings.TrimPrefix(keys, ", "), func(t *testing.T) {
+			canary := "sk-canary-" + rand.Text()
+			keyFile := filepath.Join(t.TempDir(), "key")
+			sshtest.Write(t, keyFile, canary)
+			model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
+			script := strings.Replace(askModel, "cat >/dev/null;", `cat >/dev/null; printf %s "$ANTHROPIC_BASE_URL" >url; printf %s "$ANTHROPIC_API_KEY" >pass;`, 1)
+			o := newOverSSH(t, fmt.Sprintf(", agent: command, command: [bash, -c, %q], env: {ANTHROPIC_BASE_URL: %q}, env_from_file: {ANTHROPIC_API_KEY: %q}%s", script, model.URL, keyFile, keys))
+			o.post("", "hello")
+			eventually(t, "the answer is in the chat", func() bool { return strings.Contains(o.texts(), "the model's words") })
+
+			forms := formsOf(canary)
+			processes := below(t, o.machine.Sshd.Process.Pid)
+			if len(processes) < 3 { // sshd's own of the connection, and agentrunner's two
+				t.Fatalf("the machine has the processes %v", processes)
+			}
+			found := searchFiles(t, o.machine.Home, forms)
+			for _, pid := range processes {
+				found = append(found, searchProcess(t, pid, forms)...)
+			}
+			if strings.Contains(keys, "inside") {
+				if !strings.Contains(strings.Join(found, " "), "memory") {
+					t.Errorf("the search found the key in %q only, so it would miss it", found)
+				}
+				return
+			}
+			if len(found) > 0 {
+				t.Errorf("the key is in %q", found)
+			}
+			o.onlyWithItsPass()
+		})
+	}
+}
+
+// onlyWithItsPass calls the model from the machine as another user's program there would,
+// without what the assistant has for a key, and with it.
+func (o *overSSH) onlyWithItsPass() {
+	o.t.Helper()
+	of := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(o.machine.Home, "longshore/desk", name))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		return string(text)
+	}
+	for pass, want := range map[string]int{"": 401, "the-host-keeps-the-key": 401, of("pass") + "x": 401, of("pass"): 200} {
+		body := `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}],"tools":[{"name":"t","input_schema":{"type":"object"}}]}`
+		req, err := http.NewRequestWithContext(o.t.Context(), "POST", of("url")+"/v1/messages", strings.NewReader(body))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		req.Header.Set("X-Api-Key", pass)
+		req.Close = true
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			o.t.Errorf("with the key %q the answer is %s", pass, res.Status)
+		}
+	}
+}
+
+// below are the processes that a process has started, and those that these have.
+func below(t *testing.T, pid int) (all []int) {
+	t.Helper()
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range children {
+		text, _ := os.ReadFile(name) // a thread may have ended
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(append(all, child), below(t, child)...)
+			}
+		}
+	}
+	return all
+}
+
+// TestRealAgentsOverSSHReachTheModelThroughTheHost has the CLIs send what a member has sent
+// to the other machine. None has the key.
+func TestRealAgentsOverSSHReachTheModelThroughTheHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real agent CLIs")
+	}
+	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			model := modeltest.New(t, modeltest.SendFile("/workspace/group/inbox/tides.csv", "Here is the tide table."))
+			env := []string{"LONGSHORE_MODEL: gemini-2.5-flash", fmt.Sprintf("LONGSHORE_AGENT_PROGRAM: %q", modeltest.Install(t, agent)), fmt.Sprintf("PATH: %q", os.Getenv("PATH"))}
+			for _, v := range model.Env() {
+				name, value, _ := strings.Cut(v, "=")
+				env = append(env, fmt.Sprintf("%s: %q", name, value))
+			}
+			o := newOverSSH(t, fmt.Sprintf(", agent: %s, env: {%s}", agent, strings.Join(env, ", ")))
+			table := []byte("time,height\n06:12,4.1\n")
+			address, sum := o.receiver.Keep("tides.csv", table), sha256.Sum256(table)
+			eventually(t, "the host takes a file", func() bool {
+				return o.receiver.Post(t.Context(), "http://"+o.listen+"/", pushtest.Reply{Type: "message", Chat: "push:desk", ID: "file-1", From: "Ann", Direct: true, Text: "the tide table, please",
+					Files: []pushtest.ReplyFile{{URL: address, Name: "tides.csv", Size: len(table)}}}) == nil
+			})
+			if got := o.file("tides.csv"); got.SHA256 != hex.EncodeToString(sum[:]) {
+				t.Errorf("%+v came back", got)
+			}
+			eventually(t, "the answer is in the chat", func() bool { return strings.Contains(o.texts(), "Here is the tide table.") })
+			if t.Failed() {
+				log, _ := os.ReadFile(filepath.Join(o.layout.Logs(), "desk", "assistant.log"))
+				t.Logf("the assistant's log:\n%s", log)
+			}
+		})
+	}
+}
