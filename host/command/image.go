@@ -1,11 +1,14 @@
 package command
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -66,8 +69,18 @@ func findRunner(path *string) error {
 	return nil
 }
 
+// buildEngine is the engine that the configuration names; without a configuration, this
+// machine's.
+func (e *env) buildEngine(ctx context.Context) (*docker.Engine, error) {
+	cfg, err := config.Load(e.config, e.platforms)
+	if err != nil { // images are built before there is one
+		return docker.Connect(ctx, e.getenv)
+	}
+	return doctor.Connect(ctx, cfg, e.getenv)
+}
+
 func (e *env) buildImage(cmd *cobra.Command, o docker.BuildOptions) error {
-	engine, err := docker.Connect(cmd.Context(), e.getenv)
+	engine, err := e.buildEngine(cmd.Context())
 	if err != nil {
 		return err
 	}

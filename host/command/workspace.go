@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
@@ -59,7 +60,7 @@ func (e *env) withVolumes(ctx context.Context, fn func(engine *docker.Engine, st
 	if err != nil {
 		return err
 	}
-	engine, err := docker.Connect(ctx, e.getenv)
+	engine, err := doctor.Connect(ctx, cfg, e.getenv)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func (c *checker) check() {
 	c.assistants()
 	c.parallel()
 	c.shares()
+	c.engine()
 	c.limits()
 	c.groups()
 	c.budgets()

@@ -61,6 +61,7 @@ type Config struct {
 	OperatorPage OperatorPage `yaml:"operator_page" restart:"true" help:"The page on which the operator sees the host and acts on it."`
 
 	Channels   Channels             `yaml:"channels" help:"Chat platforms to connect to. Without this key, web."`
+	Engine     Engine               `yaml:"engine" restart:"true" help:"The container engine. Without this key, that of this machine."`
 	Assistants map[string]Assistant `yaml:"assistants" keys:"assistant" help:"Ways to run an agent, by name."`
 	Groups     []groups.Group       `yaml:"groups" help:"One entry for each chat that has an assistant."`
 
@@ -199,6 +200,7 @@ func defaults() Config {
 		MediaTools: "confined",
 		Direct:     "off",
 		Timezone:   "UTC",
+		Engine:     Engine{Socket: "/var/run/docker.sock"},
 		Register:   Register{Most: 50},
 		Audit:      Audit{Keep: 400 * 24 * hour},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},

@@ -34,7 +34,11 @@ func (c *checker) overSSH(key string, a *Assistant) {
 			c.bad(key+"."+of, "this is a container's, and runtime: ssh has none", "leave the key out")
 		}
 	}
-	at, m := key+".ssh", &a.SSH
+	c.machine(key+".ssh", &a.SSH)
+}
+
+// machine checks an account on another machine.
+func (c *checker) machine(at string, m *SSH) {
 	host, port, err := net.SplitHostPort(m.Host)
 	if err != nil {
 		host, port = m.Host, "22"

@@ -14,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
 // WithHome adds the group's home directory, if it has one, to the mounts of its
@@ -26,6 +27,14 @@ func WithHome(l groups.Layout, folder string, table []mounts.Mount) []mounts.Mou
 	return append(slices.Clone(table), mounts.Mount{Container: docker.Home, Host: home})
 }
 
+// Connect connects to the engine that the configuration names, or finds this machine's.
+func Connect(ctx context.Context, c *config.Config, getenv func(string) string) (*docker.Engine, error) {
+	if c.Engine.SSH.Host != "" {
+		return docker.ConnectOver(ctx, ssh.Target(c.Engine.SSH), c.Engine.Socket)
+	}
+	return docker.Connect(ctx, getenv)
+}
+
 // examineEngine checks what the containers of a configuration need: the engine,
 // the images, and directories that they can use. It returns the path of the
 // engine's socket, if the engine has one.
@@ -34,17 +43,20 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 	if len(boxed) == 0 {
 		return "", nil
 	}
-	engine, err := docker.Connect(ctx, getenv)
+	engine, err := Connect(ctx, c, getenv)
 	if err != nil {
 		hint := ""
 		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
 			hint = none.Hint()
 		}
+		if fault, ok := errors.AsType[*ssh.Fault](err); ok {
+			hint = fault.Remedy
+		}
 		return "", []Finding{{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: hint}}
 	}
 	defer engine.Close()
 	facts := engine.Facts()
-	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers: " + facts.Name})
+	findings = append(findings, Finding{Check: "engine", Severity: Fine, Message: "it answers at " + facts.Host + ": " + facts.Name})
 	if len(facts.Lacks) > 0 {
 		findings = append(findings, Finding{
 			Check: "engine", Severity: Warning, Message: fmt.Sprintf("it cannot limit %s", strings.Join(facts.Lacks, ", ")),
@@ -88,7 +100,7 @@ func buildCommand(c *config.Config, a config.Assistant) string {
 func examineMounts(engine *docker.Engine, c *config.Config, boxed []groups.Group) (findings []Finding) {
 	for _, g := range boxed {
 		if c.Alone(g) {
-			if engine.Socket() == "" {
+			if !engine.HasSockets() {
 				findings = append(findings, Finding{
 					Check: "engine", Severity: Fault, Message: fmt.Sprintf("group %s: the engine listens at %s", g.Folder, engine.Facts().Host), Remedy: docker.ErrFarEngine.Error(),
 				})

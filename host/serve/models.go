@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 		listen, key = ssh.ModelListen, m.pass(folder)
 	} else {
 		plan.Env["LONGSHORE_MODEL_LISTEN"] = modelPort
-		plan.Env["LONGSHORE_MODEL_SOCKET"] = docker.ModelDir + "/" + keys.Socket
+		plan.Env["LONGSHORE_MODEL_SOCKET"] = docker.ModelDir + "/" + docker.ModelSocket
 	}
 	for _, p := range keys.Known() { // of a service without a key, the address stays at home too
 		delete(plan.Secrets, p.Address)
@@ -111,16 +112,25 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 	return m.open[folder], nil
 }
 
-// admit serves a group's proxy over a listener of one session on another machine.
+// admit serves a group's proxy over a listener of one session in a container.
 func (m *models) admit(ctx context.Context, l net.Listener, folder string) (end func(), err error) {
+	return m.serve(ctx, l, folder, func(p *keys.Proxy) http.Handler { return p })
+}
+
+// guarded serves it over a listener of one session in an account, whose port others reach.
+func (m *models) guarded(ctx context.Context, l net.Listener, folder string) (end func(), err error) {
 	pass := m.pass(folder)
+	return m.serve(ctx, l, folder, func(p *keys.Proxy) http.Handler { return p.Guard(pass) })
+}
+
+func (m *models) serve(ctx context.Context, l net.Listener, folder string, as func(*keys.Proxy) http.Handler) (end func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	one, err := m.of(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	s := keys.Serve(l, one.proxy.Guard(pass))
+	s := keys.Serve(l, as(one.proxy))
 	return func() { _ = s.Close() }, nil // the connection below has ended, which it may report
 }
 

@@ -53,7 +53,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 	for _, g := range l.config.InContainers() {
 		a := l.config.Assistants[g.Assistant]
 		if h.engine.Load() == nil {
-			engine, err := docker.Connect(ctx, h.opts.Getenv)
+			engine, err := doctor.Connect(ctx, l.config, h.opts.Getenv)
 			if err != nil {
 				return fmt.Errorf("assistant %s: %w", g.Assistant, err)
 			}
@@ -66,7 +66,7 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 		}
 		if a.Share == config.ShareNone {
 			r.Door = gateway{h}
-			if r.Engine.Socket() == "" {
+			if !r.Engine.HasSockets() {
 				return fmt.Errorf("assistant %s: %w", g.Assistant, docker.ErrFarEngine)
 			}
 		}
@@ -74,7 +74,12 @@ func (h *Host) openRuntimes(ctx context.Context, l *live) error {
 			r.Home, r.Homes = "/home/node", ""
 		}
 		l.runtimes.docker[g.Assistant] = r
-		if a.Keys == "proxy" {
+		switch {
+		case a.Keys != "proxy":
+		case r.Engine.Elsewhere():
+			r.Model = h.models.admit
+			l.runtimes.docker[g.Assistant] = r
+		default:
 			l.runtimes.models[g.Assistant] = &h.models
 		}
 	}

@@ -21,7 +21,7 @@ func (h *Host) openSSH(l *live) error {
 		if a.Runtime == config.OverSSH {
 			r := ssh.Runtime{Target: ssh.Target(a.SSH), Program: program, Home: h.Layout.State, Door: gateway{h}, Log: h.opts.Log}
 			if a.Keys == "proxy" {
-				r.Model = h.models.admit
+				r.Model = h.models.guarded
 			}
 			l.runtimes.ssh[name] = r
 		}

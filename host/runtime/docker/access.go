@@ -21,7 +21,7 @@ func (e *Engine) user() (uid, gid int) {
 	if e.facts.Rootless {
 		return 0, 0
 	}
-	return groups.AgentUser()
+	return groups.AgentUserOf(e.self())
 }
 
 // onHost returns the same user in the host's numbering, for a host that runs as
@@ -34,7 +34,15 @@ func (e *Engine) onHost(uid, gid int) (int, int) {
 }
 
 // Owner is the containers' user in the host's numbering.
-func (e *Engine) Owner() (uid, gid int) { return e.onHost(os.Geteuid(), os.Getegid()) }
+func (e *Engine) Owner() (uid, gid int) { return e.onHost(e.self()) }
+
+// self is the user for whom the engine is: the host's, or the account on the engine's machine.
+func (e *Engine) self() (uid, gid int) {
+	if e.link != nil {
+		return e.uid, e.gid
+	}
+	return os.Geteuid(), os.Getegid()
+}
 
 // Access checks that a container can use its mounts as intended, and that no
 // mount contains an engine's socket. The error lists every mount that is wrong,

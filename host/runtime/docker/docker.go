@@ -41,6 +41,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -62,8 +63,11 @@ type Runtime struct {
 	Pids    int64         // processes and threads; 0: 512
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: 5 s
 	Door    Door          // nil: directories are shared. Otherwise the container shares none, and reaches this by a socket
+	Model   ModelDoor     // needed with Door and keys that stay at home, if the engine is Elsewhere; otherwise Spec.Model has the directory
 	Away    time.Duration // how long a session waits for an engine that went away; 0: 10 s
 	Log     *slog.Logger  // nil: discard
+
+	doorDir string // of a session with Door: the socket's directory on the engine's machine
 }
 
 var _ runtime.Runtime = Runtime{}
@@ -190,6 +194,9 @@ func programMissing(err error) bool {
 
 // explain adds a remedy and the cause to an engine's error.
 func explain(err error) error {
+	if fault := (*ssh.Fault)(nil); errors.As(err, &fault) {
+		return cause.With(cause.Engine, fmt.Errorf("%w: %w", runtime.ErrAway, ssh.Words(err)))
+	}
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w", runtime.ErrAway, err)
 	}

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/host/runtime/ssh"
 )
 
 // pingTime limits how long an engine may take to answer.
@@ -25,6 +29,9 @@ type Engine struct {
 	userns bool // the engine maps containers' users to other users of the host
 
 	sockets []string // sockets of every engine that this machine may have, including this one's
+
+	link     *ssh.Link // to the engine's machine; nil: it is this one
+	uid, gid int       // of the account there
 
 	mu   sync.Mutex
 	left []string // containers that could not be removed
@@ -74,6 +81,32 @@ func Connect(ctx context.Context, getenv func(string) string) (*Engine, error) {
 		none.Tried = append(none.Tried, fmt.Sprintf("%s (%s): %s", c.host, c.from, firstLine(err)))
 	}
 	return nil, none
+}
+
+// ConnectOver connects to the engine that listens at a unix socket of another machine. An
+// error may wrap an *ssh.Fault.
+func ConnectOver(ctx context.Context, target ssh.Target, socket string) (*Engine, error) {
+	link := &ssh.Link{Target: target}
+	_, home, err := link.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reach the engine's machine: %w", ssh.Words(err))
+	}
+	api, err := client.New(client.WithHost("unix://"+socket), client.WithUserAgent("longshore"),
+		client.WithDialContext(func(ctx context.Context, _, _ string) (net.Conn, error) { return link.DialUnix(ctx, socket) }))
+	if err != nil {
+		link.Close()
+		return nil, err
+	}
+	e := &Engine{api: api, host: "ssh://" + target.User + "@" + target.Host + socket, link: link}
+	uid, errUID := strconv.Atoi(home.UID)
+	gid, errGID := strconv.Atoi(home.GID)
+	e.uid, e.gid = uid, gid
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	if err := errors.Join(errUID, errGID, e.ask(ctx)); err != nil {
+		return nil, fmt.Errorf("ask the engine on the other machine: %w", errors.Join(ssh.Words(err), e.Close()))
+	}
+	return e, nil
 }
 
 func connect(ctx context.Context, at endpoint) (*Engine, error) {
@@ -136,7 +169,19 @@ func (e *Engine) ask(ctx context.Context) error {
 func (e *Engine) Facts() Facts { return e.facts }
 
 // Close closes the connection. Containers continue to run.
-func (e *Engine) Close() error { return e.api.Close() }
+func (e *Engine) Close() error {
+	err := e.api.Close()
+	if e.link != nil {
+		e.link.Close()
+	}
+	return err
+}
+
+// HasSockets reports whether a socket of the host can be mounted in the engine's containers.
+func (e *Engine) HasSockets() bool { return e.link != nil || e.Socket() != "" }
+
+// Elsewhere reports whether the engine was reached over ssh.
+func (e *Engine) Elsewhere() bool { return e.link != nil }
 
 // Socket returns the path of the engine's socket on this machine; empty if the
 // engine listens elsewhere.

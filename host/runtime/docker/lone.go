@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +33,12 @@ type Door interface {
 	Admit(l net.Listener, folder, thread string) (token string, end func(), err error)
 }
 
+// ModelDoor serves the models' proxy of a group over a listener of its own, until end.
+type ModelDoor func(ctx context.Context, l net.Listener, folder string) (end func(), err error)
+
+// ModelSocket is the name of the socket in the directory Spec.Model.
+const ModelSocket = "model.sock"
+
 // What a container has that shares no directory.
 const (
 	doorDir    = mounts.Workspace + "/door" // the socket's directory, read-only
@@ -50,7 +58,7 @@ func Volume(state, folder string) string { return "longshore-" + stateID(state) 
 
 // ErrFarEngine is returned if the engine may run on another machine, where no socket of
 // this one can be mounted. It is permanent.
-var ErrFarEngine = errors.New("share: none mounts a socket of this machine, and the engine's address may be another machine's; use the engine's unix socket here, or share: directories")
+var ErrFarEngine = errors.New("share: none mounts a socket of this machine, and the engine's address may be another machine's; use the engine's unix socket here, engine: {ssh: …} for another machine's, or share: directories")
 
 // listen listens on a socket that only the user of this engine's containers can connect to.
 // Its directory is the host's, and others can pass through it but not look into it.
@@ -106,16 +114,18 @@ func bind(dir string) (net.Listener, error) {
 type lone struct {
 	*feed.Feeder
 	begin far.Begin
-	end   func() // ends the way to the door
+	dir   string // of the door's socket, on the engine's machine
+	model string // of the socket to the models, if the session opened it
+	end   func() // ends the ways to the door and to the models
 }
 
 // openLone opens the session's way to the door. The caller calls end.
-func (r Runtime) openLone(s *session, spec runtime.Spec) (*lone, error) {
+func (r Runtime) openLone(ctx context.Context, s *session, spec runtime.Spec) (*lone, error) {
 	if spec.Place > 0 {
 		return nil, errors.New("assistants with share: none cannot run at the same time")
 	}
 	folder := spec.Group.Folder
-	l, err := r.Engine.listen(r.socketDir(folder))
+	l, dir, err := r.listen(ctx, folder, doorSocket)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +133,13 @@ func (r Runtime) openLone(s *session, spec runtime.Spec) (*lone, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("let the assistant in: %w", err), l.Close())
 	}
+	model, end, err := r.openModel(ctx, folder, end)
+	if err != nil {
+		return nil, err
+	}
 	mark := "longshore-" + rand.Text()
 	return &lone{
+		dir: dir, model: model,
 		Feeder: &feed.Feeder{Spec: spec, Mark: mark, To: toContainer{s}, Break: s.endInput, Log: s.log},
 		begin: far.Begin{
 			Folder: folder, Slot: "0", Run: lonePlace, Agent: spec.Agent, Env: feed.Environment(spec),
@@ -132,6 +147,38 @@ func (r Runtime) openLone(s *session, spec runtime.Spec) (*lone, error) {
 		},
 		end: end,
 	}, nil
+}
+
+// listen listens on a socket of a group's, and returns its directory on the engine's machine.
+func (r Runtime) listen(ctx context.Context, folder, socket string) (net.Listener, string, error) {
+	if r.Engine.link == nil {
+		dir := r.socketDir(folder)
+		l, err := r.Engine.listen(dir)
+		return l, dir, err
+	}
+	uid, gid := r.Engine.Owner()
+	sum := sha256.Sum256([]byte(r.State + "\x00" + folder + "\x00" + socket))
+	return r.Engine.link.ListenFor(ctx, hex.EncodeToString(sum[:6]), socket, uid, gid)
+}
+
+// openModel opens the session's way to the models on an engine elsewhere, and returns its
+// directory there; empty: it has none. The end that it returns ends door too, as an error
+// does.
+func (r Runtime) openModel(ctx context.Context, folder string, door func()) (dir string, both func(), err error) {
+	if r.Engine.link == nil || r.Model == nil {
+		return "", door, nil
+	}
+	l, dir, err := r.listen(ctx, folder, ModelSocket)
+	if err != nil {
+		door()
+		return "", nil, err
+	}
+	end, err := r.Model(ctx, l, folder)
+	if err != nil {
+		door()
+		return "", nil, errors.Join(fmt.Errorf("open the way to the model: %w", err), l.Close())
+	}
+	return dir, func() { door(); end() }, nil
 }
 
 // toContainer writes to the container's standard input, which is there once it is attached.
@@ -161,7 +208,6 @@ func (s *session) feed(ctx context.Context, input []byte) {
 // loneOptions is options for a container that shares no directory. Nothing that the engine
 // could show is a secret or a path of the host, but that of the socket.
 func (r Runtime) loneOptions(o client.ContainerCreateOptions, model []mount.Mount, tz string) client.ContainerCreateOptions {
-	dir := r.socketDir(o.Config.Labels[labelGroup])
 	o.Config.Entrypoint, o.Config.WorkingDir = []string{"agentrunner", "far"}, ownDir
 	o.Config.Env = []string{"HOME=" + ownHome, "LANG=C.UTF-8", "TZ=" + tz}
 	o.Config.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}} // the image's looks for a queue
@@ -173,7 +219,7 @@ func (r Runtime) loneOptions(o client.ContainerCreateOptions, model []mount.Moun
 		// Read-only, so that no assistant can put another socket there. The directory and
 		// not the socket, which each session makes anew.
 		mount.Mount{
-			Type: mount.TypeBind, Source: dir, Target: doorDir, ReadOnly: true,
+			Type: mount.TypeBind, Source: r.doorDir, Target: doorDir, ReadOnly: true,
 			BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate},
 		})
 	delete(o.HostConfig.Tmpfs, r.Home)

@@ -48,7 +48,7 @@ func (r Runtime) options(spec runtime.Spec) (client.ContainerCreateOptions, erro
 		}
 	}
 	if spec.Model != "" {
-		if err := sameDirectory(spec.Model); err != nil {
+		if err := sameDirectory(spec.Model); err != nil && r.Engine.link == nil {
 			return client.ContainerCreateOptions{}, fmt.Errorf("mount %s: %w", ModelDir, err)
 		}
 		// Read-only, so that no assistant can put another socket there. The

@@ -32,6 +32,7 @@ const (
 type Home struct {
 	Dir string // absolute
 	UID string
+	GID string
 }
 
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]{0,200}$`)
@@ -39,27 +40,37 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/-]{0,200}$`)
 // Probe checks that the account has a shell, that the machine can run the
 // binary at local, and returns the account's home directory.
 func (c *Conn) Probe(ctx context.Context, local string) (Home, error) {
-	mark := "longshore-" + rand.Text()
-	out, err := c.command(ctx, answerWait, `printf '%s\n' `+mark+` "$HOME" "$(id -u)" "$(uname -sm)"`, nil, answerBytes)
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if lost := (*ssh.ExitError)(nil); err != nil && !errors.As(err, &lost) {
+	h, system, err := c.account(ctx)
+	if err != nil {
 		return Home{}, err
-	}
-	if err != nil || len(lines) != 4 || lines[0] != mark {
-		return Home{}, &Fault{"the account has no usable shell", "give the user a POSIX shell that prints nothing by itself, and no forced command", err}
-	}
-	h := Home{Dir: lines[1], UID: lines[2]}
-	if !plainPath.MatchString(h.Dir) || path.Clean(h.Dir) != h.Dir {
-		return Home{}, &Fault{"the account's home directory has an unusual name", "give the user a home directory with plain letters and digits", nil}
 	}
 	want, err := machine(local)
 	if err != nil {
 		return Home{}, err
 	}
-	if lines[3] != want {
-		return Home{}, &Fault{fmt.Sprintf("the machine is %.60q, but agentrunner is built for %q", lines[3], want), "install the agentrunner for that machine's processor on the host", nil}
+	if system != want {
+		return Home{}, &Fault{fmt.Sprintf("the machine is %.60q, but agentrunner is built for %q", system, want), "install the agentrunner for that machine's processor on the host", nil}
 	}
 	return h, nil
+}
+
+// account checks that the account has a shell, and returns its home directory and what
+// `uname -sm` prints there.
+func (c *Conn) account(ctx context.Context) (h Home, system string, err error) {
+	mark := "longshore-" + rand.Text()
+	out, err := c.command(ctx, answerWait, `printf '%s\n' `+mark+` "$HOME" "$(id -u)" "$(uname -sm)" "$(id -g)"`, nil, answerBytes)
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if lost := (*ssh.ExitError)(nil); err != nil && !errors.As(err, &lost) {
+		return Home{}, "", err
+	}
+	if err != nil || len(lines) != 5 || lines[0] != mark {
+		return Home{}, "", &Fault{"the account has no usable shell", "give the user a POSIX shell that prints nothing by itself, and no forced command", err}
+	}
+	h = Home{Dir: lines[1], UID: lines[2], GID: lines[4]}
+	if !plainPath.MatchString(h.Dir) || path.Clean(h.Dir) != h.Dir {
+		return Home{}, "", &Fault{"the account's home directory has an unusual name", "give the user a home directory with plain letters and digits", nil}
+	}
+	return h, lines[3], nil
 }
 
 // machine returns what `uname -sm` prints where the binary runs.
@@ -118,7 +129,7 @@ func (c *Conn) same(ctx context.Context, name string, sum [32]byte, size int) bo
 // case hexadecimal, says whose socket it is: older ones of the slot are removed.
 // The caller closes the listener.
 func (c *Conn) Listen(ctx context.Context, h Home, slot string) (net.Listener, string, error) {
-	if !regexp.MustCompile(`^[0-9a-f]{1,16}$`).MatchString(slot) {
+	if !plainSlot.MatchString(slot) {
 		return nil, "", errors.New("listen: not a slot")
 	}
 	dir := path.Join(h.Dir, ".longshore/run")
@@ -129,20 +140,29 @@ func (c *Conn) Listen(ctx context.Context, h Home, slot string) (net.Listener, s
 	if _, err := c.command(ctx, answerWait, "umask 077; mkdir -p "+dir+" && rm -f "+dir+"/"+slot+"-*.sock", nil, answerBytes); err != nil {
 		return nil, "", &Fault{"cannot make a directory for the socket", "let the user write in its home directory", err}
 	}
-	if err := c.private(ctx, dir, "drwx------", h); err != nil {
+	if err := c.private(ctx, dir, "drwx------", h.UID, "~/.longshore/run"); err != nil {
 		return nil, "", err
 	}
+	listener, err := c.listen(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := c.private(ctx, name, "srw-------", h.UID, "~/.longshore/run"); err != nil {
+		listener.Close()
+		return nil, "", err
+	}
+	return listener, name, nil
+}
+
+// listen has the machine make a socket of this name, and forward connections to it.
+func (c *Conn) listen(ctx context.Context, name string) (net.Listener, error) {
 	stop := context.AfterFunc(ctx, func() { c.client.Close() })
 	listener, err := c.client.ListenUnix(name)
 	stop()
 	if err != nil {
-		return nil, "", &Fault{"the machine forbids to forward a socket", "set AllowStreamLocalForwarding yes for the user in the machine's sshd_config, and no `restrict` in authorized_keys", err}
+		return nil, &Fault{"the machine forbids to forward a socket", "set AllowStreamLocalForwarding yes for the user in the machine's sshd_config, and no `restrict` in authorized_keys", err}
 	}
-	if err := c.private(ctx, name, "srw-------", h); err != nil {
-		listener.Close()
-		return nil, "", err
-	}
-	return piped{listener}, name, nil
+	return piped{listener}, nil
 }
 
 // piped gives connections deadlines, which those of package ssh do not have: a server
@@ -200,16 +220,17 @@ func socketpair() (a, b net.Conn, err error) {
 	return ends[0], ends[1], nil
 }
 
-// private checks kind, mode and owner of a file of the machine. An access list
+// private checks kind, mode and owner of a file of the machine, in the directory that
+// above names for the operator. An access list
 // shows as a further sign after the mode, and is refused.
-func (c *Conn) private(ctx context.Context, name, mode string, h Home) error {
+func (c *Conn) private(ctx context.Context, name, mode, owner, above string) error {
 	out, err := c.command(ctx, answerWait, "LC_ALL=C ls -ldn "+name, nil, answerBytes)
 	fields := strings.Fields(string(out))
 	if err != nil || len(fields) < 3 {
 		return fmt.Errorf("check the socket's directory: %w", errors.Join(err, errors.New("ls gave no mode")))
 	}
-	if strings.TrimSuffix(fields[0], ".") != mode || fields[2] != h.UID {
-		return &Fault{fmt.Sprintf("other users of the machine could reach the socket: %.20q of user %.12q", fields[0], fields[2]), "make ~/.longshore/run a directory of mode 700 of that user, and leave StreamLocalBindMask at 0177", nil}
+	if strings.TrimSuffix(fields[0], ".") != mode || fields[2] != owner {
+		return &Fault{fmt.Sprintf("other users of the machine could reach the socket: %.20q of user %.12q", fields[0], fields[2]), "make " + above + " a directory of mode 700 of that user, and leave StreamLocalBindMask at 0177", nil}
 	}
 	return nil
 }
