@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,4 +130,45 @@ func TestKeyStaysAtHomeOnAnotherMachine(t *testing.T) {
 		t.Errorf("the key is in %q of %v", found, processes)
 	}
 	h.end(serving, log)
+}
+
+// TestALostConnectionToTheEngineLosesNoTurn: the container ends, and the turn, which has
+// sent nothing, is run again. So it is after the host was killed.
+func TestALostConnectionToTheEngineLosesNoTurn(t *testing.T) {
+	h := newFarBoxes(t, 1, `idle_timeout: 2s, agent: command, command: [sh, -c, "cat >/dev/null; echo run >>runs; if [ $(wc -l <runs) -gt 2 ]; then echo at last; exit; fi; sleep 3600"]`)
+	serving, _ := h.serve()
+	m := member{base: h.base, chat: "g0"}
+	asked := h.say(m, "hello")
+	runs := func(n int) func() bool {
+		return func() bool {
+			return h.container("g0") != "" && strings.Count(h.tryExec("g0", "cat $HOME/longshore/g0/runs"), "run") == n
+		}
+	}
+	h.until("the first run", runs(1))
+	for _, pid := range below(t, h.machine.Sshd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one may end with another
+	}
+	h.until("the second run", runs(2))
+	if err := serving.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = serving.Wait() // killed
+	serving, log := h.serve()
+	h.answeredWith(m, asked, "at last")
+	h.end(serving, log)
+}
+
+// tryExec is exec in a container that may just end.
+func (h *farBoxes) tryExec(folder, script string) string {
+	made, err := h.api.ExecCreate(h.Context(), h.container(folder), client.ExecCreateOptions{Cmd: []string{"/bin/sh", "-c", script}, AttachStdout: true})
+	if err != nil {
+		return ""
+	}
+	stream, err := h.api.ExecAttach(h.Context(), made.ID, client.ExecAttachOptions{})
+	if err != nil {
+		return ""
+	}
+	defer stream.Close()
+	text, _ := io.ReadAll(stream.Reader)
+	return string(text)
 }
