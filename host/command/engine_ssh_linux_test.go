@@ -1,11 +1,15 @@
 package command
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +18,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
 )
 
@@ -171,4 +176,23 @@ func (h *farBoxes) tryExec(folder, script string) string {
 	defer stream.Close()
 	text, _ := io.ReadAll(stream.Reader)
 	return string(text)
+}
+
+// TestFileThatAKilledContainerLeftIsSent by the next one, over the socket as any other: the
+// host reads no file system of a container.
+func TestFileThatAKilledContainerLeftIsSent(t *testing.T) {
+	h := newFarBoxes(t, 1, `agent: command, command: [sh, -c, "cat >/dev/null; if [ ! -e ran ]; then touch ran; echo left >$LONGSHORE_DROP_DIR/left.txt; kill -9 -1; fi; echo done"]`)
+	serving, log := h.serve()
+	m := member{base: h.base, chat: "g0"}
+	asked := h.say(m, "hello")
+	want := sha256.Sum256([]byte("left\n"))
+	h.until("the file", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		answer, err := m.wait(ctx, asked, 1)
+		return err == nil && slices.ContainsFunc(answer, func(msg web.Message) bool {
+			return msg.File != nil && msg.File.Name == "left.txt" && msg.File.SHA256 == hex.EncodeToString(want[:])
+		})
+	})
+	h.end(serving, log)
 }
