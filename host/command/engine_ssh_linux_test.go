@@ -60,6 +60,15 @@ func TestContainersOnAnotherMachineSendTheirFiles(t *testing.T) {
 	if said := h.doctor(); !strings.Contains(said, "it answers at ssh://root@") {
 		t.Errorf("doctor says %s", said)
 	}
+	known, err := os.ReadFile(h.machine.KnownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.machine.Knows(t, h.machine.NewKey(t, "other"))
+	if said := h.doctor(); !strings.Contains(said, "the machine's key has changed") || strings.Count(said, "only then replace its line") != 1 {
+		t.Errorf("of a changed key doctor says %s", said)
+	}
+	sshtest.Write(t, h.machine.KnownHosts, string(known))
 	serving, log := h.serve()
 	m := member{base: h.base, chat: "g0"}
 	h.answered(m, h.say(m, "help"))

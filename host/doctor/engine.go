@@ -45,14 +45,14 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 	}
 	engine, err := Connect(ctx, c, getenv)
 	if err != nil {
-		hint := ""
+		hint, message := "", err.Error()
 		if none, ok := errors.AsType[*docker.NoEngineError](err); ok {
 			hint = none.Hint()
 		}
 		if fault, ok := errors.AsType[*ssh.Fault](err); ok {
-			hint = fault.Remedy
+			hint, message = fault.Remedy, strings.TrimSuffix(message, "; to do: "+fault.Remedy)
 		}
-		return "", []Finding{{Check: "engine", Severity: Fault, Message: err.Error(), Remedy: hint}}
+		return "", []Finding{{Check: "engine", Severity: Fault, Message: message, Remedy: hint}}
 	}
 	defer engine.Close()
 	facts := engine.Facts()
