@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -17,13 +18,14 @@ const (
 // paced is a body of a bounded size that fails if it comes too slowly.
 type paced struct {
 	io.ReadCloser
+	ctx   context.Context
 	rc    *http.ResponseController
 	start time.Time
 	n     int64
 }
 
 func pace(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
-	return &paced{ReadCloser: http.MaxBytesReader(rw, r.Body, most), rc: http.NewResponseController(rw), start: time.Now()}
+	return &paced{ReadCloser: http.MaxBytesReader(rw, r.Body, most), ctx: r.Context(), rc: http.NewResponseController(rw), start: time.Now()}
 }
 
 func (p *paced) Read(b []byte) (int, error) {
@@ -31,6 +33,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(due) // recorders of tests have none
 	_ = p.rc.SetWriteDeadline(due.Add(paceGrace))
 	n, err := p.ReadCloser.Read(b)
+	if revoked(p.ctx) {
+		return 0, errNoToken
+	}
 	p.n += int64(n)
 	return n, err
 }

@@ -84,6 +84,12 @@ func (d *Door) find(ctx context.Context, who source, id string) (call, error) {
 	return c, nil
 }
 
+// withdrawn says whether a call of a conversation was withdrawn.
+func (d *Door) withdrawn(ctx context.Context, who source, id string) (bool, error) {
+	c, err := d.find(ctx, who, id)
+	return c.withdrawn, err
+}
+
 func scanCall(row *sql.Row, more ...any) (c call, err error) {
 	var made int64
 	err = row.Scan(append([]any{&c.id, &made, &c.withdrawn}, more...)...)

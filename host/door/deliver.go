@@ -26,7 +26,7 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	if place == nil {
 		return errBusy
 	}
-	var upload string
+	var used *mediaCall
 	result, err := func() (ipc.Result, error) {
 		defer place.end()
 		c, err := d.read(rw, r, place)
@@ -36,7 +36,7 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 		if err != nil {
 			return ipc.Result{}, err
 		}
-		defer func() { upload = c.upload }()
+		used = c
 		return d.take(r, who, c)
 	}()
 	if err != nil {
@@ -45,10 +45,8 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	d.answerIn(rw, wait)
 	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
 	d.unstage(who, result)
-	if upload != "" && result.Channel != "" {
-		if err := d.spend(upload); err != nil {
-			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", result.ID, "error", err)
-		}
+	if used.upload != "" && result.Channel != "" {
+		d.spend(who, result.ID, used)
 	}
 	answer(rw, result)
 	return nil
@@ -66,7 +64,7 @@ func (d *Door) unstage(who source, result ipc.Result) {
 	if result.Channel == "" && !result.Status.Final() {
 		return
 	}
-	if err := d.Spool.Unstage(who.folder, result.ID); err != nil {
+	if err := d.release(who.folder, result.ID); err != nil {
 		d.Log.Warn("staged file not removed", "group", who.folder, "request", result.ID, "error", err)
 	}
 }
@@ -113,7 +111,7 @@ func (d *Door) take(r *http.Request, who source, c *mediaCall) (ipc.Result, erro
 type staged struct {
 	path  string // in the request, until then
 	name  string // of the copy
-	file  io.Reader
+	file  io.ReadSeeker
 	sum   []byte
 	spent bool // a delivery has it: its bytes are gone
 }
@@ -123,6 +121,12 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 	kept, err := d.enter(ctx, who, key, content)
 	if err != nil {
 		return ipc.Result{}, err
+	}
+	defer d.turns.take(kept.id)()
+	if key != "" { // another call may have withdrawn it since
+		if kept.withdrawn, err = d.withdrawn(ctx, who, kept.id); err != nil {
+			return ipc.Result{}, err
+		}
 	}
 	if kept.withdrawn {
 		return ipc.Result{}, errWithdrawn
@@ -135,7 +139,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 			return ipc.Result{}, errSpent
 		}
 	}
-	_, err, _ = d.once.Do(kept.id, func() (any, error) { return nil, d.submit(who, kept, request, files) })
+	err = d.submit(who, kept, request, files)
 	return d.status(who.folder, kept), err
 }
 
@@ -192,10 +196,13 @@ const (
 
 // submit puts a call into its group's queue, unless the road has it. The order matters: a
 // request leaves the queue only after its refusal is written or it is recorded, and the
-// outbox knows a recorded one again.
+// outbox knows a recorded one again. The caller has the call's turn.
 func (d *Door) submit(who source, c call, request ipc.Request, files []staged) error {
 	if d.submitted(who, c) {
 		return nil
+	}
+	if err := d.wait(who.folder, c.id, files); err != nil {
+		return err
 	}
 	request.Files = slices.Clone(request.Files)
 	for _, f := range files {
@@ -347,6 +354,7 @@ func (d *Door) withdraw(rw http.ResponseWriter, r *http.Request, who source, id 
 // takeBack takes a delivery out of the queue that is not accepted yet. Without done, last
 // is what became of it.
 func (d *Door) takeBack(ctx context.Context, who source, id string) (last ipc.Result, done bool, err error) {
+	defer d.turns.take(id)() // or a repeated call would submit it again meanwhile
 	c, err := d.find(ctx, who, id)
 	if err != nil {
 		return last, false, err
@@ -365,7 +373,7 @@ func (d *Door) takeBack(ctx context.Context, who source, id string) (last ipc.Re
 	if !done || last.Channel != "" || last.Status.Final() {
 		return last, false, nil
 	}
-	return last, true, errors.Join(d.markWithdrawn(context.WithoutCancel(ctx), id), d.Spool.Unstage(who.folder, id))
+	return last, true, errors.Join(d.markWithdrawn(context.WithoutCancel(ctx), id), d.release(who.folder, id))
 }
 
 // awaitTaken waits a moment for a result that says that the host has a delivery.

@@ -24,8 +24,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/hostnames"
@@ -67,7 +65,9 @@ type Door struct {
 	uploads  uploads
 	polls    polls
 	visits   visits
-	once     singleflight.Group // submits each delivery once at a time
+	callers  callers
+	turns    turns
+	waiting  waiting
 }
 
 // Open opens the store and listens. It answers nobody before Run. Errors are permanent

@@ -99,6 +99,9 @@ func (d *Door) inbox(rw http.ResponseWriter, r *http.Request, who source) error 
 		if err != nil {
 			return err
 		}
+		if revoked(r.Context()) { // before this came
+			return errNoToken
+		}
 		if len(in.Messages) > 0 {
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
@@ -108,7 +111,10 @@ func (d *Door) inbox(rw http.ResponseWriter, r *http.Request, who source) error 
 		case <-over.C:
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
-		case <-r.Context().Done(): // the client has left, or the host ends
+		case <-r.Context().Done(): // the client has left, or the host or the token ends
+			if revoked(r.Context()) {
+				return errNoToken
+			}
 			httpd.Answer(rw, http.StatusOK, in)
 			return nil
 		}
@@ -195,7 +201,7 @@ func (d *Door) messageFile(rw http.ResponseWriter, r *http.Request, who source, 
 	h := rw.Header()
 	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
-	http.ServeContent(&pacedAnswer{ResponseWriter: rw, rc: http.NewResponseController(rw), start: time.Now()}, r, "", time.Time{}, f)
+	http.ServeContent(&pacedAnswer{ResponseWriter: rw, ctx: r.Context(), rc: http.NewResponseController(rw), start: time.Now()}, r, "", time.Time{}, f)
 	return nil
 }
 
@@ -203,12 +209,16 @@ func (d *Door) messageFile(rw http.ResponseWriter, r *http.Request, who source, 
 // come.
 type pacedAnswer struct {
 	http.ResponseWriter
+	ctx   context.Context
 	rc    *http.ResponseController
 	start time.Time
 	n     int64
 }
 
 func (p *pacedAnswer) Write(b []byte) (int, error) {
+	if revoked(p.ctx) {
+		return 0, errNoToken
+	}
 	_ = p.rc.SetWriteDeadline(p.start.Add(paceGrace + time.Duration(p.n/minPace)*time.Second)) // recorders of tests have none
 	n, err := p.ResponseWriter.Write(b)
 	p.n += int64(n)

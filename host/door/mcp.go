@@ -80,7 +80,8 @@ func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) ([]b
 			} `json:"arguments"`
 		} `json:"params"`
 	}
-	if json.Unmarshal(body, &call) != nil || len(body)-len(call.Params.Arguments.Content) > maxFields {
+	content := &call.Params.Arguments.Content // one text: many small values would take far more memory than their bytes
+	if json.Unmarshal(body, &call) != nil || len(body)-len(*content) > maxFields || (*content)[0] != '"' {
 		return nil, tooLarge(&http.MaxBytesError{}, maxFields)
 	}
 	return body, nil

@@ -45,6 +45,7 @@ type mediaCall struct {
 	file   io.ReadSeeker // nil: the call names a path
 	sum    hash.Hash     // of the file
 	upload string        // the name of the upload that it is; empty: none
+	hash   string        // that the upload was announced with
 	spent  bool          // a delivery has the upload: its bytes are gone
 }
 

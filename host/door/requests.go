@@ -63,7 +63,7 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	request.Batch = false // the results of batches are read by nobody here
 	d.place(who, g, &request)
 	request.Time = "" // each attempt has another
-	files, names, err := d.open(who, &request, given, d.Shares(g))
+	files, uploads, err := d.open(who, &request, given, d.Shares(g))
 	defer func() {
 		for _, f := range files {
 			if c, ok := f.file.(*os.File); ok {
@@ -82,11 +82,7 @@ func (d *Door) order(ctx context.Context, who source, key string, request ipc.Re
 	if err != nil {
 		return result, err
 	}
-	for _, name := range names {
-		if err := d.spend(name); err != nil {
-			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", result.ID, "error", err)
-		}
-	}
+	d.spend(who, result.ID, uploads...)
 	return result, nil
 }
 
@@ -113,8 +109,9 @@ func contentOf(request ipc.Request, files []staged) ([]byte, error) {
 	return sum[:], nil
 }
 
-// open opens the uploads that a request names, each once, and returns their names, too. A path of a container is refused if no directory is shared.
-func (d *Door) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, names []string, err error) {
+// open opens the uploads that a request names, each once, and returns them, too. A path of
+// a container is refused if no directory is shared.
+func (d *Door) open(who source, request *ipc.Request, given []staged, shares bool) (files []staged, uploads []*mediaCall, err error) {
 	files = append(files, given...)
 	known := map[string]bool{"": true}
 	for _, f := range given {
@@ -123,7 +120,7 @@ func (d *Door) open(who source, request *ipc.Request, given []staged, shares boo
 	for i := range request.Files {
 		f := &request.Files[i]
 		if f.Name == "" && strings.HasPrefix(f.Path, uploadPrefix) {
-			return files, names, errNoName
+			return files, uploads, errNoName
 		}
 		for _, path := range []string{f.Path, f.Source} {
 			id, ok := strings.CutPrefix(path, uploadPrefix)
@@ -131,20 +128,20 @@ func (d *Door) open(who source, request *ipc.Request, given []staged, shares boo
 			case known[path]:
 				continue
 			case !ok && !shares:
-				return files, names, errNotShared
+				return files, uploads, errNotShared
 			case !ok:
 				continue
 			}
 			c := &mediaCall{}
 			if err := d.useUpload(who, id, c); err != nil {
-				return files, names, err
+				return files, uploads, err
 			}
 			known[path] = true
 			files = append(files, staged{path: path, name: fmt.Sprint(stagedName, "-", len(files)), file: c.file, sum: c.sum.Sum(nil), spent: c.spent})
-			names = append(names, c.upload)
+			uploads = append(uploads, c)
 		}
 	}
-	return files, names, nil
+	return files, uploads, nil
 }
 
 var errNoName = httpd.Refuse(http.StatusBadRequest, ipc.CodeMissing, "the file has no name", "give its name with its extension, such as chart.png")

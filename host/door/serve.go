@@ -30,7 +30,11 @@ func (d *Door) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		refuse(rw, p)
 		return
 	}
-	who, ok, err := d.whose(r.Context(), bearer(r), peerOf(r))
+	token := bearer(r)
+	ctx, done := d.callers.begin(r.Context(), tokenID(token))
+	defer done()
+	r = r.WithContext(ctx)
+	who, ok, err := d.whose(ctx, token, peerOf(r))
 	switch {
 	case err != nil:
 		d.fail(rw, err)
@@ -111,6 +115,9 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 		err = d.withdraw(rw, r, who, id)
 	default:
 		err = errWhere
+	}
+	if err != nil && revoked(r.Context()) {
+		err = errNoToken
 	}
 	if err != nil {
 		d.fail(rw, err)

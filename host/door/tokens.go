@@ -110,7 +110,8 @@ func (d *Door) List(ctx context.Context) (all []Token, err error) {
 	return all, rows.Err()
 }
 
-// Revoke ends a token: its next call is refused, and deliveries that were accepted go on.
+// Revoke ends a token: its calls end, its next call is refused, and deliveries that were
+// accepted go on.
 // The error is ErrNoToken if none has the id.
 func (d *Door) Revoke(ctx context.Context, id string) error {
 	done, err := d.db.ExecContext(ctx, `UPDATE token SET ended = ? WHERE id = ? AND ended = 0`, time.Now().UnixMicro(), id)
@@ -120,6 +121,7 @@ func (d *Door) Revoke(ctx context.Context, id string) error {
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(ErrNoToken, err)
 	}
+	d.callers.end(id)
 	d.Log.Info("token revoked", "token", id)
 	return nil
 }
@@ -131,10 +133,17 @@ type source struct {
 	token  string // its id
 }
 
+// tokenID is the id of a token that a request bears.
+func tokenID(bearer string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(bearer, tokenPrefix), "_")
+	return id
+}
+
 // whose returns whom a token stands for that a request from peer bears. ok is false if the
 // token does not count, for whatever reason. It takes the same steps for each reason.
 func (d *Door) whose(ctx context.Context, bearer, peer string) (_ source, ok bool, _ error) {
-	id, secret, _ := strings.Cut(strings.TrimPrefix(bearer, tokenPrefix), "_")
+	id := tokenID(bearer)
+	_, secret, _ := strings.Cut(strings.TrimPrefix(bearer, tokenPrefix), "_")
 	given := sha256.Sum256([]byte(secret))
 	if v := d.visits.find(id); v.counts(ctx, given) {
 		_, known := d.Groups().ByFolder(v.folder)

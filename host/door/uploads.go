@@ -174,7 +174,9 @@ func (d *Door) beginUpload(r *http.Request, who source, name string) (upload, in
 	}
 	u, offset, err := d.upload(name)
 	if errors.Is(err, errNoUpload) {
-		u, err = d.newUpload(r, who, name)
+		if err = remove(d.partOf(name)); err == nil { // of one that is no more
+			u, err = d.newUpload(r, who, name)
+		}
 	} else if err == nil {
 		err = u.agrees(r)
 	}
@@ -301,7 +303,9 @@ func (d *Door) finish(name string, u upload) error {
 		return err
 	}
 	if sum, _ := hex.DecodeString(u.SHA256); !bytes.Equal(h.Sum(nil), sum) {
-		_ = errors.Join(os.Remove(d.metaOf(name)), os.Remove(d.partOf(name)))
+		if err := errors.Join(remove(d.partOf(name)), remove(d.metaOf(name))); err != nil { // in this order: a killed host leaves no bytes of no upload
+			return err
+		}
 		return httpd.Refuse(http.StatusUnprocessableEntity, "wrong_sha256", "the bytes are not those that were announced; the upload is deleted", "begin it again")
 	}
 	return d.keepUpload(name, u)
@@ -320,7 +324,7 @@ func (d *Door) useUpload(who source, id string, c *mediaCall) error {
 	}
 	c.sum = sha256.New()
 	c.sum.Write([]byte("upload " + u.SHA256))
-	c.upload = name
+	c.upload, c.hash = name, u.SHA256
 	if !u.Spent {
 		f, err := os.Open(d.partOf(name))
 		if err == nil {
@@ -336,13 +340,26 @@ func (d *Door) useUpload(who source, id string, c *mediaCall) error {
 	return nil
 }
 
-// spend lets go of the bytes of an upload that a delivery has.
-func (d *Door) spend(name string) error {
-	u, _, err := d.upload(name)
-	if err != nil || u.Spent {
-		return err
+// spend lets go of the bytes of uploads that a delivery has.
+func (d *Door) spend(who source, delivery string, all ...*mediaCall) {
+	for _, c := range all {
+		if err := d.spendOne(c); err != nil {
+			d.Log.Warn("bytes of an upload not removed", "group", who.folder, "request", delivery, "error", err)
+		}
 	}
-	return errors.Join(os.Rename(d.metaOf(name), d.spentOf(name)), remove(d.partOf(name)))
+}
+
+// spendOne leaves an upload that the assistant has begun under the same id since.
+func (d *Door) spendOne(c *mediaCall) error {
+	if !d.uploads.begin(c.upload) {
+		return nil
+	}
+	defer d.uploads.end(c.upload)
+	u, _, err := d.upload(c.upload)
+	if errors.Is(err, errNoUpload) || err == nil && (u.Spent || !u.Whole || u.SHA256 != c.hash) {
+		return nil
+	}
+	return errors.Join(err, os.Rename(d.metaOf(c.upload), d.spentOf(c.upload)), remove(d.partOf(c.upload)))
 }
 
 // remove deletes a file, which may be gone.

@@ -1,0 +1,218 @@
+package door
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(time.Minute); !is(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("in vain: ", what)
+		}
+	}
+}
+
+// TestARepeatedCallDoesNotSendWhatIsBeingWithdrawn: the repetition found neither the request,
+// which was unlinked, nor the note of the withdrawal, and submitted it again: the assistant
+// was told that it would never be sent, and it was.
+func TestARepeatedCallDoesNotSendWhatIsBeingWithdrawn(t *testing.T) {
+	w := newWorld(t)
+	w.hold(true)
+	token := w.token("b", "")
+	call := func() answered {
+		return w.ask("POST", "/api/send-media?wait=0s", token, strings.NewReader(`{"buffer":"aGVsbG8=","file_name":"a.txt"}`),
+			"Content-Type", "application/json", "Idempotency-Key", "k")
+	}
+	first := call()
+	if first.http != 202 {
+		t.Fatal(first.http, first.body)
+	}
+	withdrawn := make(chan answered, 1)
+	go func() { withdrawn <- w.ask("DELETE", "/api/deliveries/"+first.ID, token, nil) }()
+	until(t, "the request is unlinked", func() bool { return !w.spool.Waits("b", first.ID) })
+	again := call()
+	if got := <-withdrawn; got.http != 204 || again.http != 410 {
+		t.Errorf("withdrawn: %d %s; called again: %d %s", got.http, got.body, again.http, again.body)
+	}
+	if w.spool.Waits("b", first.ID) {
+		t.Error("it waits to be sent")
+	}
+	if got := call(); got.http != 410 || got.Error.Code != "withdrawn" {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if len(w.turns.of) > 0 {
+		t.Error("turns stay", w.turns.of)
+	}
+}
+
+// TestARevokedTokenGetsNoMessageByAnOpenFetch: a fetch that had begun before brought the
+// messages of the next 45 seconds.
+func TestARevokedTokenGetsNoMessageByAnOpenFetch(t *testing.T) {
+	for _, posted := range []bool{false, true} {
+		l := newLetters(t)
+		w := newWorld(t, withLetters(l))
+		made, err := w.Make(t.Context(), "b", "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan answered, 1)
+		go func() { got <- w.ask("GET", "/api/inbox?wait=45s", made.Secret, nil) }()
+		l.awaits(1)
+		until(t, "the fetch waits", func() bool { w.callers.mu.Lock(); defer w.callers.mu.Unlock(); return len(w.callers.of[made.ID]) == 1 })
+		if err := w.Revoke(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		if posted {
+			l.post("secret")
+		}
+		if a := <-got; a.http != 401 || strings.Contains(a.body, "secret") {
+			t.Errorf("%d %s", a.http, a.body)
+		}
+		until(t, "calls are forgotten", func() bool { w.callers.mu.Lock(); defer w.callers.mu.Unlock(); return len(w.callers.of) == 0 })
+	}
+}
+
+// TestARevokedTokensBodyIsNotTaken: the rest of an upload or of a form came in, and was sent,
+// however long after the token's end.
+func TestARevokedTokensBodyIsNotTaken(t *testing.T) {
+	w := newWorld(t)
+	for name, head := range map[string]string{
+		"upload": "PUT /api/files/film HTTP/1.1\r\nUpload-Length: 80\r\nUpload-SHA256: " + sumOf(strings.Repeat("x", 80)),
+		"call":   "POST /api/send-media HTTP/1.1\r\nContent-Type: application/json",
+	} {
+		made, err := w.Make(t.Context(), "b", "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := strings.Repeat("x", 80)
+		if name == "call" {
+			body = fmt.Sprintf("%-80s", `{"buffer":"aGVsbG8=","file_name":"a.txt"}`)
+		}
+		c, err := net.Dial("tcp", w.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "%s\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 80\r\n\r\n%s", head, w.Addr(), made.Secret, body[:40])
+		until(t, "the body is read", func() bool {
+			w.bodies.mu.Lock()
+			defer w.bodies.mu.Unlock()
+			return w.bodies.open["b"] == 1
+		})
+		if err := w.Revoke(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, body[40:])
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != 401 {
+			t.Error(name, res.Status)
+		}
+	}
+	if len(w.all()) > 0 || w.offset(w.token("b", ""), "film") == 80 {
+		t.Error("it was taken")
+	}
+}
+
+// TestCallsThatWaitDoNotFillTheDisk: each left a copy of its file in the queue, without a bound
+// for all, as long as the host accepted none.
+func TestCallsThatWaitDoNotFillTheDisk(t *testing.T) {
+	w := newWorld(t)
+	w.hold(true)
+	token := w.token("b", "")
+	megabytes := base64.StdEncoding.EncodeToString(make([]byte, 3<<19))
+	call := func(key string) answered {
+		return w.ask("POST", "/api/send-media?wait=0s", token, strings.NewReader(`{"file_name":"a.bin","buffer":"`+megabytes+`"}`),
+			"Content-Type", "application/json", "Idempotency-Key", key)
+	}
+	for i, want := range []int{202, 202, 429, 429} {
+		if got := call(fmt.Sprint(i)); got.http != want {
+			t.Errorf("%d: %d %s", i, got.http, got.body)
+		}
+	}
+	copies, err := filepath.Glob(filepath.Join(w.dir, "ipc/b/files/*/content"))
+	if err != nil || len(copies) != 2 {
+		t.Error(copies, err)
+	}
+	w.hold(false)
+	w.spool.Wake("b")
+	until(t, "both are sent", func() bool { return len(w.all()) == 2 })
+	for i := range 6 { // whose results nobody asks for
+		until(t, "another one is taken", func() bool { return call(fmt.Sprint(i)).http < 300 })
+	}
+	until(t, "all are sent once", func() bool { return len(w.all()) == 6 })
+}
+
+// TestAContentInACallIsOneText: a list of many small values of 28 MB became 700 MB in memory.
+func TestAContentInACallIsOneText(t *testing.T) {
+	w := newWorld(t)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_attachment","arguments":{"file_name":"a.txt","content_base64":[` +
+		strings.Repeat("[],", maxFields) + `[]]}}}`
+	got := w.ask("POST", mcpPath, w.token("b", ""), strings.NewReader(body), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	if got.http != 413 || got.Error.Code != ipc.CodeTooLarge {
+		t.Errorf("%d %.200s", got.http, got.body)
+	}
+}
+
+// TestBytesThatAKilledHostLeftAreNotThoseOfTheNextUpload: they stood before its own, and its hash
+// was wrong.
+func TestBytesThatAKilledHostLeftAreNotThoseOfTheNextUpload(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("b", "")
+	if err := os.WriteFile(w.partOf(uploadName(source{folder: "b"}, "one")), []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.put(token, "one", "hello", 0); got.http != 200 || !strings.Contains(got.body, `"whole":true`) {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+}
+
+// TestAnUploadBegunAnewUnderItsIdStays: the end of an earlier delivery, by name, took it away.
+func TestAnUploadBegunAnewUnderItsIdStays(t *testing.T) {
+	w := newWorld(t)
+	w.hold(true)
+	token := w.token("b", "")
+	w.put(token, "one", "old", 0)
+	sent := make(chan answered, 1)
+	go func() { sent <- w.send(token, map[string]string{"upload": "one", "file_name": "a.txt"}) }()
+	until(t, "the first waits", func() bool {
+		files, _ := filepath.Glob(filepath.Join(w.dir, "ipc/b/messages/*.json"))
+		return len(files) == 1
+	})
+	if got := w.ask("DELETE", "/api/files/one", token, nil); got.http != 204 {
+		t.Fatal(got.body)
+	}
+	if got := w.put(token, "one", "newer", 0); got.http != 200 {
+		t.Fatal(got.body)
+	}
+	w.hold(false)
+	w.spool.Wake("b")
+	if got := <-sent; got.http != 200 {
+		t.Fatal(got.body)
+	}
+	if got := w.send(token, map[string]string{"upload": "one", "file_name": "a.txt"}); got.http != 200 {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if all := w.all(); len(all) != 2 || all[0].content != "old" || all[1].content != "newer" {
+		t.Errorf("%+v", all)
+	}
+}
