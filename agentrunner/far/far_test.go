@@ -193,6 +193,19 @@ func TestAFileStaysInTheWorkspace(t *testing.T) {
 	}
 }
 
+// TestAPipeInAFilesPlaceHoldsNothingUp: the session waited for its reader, heard neither the
+// host nor the connection's end any more, and the assistant went on.
+func TestAPipeInAFilesPlaceHoldsNothingUp(t *testing.T) {
+	s := start(t, t.TempDir(), `mkdir inbox; mkfifo inbox/.part-a.txt inbox/b.txt; echo $$; sleep 3600`)
+	s.frame(Frame{Kind: KindDocument}, "x")
+	pid := s.line(s.out)
+	s.frame(Frame{Kind: KindFile, Name: "inbox/a.txt"}, "hello")
+	s.frame(Frame{Kind: KindFile, Name: "inbox/b.txt"}, "hello")
+	_ = s.stdin.Close()
+	gone(t, pid)
+	_ = s.cmd.Wait()
+}
+
 // FuzzFrames reads what no host would send.
 func FuzzFrames(f *testing.F) {
 	var good bytes.Buffer

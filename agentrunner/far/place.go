@@ -187,7 +187,8 @@ func (p *place) putInput(name string, r io.Reader) error {
 
 func put(root *os.Root, name string, r io.Reader) error {
 	part := filepath.Join(filepath.Dir(name), ".part-"+filepath.Base(name))
-	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	_ = root.Remove(part) // of a killed session; a pipe that the assistant put there would be waited for without end
+	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

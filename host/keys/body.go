@@ -13,6 +13,7 @@ import (
 type rules struct {
 	refused []string // keys that name something stored or fetched, at any depth
 	top     []string // keys that do so at the top
+	runs    []string // keys at the top that have the service run something
 	opaque  []string // keys below which lie the assistant's own data and schemas
 	stored  []string // of refused and top, those that a group with a key of its own may use
 	own     bool     // it has one
@@ -38,7 +39,8 @@ var rulesOf = map[form]rules{
 	},
 	openAI: {
 		refused: []string{"file_id", "file_url", "vector_store_ids"},
-		top:     []string{"previous_response_id", "conversation", "background", "prompt", "web_search_options", "store"},
+		top:     []string{"previous_response_id", "conversation", "background", "prompt", "store"},
+		runs:    []string{"web_search_options", "search_parameters", "enable_search", "plugins"},
 		opaque:  []string{"parameters", "schema", "metadata"},
 		stored:  []string{"file_id", "vector_store_ids", "previous_response_id", "conversation", "prompt"},
 	},
@@ -48,11 +50,37 @@ var rulesOf = map[form]rules{
 	},
 }
 
+// knows says whether a key at the top is of a rule.
+func (r rules) knows(key string) bool {
+	_, priced := usual[key]
+	return priced || key == "tools" || key == "models" || slices.Contains(r.top, key) || slices.Contains(r.runs, key)
+}
+
+// usual are the values of keys at which a call costs what the prices say.
+var usual = map[string][]string{
+	"service_tier":  {"auto", "default", "standard_only", "flex"},
+	"speed":         {"standard"},
+	"inference_geo": {"global"},
+}
+
+// dearer returns a key by which a call may cost more than its model's price, or use another
+// model; empty if there is none.
+func dearer(doc map[string]any) string {
+	for key, values := range usual {
+		value, ok := doc[key].(string)
+		if doc[key] != nil && !(ok && slices.Contains(values, value)) {
+			return key
+		}
+	}
+	if doc["models"] != nil {
+		return "models"
+	}
+	return ""
+}
+
 // maxMarks bounds what a body becomes in memory: many small values take far more
 // than their text.
 const maxMarks = 1 << 18
-
-const noTools = "tools that the service runs are not allowed here; the operator may set provider_tools: true"
 
 // marks counts what separates values, outside strings.
 func marks(body []byte) (n int) {
@@ -67,21 +95,6 @@ func marks(body []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// ownNested looks at the tools of OpenAI's input, too: a conversation can bring some.
-func ownNested(v any, r rules) bool {
-	switch v := v.(type) {
-	case []any:
-		return !slices.ContainsFunc(v, func(one any) bool { return !ownNested(one, r) })
-	case map[string]any:
-		for key, value := range v {
-			if key == "tools" && !ownTools(value, openAI) || !slices.Contains(r.opaque, key) && !ownNested(value, r) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // check refuses what a call may not ask for, and returns the call written anew:
@@ -105,8 +118,11 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 	}
 	rules, tools := of(c.form, set.Own), set.Tools
 	for key, value := range doc {
-		if lower := strings.ToLower(key); lower != key && (slices.Contains(rules.top, lower) || lower == "tools") {
+		if lower := strings.ToLower(key); lower != key && rules.knows(lower) {
 			return bad("a key of the body is in capital letters")
+		}
+		if slices.Contains(rules.runs, key) && value != nil && value != false && !tools {
+			return bad(noTools)
 		}
 		if slices.Contains(rules.top, key) && key != "store" && value != nil && value != false {
 			return bad("what the service stores or runs cannot be used: " + key)
@@ -130,6 +146,14 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 		}
 	}
 	c.model = modelOf(*c, doc)
+	if c.form == openAI && !tools && searches(c.model) {
+		return bad(noTools)
+	}
+	if set.Budget.Cost > 0 && c.answers {
+		if key := dearer(doc); key != "" {
+			return bad("the budget of this group is in money, and the prices do not hold for this: " + key)
+		}
+	}
 	var text bytes.Buffer
 	text.Grow(len(body) + 256)
 	e := json.NewEncoder(&text)
@@ -183,8 +207,8 @@ func (r rules) find(v any, f form) string {
 			return fetched
 		}
 		for key, value := range v {
-			if slices.Contains(r.refused, key) && value != nil {
-				return key
+			if value != nil && slices.ContainsFunc(r.refused, func(one string) bool { return strings.EqualFold(one, key) }) {
+				return key // some services read keys in whatever case
 			}
 			if !slices.Contains(r.opaque, key) {
 				if found := r.find(value, f); found != "" {
@@ -207,60 +231,18 @@ func fetches(part map[string]any, f form) string {
 		if part["type"] == "item_reference" {
 			return "item_reference"
 		}
-		image := part["image_url"]
-		if nested, ok := image.(map[string]any); ok {
-			image = nested["url"]
+		for _, key := range []string{"image_url", "video_url", "audio_url"} {
+			from := part[key]
+			if nested, ok := from.(map[string]any); ok {
+				from = nested["url"]
+			}
+			if address, ok := from.(string); ok && !strings.HasPrefix(address, "data:") {
+				return key
+			}
 		}
-		if address, ok := image.(string); ok && !strings.HasPrefix(address, "data:") {
-			return "image_url"
+		if data, ok := part["file_data"].(string); ok && strings.Contains(data[:min(len(data), 64)], "://") {
+			return "file_data"
 		}
 	}
 	return ""
-}
-
-// runsHere are the kinds of tool that the assistant's side runs: their calls come
-// back in the answer.
-var runsHere = map[form][]string{
-	anthropic: {"", "custom", "bash_", "text_editor_", "computer_", "memory_"},
-	openAI:    {"function", "custom", "local_shell", "apply_patch"},
-}
-
-// ownTools reports whether the assistant's side runs all tools.
-func ownTools(tools any, f form) bool {
-	list, ok := tools.([]any)
-	if !ok {
-		return tools == nil
-	}
-	for _, t := range list {
-		tool, ok := t.(map[string]any)
-		if !ok || !ownTool(tool, f) {
-			return false
-		}
-	}
-	return true
-}
-
-func ownTool(tool map[string]any, f form) bool {
-	if f == google {
-		for key := range tool {
-			if key != "functionDeclarations" && key != "function_declarations" {
-				return false
-			}
-		}
-		return true
-	}
-	kind, ok := tool["type"].(string)
-	if !ok && tool["type"] != nil {
-		return false
-	}
-	if f == openAI && kind == "namespace" { // codex groups a server's tools; groups in groups would be read again at each level
-		list, ok := tool["tools"].([]any)
-		return ok && !slices.ContainsFunc(list, func(t any) bool {
-			one, ok := t.(map[string]any)
-			return !ok || one["type"] == "namespace" || !ownTool(one, f)
-		})
-	}
-	return slices.ContainsFunc(runsHere[f], func(own string) bool {
-		return kind == own || strings.HasSuffix(own, "_") && strings.HasPrefix(kind, own)
-	})
 }

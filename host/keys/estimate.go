@@ -2,6 +2,9 @@ package keys
 
 import (
 	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -79,11 +82,15 @@ func outputLimit(doc map[string]any) int64 {
 	return min(most*min(answers, 128), maxOutput)
 }
 
+// whole is a number of tokens or answers, however it is written; 0 if it is none.
 func whole(v any) int64 {
 	n, _ := v.(json.Number)
-	i, err := n.Int64()
-	if err != nil || i < 0 || i > maxOutput {
+	f, err := n.Float64()
+	switch {
+	case errors.Is(err, strconv.ErrRange) && f > 0 || err == nil && f > maxOutput:
+		return maxOutput
+	case err != nil || f < 0:
 		return 0
 	}
-	return i
+	return int64(math.Ceil(f))
 }

@@ -250,7 +250,11 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 	if res.StatusCode >= 400 { // some services repeat the key that they reject
 		defer time.AfterFunc(silence, cancel).Stop()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxFailure))
-		_, _ = w.Write(bytes.ReplaceAll(text, []byte(c.upstream.Secret), []byte("[key]")))
+		secret := &redactor{key: []byte(c.upstream.Secret)}
+		_, _ = w.Write(secret.next(text))
+		if len(text) < maxFailure { // what is cut may end in the middle of the key
+			_, _ = w.Write(secret.rest())
+		}
 		return
 	}
 	b.meter = newMeter(c.form, res.Header.Get("Content-Type"))

@@ -22,7 +22,7 @@ func newRedactor(key string) *redactor {
 
 // next returns what may pass of the answer with its next bytes.
 func (r *redactor) next(p []byte) []byte {
-	if r.key == nil {
+	if len(r.key) == 0 {
 		return p
 	}
 	if len(r.held) > 0 {
@@ -39,5 +39,10 @@ func (r *redactor) next(p []byte) []byte {
 	return p[:len(p)-keep]
 }
 
-// rest returns what is held at the end.
-func (r *redactor) rest() []byte { return r.held }
+// rest returns what is held at the end. Most of a key is as good as a key.
+func (r *redactor) rest() []byte {
+	if len(r.held) >= minRedacted {
+		return []byte("[key]")
+	}
+	return r.held
+}

@@ -234,7 +234,7 @@ func TestCallIsEstimatedByItsTextAndLimits(t *testing.T) {
 		`{"max_completion_tokens":5,"n":3}`:                              {Input: 11, Output: 15},
 		`{"generationConfig":{"maxOutputTokens":70,"candidateCount":2}}`: {Input: 19, Output: 140},
 		`{"max_tokens":-4}`:             {Input: 6, Output: usualOutput},
-		`{"max_tokens":99999999999999}`: {Input: 6, Output: usualOutput},
+		`{"max_tokens":99999999999999}`: {Input: 6, Output: maxOutput},
 		`{"max_output_tokens":9,"data":"` + strings.Repeat("QUJD", 1600) + `"}`: {Input: 110, Output: 9},
 	} {
 		d := json.NewDecoder(strings.NewReader(body))
