@@ -23,13 +23,14 @@ type AskArgs struct {
 	Wait     *int     `json:"wait_seconds,omitempty" jsonschema_description:"How long this call waits for the first answer; default and most: 45."`
 	Thread   string   `json:"thread,omitempty" jsonschema_description:"Another thread than yours."`
 	Chat     string   `json:"chat,omitempty" jsonschema_description:"Another chat than yours."`
+	Key      string   `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same question: the same key with the same content is asked once."`
 }
 
 func (k kit) ask() server.ServerTool {
 	t := k.tool("ask", "Ask the chat a question with choices", askText, sends)
 	return handle(k, t, func(ctx context.Context, a AskArgs, _ progressFunc) (*mcp.CallToolResult, error) {
 		q := sender.Question{Text: a.Question, Choices: a.Choices, Several: a.Several, Open: time.Duration(a.Open) * time.Second}
-		o := sender.Options{Chat: a.Chat, Thread: a.Thread}
+		o := sender.Options{Chat: a.Chat, Thread: a.Thread, Key: a.Key}
 		if a.Wait != nil {
 			q.Wait, q.NoWait = time.Duration(*a.Wait)*time.Second, *a.Wait == 0
 		}

@@ -23,6 +23,7 @@ type SendAttachmentArgs struct {
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
 	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
+	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
 }
 
 func (k kit) sendAttachment() server.ServerTool {
@@ -30,7 +31,7 @@ func (k kit) sendAttachment() server.ServerTool {
 	return handle(k, t, func(ctx context.Context, a SendAttachmentArgs, progress progressFunc) (*mcp.CallToolResult, error) {
 		report, err := k.sender.SendContent(ctx, a.Content,
 			sender.File{Name: a.Name, MIME: a.MIME, Caption: a.Caption, Alt: a.Alt},
-			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
+			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Key: a.Key, Progress: progress})
 		return reported(report, err)
 	})
 }

@@ -24,6 +24,7 @@ type SendFileArgs struct {
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
 	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
+	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
 }
 
 func (k kit) sendFile() server.ServerTool {
@@ -34,7 +35,7 @@ func (k kit) sendFile() server.ServerTool {
 		}
 		report, err := k.sender.SendFiles(ctx,
 			[]sender.File{{Path: a.Path, Name: a.Name, MIME: a.MIME, Caption: a.Caption, Alt: a.Alt, As: a.As}},
-			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
+			sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Key: a.Key, Progress: progress})
 		return reported(report, err)
 	})
 }

@@ -19,6 +19,7 @@ type SendFilesArgs struct {
 	ReplyTo string    `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
 	Thread  string    `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
 	Chat    string    `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
+	Key     string    `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
 }
 
 // OneFile is one of several files.
@@ -41,7 +42,7 @@ func (k kit) sendFiles() server.ServerTool {
 			}
 			files = append(files, sender.File{Path: f.Path, Name: f.Name, MIME: f.MIME, Caption: f.Caption, Alt: f.Alt, As: f.As})
 		}
-		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
+		report, err := k.sender.SendFiles(ctx, files, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Key: a.Key, Progress: progress})
 		return reported(report, err)
 	})
 }

@@ -19,12 +19,13 @@ type SendMessageArgs struct {
 	ReplyTo string `json:"reply_to,omitempty" jsonschema_description:"Id of the message that this answers."`
 	Thread  string `json:"thread,omitempty" jsonschema_description:"Another thread of the chat. Default: yours."`
 	Chat    string `json:"chat,omitempty" jsonschema_description:"Another chat, as chat_info lists them. Default: yours."`
+	Key     string `json:"idempotency_key,omitempty" jsonschema_description:"Makes a repeated call the same delivery: the same key with the same content is sent once. At most 128 printable ASCII characters."`
 }
 
 func (k kit) sendMessage() server.ServerTool {
 	t := k.tool("send_message", "Send a message to the chat", sendMessageText, sends)
 	return handle(k, t, func(ctx context.Context, a SendMessageArgs, progress progressFunc) (*mcp.CallToolResult, error) {
-		report, err := k.sender.SendText(ctx, a.Text, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Progress: progress})
+		report, err := k.sender.SendText(ctx, a.Text, sender.Options{Chat: a.Chat, Thread: a.Thread, ReplyTo: a.ReplyTo, Key: a.Key, Progress: progress})
 		return reported(report, err)
 	})
 }

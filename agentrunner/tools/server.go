@@ -138,6 +138,9 @@ func (k kit) tool(name, title, text string, does effect) mcp.Tool {
 	if !k.sender.Threads() {
 		schema = without(schema, "thread")
 	}
+	if !k.sender.Keys() {
+		schema = without(schema, "idempotency_key")
+	}
 	t := mcp.NewToolWithRawSchema(name, text, schema)
 	if t.RawOutputSchema = k.schemas.Report; name == chatInfo {
 		t.RawOutputSchema = k.schemas.Info
@@ -167,7 +170,8 @@ func hints(title string, does effect) mcp.ToolAnnotation {
 }
 
 // without removes one property from an object's schema. Most groups may not name
-// a chat, and most chats have no threads, so other models do not see these parameters.
+// a chat, most chats have no threads, and a queue has no keys, so other models do not see
+// these parameters.
 func without(schema json.RawMessage, property string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var properties map[string]json.RawMessage

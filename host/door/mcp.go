@@ -121,6 +121,9 @@ func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key st
 	if key == "" {
 		key = in.key
 	}
+	if err := checkKey(key); err != nil { // the tool's own is as the model wrote it
+		return "", in.words(err)
+	}
 	result, err := in.order(ctx, in.who, key, r, in.given)
 	return result.ID, in.words(err)
 }

@@ -142,6 +142,42 @@ func TestAFileIsSentByMCP(t *testing.T) {
 	}
 }
 
+// TestToolsKeyMakesARepeatedCallOneDelivery, also with a new token, and refuses the key with
+// another content. A call without a key is a delivery of its own.
+func TestToolsKeyMakesARepeatedCallOneDelivery(t *testing.T) {
+	w := newWorld(t)
+	args := func(content, key string) map[string]any {
+		a := map[string]any{"content_base64": base64.StdEncoding.EncodeToString([]byte(content)), "file_name": "a.txt"}
+		if key != "" {
+			a["idempotency_key"] = key
+		}
+		return a
+	}
+	s := w.dial(w.token("b", ""))
+	_, first, _ := w.use(s, "send_attachment", args("a", "k"))
+	_, again, failed := w.use(w.dial(w.token("b", "")), "send_attachment", args("a", "k"))
+	if failed || again.ID != first.ID || first.Status != "sent" {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	if text, other, failed := w.use(s, "send_attachment", args("b", "k")); !failed || other.Code != "key_conflict" {
+		t.Errorf("another content: %s %+v", text, other)
+	}
+	if text, odd, failed := w.use(s, "send_attachment", args("a", "k\n")); !failed || odd.Code != "wrong_value" {
+		t.Errorf("an odd key: %s %+v", text, odd)
+	}
+	if _, r, failed := w.use(s, "send_message", map[string]any{"text": "x", "idempotency_key": "k2"}); failed || r.Status != "sent" {
+		t.Errorf("%+v", r)
+	}
+	if all := w.all(); len(all) != 2 {
+		t.Errorf("%d were sent", len(all))
+	}
+	w.use(s, "send_attachment", args("a", ""))
+	w.use(s, "send_attachment", args("a", ""))
+	if all := w.all(); len(all) != 4 {
+		t.Errorf("%d were sent, two of them without a key", len(all))
+	}
+}
+
 // TestMCPRefusesInWords: the model reads what to do, and no path of the host's.
 func TestMCPRefusesInWords(t *testing.T) {
 	w := newWorld(t)

@@ -217,9 +217,14 @@ func keyOf(r *http.Request, fields map[string]string) (string, error) {
 		}
 		key = all[0]
 	}
+	return key, checkKey(key)
+}
+
+// checkKey refuses what is no idempotency key. An empty one is none at all.
+func checkKey(key string) error {
 	unprintable := func(c rune) bool { return c < ' ' || c > '~' }
 	if len(key) > maxKey || strings.ContainsFunc(key, unprintable) {
-		return "", httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the idempotency key is no key", "use at most 128 printable ASCII characters")
+		return httpd.Refuse(http.StatusBadRequest, ipc.CodeWrongValue, "the idempotency key is no key", "use at most 128 printable ASCII characters")
 	}
-	return key, nil
+	return nil
 }
