@@ -19,7 +19,7 @@ const (
 	dialTime  = 10 * time.Second
 	stallTime = 30 * time.Second // without a byte
 	maxHeader = 64 << 10
-	maxAnswer = 1 << 20
+	maxAnswer = 4 << 20 // 100 messages of members, each character of which JSON may write as six
 )
 
 // request is one request of HTTP. Its header lines are pairs.

@@ -27,6 +27,10 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
+// Problem is an error that the caller can act on: a stable code, what is wrong, and what to
+// do about it. Most errors of a Client are a *Problem, and have the host's words.
+type Problem = refusal.Error
+
 // Client speaks to one host with one token. Its methods may be called concurrently, and no
 // goroutine that they start outlives the call.
 type Client struct {
@@ -76,7 +80,7 @@ const (
 const patience = 20 * time.Second
 
 // exchange makes a request until the host answers it, within patience: again after a lost
-// connection, and if the host is busy. body may be nil. Errors are *refusal.Error; those
+// connection, and if the host is busy. body may be nil. Errors are *Problem; those
 // of the host have its words.
 func (c *Client) exchange(ctx context.Context, r request, body []byte) (answer, error) {
 	over, cancel := context.WithTimeout(ctx, patience+r.wait)
@@ -157,7 +161,7 @@ func result(a answer) (ipc.Result, error) {
 // Enqueue gives the host a request and returns the id of its delivery. The host has it
 // durably after the return. A call with a key that an earlier one had is the same delivery;
 // without one, each call is a delivery of its own. The type is not used here. If the
-// request breaks a limit or is refused at the door, the error is a *refusal.Error or a
+// request breaks a limit or is refused at the door, the error is a *Problem or a
 // *ipc.Refusal and permanent.
 func (c *Client) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key string) (string, error) {
 	body, err := ipc.Encode(r)
@@ -214,7 +218,7 @@ func (c *Client) Wait(ctx context.Context, id string, changed func(ipc.Result)) 
 	}
 }
 
-// Status returns the current result of a request. The error is a *refusal.Error.
+// Status returns the current result of a request. The error is a *Problem.
 func (c *Client) Status(id string) (ipc.Result, error) {
 	a, err := c.exchange(context.Background(), request{method: "GET", path: "/api/deliveries/" + id}, nil)
 	if err != nil {
@@ -241,7 +245,7 @@ func (c *Client) Withdraw(id string) (bool, error) {
 const fresh = time.Second
 
 // Context returns the host's description of the group. No directory is shared with this
-// program, so it names none. The error is a *refusal.Error.
+// program, so it names none. The error is a *Problem.
 func (c *Client) Context() (ipc.Context, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

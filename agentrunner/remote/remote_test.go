@@ -249,7 +249,7 @@ func TestAnAnswerIsReadAsGoReadsIt(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]string{
-		"too long": "HTTP/1.1 200 OK\r\n\r\n" + long + "x", "too long by its length": "HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\n", "cut": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
+		"too long": "HTTP/1.1 200 OK\r\n\r\n" + long + "x", "too long by its length": fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", maxAnswer+1), "cut": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
 		"another protocol": "SSH-2.0-OpenSSH\r\n\r\n", "two lengths": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 4\r\n\r\nhello", "another coding": "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
 		"a long header": "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHeader) + "\r\n\r\n", "chunks too long": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffff\r\n",
 	} {

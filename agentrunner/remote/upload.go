@@ -29,7 +29,7 @@ const maxAttempts = 6
 
 // Stage uploads a file and returns its path for a request. An upload that was cut off goes
 // on where the host has it, also if an earlier run of this program began it: its id is
-// derived from the content. If ctx ends before, the error is a *refusal.Error that says how
+// derived from the content. If ctx ends before, the error is a *Problem that says how
 // far it is.
 func (c *Client) Stage(ctx context.Context, _ string, r io.ReadSeeker) (path string, err error) {
 	u := upload{c: c, file: r}

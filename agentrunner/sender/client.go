@@ -17,7 +17,7 @@ import (
 
 // Client carries requests to the host and results back: through the queue of a shared
 // directory, by HTTP (package remote), or inside the host. Its methods may be called
-// concurrently. An error that the caller can act on is or wraps a *refusal.Error.
+// concurrently. An error that the caller can act on is or wraps a *remote.Problem.
 type Client interface {
 	// Enqueue gives the host a request, durably, and returns its id. file is the type
 	// of a request with one file for a host without receipts. A call with a key that an
