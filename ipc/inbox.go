@@ -50,3 +50,20 @@ type MessageFile struct {
 	Missing    string `json:"missing,omitempty"`    // why it cannot be fetched
 	Transcript string `json:"transcript,omitempty"` // of a voice note, by a machine
 }
+
+// Permission is a question of a session that lives elsewhere: whether it may use one of its
+// own tools. All texts are the session's.
+type Permission struct {
+	ID          string    `json:"id"`
+	Tool        string    `json:"tool,omitempty"`
+	Description string    `json:"description,omitempty"` // what the tool would do
+	Input       string    `json:"input,omitempty"`       // the beginning of its parameters
+	Answer      string    `json:"answer,omitempty"`      // Allowed or Denied; empty: not answered yet
+	Expires     time.Time `json:"expires,omitzero"`      // after that the answer is Denied
+}
+
+// The answers to a Permission.
+const (
+	Allowed = "allow"
+	Denied  = "deny"
+)

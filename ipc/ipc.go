@@ -237,6 +237,7 @@ type Context struct {
 	Converts        bool                `json:"converts,omitempty"`        // pictures that are too large are made smaller, and films and sound converted, before they are sent
 	Links           *ContextLinks       `json:"links,omitempty"`           // how files that are too large go; missing: they are refused
 	Can             []string            `json:"can,omitzero"`              // what else this chat and the group's rights allow: react, edit, unsend, ask, schedule, register, history
+	Claude          string              `json:"claudeChannel,omitempty"`   // messages or permissions: what "agentrunner channel" may do; empty: nothing
 	Mounts          []ContextMount      `json:"mounts"`
 	Host            string              `json:"hostVersion"`
 	Time            time.Time           `json:"time"`

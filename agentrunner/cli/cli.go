@@ -50,6 +50,8 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	switch name {
 	case "mcp":
 		return c.mcp(args)
+	case "channel":
+		return c.channel(args)
 	case "run":
 		return c.run(args)
 	case "far":

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/dropdir"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/sample"
+	"github.com/longshore-bridge/longshore/agentrunner/claude"
 	"github.com/longshore-bridge/longshore/agentrunner/far"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/forward"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
@@ -33,6 +35,38 @@ func (c *call) mcp(args []string) int {
 	server := tools.Server(sender.New(config), c.version)
 	if err := tools.ServeStdio(ctx, server, c.stdin, c.stdout, c.logger()); err != nil {
 		return c.fail(fmt.Errorf("serve the tools: %w", err))
+	}
+	return exitOK
+}
+
+// channel pushes members' messages into the Claude Code session that starts it.
+func (c *call) channel(args []string) int {
+	if _, status, done := c.parse(flags("channel"), args, 0, 0); done {
+		return status
+	}
+	config, err := sender.FromEnv(os.Getenv)
+	if err != nil {
+		return c.fail(err)
+	}
+	if config.Door == nil {
+		return c.usage(errors.New("channel: LONGSHORE_URL and LONGSHORE_TOKEN are missing; see docs/remote.md"))
+	}
+	config.Upload = config.Wait
+	ctx, stop := interrupted(false)
+	defer stop()
+	permissions, err := claude.Allowed(ctx, config.Door)
+	if err != nil {
+		return c.fail(err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return c.fail(err)
+	}
+	err = claude.Serve(ctx, claude.Options{
+		Door: config.Door, Sender: sender.New(config), Version: c.version, Permissions: permissions, Dir: dir, Log: c.logger(),
+	}, c.stdin, c.stdout)
+	if err != nil {
+		return c.fail(err)
 	}
 	return exitOK
 }

@@ -66,6 +66,8 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 			"fetch_file": inputOf[FetchFileArgs](), "schedule_task": inputOf[ScheduleTaskArgs](),
 			"list_tasks": inputOf[ListTasksArgs](), "update_task": inputOf[UpdateTaskArgs](), "pause_task": inputOf[TaskArgs](),
 			"resume_task": inputOf[TaskArgs](), "cancel_task": inputOf[TaskArgs](), "register_group": inputOf[RegisterGroupArgs](),
+			gotMessage: inputOf[GotMessageArgs](), "answer_message": inputOf[AnswerMessageArgs](),
+			"pending_messages": inputOf[struct{}](), "message_file": inputOf[MessageFileArgs](),
 		},
 		Report: outputOf[sender.Report]("id", "status", "summary", "message_id", "code", "data"),
 		Info:   outputOf[sender.Info]("summary", "working", "connected", "can", "limits", "code"),

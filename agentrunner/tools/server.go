@@ -29,16 +29,21 @@ var instructions string
 // Server returns the MCP server with the tools of s. Clients and chat_info show
 // version.
 func Server(s *sender.Sender, version string) *server.MCPServer {
+	m, _ := serverOf(s, version)
+	return m
+}
+
+func serverOf(s *sender.Sender, version string, more ...server.ServerOption) (*server.MCPServer, kit) {
 	hooks := &server.Hooks{}
 	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		result.Tools = listed(s, result.Tools)
 	})
-	m := server.NewMCPServer(Name, version,
+	m := server.NewMCPServer(Name, version, append([]server.ServerOption{
 		server.WithHooks(hooks),
 		server.WithToolCapabilities(false),
 		server.WithRecovery(),
 		server.WithInstructions(instructions),
-	)
+	}, more...)...)
 	k := kit{sender: s, server: m, version: version, names: s.NamesChats()}
 	// schemas.json is embedded and tested. If it were broken, the tools would have
 	// no parameters.
@@ -46,7 +51,7 @@ func Server(s *sender.Sender, version string) *server.MCPServer {
 	m.AddTools(k.sendFile(), k.sendFiles(), k.sendAttachment(), k.sendMessage(), k.deliveryStatus(), k.chatInfo(),
 		k.sendAsPDF(), k.react(), k.editMessage(), k.unsend(), k.ask(), k.listMessages(), k.fetchFile(),
 		k.scheduleTask(), k.listTasks(), k.updateTask(), k.pauseTask(), k.resumeTask(), k.cancelTask(), k.registerGroup())
-	return m
+	return m, k
 }
 
 // listed leaves out the tools that this chat or the group's rights do not have. They
@@ -71,7 +76,8 @@ func listed(s *sender.Sender, all []mcp.Tool) []mcp.Tool {
 // version publishes none and has the first six.
 func offered(name string, can []string) bool {
 	switch name {
-	case "send_file", "send_files", "send_attachment", "send_message", "delivery_status", chatInfo:
+	case "send_file", "send_files", "send_attachment", "send_message", "delivery_status", chatInfo,
+		gotMessage, "answer_message", "pending_messages", "message_file":
 		return true
 	case "send_as_pdf":
 		return can != nil

@@ -23,6 +23,7 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 	}
 	c.offered = offered
 	if !c.called() {
+		c.unheard = false
 		c.present()
 		return time.Hour
 	}
@@ -33,11 +34,15 @@ func (m *Manager) attendElsewhere(c *conversation, now time.Time) time.Duration 
 			break
 		}
 	}
+	why := "it does not fetch or acknowledge its messages"
+	if c.unheard {
+		wait, why = 0, "the messages are pushed into its session, and the session does not take them"
+	}
 	if wait > 0 {
 		return wait
 	}
 	if c.cause != cause.Absent {
-		c.cause, c.lastErr, c.told = cause.Absent, "it does not fetch or acknowledge its messages", false
+		c.cause, c.lastErr, c.told = cause.Absent, why, false
 		m.troubles[cause.Absent]++
 		c.logger(m.o.Log).Warn("assistant elsewhere has trouble", "cause", string(cause.Absent))
 	}
@@ -57,6 +62,31 @@ func (m *Manager) absentAfter(c *conversation, r *record, now time.Time) time.Du
 		turn = or(plan.TurnTimeout, turn)
 	}
 	return last.Add(turn).Sub(now)
+}
+
+// Unheard takes note that a message was pushed into the session of an assistant elsewhere
+// several times and is not acknowledged. The chat and the operator are told, until the
+// session acknowledges a message. done is false if the message has ended. The error is
+// ErrNoMessage for an unknown id, and ErrNotElsewhere.
+func (m *Manager) Unheard(folder, thread, id string) (done bool, err error) {
+	c, err := m.enterElsewhere(folder)
+	if err != nil {
+		return false, err
+	}
+	defer m.exit(c)
+	if !c.store.made(thread, id) {
+		return false, ErrNoMessage
+	}
+	if m.waiting(c, thread, id) == nil {
+		return false, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.in(c, thread); t != nil && t.called() {
+		t.unheard = true
+		signal(m.wake)
+	}
+	return true, nil
 }
 
 func later(a, b time.Time) time.Time {

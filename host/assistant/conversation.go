@@ -84,6 +84,7 @@ type conversation struct {
 	stale     bool        // the configuration has changed: the session is ended when it rests
 	waits     bool        // the thread was told that another thread's turn comes first
 	anew      bool        // the running session is forgotten when it ends
+	unheard   bool        // messages that are pushed into the session elsewhere are lost
 	offered   string      // what the assistant elsewhere could fetch when it was last told of that
 
 	run  context.Context         // of the running session
@@ -268,5 +269,5 @@ func (c *conversation) urgent() bool {
 // succeeded handles the end of a successful turn.
 func (c *conversation) succeeded() {
 	c.failures, c.attempt, c.told, c.lastErr, c.notBefore = 0, 0, false, "", time.Time{}
-	c.cause, c.probes = "", 0
+	c.cause, c.probes, c.unheard = "", 0, false
 }

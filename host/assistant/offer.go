@@ -143,7 +143,7 @@ func (r *record) read() bool { return !r.offered.IsZero() }
 
 // present handles that the assistant elsewhere is there. The caller holds Manager.mu.
 func (c *conversation) present() {
-	if c.cause == cause.Absent {
+	if c.cause == cause.Absent && !c.unheard {
 		c.succeeded()
 	}
 }

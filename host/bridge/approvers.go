@@ -15,8 +15,9 @@ import (
 
 // The choices of a poll that asks for an approval.
 const (
-	ChoiceYes = "Yes, send it"
-	ChoiceNo  = "No"
+	ChoiceYes   = "Yes, send it"
+	ChoiceAllow = "Yes, allow it" // to a permission
+	ChoiceNo    = "No"
 )
 
 // askApprovers asks in the approvers' chat whether a delivery may go that waits for an
@@ -44,13 +45,17 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 	}
 	ask := hostDelivery(folder, dst, "approval "+a.ID)
 	question := fmt.Sprintf("Group %s wants to send to %s: %s. Rule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
-	choices := []string{ChoiceYes, ChoiceNo}
-	if plain := strings.Join(markup.Parts(question, media.MarkupPlain, 0, dst.limits.Unit), ""); fitsPoll(dst.limits, plain, choices) {
-		ask.Parts = []outbox.Part{{Text: plain, Question: &outbox.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
-	} else {
-		ask.Parts = texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, until(a.Expires), a.ID, a.ID), dst.limits)
-	}
+	ask.Parts = asked(question, ChoiceYes, a, dst.limits)
 	return b.put(ctx, ask)
+}
+
+// asked is a question of the approvers' chat: a poll, or a text with the words to answer.
+func asked(question, yes string, a outbox.Approval, limits media.Limits) []outbox.Part {
+	choices := []string{yes, ChoiceNo}
+	if plain := strings.Join(markup.Parts(question, media.MarkupPlain, 0, limits.Unit), ""); fitsPoll(limits, plain, choices) {
+		return []outbox.Part{{Text: plain, Question: &outbox.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
+	}
+	return texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, until(a.Expires), a.ID, a.ID), limits)
 }
 
 // shownText is how much of a delivery's words the approvers' chat reads, in characters.
@@ -98,9 +103,14 @@ func inCode(s string) string {
 	return "`" + strings.ReplaceAll(media.Printable(media.WithoutHidden(s)), "`", "'") + "`"
 }
 
-// DecideByID is Decide for the approval with that id, by a member. It tells the approvers'
+// DecideByID is Decide for the approval with that id, or the answer to a permission, by a
+// member. It tells the approvers'
 // chat what came of it. An id that is no approval's is outbox.ErrNotFound; other errors pass.
 func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string) error {
+	if words := b.answerPermission(id, yes, by); words != "" {
+		b.tellApprovers(ctx, id, words)
+		return nil
+	}
 	key, err := b.Outbox.Reader().KeyOfApproval(ctx, id)
 	if err != nil {
 		return err
@@ -118,8 +128,13 @@ func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string)
 	case err != nil:
 		return err
 	}
+	b.tellApprovers(ctx, id, words)
+	return nil
+}
+
+// tellApprovers says in the approvers' chat what came of an answer to an approval.
+func (b *Bridge) tellApprovers(ctx context.Context, id, words string) {
 	if err := b.Say(ctx, b.Approvers(), "", words, "answer "+id+" "+words); err != nil {
 		b.Log.Warn("the approvers were not told what came of an answer", "error", err)
 	}
-	return nil
 }

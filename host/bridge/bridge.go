@@ -58,7 +58,10 @@ type Options struct {
 }
 
 // Bridge accepts requests. Its methods may be called from several goroutines.
-type Bridge struct{ Options }
+type Bridge struct {
+	Options
+	permissions permissions
+}
 
 // New returns a bridge. It owns nothing of what it is given.
 func New(o Options) *Bridge {
@@ -68,7 +71,7 @@ func New(o Options) *Bridge {
 	if o.Trace == nil {
 		o.Trace = func(string, string, string) {}
 	}
-	return &Bridge{o}
+	return &Bridge{Options: o}
 }
 
 // finalRefusal is the refusal of an error that will not pass, or nil.

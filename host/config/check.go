@@ -103,6 +103,8 @@ func (c *checker) assistants() {
 		}
 		if a.Runtime == Elsewhere {
 			c.elsewhere(name)
+		} else if c.has(key + ".claude_channel") {
+			c.bad(key+".claude_channel", "only a session that lives elsewhere gets messages pushed", "set runtime: remote, or leave claude_channel: out")
 		}
 		c.overSSH(key, &a)
 		c.share(key, a)

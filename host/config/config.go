@@ -129,6 +129,8 @@ type Assistant struct {
 
 	Providers map[string]Provider `yaml:"providers" keys:"provider" help:"With keys: proxy, further services of models."`
 
+	ClaudeChannel string `yaml:"claude_channel" enum:"messages,permissions" help:"With runtime: remote, experimental: lets agentrunner channel push members' messages into a Claude Code session. permissions: the session may also ask the members of approval whether it may use a tool."`
+
 	IdleTimeout Duration `yaml:"idle_timeout" above:"0" help:"Ends the assistant after this time without a message."`
 	TurnTimeout Duration `yaml:"turn_timeout" above:"0" help:"Ends the assistant after this time without an answer."`
 	Memory      Size     `yaml:"memory" min:"16MiB" help:"Memory of runtime: docker."`

@@ -55,6 +55,12 @@ func (c *checker) door() {
 // messages at the door.
 const Elsewhere = "remote"
 
+// The values of an assistant's ClaudeChannel. Empty: no session gets messages pushed.
+const (
+	ClaudeMessages    = "messages"
+	ClaudePermissions = "permissions"
+)
+
 // elsewhere refuses what an assistant that the host does not start cannot have.
 func (c *checker) elsewhere(name string) {
 	key := "assistants." + name
@@ -62,6 +68,9 @@ func (c *checker) elsewhere(name string) {
 		if c.has(key + "." + of) {
 			c.bad(key+"."+of, "the host does not start an assistant with runtime: remote", "leave the key out, and set it where the assistant runs")
 		}
+	}
+	if c.cfg.Assistants[name].ClaudeChannel == ClaudePermissions && c.cfg.Approval.Group == "" {
+		c.bad(key+".claude_channel", "nobody is named who may answer", "name a chat and its members in approval, or write claude_channel: messages")
 	}
 	if c.cfg.Door.Listen == "" {
 		c.bad(key+".runtime", "an assistant elsewhere fetches its messages at the door, and there is none", "add door: {listen: 127.0.0.1:8430}; see docs/remote.md")

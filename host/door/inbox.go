@@ -26,6 +26,14 @@ type Inbox interface {
 	// Ack ends a message, and answers it if answer is not empty. done is false if it had
 	// ended before: then nothing is sent.
 	Ack(ctx context.Context, folder, thread, id, answer string) (done bool, err error)
+	// Unheard says that a message was pushed into a session several times and is not
+	// acknowledged. done is false if it had ended before.
+	Unheard(folder, thread, id string) (done bool, err error)
+	// AskPermission asks members whether the session may use a tool, and returns the question
+	// with its id.
+	AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error)
+	// Permission returns a question. answered is closed with its answer.
+	Permission(folder, thread, id string) (p ipc.Permission, answered <-chan struct{}, err error)
 	// OfferedFile opens a file of a message; number counts from 1.
 	OfferedFile(folder, thread, id string, number int) (*os.File, ipc.MessageFile, error)
 }
@@ -145,6 +153,8 @@ func (d *Door) message(rw http.ResponseWriter, r *http.Request, who source) erro
 		return errWhere
 	case rest == "ack" && r.Method == http.MethodPost:
 		return d.ack(rw, r, who, id)
+	case rest == "unheard" && r.Method == http.MethodPost:
+		return d.unheard(rw, who, id)
 	case file && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		return d.messageFile(rw, r, who, id, number)
 	}
@@ -163,6 +173,17 @@ func (d *Door) ack(rw http.ResponseWriter, r *http.Request, who source, id strin
 		return err
 	}
 	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "acknowledged": done})
+	return nil
+}
+
+// unheard takes the word of a program that pushes messages into a session, that the session
+// does not take one. It reads no body.
+func (d *Door) unheard(rw http.ResponseWriter, who source, id string) error {
+	done, err := d.Inbox.Unheard(who.folder, who.thread, id)
+	if err != nil {
+		return err
+	}
+	httpd.Answer(rw, http.StatusOK, map[string]any{"id": id, "waits": done})
 	return nil
 }
 

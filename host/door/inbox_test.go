@@ -9,9 +9,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -19,12 +21,15 @@ import (
 
 // letters is an inbox of the group b, with one file on disk.
 type letters struct {
-	mu      sync.Mutex
-	waiting []ipc.Message
-	changed chan struct{}
-	asked   chan struct{}
-	answers map[string]string
-	file    string
+	mu        sync.Mutex
+	waiting   []ipc.Message
+	changed   chan struct{}
+	asked     chan struct{}
+	answers   map[string]string
+	file      string
+	unheard   []string
+	questions map[string]*ipc.Permission // by folder, thread and id
+	decided   chan struct{}
 }
 
 func newLetters(t testing.TB) *letters {
@@ -80,6 +85,49 @@ func (l *letters) Ack(_ context.Context, folder, _, id, answer string) (bool, er
 		}
 	}
 	return false, errUnknownLetter
+}
+
+func (l *letters) Unheard(folder, _, id string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if folder != "b" || !slices.ContainsFunc(l.waiting, func(m ipc.Message) bool { return m.ID == id }) {
+		return false, errUnknownLetter
+	}
+	l.unheard = append(l.unheard, id)
+	return true, nil
+}
+
+func (l *letters) AskPermission(_ context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.ID, p.Expires = "q1", time.Now().Add(time.Hour)
+	l.questions = map[string]*ipc.Permission{folder + " " + thread + " q1": &p}
+	l.decided = make(chan struct{})
+	return p, nil
+}
+
+func (l *letters) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.questions[folder+" "+thread+" "+id]
+	if p == nil {
+		return ipc.Permission{}, nil, &refusal.Error{Code: "unknown_permission", Message: "no", Hint: "no"}
+	}
+	select {
+	case l.asked <- struct{}{}:
+	default:
+	}
+	return *p, l.decided, nil
+}
+
+// decides answers the question.
+func (l *letters) decides(answer string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.questions {
+		p.Answer = answer
+	}
+	close(l.decided)
 }
 
 func (l *letters) OfferedFile(folder, _, id string, number int) (*os.File, ipc.MessageFile, error) {

@@ -107,6 +107,10 @@ func (d *Door) route(rw http.ResponseWriter, r *http.Request, who source) {
 		err = d.chat(rw, who)
 	case r.URL.Path == inboxPath && r.Method == http.MethodGet:
 		err = d.inbox(rw, r, who)
+	case r.URL.Path == permissionsPath && r.Method == http.MethodPost:
+		err = d.askPermission(rw, r, who)
+	case strings.HasPrefix(r.URL.Path, permissionsPath+"/") && r.Method == http.MethodGet:
+		err = d.permission(rw, r, who)
 	case message:
 		err = d.message(rw, r, who)
 	case delivery && r.Method == http.MethodGet:
@@ -147,8 +151,10 @@ func statusOf(code string) int {
 	switch code {
 	case ipc.CodeWrongValue:
 		return http.StatusBadRequest
-	case "unknown_message", "no_such_file", "no_inbox":
+	case "unknown_message", "no_such_file", "no_inbox", "unknown_permission":
 		return http.StatusNotFound
+	case "no_permissions":
+		return http.StatusForbidden
 	case errBusy.Code:
 		return errBusy.Status
 	case "file_gone":

@@ -33,7 +33,7 @@ func (h *Host) approval(ctx context.Context, chat groups.Address, m *channel.Inb
 		if id == "" || err != nil || len(choices) == 0 { // taken back: the first answer has counted
 			return id != "", err
 		}
-		yes = choices[0] == bridge.ChoiceYes
+		yes = choices[0] == bridge.ChoiceYes || choices[0] == bridge.ChoiceAllow
 	case channel.KindMessage:
 		if id, yes, ok = approvalWords(m.Text); !ok {
 			return false, nil

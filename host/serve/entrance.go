@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
 	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -60,6 +61,11 @@ func (h *Host) elsewhere(g groups.Group) bool {
 	return h.Config().Assistants[g.Assistant].Runtime == config.Elsewhere
 }
 
+// claudeChannel is what a session that has a group's messages pushed into it may do.
+func (h *Host) claudeChannel(g groups.Group) string {
+	return h.Config().Assistants[g.Assistant].ClaudeChannel
+}
+
 // fetching is the assistants' inbox, which is opened after the door.
 type fetching struct{ host *Host }
 
@@ -71,6 +77,25 @@ func (f fetching) Offer(ctx context.Context, folder, thread, after string) (ipc.
 // Ack implements entry.Inbox.
 func (f fetching) Ack(ctx context.Context, folder, thread, id, answer string) (bool, error) {
 	return f.host.assistants.Ack(ctx, folder, thread, id, answer)
+}
+
+// Unheard implements entry.Inbox.
+func (f fetching) Unheard(folder, thread, id string) (bool, error) {
+	return f.host.assistants.Unheard(folder, thread, id)
+}
+
+// AskPermission implements entry.Inbox. Only a group whose assistant may is asked for.
+func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error) {
+	g, ok := f.host.Registry().ByFolder(folder)
+	if !ok || f.host.claudeChannel(g) != config.ClaudePermissions {
+		return p, bridge.ErrNoPermissions
+	}
+	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
+}
+
+// Permission implements entry.Inbox.
+func (f fetching) Permission(folder, thread, id string) (ipc.Permission, <-chan struct{}, error) {
+	return f.host.Bridge.Permission(folder, thread, id)
 }
 
 // OfferedFile implements entry.Inbox.

@@ -1,0 +1,158 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// The bounds of questions whether a session elsewhere may use a tool.
+const (
+	permissionFor  = 10 * time.Minute // then the answer is no
+	permissionKept = time.Hour        // how long an answer can be asked for
+	maxPermissions = 4                // without an answer, of one group
+)
+
+// ErrNoPermissions is returned if the operator does not let a group's session ask.
+var ErrNoPermissions error = &refusal.Error{
+	Code: "no_permissions", Message: "this group's session may not ask members for permissions",
+	Hint: "answer in the terminal; the operator allows it with claude_channel: permissions, see docs/remote.md",
+}
+
+// ErrNoPermission is returned for an id that no question of the conversation has.
+var ErrNoPermission error = &refusal.Error{
+	Code: "unknown_permission", Message: "no question of this conversation has this id", Hint: "it may be long ago, or the host was restarted since: take it as no",
+}
+
+// permissions are the questions of sessions elsewhere, in memory alone: after a restart of
+// the host none is answered, which is a no. The zero permissions has none.
+type permissions struct {
+	mu  sync.Mutex
+	all map[string]*permission // by id
+}
+
+// permission is one question.
+type permission struct {
+	ipc.Permission
+	folder, thread string
+	answered       chan struct{} // closed with the answer
+}
+
+// open reports whether an answer would count.
+func (p *permission) open(now time.Time) bool { return p.Answer == "" && now.Before(p.Expires) }
+
+// add keeps a question, and forgets old ones. It reports whether there is room.
+func (all *permissions) add(p *permission, now time.Time) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	open := 0
+	for id, other := range all.all {
+		if now.After(other.Expires.Add(permissionKept)) {
+			delete(all.all, id)
+		} else if other.folder == p.folder && other.open(now) {
+			open++
+		}
+	}
+	if open >= maxPermissions {
+		return false
+	}
+	if all.all == nil {
+		all.all = map[string]*permission{}
+	}
+	all.all[p.ID] = p
+	return true
+}
+
+func (all *permissions) remove(id string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.all, id)
+}
+
+// AskPermission asks in the approvers' chat whether a session elsewhere may use a tool. The
+// answer is no if nobody has said yes after ten minutes. The error is ErrNoPermissions, or
+// a refusal if too many of the group's questions are open; other errors pass.
+func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks ipc.Permission) (ipc.Permission, error) {
+	if b.Approvers == nil || b.Approvers() == "" {
+		return asks, ErrNoPermissions
+	}
+	dst, err := b.authorize(b.Approvers(), ipc.Request{})
+	if err != nil {
+		return asks, err
+	}
+	random := make([]byte, 16)
+	rand.Read(random)
+	now := time.Now()
+	asks.ID, asks.Answer, asks.Expires = hex.EncodeToString(random), "", now.Add(permissionFor).UTC()
+	p := &permission{Permission: asks, folder: folder, thread: thread, answered: make(chan struct{})}
+	if !b.permissions.add(p, now) {
+		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
+	}
+	d := hostDelivery(b.Approvers(), dst, "permission "+asks.ID)
+	question := fmt.Sprintf("The session of group %s asks to use its tool %s: %s. Input: %s. May it?",
+		folder, inCode(media.Cut(asks.Tool, 64)), inCode(media.Cut(asks.Description, 300)), inCode(media.Cut(asks.Input, shownText)))
+	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: asks.ID, Expires: asks.Expires}, dst.limits)
+	if err := b.put(ctx, d); err != nil {
+		b.permissions.remove(asks.ID)
+		return asks, err
+	}
+	return asks, nil
+}
+
+// Permission returns a question of a conversation. answered is closed with its answer. The
+// error is ErrNoPermission.
+func (b *Bridge) Permission(folder, thread, id string) (asked ipc.Permission, answered <-chan struct{}, err error) {
+	b.permissions.mu.Lock()
+	defer b.permissions.mu.Unlock()
+	p := b.permissions.all[id]
+	if p == nil || p.folder != folder || p.thread != thread {
+		return asked, nil, ErrNoPermission
+	}
+	if now := time.Now(); p.Answer == "" && !p.open(now) {
+		b.decide(p, false, "nobody, in time")
+	}
+	return p.Permission, p.answered, nil
+}
+
+// decide notes an answer. The caller holds the lock of permissions.
+func (b *Bridge) decide(p *permission, yes bool, by string) {
+	e := audit.Entry{Event: audit.NotApproved, Time: time.Now().UTC(), Group: p.folder, Thread: p.thread, Code: outbox.CodeNotApproved}
+	if p.Answer = ipc.Denied; yes {
+		p.Answer, e.Event, e.Code = ipc.Allowed, audit.Approved, ""
+	}
+	close(p.answered)
+	if b.Audit != nil {
+		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", inCode(media.Cut(p.Tool, 64)), by)
+		b.Audit.Add(e)
+	}
+}
+
+// answerPermission takes the answer to a question, and returns the words about it for the
+// approvers' chat; empty: no question has this id.
+func (b *Bridge) answerPermission(id string, yes bool, by string) string {
+	b.permissions.mu.Lock()
+	defer b.permissions.mu.Unlock()
+	p := b.permissions.all[id]
+	switch {
+	case p == nil:
+		return ""
+	case !p.open(time.Now()):
+		return "Somebody has answered before, or the time is over."
+	}
+	if b.Audit != nil {
+		by = b.Audit.Mask(by)
+	}
+	if b.decide(p, yes, by); yes {
+		return "Allowed: the session uses the tool."
+	}
+	return "Refused: the session does not use the tool."
+}
