@@ -124,17 +124,14 @@ func Serve(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) er
 	if o.Permissions {
 		capabilities[capPermission] = map[string]any{}
 	}
-	m := tools.SessionServer(o.Sender, o.Version, &messages{Options: o, pusher: p}, server.WithExperimental(capabilities))
+	start := sync.OnceFunc(func() {
+		running.Go(func() { p.fetch(ctx) })
+		running.Go(func() { p.run(ctx) })
+	})
+	m := tools.SessionServer(o.Sender, o.Version, &messages{Options: o, pusher: p, ready: start}, server.WithExperimental(capabilities))
 	p.notify = func(method string, params map[string]any) error {
 		return m.SendNotificationToSpecificClient("stdio", method, params)
 	}
-	var once sync.Once
-	m.AddNotificationHandler("notifications/initialized", func(context.Context, mcp.JSONRPCNotification) {
-		once.Do(func() {
-			running.Go(func() { p.fetch(ctx) })
-			running.Go(func() { p.run(ctx) })
-		})
-	})
 	if o.Permissions {
 		r := &relay{door: o.Door, log: o.Log, notify: p.notify, open: map[string]bool{}}
 		m.AddNotificationHandler(notifyRequest, func(_ context.Context, n mcp.JSONRPCNotification) {

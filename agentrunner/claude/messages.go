@@ -19,7 +19,11 @@ import (
 type messages struct {
 	Options
 	pusher *pusher
+	ready  func()
 }
+
+// Ready implements tools.Messages.
+func (m *messages) Ready() { m.ready() }
 
 // maxListed is the size of the texts that pending_messages returns, in bytes: a model reads
 // them.

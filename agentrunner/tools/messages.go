@@ -13,6 +13,9 @@ import (
 // Messages are members' messages that are pushed into the client's session. Errors that a
 // model can act on are *sender.Problem.
 type Messages interface {
+	// Ready is called when the client is known to take notifications, perhaps several times.
+	Ready()
+
 	// Pending describes the messages that have not ended.
 	Pending(ctx context.Context) (sender.Report, error)
 	// End ends a message, and answers it if answer is not empty.
@@ -30,6 +33,9 @@ const gotMessage = "got_message"
 // options of the server.
 func SessionServer(s *sender.Sender, version string, m Messages, more ...server.ServerOption) *server.MCPServer {
 	all, k := serverOf(s, version, append(more, server.WithInstructions(instructions+messagesText))...)
+	// A client of a newer protocol says nothing between its first request and this one.
+	k.hooks.AddAfterListTools(func(context.Context, any, *mcp.ListToolsRequest, *mcp.ListToolsResult) { m.Ready() })
+	all.AddNotificationHandler(string(mcp.MethodNotificationInitialized), func(context.Context, mcp.JSONRPCNotification) { m.Ready() })
 	all.AddTools(k.gotMessage(m), k.answerMessage(m), k.pendingMessages(m), k.messageFile(m))
 	return all
 }

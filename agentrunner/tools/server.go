@@ -44,7 +44,7 @@ func serverOf(s *sender.Sender, version string, more ...server.ServerOption) (*s
 		server.WithRecovery(),
 		server.WithInstructions(instructions),
 	}, more...)...)
-	k := kit{sender: s, server: m, version: version, names: s.NamesChats()}
+	k := kit{sender: s, server: m, hooks: hooks, version: version, names: s.NamesChats()}
 	// schemas.json is embedded and tested. If it were broken, the tools would have
 	// no parameters.
 	_ = json.Unmarshal(schemaFile, &k.schemas)
@@ -104,6 +104,7 @@ func actionOf(tool string) string {
 type kit struct {
 	sender  *sender.Sender
 	server  *server.MCPServer
+	hooks   *server.Hooks
 	version string
 	names   bool // the group may name another chat than its own
 	schemas schemas

@@ -36,9 +36,9 @@ func newElsewhere(t *testing.T) *elsewhere {
 // fetcher is an assistant that fetches its messages.
 const fetcher = "{runtime: remote}"
 
-// newElsewhereFor is newElsewhere with an assistant of the group desk, as the configuration
-// has it.
-func newElsewhereFor(t *testing.T, assistant string) *elsewhere {
+// newElsewhereFor is newElsewhere with an assistant of the group desk and with more lines, as
+// the configuration has them.
+func newElsewhereFor(t *testing.T, assistant string, more ...string) *elsewhere {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs a host in a process of its own")
@@ -59,7 +59,8 @@ door: {listen: %q}
 limits: {rate: {per_minute: 100000, burst: 10000}, free_disk: 1MB, pending: 1}
 assistants: {helper: %s}
 groups: [{folder: desk, chat: "push:desk", assistant: helper}, {folder: quay, chat: "push:quay"}]
-`, r.receiver.URL, push, r.receiver.Origin, door, assistant), 0o644))
+%s
+`, r.receiver.URL, push, r.receiver.Origin, door, assistant, strings.Join(more, "\n")), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}

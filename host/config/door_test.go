@@ -44,16 +44,20 @@ func TestAnAssistantElsewhereNeedsADoor(t *testing.T) {
 	dir := configDir(t)
 	const door = "door: {listen: 127.0.0.1:8430}\n"
 	for text, want := range map[string]string{
-		door + "assistants: {far: {runtime: remote}}":                            "",
-		door + "assistants: {far: {runtime: remote, turn_timeout: 2h}}":          "",
-		"assistants: {far: {runtime: remote}}":                                   "there is none",
-		door + "assistants: {far: {runtime: remote, agent: claude}}":             "does not start",
-		door + "assistants: {far: {runtime: remote, image: a}}":                  "does not start",
-		door + "assistants: {far: {runtime: remote, env: {A: b}}}":               "does not start",
-		door + "assistants: {far: {runtime: remote, keys: inside}}":              "does not start",
-		door + "assistants: {far: {runtime: remote, memory: 1GiB}}":              "does not start",
-		door + "assistants: {far: {runtime: remotely}}":                          "remote",
-		door + "assistants: {far: {runtime: remote, env_from_file: {A: './x'}}}": "does not start",
+		door + "assistants: {far: {runtime: remote}}":                              "",
+		door + "assistants: {far: {runtime: remote, turn_timeout: 2h}}":            "",
+		"assistants: {far: {runtime: remote}}":                                     "there is none",
+		door + "assistants: {far: {runtime: remote, agent: claude}}":               "does not start",
+		door + "assistants: {far: {runtime: remote, image: a}}":                    "does not start",
+		door + "assistants: {far: {runtime: remote, env: {A: b}}}":                 "does not start",
+		door + "assistants: {far: {runtime: remote, keys: inside}}":                "does not start",
+		door + "assistants: {far: {runtime: remote, memory: 1GiB}}":                "does not start",
+		door + "assistants: {far: {runtime: remote, claude_channel: messages}}":    "",
+		door + "assistants: {far: {runtime: remote, claude_channel: permissions}}": "nobody is named",
+		door + "assistants: {far: {runtime: remote, claude_channel: all}}":         "claude_channel",
+		"assistants: {far: {runtime: process, claude_channel: messages}}":          "lives elsewhere",
+		door + "assistants: {far: {runtime: remotely}}":                            "remote",
+		door + "assistants: {far: {runtime: remote, env_from_file: {A: './x'}}}":   "does not start",
 	} {
 		_, err := parse(t, dir, text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
