@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/claude"
 	"github.com/longshore-bridge/longshore/agentrunner/far"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/forward"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 )
@@ -25,14 +26,19 @@ func (c *call) mcp(args []string) int {
 	if _, status, done := c.parse(flags("mcp"), args, 0, 0); done {
 		return status
 	}
+	check := toolcheck.Server(os.Getenv(toolcheck.Variable))
 	config, err := sender.FromEnv(os.Getenv)
 	if err != nil {
+		check.Refused(err)
 		return c.fail(err)
 	}
 	config.Upload = config.Wait // a call that ends too late is lost to the CLI
+	if config.Door != nil {
+		config.Door.OnRefused(check.Refused)
+	}
 	ctx, stop := interrupted(false)
 	defer stop()
-	server := tools.Server(sender.New(config), c.version)
+	server := tools.Server(sender.New(config), c.version, check.Listed)
 	if err := tools.ServeStdio(ctx, server, c.stdin, c.stdout, c.logger()); err != nil {
 		return c.fail(fmt.Errorf("serve the tools: %w", err))
 	}

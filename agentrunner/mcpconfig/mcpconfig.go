@@ -62,8 +62,9 @@ func For(cli string, command []string, env map[string]string) (string, error) {
 }
 
 // CodexOverride returns the same configuration for codex as one key=value for its
-// option -c, so that codex's configuration file is not touched.
-func CodexOverride(command []string, env map[string]string) (string, error) {
+// option -c, so that codex's configuration file is not touched. passed are variables of
+// codex's own environment that the server gets too.
+func CodexOverride(command []string, env map[string]string, passed []string) (string, error) {
 	if err := check(command, env); err != nil {
 		return "", err
 	}
@@ -78,8 +79,12 @@ func CodexOverride(command []string, env map[string]string) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		pairs = append(pairs, quote(key)+" = "+quote(env[key]))
 	}
-	return fmt.Sprintf("mcp_servers.%s={command = %s, args = [%s], default_tools_approval_mode = \"approve\", env = {%s}}",
-		server, quote(command[0]), quoted(command[1:]), strings.Join(pairs, ", ")), nil
+	inherit := ""
+	if len(passed) > 0 {
+		inherit = fmt.Sprintf(", env_vars = [%s]", quoted(passed))
+	}
+	return fmt.Sprintf("mcp_servers.%s={command = %s, args = [%s], default_tools_approval_mode = \"approve\", env = {%s}%s}",
+		server, quote(command[0]), quoted(command[1:]), strings.Join(pairs, ", "), inherit), nil
 }
 
 func check(command []string, env map[string]string) error {

@@ -83,14 +83,14 @@ func TestEachCLIGetsTheFormOfHTTPThatItReads(t *testing.T) {
 }
 
 func TestCodexTakesItOnItsCommandLineToo(t *testing.T) {
-	got, err := mcpconfig.CodexOverride([]string{`/bin/a "b"`, "mcp", `c\d`}, map[string]string{"B": `[{"path":"/x"}]`, "A": "1"})
+	got, err := mcpconfig.CodexOverride([]string{`/bin/a "b"`, "mcp", `c\d`}, map[string]string{"B": `[{"path":"/x"}]`, "A": "1"}, []string{"TOKEN"})
 	want := `mcp_servers.longshore={command = "/bin/a \"b\"", args = ["mcp", "c\\d"], default_tools_approval_mode = "approve", ` +
-		`env = {"A" = "1", "B" = "[{\"path\":\"/x\"}]"}}`
+		`env = {"A" = "1", "B" = "[{\"path\":\"/x\"}]"}, env_vars = ["TOKEN"]}`
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("override (-want +got):\n%s%v", diff, err)
 	}
 	for _, command := range [][]string{nil, {"/bin/x\n"}} {
-		if _, err := mcpconfig.CodexOverride(command, nil); err == nil {
+		if _, err := mcpconfig.CodexOverride(command, nil, nil); err == nil {
 			t.Errorf("%q was taken", command)
 		}
 	}

@@ -66,6 +66,9 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	if err != nil {
 		return answer{}, &lostError{sent: true, err: errors.Join(ctx.Err(), werr, err)}
 	}
+	if a.status == 401 {
+		c.refused(errNoToken)
+	}
 	return a, nil // even if the body was not written to its end: the host may refuse it before
 }
 

@@ -37,6 +37,7 @@ type Client struct {
 	network, address string // to dial
 	host, prefix     string // in requests
 	token            string
+	refused          func(error)
 
 	mu      sync.Mutex
 	context ipc.Context // as the host said at asked
@@ -47,7 +48,7 @@ type Client struct {
 // unix: and the path of a socket. It connects to nothing. Errors are permanent and do not
 // hold the token.
 func New(address, token string) (*Client, error) {
-	c := &Client{token: token}
+	c := &Client{token: token, refused: func(error) {}}
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("LONGSHORE_TOKEN: with LONGSHORE_URL it must be the token that the operator made with: longshore tokens new")
 	}
@@ -69,6 +70,10 @@ func New(address, token string) (*Client, error) {
 	c.address = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
 	return c, nil
 }
+
+// OnRefused has f hear why the host does not work with this client at all: its token does
+// not count, or another program is at the address. It must be set before the first call.
+func (c *Client) OnRefused(f func(error)) { c.refused = f }
 
 // Codes of problems that the host cannot tell itself.
 const (
@@ -135,6 +140,9 @@ func (c *Client) unanswered(err error, sent bool) error {
 	return &refusal.Error{Code: codeUnreachable, Message: "the host cannot be reached (" + why + "); nothing was sent",
 		Hint: "call again later; if it stays so, tell the operator to look at LONGSHORE_URL, the host and what carries the connection"}
 }
+
+// errNoToken is what status 401 means, whatever words come with it: none with an answer to HEAD.
+var errNoToken = &refusal.Error{Code: "no_token", Message: "this needs a token that counts", Hint: "tell the operator to make one with: longshore tokens new"}
 
 // problem is the host's refusal, in its words.
 func problem(a answer) error {
@@ -260,7 +268,11 @@ func (c *Client) Context() (ipc.Context, error) {
 	}
 	var x ipc.Context
 	if a.status != 200 || json.Unmarshal(a.body, &x) != nil {
-		return ipc.Context{}, problem(a)
+		err := problem(a)
+		if !busy(a) && a.status != 401 { // of which do has told
+			c.refused(err)
+		}
+		return ipc.Context{}, err
 	}
 	x.Mounts = nil
 	c.context, c.asked = x, time.Now()

@@ -92,7 +92,7 @@ func (u *upload) find(ctx context.Context) error {
 // at reads how far the host is.
 func (u *upload) at(a answer) error {
 	if a.status == 401 { // an answer to HEAD has no words
-		return &refusal.Error{Code: "no_token", Message: "this needs a token that counts", Hint: "tell the operator to make one with: longshore tokens new"}
+		return errNoToken
 	}
 	n, err := strconv.ParseInt(a.header.Get("Upload-Offset"), 10, 64)
 	if a.status == 404 {

@@ -32,9 +32,8 @@ const gotMessage = "got_message"
 // SessionServer is Server for a session that gets the messages of m pushed. more are further
 // options of the server.
 func SessionServer(s *sender.Sender, version string, m Messages, more ...server.ServerOption) *server.MCPServer {
-	all, k := serverOf(s, version, append(more, server.WithInstructions(instructions+messagesText))...)
-	// A client of a newer protocol says nothing between its first request and this one.
-	k.hooks.AddAfterListTools(func(context.Context, any, *mcp.ListToolsRequest, *mcp.ListToolsResult) { m.Ready() })
+	// A client of a newer protocol says nothing between its first request and that for the list.
+	all, k := serverOf(s, version, []func(){m.Ready}, append(more, server.WithInstructions(instructions+messagesText))...)
 	all.AddNotificationHandler(string(mcp.MethodNotificationInitialized), func(context.Context, mcp.JSONRPCNotification) { m.Ready() })
 	all.AddTools(k.gotMessage(m), k.answerMessage(m), k.pendingMessages(m), k.messageFile(m))
 	return all

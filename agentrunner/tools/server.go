@@ -27,16 +27,19 @@ const Name = "longshore"
 var instructions string
 
 // Server returns the MCP server with the tools of s. Clients and chat_info show
-// version.
-func Server(s *sender.Sender, version string) *server.MCPServer {
-	m, _ := serverOf(s, version)
+// version. listed is called for each list of the tools, before the client gets it.
+func Server(s *sender.Sender, version string, listed ...func()) *server.MCPServer {
+	m, _ := serverOf(s, version, listed)
 	return m
 }
 
-func serverOf(s *sender.Sender, version string, more ...server.ServerOption) (*server.MCPServer, kit) {
+func serverOf(s *sender.Sender, version string, listed []func(), more ...server.ServerOption) (*server.MCPServer, kit) {
 	hooks := &server.Hooks{}
 	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-		result.Tools = listed(s, result.Tools)
+		result.Tools = offeredBy(s, result.Tools)
+		for _, f := range listed {
+			f()
+		}
 	})
 	m := server.NewMCPServer(Name, version, append([]server.ServerOption{
 		server.WithHooks(hooks),
@@ -44,7 +47,7 @@ func serverOf(s *sender.Sender, version string, more ...server.ServerOption) (*s
 		server.WithRecovery(),
 		server.WithInstructions(instructions),
 	}, more...)...)
-	k := kit{sender: s, server: m, hooks: hooks, version: version, names: s.NamesChats()}
+	k := kit{sender: s, server: m, version: version, names: s.NamesChats()}
 	// schemas.json is embedded and tested. If it were broken, the tools would have
 	// no parameters.
 	_ = json.Unmarshal(schemaFile, &k.schemas)
@@ -54,10 +57,10 @@ func serverOf(s *sender.Sender, version string, more ...server.ServerOption) (*s
 	return m, k
 }
 
-// listed leaves out the tools that this chat or the group's rights do not have. They
+// offeredBy leaves out the tools that this chat or the group's rights do not have. They
 // can be called nevertheless, and then say why they are not there. send_file comes
 // first, for clients that show a model only some of the tools.
-func listed(s *sender.Sender, all []mcp.Tool) []mcp.Tool {
+func offeredBy(s *sender.Sender, all []mcp.Tool) []mcp.Tool {
 	can := s.Can()
 	shown := make([]mcp.Tool, 0, len(all))
 	for _, t := range all {
@@ -104,7 +107,6 @@ func actionOf(tool string) string {
 type kit struct {
 	sender  *sender.Sender
 	server  *server.MCPServer
-	hooks   *server.Hooks
 	version string
 	names   bool // the group may name another chat than its own
 	schemas schemas

@@ -27,6 +27,8 @@ func phrase(c cause.Cause) string {
 		return "The budget of this chat's assistant is used up"
 	case cause.NotInstalled:
 		return "The assistant's program is not installed"
+	case cause.Tools:
+		return "The assistant's tools do not work"
 	case cause.Image:
 		return "The assistant's image is missing"
 	case cause.Absent:

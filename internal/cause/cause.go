@@ -25,6 +25,7 @@ const (
 	Credit       Cause = "no_credit"        // status 402, or a quota is used up
 	Budget       Cause = "budget_spent"     // the operator's budget for the group is used up
 	NotInstalled Cause = "not_installed"    // there is no such program in the container or on the machine
+	Tools        Cause = "no_tools"         // the CLI went on without our tools, or the host refused them
 	Image        Cause = "image_missing"    // the container engine does not have the image
 	Engine       Cause = "engine_away"      // the container engine does not answer
 	Memory       Cause = "out_of_memory"    // the kernel killed the assistant for its memory
@@ -36,7 +37,7 @@ const (
 
 // All lists the causes, in no order that matters.
 func All() []Cause {
-	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Tools, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
 }
 
 // Permanent reports whether trying again is useless until somebody has corrected

@@ -13,6 +13,9 @@ type claude struct{}
 
 func (claude) command(s setup) (args, env []string, err error) {
 	// The configuration is passed as an argument, since it holds no secret.
+	if s.token {
+		s.toolsEnv[mcpconfig.TokenVariable] = "${" + mcpconfig.TokenVariable + "}"
+	}
 	tools, err := mcpconfig.For("claude", s.tools, s.toolsEnv)
 	if err != nil {
 		return nil, nil, err

@@ -12,7 +12,11 @@ import (
 type codex struct{}
 
 func (codex) command(s setup) (args, env []string, err error) {
-	tools, err := mcpconfig.CodexOverride(s.tools, s.toolsEnv)
+	var passed []string
+	if s.token {
+		passed = []string{mcpconfig.TokenVariable}
+	}
+	tools, err := mcpconfig.CodexOverride(s.tools, s.toolsEnv, passed)
 	if err != nil {
 		return nil, nil, err
 	}

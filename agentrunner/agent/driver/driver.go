@@ -33,6 +33,8 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
+	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -165,7 +167,7 @@ func (a answer) reply() agent.Reply {
 // passed on.
 const maxText = 2 << 20
 
-// Turn runs the CLI once. If the CLI no longer knows the session, Turn runs it a
+// Turn runs the CLI once, and fails if the CLI answers without our tools. If the CLI no longer knows the session, Turn runs it a
 // second time with a new conversation. The processes that the CLI leaves in its
 // process group end with the turn. An error contains the CLI's own message.
 func (d *Driver) Turn(ctx context.Context, t agent.Turn) (agent.Reply, error) {
@@ -186,6 +188,12 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	check, err := toolcheck.New(t.Getenv("TMPDIR"))
+	if err != nil {
+		return answer{}, err
+	}
+	defer check.End()
+	s.toolsEnv[toolcheck.Variable] = check.Dir
 	args, env, err := d.cli.command(s)
 	if err != nil {
 		return answer{}, fmt.Errorf("prepare %s: %w", d.name, err)
@@ -194,7 +202,7 @@ func (d *Driver) once(ctx context.Context, t agent.Turn) (answer, error) {
 	running, end := context.WithCancel(ctx)
 	defer end()
 	words := newTalk(d.cli, t, end)
-	w := newWatch(d, t, words, end)
+	w := newWatch(d, t, words, check, end)
 	c := child{program: s.program, args: args, env: append(s.env, env...), dir: s.dir, write: words.write, complaint: w.complaint}
 	err = c.run(running, w.event)
 	a := w.stop()
@@ -234,6 +242,7 @@ type setup struct {
 	program      string
 	tools        []string
 	toolsEnv     map[string]string // for the tools, as some CLIs do not pass on their own environment
+	token        bool              // the tools need mcpconfig.TokenVariable too; its value stands in no configuration
 	dir          string            // the workspace
 	home         string            // of the assistant
 	own          bool              // the user's home is not the workspace, so the files in it can be trusted
@@ -278,7 +287,7 @@ func (d *Driver) setup(t agent.Turn) (setup, error) {
 	if s.rights, err = rights(t); err != nil {
 		return setup{}, err
 	}
-	s.toolsEnv = s.forTools()
+	s.toolsEnv, s.token = s.forTools(), s.getenv(mcpconfig.TokenVariable) != ""
 	if err := s.hideWorkspace(); err != nil {
 		return setup{}, err
 	}

@@ -18,13 +18,19 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 )
 
-// pretend is a shell script in a CLI's place.
+// listsTools leaves the mark that a CLI's list of the tools does, wherever the script got
+// the directory.
+const listsTools = `marks=$(printf '%s ' "$@" "$OPENCODE_CONFIG_CONTENT" "$LONGSHORE_TOOLS_CHECK" | grep -o '[^"= ]*/longshore-tools-[0-9]*' | head -n 1)
+: >"$marks/listed" || exit 9
+`
+
+// pretend is a shell script in a CLI's place, which lists the tools first.
 func pretend(t *testing.T, cli, script string) (d *driver.Driver, dir string, log *bytes.Buffer) {
 	t.Helper()
 	root := t.TempDir()
 	dir = filepath.Join(root, "work")
 	program := filepath.Join(root, "cli")
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+listsTools+script), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	log = &bytes.Buffer{}

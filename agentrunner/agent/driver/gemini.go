@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
 	"github.com/longshore-bridge/longshore/agentrunner/mcpconfig"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
@@ -27,13 +28,18 @@ func (gemini) command(s setup) (args, env []string, err error) {
 	if err := write(filepath.Join(dir, ourContext), s.instructions); err != nil {
 		return nil, nil, err
 	}
+	// Two turns of one group may run at once, and settings.json is in the home that they
+	// share. So the file has the names of what differs, which gemini-cli replaces.
+	own := []string{toolcheck.Variable}
 	if s.toolsEnv["LONGSHORE_TURN"] != "" {
-		// Two turns of one group may run at once, and settings.json is in the home that
-		// they share. So the file has the variables' names, which gemini-cli replaces.
-		for _, name := range []string{"LONGSHORE_TURN", "LONGSHORE_THREAD", "LONGSHORE_OWN_OUTBOX"} {
-			env = append(env, name+"="+s.toolsEnv[name])
-			s.toolsEnv[name] = "$" + name
-		}
+		own = append(own, "LONGSHORE_TURN", "LONGSHORE_THREAD", "LONGSHORE_OWN_OUTBOX")
+	}
+	for _, name := range own {
+		env = append(env, name+"="+s.toolsEnv[name])
+		s.toolsEnv[name] = "$" + name
+	}
+	if s.token {
+		s.toolsEnv[mcpconfig.TokenVariable] = "$" + mcpconfig.TokenVariable
 	}
 	if err := geminiSettings(filepath.Join(dir, "settings.json"), s); err != nil {
 		return nil, nil, err

@@ -20,6 +20,9 @@ func (opencode) command(s setup) (args, env []string, err error) {
 	if err := write(ours, s.instructions); err != nil {
 		return nil, nil, err
 	}
+	if s.token {
+		s.toolsEnv[mcpconfig.TokenVariable] = "{env:" + mcpconfig.TokenVariable + "}"
+	}
 	text, err := mcpconfig.For("opencode", s.tools, s.toolsEnv)
 	if err != nil {
 		return nil, nil, err

@@ -71,6 +71,12 @@ type world struct {
 
 func newWorld(t *testing.T, cli string, script modeltest.Script) *world {
 	t.Helper()
+	return newWorldWith(t, cli, script, []string{agentrunner(t), "mcp"})
+}
+
+// newWorldWith is newWorld with another server of tools.
+func newWorldWith(t *testing.T, cli string, script modeltest.Script, tools []string) *world {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real agent CLI")
 	}
@@ -79,7 +85,7 @@ func newWorld(t *testing.T, cli string, script modeltest.Script) *world {
 	w.host.File("group/AGENTS.md", "Speak like the harbour master of Visby.")
 	w.mark = "LONGSHORE_SESSION=" + t.Name() + w.model.URL
 	var err error
-	w.agent, err = driver.New(cli, driver.Options{Program: program, Tools: []string{agentrunner(t), "mcp"},
+	w.agent, err = driver.New(cli, driver.Options{Program: program, Tools: tools,
 		Home: filepath.Join(w.host.Root, "home"), Dir: dir, Log: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -16,6 +17,7 @@ type watch struct {
 	d     *Driver
 	turn  agent.Turn
 	words *talk
+	check toolcheck.Check
 	end   func() // ends the CLI
 	quiet time.Duration
 
@@ -31,8 +33,8 @@ type watch struct {
 // waits longer before it tells the chat.
 const defaultQuiet = 30 * time.Second
 
-func newWatch(d *Driver, t agent.Turn, words *talk, end func()) *watch {
-	w := &watch{d: d, turn: t, words: words, end: end, quiet: defaultQuiet, a: answer{session: t.Session}, since: time.Now()}
+func newWatch(d *Driver, t agent.Turn, words *talk, check toolcheck.Check, end func()) *watch {
+	w := &watch{d: d, turn: t, words: words, check: check, end: end, quiet: defaultQuiet, a: answer{session: t.Session}, since: time.Now()}
 	if patience, err := time.ParseDuration(t.Getenv("LONGSHORE_PATIENCE")); err == nil && patience > 0 {
 		w.quiet = patience / 2
 	}
@@ -47,7 +49,24 @@ func (w *watch) event(line []byte) {
 	was := w.a
 	w.d.cli.event(line, &w.a)
 	w.changed(was)
+	if answered := w.a.done && (!was.done || w.a.answers != was.answers); answered || w.a.steps != was.steps {
+		w.tools(answered)
+	}
 	w.words.hear(was, &w.a)
+}
+
+// tools ends a run whose tools the host refuses, before the model goes on without them. An
+// answer also needs that the CLI has listed the tools.
+func (w *watch) tools(answered bool) {
+	reason := clean(w.check.Refused())
+	switch {
+	case w.a.err != "":
+	case reason != "":
+		w.a.err, w.a.why = "Longshore's tools do not work: "+reason, cause.Tools
+		w.end()
+	case answered && !w.check.Listed():
+		w.a.err, w.a.why = "it answered without Longshore's tools: their server did not start, or the CLI did not list them", cause.Tools
+	}
 }
 
 // complaint takes one line of stderr.
@@ -65,7 +84,7 @@ func (w *watch) changed(was answer) {
 	case w.a.trouble != was.trouble:
 		w.d.o.Log.Warn("agent has trouble", "agent", w.d.name, "reason", w.a.trouble)
 		w.report(agent.Trouble{Cause: w.a.why, Detail: w.a.trouble, For: time.Since(w.since)})
-	case w.a.steps != was.steps:
+	case w.a.steps != was.steps && w.a.err == "": // a CLI that is being ended still says something
 		w.since, w.a.why, w.a.trouble = time.Now(), "", ""
 		w.timer.Reset(w.quiet)
 		if w.trouble {
@@ -102,5 +121,6 @@ func (w *watch) stop() answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
+	w.tools(false) // the CLI may have ended without an event
 	return w.a
 }

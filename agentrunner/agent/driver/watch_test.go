@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
+	"github.com/longshore-bridge/longshore/agentrunner/internal/toolcheck"
 	"github.com/longshore-bridge/longshore/internal/cause"
 )
 
@@ -17,7 +18,7 @@ func watched(c cli) (w *watch, causes *[]cause.Cause) {
 	causes = &[]cause.Cause{}
 	turn := agent.Turn{Env: []string{"LONGSHORE_PATIENCE=1m"}, Trouble: func(r agent.Trouble) { *causes = append(*causes, r.Cause) }}
 	d := &Driver{cli: c, o: Options{Log: slog.New(slog.DiscardHandler)}}
-	return newWatch(d, turn, newTalk(c, turn, func() {}), func() {}), causes
+	return newWatch(d, turn, newTalk(c, turn, func() {}), toolcheck.Check{Dir: "/nowhere"}, func() {}), causes
 }
 
 func reports(t *testing.T, causes *[]cause.Cause, want ...cause.Cause) {
