@@ -22,8 +22,6 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
-	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -262,46 +260,6 @@ func TestSocketOfAContainerIsItsOwn(t *testing.T) {
 	}
 	if err := serving.Wait(); err != nil || strings.Contains(log.String(), tokens["g0"]) {
 		t.Errorf("%v:\n%s", err, log)
-	}
-}
-
-// TestRealAgentsSendFromAContainerThatSharesNoDirectory has the CLIs send what a member has
-// sent. Their model is reached through the host, and their keys stay there.
-func TestRealAgentsSendFromAContainerThatSharesNoDirectory(t *testing.T) {
-	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
-		t.Run(agent, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("starts real agent CLIs")
-			}
-			model := modeltest.New(t, modeltest.SendFile("/workspace/group/inbox/tides.csv", "Here is the tide table."))
-			env := []string{"LONGSHORE_MODEL: gemini-2.5-flash"} // opencode wants one to be named where it is told a server
-			for _, v := range model.Env() {
-				name, value, _ := strings.Cut(v, "=")
-				env = append(env, fmt.Sprintf("%s: %q", name, value))
-			}
-			h := newLoneBoxesOf(t, 1, agent, fmt.Sprintf("agent: %s, keys: proxy, env: {%s}", agent, strings.Join(env, ", ")))
-			serving, log := h.serve()
-			m := member{base: h.base, chat: "g0"}
-			h.answered(m, h.say(m, "hello"))
-			table := "time,height\n06:12,4.1\n"
-			asked := guest{m, t}.posts("the tide table, please", "", map[string]string{"tides.csv": table})
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			answer, err := m.wait(ctx, asked, 1)
-			want := sha256.Sum256([]byte(table))
-			if err != nil || !slices.ContainsFunc(answer, func(msg web.Message) bool {
-				return msg.Assistant && msg.File != nil && msg.File.SHA256 == hex.EncodeToString(want[:])
-			}) {
-				said, _ := os.ReadFile(filepath.Join(h.state, "logs/g0/assistant.log"))
-				t.Errorf("the file did not come back: %v, %+v\nthe assistant's log:\n%s", err, answer, said)
-			}
-			if err := serving.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-			if err := serving.Wait(); err != nil {
-				t.Errorf("%v:\n%s", err, log)
-			}
-		})
 	}
 }
 

@@ -2,8 +2,6 @@ package command
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
-	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
 )
 
@@ -104,37 +101,4 @@ func below(t *testing.T, pid int) (all []int) {
 		}
 	}
 	return all
-}
-
-// TestRealAgentsOverSSHReachTheModelThroughTheHost has the CLIs send what a member has sent
-// to the other machine. None has the key.
-func TestRealAgentsOverSSHReachTheModelThroughTheHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
-	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
-		t.Run(agent, func(t *testing.T) {
-			model := modeltest.New(t, modeltest.SendFile("/workspace/group/inbox/tides.csv", "Here is the tide table."))
-			env := []string{"LONGSHORE_MODEL: gemini-2.5-flash", fmt.Sprintf("LONGSHORE_AGENT_PROGRAM: %q", modeltest.Install(t, agent)), fmt.Sprintf("PATH: %q", os.Getenv("PATH"))}
-			for _, v := range model.Env() {
-				name, value, _ := strings.Cut(v, "=")
-				env = append(env, fmt.Sprintf("%s: %q", name, value))
-			}
-			o := newOverSSH(t, fmt.Sprintf(", agent: %s, env: {%s}", agent, strings.Join(env, ", ")))
-			table := []byte("time,height\n06:12,4.1\n")
-			address, sum := o.receiver.Keep("tides.csv", table), sha256.Sum256(table)
-			eventually(t, "the host takes a file", func() bool {
-				return o.receiver.Post(t.Context(), "http://"+o.listen+"/", pushtest.Reply{Type: "message", Chat: "push:desk", ID: "file-1", From: "Ann", Direct: true, Text: "the tide table, please",
-					Files: []pushtest.ReplyFile{{URL: address, Name: "tides.csv", Size: len(table)}}}) == nil
-			})
-			if got := o.file("tides.csv"); got.SHA256 != hex.EncodeToString(sum[:]) {
-				t.Errorf("%+v came back", got)
-			}
-			eventually(t, "the answer is in the chat", func() bool { return strings.Contains(o.texts(), "Here is the tide table.") })
-			if t.Failed() {
-				log, _ := os.ReadFile(filepath.Join(o.layout.Logs(), "desk", "assistant.log"))
-				t.Logf("the assistant's log:\n%s", log)
-			}
-		})
-	}
 }
