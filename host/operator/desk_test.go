@@ -2,9 +2,11 @@ package operator_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -25,7 +27,10 @@ import (
 )
 
 // platform is a channel that answers as it is told to.
-type platform struct{ fails atomic.Pointer[channel.Error] }
+type platform struct {
+	fails atomic.Pointer[channel.Error]
+	hangs atomic.Bool // until the context of a send ends
+}
 
 func (p *platform) Name() string              { return "mem" }
 func (p *platform) Owns(chat groups.JID) bool { return chat.Channel() == "mem" }
@@ -38,7 +43,11 @@ func (p *platform) Run(ctx context.Context, _ channel.Inbox) error {
 	return nil
 }
 
-func (p *platform) Send(_ context.Context, m channel.Message) (channel.Receipt, error) {
+func (p *platform) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	if p.hangs.Load() {
+		<-ctx.Done()
+		return channel.Receipt{}, ctx.Err()
+	}
 	if e := p.fails.Load(); e != nil {
 		return channel.Receipt{}, e
 	}
@@ -179,8 +188,51 @@ func TestADropSettles(t *testing.T) {
 		t.Fatal(err)
 	}
 	item, err := c.Show(t.Context(), d.Key)
-	if err != nil || item.State != "dropped" {
+	if err != nil || item.State != "dropped" || item.Parts[0].Code != "dropped" {
 		t.Errorf("%+v, %v", item, err)
+	}
+}
+
+// TestWhatHasEndedOrIsBeingSentIsLeftAlone, and the operator reads which of the two it is.
+func TestWhatHasEndedOrIsBeingSentIsLeftAlone(t *testing.T) {
+	c := newCounter(t)
+	ctx := t.Context()
+	sent := c.accept("family", "a.txt", "")
+	c.work(sent.Key, "sent")
+	for what, err := range map[string]error{"drop": c.Drop(ctx, sent.Key), "retry": c.Retry(ctx, sent.Key)} {
+		if codeOf(err) != operator.CodeSettled {
+			t.Errorf("%s of what was sent: %v", what, err)
+		}
+	}
+	c.platform.hangs.Store(true)
+	hangs := c.accept("family", "b.txt", "")
+	run, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- c.outbox.Run(run) }()
+	await(t, func() bool {
+		item, err := c.Show(ctx, hangs.Key)
+		return err == nil && item.State == "sending"
+	})
+	if err := c.Drop(ctx, hangs.Key); codeOf(err) != operator.CodeSending {
+		t.Errorf("drop of what is being sent: %v", err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnOutboxThatCannotBeWrittenIsUnwell for those who watch the host.
+func TestAnOutboxThatCannotBeWrittenIsUnwell(t *testing.T) {
+	c := newCounter(t)
+	if err := os.RemoveAll(filepath.Join(c.Layout.Outbox(), "files")); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	c.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	var answer refusal.Error
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusServiceUnavailable || answer.Code != operator.CodeUnwell {
+		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }
 

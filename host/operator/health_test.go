@@ -2,6 +2,9 @@ package operator_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
 // healthy is a Health that has nothing to complain about.
@@ -156,5 +160,16 @@ func TestMetricsShowWhatCallsOfTheModelUsed(t *testing.T) {
 	}
 	if strings.Contains(rec.Body.String(), `model_calls_total{group="inside"}`) {
 		t.Error("there are figures of calls that the host does not see")
+	}
+}
+
+// TestAFaultOfTheHostIsItsOwnCode: whoever asks knows it from a mistake of their own.
+func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
+	c := &control{err: errors.New("disk on fire")}
+	w := httptest.NewRecorder()
+	(&operator.Server{Control: c, Log: slog.New(slog.DiscardHandler)}).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodDelete, "/v1/items/x", nil))
+	var answer refusal.Error
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusInternalServerError || answer.Code != "internal" || answer.Message != "disk on fire" {
+		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }

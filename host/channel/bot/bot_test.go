@@ -15,9 +15,11 @@ import (
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
-func newBot(dir string) *Bot {
+func newBot(dir string) *Bot { return newBotOf(dir, "post") }
+
+func newBotOf(dir, platform string) *Bot {
 	home := store.Home{}
-	return New(channel.Setup{Name: "post-work", Dir: dir, Home: home, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, "post", "Post", time.Hour)
+	return New(channel.Setup{Name: "post-work", Dir: dir, Home: home, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "post:desk"}}}, platform, "Post", time.Hour)
 }
 
 // side is a platform that is up at once.
@@ -32,10 +34,17 @@ func side(given chan<- journal.Inbound) Side {
 	}
 }
 
+// The codes are those that an operator finds in docs/operations.md.
 func TestTwoProcessesShareNoStore(t *testing.T) {
+	for platform, code := range map[string]string{"slack": "slack_in_use", "discord": "discord_in_use", "telegram": "telegram_in_use", "push": "push_in_use"} {
+		t.Run(platform, func(t *testing.T) { twoProcesses(t, platform, code) })
+	}
+}
+
+func twoProcesses(t *testing.T, platform, code string) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		first, second := newBot(dir), newBot(dir)
+		first, second := newBotOf(dir, platform), newBotOf(dir, platform)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
 		go func() { ended <- first.Run(ctx, side(nil)) }()
@@ -44,7 +53,7 @@ func TestTwoProcessesShareNoStore(t *testing.T) {
 		go func() { ended <- second.Run(later, side(nil)) }()
 		synctest.Wait()
 		var held *channel.Error
-		if _, _, _, err := second.Enter(ctx); !errors.As(err, &held) || held.Code != "post_in_use" || held.Class != channel.Held {
+		if _, _, _, err := second.Enter(ctx); !errors.As(err, &held) || held.Code != code || held.Class != channel.Held {
 			t.Errorf("the second process answers a Send with %v", err)
 		}
 		if ok, _ := second.Connected(); ok {

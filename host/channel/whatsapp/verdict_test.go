@@ -58,6 +58,19 @@ func TestEveryEndOfASendHasItsClass(t *testing.T) {
 	}
 }
 
+// TestASendThatIsGivenUpIsTriedAgain: the library had not got the message yet.
+func TestASendThatIsGivenUpIsTriedAgain(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	if err := cancelled(ctx); err != nil {
+		t.Errorf("before the end: %v", err)
+	}
+	end()
+	var e *channel.Error
+	if err := cancelled(ctx); !errors.As(err, &e) || e.Class != channel.Passing || e.Code != "cancelled" || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %+v", err)
+	}
+}
+
 func TestAnUploadsEndHasItsClass(t *testing.T) {
 	cause := errors.New("upload failed with status code N")
 	for _, tt := range []struct {
