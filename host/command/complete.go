@@ -1,7 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,26 +20,39 @@ const completePatience = 2 * time.Second
 // suggest returns what may stand at a place of the command line. An error suggests nothing.
 type suggest func(ctx context.Context, c *config.Config) []string
 
-// complete has a shell suggest groups, channels and ids wherever one is wanted.
+// complete has a shell suggest groups, channels, ids and names wherever one is wanted. What
+// is suggested goes by a command's path, or else by that of its family.
 func (e *env) complete(root *cobra.Command) {
 	args := map[string]suggest{
-		"why": e.groupNames, "logs": e.groupNames, "unpair": e.channelNames,
+		"why": e.groupNames, "logs": e.groupNames, "workspace remove": e.groupNames, "tokens new": e.groupNames,
+		"pair": e.channelNames, "unpair": e.channelNames, "store set-aside": storeNames,
 		"queue": e.itemIDs(operator.Filter{}), "errors": e.itemIDs(operator.Filter{Failed: true}), "approvals": e.itemIDs(operator.Filter{Waiting: true}),
-		"tasks": e.taskIDs, "links": e.linkIDs,
+		"tasks": e.taskIDs, "links": e.linkIDs, "tokens revoke": e.tokenIDs, "groups approve": e.pairingCodes,
 	}
+	flags := map[string]suggest{"group": e.groupNames, "channel": e.channelNames, "assistant": assistantNames}
 	for _, cmd := range root.Commands() {
 		all := append(cmd.Commands(), cmd)
 		for _, one := range all {
-			if by := args[cmd.Name()]; by != nil && one.Name() != "list" && (one != cmd || len(all) == 1) {
-				one.ValidArgsFunction = e.suggestions(by)
+			path := strings.TrimPrefix(one.CommandPath(), root.Name()+" ")
+			by := cmp.Or(pathIn(args, path), pathIn(args, cmd.Name()))
+			if by != "" && one.Name() != "list" && (one != cmd || len(all) == 1) {
+				one.ValidArgsFunction = e.suggestions(args[by])
 			}
-			for flag, by := range map[string]suggest{"group": e.groupNames, "channel": e.channelNames} {
+			for flag, by := range flags {
 				if one.Flags().Lookup(flag) != nil {
 					cobra.CheckErr(one.RegisterFlagCompletionFunc(flag, e.suggestions(by)))
 				}
 			}
 		}
 	}
+}
+
+// pathIn is the path if there are suggestions for it, or else empty.
+func pathIn(args map[string]suggest, path string) string {
+	if args[path] == nil {
+		return ""
+	}
+	return path
 }
 
 // suggestions is what cobra calls while somebody types.
@@ -91,4 +108,29 @@ func (e *env) linkIDs(ctx context.Context, c *config.Config) (all []string) {
 		all = append(all, l.ID)
 	}
 	return all
+}
+
+func (e *env) tokenIDs(ctx context.Context, c *config.Config) (all []string) {
+	tokens, _ := operator.NewClient(operator.ControlDir(c.Layout())).Tokens(ctx)
+	for _, t := range tokens {
+		all = append(all, t.ID)
+	}
+	return all
+}
+
+func (e *env) pairingCodes(ctx context.Context, c *config.Config) (all []string) {
+	people, _ := operator.NewClient(operator.ControlDir(c.Layout())).Requests(ctx)
+	for _, p := range people {
+		all = append(all, p.Code)
+	}
+	return all
+}
+
+func assistantNames(_ context.Context, c *config.Config) []string {
+	return slices.Sorted(maps.Keys(c.Assistants))
+}
+
+func storeNames(_ context.Context, c *config.Config) []string {
+	_, names := storesCalled(c, "")
+	return names
 }
