@@ -56,8 +56,7 @@ const (
 	NotApproved = "not_approved"
 )
 
-// Part is one message of a delivery, or one file of a message. There are no texts and no
-// captions in it, only their lengths.
+// Part is one message of a delivery, or one file of a message.
 type Part struct {
 	Kind      string `json:"kind"` // text, poll, edit and so on, or the file's kind
 	Name      string `json:"name,omitempty"`
@@ -67,6 +66,7 @@ type Part struct {
 	Code      string `json:"code,omitempty"`
 	MessageID string `json:"message_id,omitempty"` // the platform's
 	Link      bool   `json:"link,omitempty"`       // the file went as a link
+	Text      string `json:"text,omitempty"`       // the text or caption, cut; empty if Captions are left out
 }
 
 // Options is what a Log works with.
@@ -74,6 +74,10 @@ type Options struct {
 	Dir  string               // for the Log alone; created if it is missing
 	Keep func() time.Duration // age at which a file goes; asked once an hour; 0: files stay for ever
 	Log  *slog.Logger
+
+	// LeaveOut is what entries do without: some of Captions, Numbers and Names. It is asked
+	// for each entry. Nil: Captions and Numbers.
+	LeaveOut func() []string
 
 	most int64 // bytes of a file, for tests; 0: 16 MiB
 }
@@ -222,7 +226,8 @@ func (l *Log) Add(all ...Entry) {
 		if y := e.Asked.Year(); y < 0 || y > 9999 { // no JSON holds it, and nothing behind it would be written
 			e.Asked = time.Time{}
 		}
-		e.Time, e.Message = e.Time.UTC().Truncate(time.Millisecond), cut(maskIn(l.key, e.Message))
+		e.Time = e.Time.UTC().Truncate(time.Millisecond)
+		l.leaveOut(&e)
 		if len(l.pending) >= maxPending {
 			l.lost++
 			continue

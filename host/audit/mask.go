@@ -34,10 +34,15 @@ func keyIn(dir string) ([]byte, error) {
 }
 
 // Mask is the chat as the trail has it: if a JID holds a member's telephone number, as
-// WhatsApp's do, a keyed hash takes its place.
-func (l *Log) Mask(jid string) string { return mask(l.key, jid) }
+// WhatsApp's do, a keyed hash takes its place, unless Numbers are not left out.
+func (l *Log) Mask(jid string) string {
+	if !l.leavesOut(Numbers) {
+		return jid
+	}
+	return mask(l.key, jid)
+}
 
-// Masked is Mask for a reader of the trail in dir.
+// Masked is Mask for a reader of the trail in dir, as if Numbers were left out.
 func Masked(dir, jid string) string {
 	key, err := os.ReadFile(filepath.Join(dir, "key"))
 	if err != nil {

@@ -9,19 +9,34 @@ import (
 
 // Query selects entries of a trail. What is empty selects nothing away.
 type Query struct {
-	Group, Chat, Event, Code, Request string // these exactly; Chat as Mask writes it
+	Group, Chat, Event, Code, Request string // these exactly; Chat by its own JID or as Mask writes it
 	Name                              string // part of a file's name, whatever its case
 	SHA256                            string // of a file, or its first digits
 	From, To                          time.Time
 	// Text is part of any of the above, or of the reason, whatever its case. A chat is
 	// also found by its own JID.
 	Text string
+
+	maskedChat, maskedText string // as entries have them that do without numbers
+}
+
+// Of prepares the query for the trail in dir, so that it finds chats by their JIDs in
+// entries with numbers and in those without.
+func (q Query) Of(dir string) Query {
+	q.maskedChat, q.maskedText = q.Chat, q.Text
+	if strings.Contains(q.Chat, "@") {
+		q.maskedChat = Masked(dir, q.Chat)
+	}
+	if strings.Contains(q.Text, "@") {
+		q.maskedText = Masked(dir, q.Text)
+	}
+	return q
 }
 
 // Fits says whether the query selects an entry.
 func (q *Query) Fits(e Entry) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
-	if !is(q.Group, e.Group) || !is(q.Chat, e.Chat) || !is(q.Event, e.Event) || !is(q.Code, e.Code) || !is(q.Request, e.Request) ||
+	if !is(q.Group, e.Group) || !is(q.Chat, e.Chat) && e.Chat != q.maskedChat || !is(q.Event, e.Event) || !is(q.Code, e.Code) || !is(q.Request, e.Request) ||
 		!q.From.IsZero() && e.Time.Before(q.From) || !q.To.IsZero() && !e.Time.Before(q.To) {
 		return false
 	}
@@ -45,12 +60,12 @@ func (q *Query) fitsText(e Entry) bool {
 		return true
 	}
 	for _, text := range []string{e.Group, e.Chat, e.Code, e.Message, e.Request, e.Delivery, e.Event} {
-		if has(text, q.Text) {
+		if has(text, q.Text) || q.maskedText != "" && has(text, q.maskedText) {
 			return true
 		}
 	}
 	for _, p := range e.Parts {
-		if has(p.Name, q.Text) || has(p.Code, q.Text) || len(q.Text) >= 6 && strings.HasPrefix(p.SHA256, strings.ToLower(q.Text)) {
+		if has(p.Name, q.Text) || has(p.Text, q.Text) || has(p.Code, q.Text) || len(q.Text) >= 6 && strings.HasPrefix(p.SHA256, strings.ToLower(q.Text)) {
 			return true
 		}
 	}
@@ -70,9 +85,7 @@ func Newest(ctx context.Context, dir string, q Query, most int) ([]Entry, error)
 	if err != nil {
 		return found, err
 	}
-	if strings.Contains(q.Text, "@") {
-		q.Text = Masked(dir, q.Text)
-	}
+	q = q.Of(dir)
 	for i := len(paths) - 1; i >= 0 && len(found) < most; i-- {
 		some, older, err := newestOf(ctx, paths[i], &q, most-len(found))
 		if err != nil {

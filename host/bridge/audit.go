@@ -71,7 +71,7 @@ func (b *Bridge) entry(d *outbox.Delivery) audit.Entry {
 	return e
 }
 
-// auditParts are the files of a part, or its text without the words.
+// auditParts are the files of a part, the first with the caption, or its text.
 func auditParts(p outbox.Part) (all []audit.Part) {
 	o := outcomesOf(p)[0]
 	files, link := p.Files, false
@@ -86,6 +86,7 @@ func auditParts(p outbox.Part) (all []audit.Part) {
 	if len(all) == 0 {
 		all = append(all, audit.Part{Kind: o.Kind, Bytes: int64(len(p.Text)), Status: string(o.Status), Code: o.Code, MessageID: o.MessageID})
 	}
+	all[0].Text = p.Text
 	return all
 }
 

@@ -97,9 +97,7 @@ func newAuditSearch(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if q.Chat != "" {
-				q.Chat = audit.Masked(c.Layout().Audit(), q.Chat)
-			}
+			q.Query = q.Of(c.Layout().Audit())
 			return e.searchTrail(cmd.Context(), c.Layout().Audit(), &q)
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/audit"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -188,5 +189,32 @@ func TestAllOfALongTrailIsPrintedAsItIsRead(t *testing.T) {
 	}
 	if none, _, _ := runLine(t, file, "audit", "search", "-n", "0", "--event", "sent"); !strings.Contains(none, "nothing in the trail fits") {
 		t.Errorf("of nothing: %q", none)
+	}
+}
+
+// TestTheOperatorMayKeepCaptionsInTheTrail, and may leave out names.
+func TestTheOperatorMayKeepCaptionsInTheTrail(t *testing.T) {
+	s := newSite(t, t.TempDir(), 1, noLimits)
+	send := func(name string, out ...string) string {
+		s.cfg.Audit.LeaveOut = out
+		_, stop := s.start(nil, memory.New(memory.Options{Online: true}))
+		defer stop()
+		write(t, filepath.Join(s.cfg.Layout().Workspace("g0"), name), "as drawn")
+		id, err := s.client("g0").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/" + name, Caption: "words with " + name}}})
+		must(t, err)
+		if r := s.result("g0", id); r.Status != ipc.Sent {
+			t.Fatalf("%+v", r)
+		}
+		eventually(t, "the trail has it", func() bool { return len(s.trail(id)) == 1 })
+		return id
+	}
+	first, second := send("a.txt", audit.Numbers), send("b.txt", audit.Captions, audit.Names)
+	got := map[string]string{}
+	must(t, audit.Search(s.cfg.Layout().Audit(), func(e audit.Entry) error {
+		got[e.Request] = e.Parts[0].Name + ": " + e.Parts[0].Text
+		return nil
+	}))
+	if diff := cmp.Diff(map[string]string{first: "a.txt: words with a.txt", second: ": "}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -204,7 +204,7 @@ func defaults() Config {
 		Timezone:   "UTC",
 		Engine:     Engine{Socket: "/var/run/docker.sock"},
 		Register:   Register{Most: 50},
-		Audit:      Audit{Keep: 400 * 24 * hour},
+		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
 		Limits: Limits{

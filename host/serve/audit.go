@@ -17,7 +17,11 @@ func (h *Host) openAudit(cfg *config.Config) (err error) {
 	if cfg.Audit.Off || h.opts.Idle {
 		return nil
 	}
-	h.audit, err = audit.Open(audit.Options{Dir: h.Layout.Audit(), Keep: func() time.Duration { return h.Config().Audit.Keep.Std() }, Log: h.opts.Log})
+	h.audit, err = audit.Open(audit.Options{
+		Dir: h.Layout.Audit(), Log: h.opts.Log,
+		Keep:     func() time.Duration { return h.Config().Audit.Keep.Std() },
+		LeaveOut: func() []string { return h.Config().Audit.LeaveOut },
+	})
 	return err
 }
 
