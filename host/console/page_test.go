@@ -95,6 +95,8 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 			Turns: operator.Turns{Done: now.Add(-4 * time.Minute), Answered: 31, Broke: now.Add(-2 * time.Hour), Broken: 1, Trouble: "the model's service was overloaded"}},
 		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
 	}
+	s.Disk.Floor = 2 << 30
+	s.Groups[0].Use = operator.Use{Pending: 1, Bytes: 48 << 20, Retained: 3 << 20}
 	s.Groups[1].Pending, s.Groups[1].Approvals, s.Groups[1].Bytes = 1, 1, 21<<20
 	s.Assistants = []operator.Assistant{{Group: "family", State: "running", Started: now.Add(-time.Minute)}}
 	s.Faults = []operator.Fault{{
@@ -133,6 +135,25 @@ func TestThePageLooksRight(t *testing.T) {
 	p := b.Open(page.SignIn(), browsertest.Screen{Width: 1000, Height: 1180})
 	p.Wait(ready)
 	p.Shot("operator.png")
+}
+
+// The page named the quotas, and not how much of them was used.
+func TestQuotasWithoutTheirUse(t *testing.T) {
+	b := browsertest.Start(t)
+	p := b.Open(serveIn(t, quay{&control{name: "x"}}).SignIn(), phone)
+	p.Wait(ready)
+	var text string
+	p.Eval(`document.getElementById("groups").innerText + document.getElementById("host").innerText`, &text)
+	for _, want := range []string{"messages under way: 1 of 64", "their files: 48 MiB of 256 MiB", "kept of failed messages: 3 MiB of 256 MiB", "61 GiB of 80 GiB free", "nothing is accepted below 2 GiB"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	var bars []float64
+	p.Eval(`[...document.querySelectorAll("#groups li:first-child meter, #host meter")].map((m) => m.value / m.max)`, &bars)
+	if want := []float64{19.0 / 80, 1.0 / 64, 48.0 / 256, 3.0 / 256}; !slices.Equal(bars, want) {
+		t.Errorf("the bars show %v, want %v", bars, want)
+	}
 }
 
 func TestBothThemesAreTheSystems(t *testing.T) {

@@ -370,6 +370,9 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	if d.Quota != nil {
 		s.Quota = d.Quota()
 	}
+	if d.Floor != nil {
+		s.Disk.Floor = d.Floor()
+	}
 	if d.Strangers != nil {
 		s.Strangers = d.Strangers()
 	}

@@ -181,6 +181,28 @@ func TestADeliveryFailsIsRetriedAndArrives(t *testing.T) {
 	}
 }
 
+// TestAGroupsUseOfItsQuotaIsShown while messages are open, and after they have failed.
+func TestAGroupsUseOfItsQuotaIsShown(t *testing.T) {
+	c := newCounter(t)
+	used := func() operator.Use {
+		t.Helper()
+		s, err := c.Status(t.Context())
+		if err != nil || s.Groups[1].Use != (operator.Use{}) {
+			t.Fatalf("%+v, %v", s.Groups, err)
+		}
+		return s.Groups[0].Use
+	}
+	d := c.accept("family", "a.txt", "")
+	if got := used(); got != (operator.Use{Pending: 1, Bytes: 5}) {
+		t.Errorf("while it waits: %+v", got)
+	}
+	c.platform.fails.Store(&channel.Error{Class: channel.Permanent, Code: "not_a_member", Message: "not in this chat"})
+	c.work(d.Key, "failed")
+	if got := used(); got != (operator.Use{Retained: 5}) {
+		t.Errorf("after it has failed: %+v", got)
+	}
+}
+
 func TestADropSettles(t *testing.T) {
 	c := newCounter(t)
 	d := c.accept("family", "a.txt", "")

@@ -53,6 +53,7 @@ type Group struct {
 	Bytes     int64     `json:"bytes"`     // of open deliveries
 	Waiting   int       `json:"waiting"`   // requests that are not accepted yet
 	Oldest    time.Time `json:"oldest,omitzero"`
+	Use       Use       `json:"use,omitzero"` // of its Quota; zero if no host runs
 
 	Assistant string `json:"assistant,omitempty"` // its name; empty: nobody answers
 	Trigger   string `json:"trigger,omitempty"`   // empty: every message calls the assistant
@@ -125,10 +126,18 @@ type Quota struct {
 	Bytes   int64 `json:"bytes"`   // of their files
 }
 
+// Use is how much of its quota a group has used.
+type Use struct {
+	Pending  int   `json:"pending"`  // messages
+	Bytes    int64 `json:"bytes"`    // of their files
+	Retained int64 `json:"retained"` // bytes of failed messages, kept for a retry; within a second quota of the same size
+}
+
 // Disk is the file system of the state directory.
 type Disk struct {
-	Free  uint64 `json:"free"`  // bytes that the host's user can write
-	Total uint64 `json:"total"` // bytes
+	Free  uint64 `json:"free"`            // bytes that the host's user can write
+	Total uint64 `json:"total"`           // bytes
+	Floor int64  `json:"floor,omitempty"` // free bytes below which nothing is accepted; 0: unknown
 }
 
 // diskOf returns the space on the file system of the state directory; zero if
@@ -181,6 +190,10 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 		}
 		if d.Turns != nil {
 			all[i].Turns = d.Turns(g.Folder)
+		}
+		if d.Outbox != nil {
+			u := d.Outbox.UsedBy(g.Folder)
+			all[i].Use = Use{Pending: u.Messages, Bytes: u.Bytes, Retained: u.Retained}
 		}
 		all[i].Model = d.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]

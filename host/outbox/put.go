@@ -39,6 +39,22 @@ type usage struct {
 	held     int64 // of those
 }
 
+// Use is how much a group has in the outbox, of what Limits allow it.
+type Use struct {
+	Messages int   // open ones; QuotaPending bounds them
+	Bytes    int64 // of their files; QuotaBytes bounds them
+	Retained int64 // bytes of failed messages, kept for a retry; QuotaBytes bounds them, too
+}
+
+// UsedBy says how much a group has in the outbox. What waits for an approval has a quota
+// of its own, and is not counted here.
+func (o *Outbox) UsedBy(folder string) Use {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u := o.usage[folder]
+	return Use{Messages: u.parts, Bytes: u.bytes, Retained: u.retained}
+}
+
 // use adds to a group's usage. The caller holds mu, or is Open.
 func (o *Outbox) use(folder string, more usage) {
 	u := o.usage[folder]

@@ -11,11 +11,25 @@ export const faults = ({ status: s }) => list((s.faults ?? []).map((f) => card([
   f.hint ? line("", "to do: " + f.hint) : null,
 ])), "No faults.");
 
+// used says how much there is of something that has a bound, in words and as a bar.
+const used = (label, n, most, words) => [line(n >= most ? "bad" : "", `${label}: ${words(n)} of ${words(most)}`), el("meter", { min: 0, max: most, high: most * 0.8, value: n, "aria-label": label })];
+
+// quotas are those of a group: what the outbox may hold of it.
+const quotas = (use, quota) => (use && quota ? [
+  used("messages under way", use.pending, quota.pending, String),
+  used("their files", use.bytes, quota.bytes, size),
+  use.retained ? used("kept of failed messages", use.retained, quota.bytes, size) : null,
+] : null);
+
 export function host({ status: s }) {
-  const low = s.disk.total && s.disk.free / s.disk.total < 0.05;
+  const low = s.disk.total && (s.disk.free / s.disk.total < 0.05 || s.disk.free < 2 * (s.disk.floor ?? 0));
   return list([
     card([line("name", `version ${s.version}`, `process ${s.pid}`), line("muted", `since ${when(s.started)}`, `configuration of ${when(s.applied)}`)]),
-    card([line(low ? "bad" : "", `${size(s.disk.free)} of ${size(s.disk.total)} free`), line("muted", s.state)]),
+    card([
+      line(low ? "bad" : "", `${size(s.disk.free)} of ${size(s.disk.total)} free`, s.disk.floor && `nothing is accepted below ${size(s.disk.floor)}`),
+      s.disk.total ? el("meter", { min: 0, max: s.disk.total, high: s.disk.total * 0.95, value: s.disk.total - s.disk.free, "aria-label": "disk used" }) : null,
+      line("muted", s.state),
+    ]),
     card([line("", s.quota ? `each group may have ${count(s.quota.pending, "message")} and ${size(s.quota.bytes)} waiting` : "")]),
   ]);
 }
@@ -41,6 +55,7 @@ export function groups({ status: s, requests }, acts) {
       g.turn_done ? line("muted", `last answer ${when(g.turn_done)}`, `answers ${g.turns_answered}`, g.turns_broken && `broken turns ${g.turns_broken}`) : null,
       g.trouble ? line("warn", `last trouble ${when(g.turn_broke)}: ${g.trouble}`) : null,
       waits.some(Boolean) ? line("", ...waits) : null,
+      quotas(g.use, s.quota),
       ignored.some(Boolean) ? line("muted", ...ignored) : null,
     ], now.length ? button("Stop", () => acts.act("POST", `/v1/assistants/${encodeURIComponent(g.folder)}/stop`), "Stop now?") : null);
   })), "No group is configured.");
@@ -96,6 +111,7 @@ export function trail({ entries, incomplete }) {
       line(e.event === "sent" ? "good" : "bad", e.event, e.code),
       e.message ? line("", e.message) : null,
       (e.parts ?? []).map((p) => [
+        p.text ? line("quote", p.text) : null,
         line("", p.kind, p.name, p.bytes ? size(p.bytes) : "", p.link ? "as a link" : "", p.status === e.event ? "" : p.status, p.code),
         p.sha256 ? line("muted hash", "SHA-256 " + p.sha256) : null,
       ]),
