@@ -207,6 +207,10 @@ func defaults() Config {
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},
+		Door: Door{Limits: DoorLimits{
+			Fields: 64 << 10, Buffer: 20 << 20, Uploads: 4, UploadFor: 24 * hour, Header: 16 << 10, HeaderTime: Duration(10 * time.Second),
+			Pace: 16 << 10, Grace: Duration(30 * time.Second), Group: 64, Strangers: 512,
+		}},
 		Limits: Limits{
 			Pending:     64,
 			Outbox:      256 << 20,

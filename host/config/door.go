@@ -15,6 +15,22 @@ type Door struct {
 	Listen     string   `yaml:"listen" help:"host:port, or unix: and the absolute path of a socket. Nowhere without it."`
 	Hosts      []string `yaml:"hosts" form:"host" help:"Names that it answers to beside those of loopback and its address, as a proxy calls it."`
 	Everywhere bool     `yaml:"everywhere" help:"Allows an address that stands for all of the machine's, such as 0.0.0.0."`
+
+	Limits DoorLimits `yaml:"limits" help:"Bounds of what comes."`
+}
+
+// DoorLimits bound what comes to the door, beside the limits of every group.
+type DoorLimits struct {
+	Fields     Size     `yaml:"fields" min:"1KiB" help:"Bytes of a call without its file."`
+	Buffer     Size     `yaml:"buffer" min:"1KiB" max:"256MiB" help:"Bytes of a file in base64 in a call, decoded."`
+	Uploads    int      `yaml:"uploads" min:"1" max:"1000" help:"Uploads of a group that are not whole."`
+	UploadFor  Duration `yaml:"upload_for" min:"1m" help:"How long an upload is kept after its last byte."`
+	Header     Size     `yaml:"header" min:"8KiB" max:"1MiB" help:"Bytes of a request before its body."`
+	HeaderTime Duration `yaml:"header_time" min:"1s" help:"How long they may take."`
+	Pace       Size     `yaml:"pace" min:"1" help:"Bytes a second of the slowest body."`
+	Grace      Duration `yaml:"grace" min:"1s" help:"How far a body may fall behind that."`
+	Group      int      `yaml:"connections" min:"1" max:"100000" help:"Connections of a group."`
+	Strangers  int      `yaml:"strangers" min:"1" max:"100000" help:"Connections that have shown no token."`
 }
 
 const doorExample = "write host:port, such as 127.0.0.1:8430, or unix:/run/longshore/door.sock"
@@ -30,7 +46,7 @@ func (c *checker) door() {
 		return
 	}
 	if listen == "" {
-		if c.has("door") {
+		if c.has("door") && !c.has("door.limits") { // assistants of the host come in without an address
 			c.bad("door", "there is no address", "add listen: 127.0.0.1:8430, or remove door:")
 		}
 		return

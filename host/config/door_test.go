@@ -21,6 +21,9 @@ func TestADoorIsNotOpenToEverybodyByMistake(t *testing.T) {
 		"door: {listen: 192.0.2.7:8430}":                       "warning: unencrypted",
 		"door: {listen: here}":                                 "no address",
 		"door: {everywhere: true}":                             "no address",
+		"door: {limits: {uploads: 1}}":                         "",
+		"door: {limits: {uploads: 0}}":                         "door.limits.uploads",
+		"door: {limits: {header: 1KiB}}":                       "door.limits.header",
 	} {
 		cfg, err := parse(t, dir, text)
 		warning, warns := strings.CutPrefix(want, "warning: ")

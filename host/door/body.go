@@ -6,37 +6,28 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"time"
-)
-
-// The slowest pace of a body: half a minute of grace, then 16 KiB/s on average.
-const (
-	paceGrace = 30 * time.Second
-	minPace   = 16 << 10
 )
 
 // paced is a body of a bounded size that fails if it comes too slowly.
 type paced struct {
 	io.ReadCloser
-	ctx   context.Context
-	rc    *http.ResponseController
-	start time.Time
-	n     int64
+	pacer
+	ctx context.Context
+	rc  *http.ResponseController
 }
 
-func pace(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
-	return &paced{ReadCloser: http.MaxBytesReader(rw, r.Body, most), ctx: r.Context(), rc: http.NewResponseController(rw), start: time.Now()}
+func (l Limits) pace(rw http.ResponseWriter, r *http.Request, most int64) io.Reader {
+	return &paced{ReadCloser: http.MaxBytesReader(rw, r.Body, most), pacer: l.pacer(), ctx: r.Context(), rc: http.NewResponseController(rw)}
 }
 
 func (p *paced) Read(b []byte) (int, error) {
-	due := p.start.Add(paceGrace + time.Duration(p.n/minPace)*time.Second)
-	_ = p.rc.SetReadDeadline(due) // recorders of tests have none
-	_ = p.rc.SetWriteDeadline(due.Add(paceGrace))
+	_ = p.rc.SetReadDeadline(p.due) // recorders of tests have none
+	_ = p.rc.SetWriteDeadline(p.due.Add(p.limits.Grace))
 	n, err := p.ReadCloser.Read(b)
 	if revoked(p.ctx) {
 		return 0, errNoToken
 	}
-	p.n += int64(n)
+	p.moved(n)
 	return n, err
 }
 

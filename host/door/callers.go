@@ -50,7 +50,7 @@ func revoked(ctx context.Context) bool { return context.Cause(ctx) == error(errN
 // turns let the calls about one delivery come one after the other. The zero turns has none.
 type turns struct {
 	mu sync.Mutex
-	of map[string]*turn // by the delivery's id
+	of map[string]*turn // by conversation and delivery
 }
 
 type turn struct {
@@ -58,8 +58,10 @@ type turn struct {
 	users int // that have it or wait for it; guarded by turns.mu
 }
 
-// take waits for a delivery's turn, which done gives back.
-func (t *turns) take(id string) (done func()) {
+// take waits for a delivery's turn, which done gives back. The id may be nobody's or another
+// conversation's: nobody waits for another one.
+func (t *turns) take(who source, id string) (done func()) {
+	id = who.folder + "\x00" + who.thread + "\x00" + id
 	t.mu.Lock()
 	if t.of == nil {
 		t.of = map[string]*turn{}

@@ -56,7 +56,7 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 // the connection while the call waits.
 func (d *Door) answerIn(rw http.ResponseWriter, wait time.Duration) {
 	_ = http.NewResponseController(rw).SetReadDeadline(time.Time{})
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + paceGrace))
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(wait + d.Limits.Grace))
 }
 
 // unstage removes the copies of a delivery that no longer needs them.
@@ -74,10 +74,10 @@ func (d *Door) read(rw http.ResponseWriter, r *http.Request, place *body) (*medi
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "application/json":
-		return readJSON(pace(rw, r, maxFields+maxBuffer/3*4+4))
+		return d.Limits.readJSON(d.Limits.pace(rw, r, d.Limits.largest()))
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		most := d.Quota() + maxFields
-		return readForm(multipart.NewReader(pace(rw, r, most), params["boundary"]), d.temp(), place, most)
+		most := d.Quota() + d.Limits.Fields
+		return d.Limits.readForm(multipart.NewReader(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
 	}
 	return nil, httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is neither JSON nor a form", "send application/json or multipart/form-data")
 }
@@ -122,7 +122,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 	if err != nil {
 		return ipc.Result{}, err
 	}
-	defer d.turns.take(kept.id)()
+	defer d.turns.take(who, kept.id)()
 	if key != "" { // another call may have withdrawn it since
 		if kept.withdrawn, err = d.withdrawn(ctx, who, kept.id); err != nil {
 			return ipc.Result{}, err
@@ -354,7 +354,7 @@ func (d *Door) withdraw(rw http.ResponseWriter, r *http.Request, who source, id 
 // takeBack takes a delivery out of the queue that is not accepted yet. Without done, last
 // is what became of it.
 func (d *Door) takeBack(ctx context.Context, who source, id string) (last ipc.Result, done bool, err error) {
-	defer d.turns.take(id)() // or a repeated call would submit it again meanwhile
+	defer d.turns.take(who, id)() // or a repeated call would submit it again meanwhile
 	c, err := d.find(ctx, who, id)
 	if err != nil {
 		return last, false, err

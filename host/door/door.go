@@ -30,7 +30,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// Options is what a Door works with. All but Hosts, Inbox and Log are needed. The functions are
+// Options is what a Door works with. All but Hosts, Limits, Inbox and Log are needed. The functions are
 // asked at each use.
 type Options struct {
 	Listen string   // host:port, or unix: and the path of a socket
@@ -46,6 +46,8 @@ type Options struct {
 	Quota   func() int64         // bytes of a group's bodies that come at the same time
 	Reserve func(n int64) (release func(), err error)
 	Shares  func(groups.Group) bool // whether the group's assistant shares directories with the host
+
+	Limits Limits // of what comes; the defaults if zero
 
 	Inbox Inbox // nil: no assistant fetches its messages
 
@@ -76,7 +78,8 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Door{Options: o}
+	o.Limits = o.Limits.filled()
+	d := &Door{Options: o, gate: gate{limits: o.Limits}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -130,8 +133,7 @@ func (d *Door) Close() error {
 }
 
 const (
-	headerTime = 10 * time.Second
-	headerSize = 12 << 10 // net/http adds 4 KiB
+	headerSlop = 4 << 10 // that net/http adds to its bound
 	endTime    = 5 * time.Second
 	sweepEvery = time.Hour
 )
@@ -144,14 +146,13 @@ func (d *Door) Run(ctx context.Context) error {
 	go func() { served <- d.serve(ctx, srv) }()
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
+	d.sweep(ctx) // a host that is restarted often would never come to its hour
 	for {
 		select {
 		case err := <-served:
 			return err
 		case <-sweep.C:
-			if err := errors.Join(d.forget(ctx), d.expireUploads()); err != nil {
-				d.Log.Error("old calls at the door are not forgotten", "error", err)
-			}
+			d.sweep(ctx)
 		case <-ctx.Done():
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 			defer cancel()
@@ -164,10 +165,17 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
+// sweep forgets what is too old.
+func (d *Door) sweep(ctx context.Context) {
+	if err := errors.Join(d.forget(ctx), d.expireUploads()); err != nil && ctx.Err() == nil {
+		d.Log.Error("old calls at the door are not forgotten", "error", err)
+	}
+}
+
 // server is a server of the door, whose requests have the context base.
 func (d *Door) server(base func(net.Listener) context.Context) *http.Server {
 	return &http.Server{
-		Handler: d, ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: headerSize,
+		Handler: d, ReadHeaderTimeout: d.Limits.HeaderTime, IdleTimeout: time.Minute, MaxHeaderBytes: max(d.Limits.Header-headerSlop, 1),
 		ErrorLog:    slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
 		BaseContext: base, ConnContext: withConn,
 	}

@@ -46,7 +46,7 @@ func FuzzForm(f *testing.F) {
 	d := &Door{Options: Options{Quota: func() int64 { return 1 << 20 }, Reserve: func(int64) (func(), error) { return func() {}, nil }}}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		place := d.begin("a")
-		c, err := readForm(multipart.NewReader(bytes.NewReader(b), "x"), tmp, place, 1<<20)
+		c, err := DefaultLimits().readForm(multipart.NewReader(bytes.NewReader(b), "x"), tmp, place, 1<<20)
 		if place.n > int64(len(b)) {
 			t.Errorf("%d bytes of %d", place.n, len(b))
 		}

@@ -163,7 +163,7 @@ func (d *Door) message(rw http.ResponseWriter, r *http.Request, who source) erro
 
 // ack ends a message, with the answer in its body or without one.
 func (d *Door) ack(rw http.ResponseWriter, r *http.Request, who source, id string) error {
-	answer, err := readAck(r.Header.Get("Content-Type"), pace(rw, r, maxFields))
+	answer, err := d.Limits.readAck(r.Header.Get("Content-Type"), d.Limits.pace(rw, r, d.Limits.Fields))
 	if err != nil {
 		return err
 	}
@@ -188,10 +188,10 @@ func (d *Door) unheard(rw http.ResponseWriter, who source, id string) error {
 }
 
 // readAck reads the body of an acknowledgement: nothing, or an object with a text.
-func readAck(contentType string, body io.Reader) (answer string, err error) {
+func (l Limits) readAck(contentType string, body io.Reader) (answer string, err error) {
 	b, err := io.ReadAll(body)
 	if err != nil {
-		return "", tooLarge(err, maxFields)
+		return "", tooLarge(err, l.Fields)
 	}
 	if len(b) == 0 {
 		return "", nil
@@ -222,7 +222,7 @@ func (d *Door) messageFile(rw http.ResponseWriter, r *http.Request, who source, 
 	h := rw.Header()
 	h.Set("Content-Type", "application/octet-stream") // whatever the member says that it is
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": media.SafeName(about.Name)}))
-	http.ServeContent(&pacedAnswer{ResponseWriter: rw, ctx: r.Context(), rc: http.NewResponseController(rw), start: time.Now()}, r, "", time.Time{}, f)
+	http.ServeContent(&pacedAnswer{ResponseWriter: rw, pacer: d.Limits.pacer(), ctx: r.Context(), rc: http.NewResponseController(rw)}, r, "", time.Time{}, f)
 	return nil
 }
 
@@ -230,18 +230,17 @@ func (d *Door) messageFile(rw http.ResponseWriter, r *http.Request, who source, 
 // come.
 type pacedAnswer struct {
 	http.ResponseWriter
-	ctx   context.Context
-	rc    *http.ResponseController
-	start time.Time
-	n     int64
+	pacer
+	ctx context.Context
+	rc  *http.ResponseController
 }
 
 func (p *pacedAnswer) Write(b []byte) (int, error) {
 	if revoked(p.ctx) {
 		return 0, errNoToken
 	}
-	_ = p.rc.SetWriteDeadline(p.start.Add(paceGrace + time.Duration(p.n/minPace)*time.Second)) // recorders of tests have none
+	_ = p.rc.SetWriteDeadline(p.due) // recorders of tests have none
 	n, err := p.ResponseWriter.Write(b)
-	p.n += int64(n)
+	p.moved(n)
 	return n, err
 }

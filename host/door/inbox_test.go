@@ -330,7 +330,7 @@ func FuzzAck(f *testing.F) {
 	}
 	f.Add("text/plain", "a")
 	f.Fuzz(func(t *testing.T, kind, body string) {
-		answer, err := readAck(kind, strings.NewReader(body))
+		answer, err := DefaultLimits().readAck(kind, strings.NewReader(body))
 		if err != nil || body == "" {
 			return
 		}

@@ -45,14 +45,9 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// How many connections there may be.
-const (
-	maxStrangers = 512 // that have shown no token
-	maxGuests    = 64  // of one group
-)
-
-// gate counts connections. The zero gate has none.
+// gate counts connections, and has none at first.
 type gate struct {
+	limits    Limits
 	mu        sync.Mutex
 	strangers list.List      // of *conn, the one that came first in front
 	guests    map[string]int // by folder
@@ -83,7 +78,7 @@ func (g *gate) enter(raw net.Conn) (c, oldest *conn) {
 	c = &conn{Conn: raw, gate: g}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.strangers.Len() >= maxStrangers {
+	if g.strangers.Len() >= g.limits.Strangers {
 		oldest = g.strangers.Front().Value.(*conn)
 	}
 	c.place = g.strangers.PushBack(c)
@@ -117,7 +112,7 @@ func (g *gate) admit(ctx context.Context, folder string) bool {
 	if c.folder == folder || c.closed {
 		return true
 	}
-	if g.guests[folder] >= maxGuests {
+	if g.guests[folder] >= g.limits.Group {
 		return false
 	}
 	g.leave(c)

@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // TestAGroupHasItsConnections, and strangers theirs.
 func TestAGroupHasItsConnections(t *testing.T) {
-	g := &gate{}
+	g := &gate{limits: DefaultLimits()}
 	var conns []*conn
 	come := func(folder string) bool {
 		c, _ := g.enter(&net.TCPConn{})
@@ -41,7 +42,7 @@ func TestAGroupHasItsConnections(t *testing.T) {
 // TestStrangersThatCrawlTakeNoPlaceFromOneThatComes: the one that has shown nothing for the
 // longest time goes, and a guest stays.
 func TestStrangersThatCrawlTakeNoPlaceFromOneThatComes(t *testing.T) {
-	g := &gate{}
+	g := &gate{limits: DefaultLimits()}
 	guest, _ := g.enter(&net.TCPConn{})
 	if !g.admit(context.WithValue(context.Background(), connKey{}, guest), "a") {
 		t.Fatal("not admitted")
@@ -69,17 +70,31 @@ type deadlines struct {
 
 func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
 
-// TestABodyKeepsItsPace: half a minute, and a second more for each 16 KiB.
-func TestABodyKeepsItsPace(t *testing.T) {
-	rw := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", 64<<10)))
-	p := pace(rw, r, 1<<20).(*paced)
-	if _, err := io.ReadFull(p, make([]byte, 32<<10)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Read(make([]byte, 1)); err != nil || rw.read.Sub(p.start) != paceGrace+2*time.Second {
-		t.Error(rw.read.Sub(p.start), err)
-	}
+// TestABodyThatCameFastMayNotStallForLonger: half a minute of grace, which 16 KiB give a
+// second of back. A gigabyte that came at once does not keep a place for a day.
+func TestABodyThatCameFastMayNotStallForLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rw := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", 1<<20)))
+		p := DefaultLimits().pace(rw, r, 1<<20)
+		read := func(n int, want time.Duration) {
+			t.Helper()
+			if _, err := io.ReadFull(p, make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Until(p.(*paced).due).Round(time.Millisecond); got != want {
+				t.Errorf("the next bytes must come within %v, want %v", got, want)
+			}
+		}
+		read(512<<10, paceGrace)
+		time.Sleep(20 * time.Second) // of the bubble
+		read(16, 10*time.Second+time.Millisecond)
+		read(32<<10, 12*time.Second+time.Millisecond)
+		due := p.(*paced).due
+		if read(16, 12*time.Second+2*time.Millisecond); !rw.read.Equal(due) {
+			t.Errorf("the connection waits until %v, want %v", rw.read, due)
+		}
+	})
 }
 
 // TestASocketIsForTheHostsUserAlone, and one that was left behind is replaced.

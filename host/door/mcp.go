@@ -43,7 +43,7 @@ func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) err
 	if err != nil {
 		return err
 	}
-	longest := d.Wait() + paceGrace // a call for notifications would never end
+	longest := d.Wait() + d.Limits.Grace // a call for notifications would never end
 	d.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
@@ -60,17 +60,17 @@ func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) err
 
 // readMCP reads a call. Only the content of a file may make it large.
 func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) ([]byte, error) {
-	const most = maxFields + maxBuffer/3*4 + 4
+	most := d.Limits.largest()
 	place := d.begin(who.folder)
 	if place == nil {
 		return nil, errBusy
 	}
 	defer place.end()
-	body, err := io.ReadAll(pace(rw, r, most))
+	body, err := io.ReadAll(d.Limits.pace(rw, r, most))
 	if err != nil {
 		return nil, tooLarge(err, most)
 	}
-	if len(body) <= maxFields {
+	if int64(len(body)) <= d.Limits.Fields {
 		return body, nil
 	}
 	var call struct {
@@ -81,8 +81,8 @@ func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) ([]b
 		} `json:"params"`
 	}
 	content := &call.Params.Arguments.Content // one text: many small values would take far more memory than their bytes
-	if json.Unmarshal(body, &call) != nil || len(body)-len(*content) > maxFields || (*content)[0] != '"' {
-		return nil, tooLarge(&http.MaxBytesError{}, maxFields)
+	if json.Unmarshal(body, &call) != nil || int64(len(body)-len(*content)) > d.Limits.Fields || (*content)[0] != '"' {
+		return nil, tooLarge(&http.MaxBytesError{}, d.Limits.Fields)
 	}
 	return body, nil
 }

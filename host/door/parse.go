@@ -21,11 +21,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const (
-	maxFields = 64 << 10 // bytes of a call without its file
-	maxBuffer = 20 << 20 // of a file in a call, decoded
-	maxKey    = 128      // characters of an idempotency key
-)
+// maxKey is how many characters an idempotency key may have.
+const maxKey = 128
 
 // The fields of a call, which all are texts. The names are those of the tool send_file.
 const (
@@ -112,8 +109,8 @@ func tooLarge(err error, most int64) error {
 }
 
 // readJSON reads a call that is JSON. Its file, if it has one, is in it.
-func readJSON(body io.Reader) (*mediaCall, error) {
-	const most = maxFields + maxBuffer/3*4 + 4
+func (l Limits) readJSON(body io.Reader) (*mediaCall, error) {
+	most := l.largest()
 	b, err := io.ReadAll(body)
 	if err != nil {
 		return nil, tooLarge(err, most)
@@ -124,8 +121,8 @@ func readJSON(body io.Reader) (*mediaCall, error) {
 	}
 	text, has := fields[fieldBuffer]
 	delete(fields, fieldBuffer)
-	if len(b)-len(text) > maxFields {
-		return nil, tooLarge(&http.MaxBytesError{}, maxFields)
+	if int64(len(b)-len(text)) > l.Fields {
+		return nil, tooLarge(&http.MaxBytesError{}, l.Fields)
 	}
 	c := &mediaCall{fields: fields}
 	if !has {
@@ -142,9 +139,9 @@ func readJSON(body io.Reader) (*mediaCall, error) {
 
 // readForm reads a call that is a form: fields first, the file last, into a file of tmp. The
 // caller closes that, which has no name any more.
-func readForm(form *multipart.Reader, tmp string, b *body, most int64) (*mediaCall, error) {
+func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64) (*mediaCall, error) {
 	c := &mediaCall{fields: map[string]string{}}
-	size := 0
+	size := int64(0)
 	for {
 		part, err := form.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -166,9 +163,9 @@ func readForm(form *multipart.Reader, tmp string, b *body, most int64) (*mediaCa
 		if err := takes(c.fields, part.FormName(), fieldNames); err != nil {
 			return c, err
 		}
-		value, err := io.ReadAll(io.LimitReader(part, maxFields+1))
-		if size += len(value); err != nil || size > maxFields {
-			return c, tooLarge(errors.Join(err, &http.MaxBytesError{}), maxFields)
+		value, err := io.ReadAll(io.LimitReader(part, l.Fields+1))
+		if size += int64(len(value)); err != nil || size > l.Fields {
+			return c, tooLarge(errors.Join(err, &http.MaxBytesError{}), l.Fields)
 		}
 		c.fields[part.FormName()] = string(value)
 	}

@@ -27,7 +27,7 @@ func (d *Door) takeRequest(rw http.ResponseWriter, r *http.Request, who source) 
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(pace(rw, r, ipc.MaxRequest))
+	body, err := io.ReadAll(d.Limits.pace(rw, r, ipc.MaxRequest))
 	if err != nil {
 		return tooLarge(err, ipc.MaxRequest)
 	}

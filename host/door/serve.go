@@ -25,7 +25,7 @@ var (
 // known.
 func (d *Door) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	httpd.Harden(rw.Header())
-	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Wait() + paceGrace)) // recorders of tests have none
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(d.Wait() + d.Limits.Grace)) // recorders of tests have none
 	if p := d.guard(r); p != nil {
 		refuse(rw, p)
 		return

@@ -23,11 +23,8 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const (
-	uploadFor  = 24 * time.Hour // after its last byte
-	maxUploads = 4              // of a group that are not whole
-	maxUnsent  = 1000           // of a group in all, of which many may have no bytes
-)
+// maxUnsent is how many uploads a group may have in all, of which many may have no bytes.
+const maxUnsent = 1000
 
 var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
 
@@ -126,7 +123,7 @@ func (d *Door) files(rw http.ResponseWriter, r *http.Request, who source, id str
 		if place == nil {
 			return errBusy
 		}
-		offset, err = d.append(pace(rw, r, u.Length-offset+1), place, name, u, offset)
+		offset, err = d.append(d.Limits.pace(rw, r, u.Length-offset+1), place, name, u, offset)
 		place.end()
 	}
 	if err == nil && !u.Whole && offset == u.Length {
@@ -203,7 +200,7 @@ func (d *Door) newUpload(r *http.Request, who source, name string) (upload, erro
 	switch {
 	case err != nil:
 		return upload{}, err
-	case open >= maxUploads || all >= maxUnsent:
+	case open >= d.Limits.Uploads || all >= maxUnsent:
 		return upload{}, errBusy
 	case length > d.Quota()-kept:
 		return upload{}, httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
@@ -370,10 +367,10 @@ func remove(file string) error {
 	return nil
 }
 
-// expireUploads deletes uploads whose last byte came a day ago.
+// expireUploads deletes uploads whose last byte came too long ago.
 func (d *Door) expireUploads() error {
 	expire := func(name string, _ upload, last time.Time) error {
-		if time.Since(last) < uploadFor || !d.uploads.begin(name) {
+		if time.Since(last) < d.Limits.UploadFor || !d.uploads.begin(name) {
 			return nil
 		}
 		defer d.uploads.end(name)

@@ -32,8 +32,15 @@ func (h *Host) openEntrance(ctx context.Context) (err error) {
 		Reserve: h.opts.disk.reserve, Log: h.opts.Log,
 		Shares: func(g groups.Group) bool { return h.shares(g) },
 		Inbox:  fetching{h},
+		Limits: doorLimits(c.Door.Limits),
 	})
 	return err
+}
+
+// doorLimits are the bounds of the door as the configuration has them.
+func doorLimits(l config.DoorLimits) entry.Limits {
+	return entry.Limits{Fields: int64(l.Fields), Buffer: int64(l.Buffer), Uploads: l.Uploads, UploadFor: l.UploadFor.Std(), Header: int(l.Header),
+		HeaderTime: l.HeaderTime.Std(), Pace: int64(l.Pace), Grace: l.Grace.Std(), Group: l.Group, Strangers: l.Strangers}
 }
 
 // usesSSH says whether an assistant comes in over a connection that the host makes.
