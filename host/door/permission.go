@@ -20,7 +20,7 @@ func (d *Door) askPermission(rw http.ResponseWriter, r *http.Request, who source
 	if d.Inbox == nil {
 		return errNoInbox
 	}
-	asks, err := readPermission(pace(rw, r, maxPermission))
+	asks, err := readPermission(d.Limits.pace(rw, r, maxPermission))
 	if err != nil {
 		return err
 	}
