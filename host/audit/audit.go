@@ -23,7 +23,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -237,13 +236,6 @@ func (l *Log) Add(all ...Entry) {
 	if !l.failing { // else Run tries each second
 		l.flush()
 	}
-}
-
-func cut(s string) string {
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
-	}
-	return s
 }
 
 // flush writes what waits. The caller holds mu.

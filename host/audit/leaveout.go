@@ -3,6 +3,7 @@ package audit
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // What a trail may do without.
@@ -49,4 +50,11 @@ func (l *Log) plain(text string) string {
 		text = maskIn(l.key, text)
 	}
 	return cut(text)
+}
+
+func cut(s string) string {
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	}
+	return s
 }

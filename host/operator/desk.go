@@ -392,12 +392,3 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	s.Errors, _ = CountJSON(d.Layout.Errors(), ReasonSuffix) // a missing folder has no entries
 	return s, nil
 }
-
-func channelOf(c channel.Channel) Channel {
-	s, ok := c.(channel.Status)
-	if !ok {
-		return Channel{Name: c.Name(), Connected: true}
-	}
-	connected, detail := s.Connected()
-	return Channel{Name: c.Name(), Connected: connected, Detail: detail}
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -39,6 +40,15 @@ type Channel struct {
 	Connected bool   `json:"connected"`
 	Detail    string `json:"detail,omitempty"` // the state, or what to do
 	Scan      string `json:"scan,omitempty"`   // where on the phone a code for Link is scanned; empty: it has none
+}
+
+func channelOf(c channel.Channel) Channel {
+	s, ok := c.(channel.Status)
+	if !ok {
+		return Channel{Name: c.Name(), Connected: true}
+	}
+	connected, detail := s.Connected()
+	return Channel{Name: c.Name(), Connected: connected, Detail: detail}
 }
 
 // Group is the state of one group's queue.
