@@ -24,8 +24,8 @@ fuzz: ## every fuzz target for FUZZTIME each
 fuzz-hour: ## every fuzz target; an hour for all together
 	./.ci/fuzz 1h shared
 
-kills: ## KILLS hosts killed at random under a drain, a power loss after each operation, and each call failing once; prints the faults
-	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|APowerLoss|AnyOneCall' ./host/command
+kills: ## KILLS hosts killed at random under a drain, a twentieth as many hosts, agentrunners and sshds at random steps of a send over HTTP and ssh, a power loss after each operation, and each call failing once; prints the faults and seeds
+	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|AtEachStepOver|APowerLoss|AnyOneCall' ./host/command
 
 soak: ## twenty groups on three channels for SOAK, with faults, kills, reloads and approvals at random; prints its sums
 	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -count=1 -timeout 24h -v -run ASoak ./host/command
