@@ -104,8 +104,15 @@ func TestTenThousandCrawlersHoldNobodyUp(t *testing.T) {
 	if n, err := out.Read(said); string(said[:n]) != "here\n" {
 		t.Fatalf("the crowd says %q, %v", said[:n], err)
 	}
-	crawled, grown := call("crawled"), r.resident()-before
+	crawled := call("crawled 0")
+	for i := 1; i < 3 && crawled > 2*calm; i++ { // the machine may have had other things to do
+		crawled = min(crawled, call(fmt.Sprint("crawled ", i)))
+	}
+	grown := r.resident() - before
 	t.Logf("a call takes %v, among %d crawlers %v; the host has grown by %d KiB", calm, crawlers, crawled, grown>>10)
+	if crawled > 2*calm {
+		t.Errorf("a call takes %v among crawlers, and %v without", crawled, calm)
+	}
 	if grown > 64<<20 {
 		t.Errorf("the host has grown by %d bytes", grown)
 	}

@@ -33,8 +33,8 @@ func of(f form, own bool) rules {
 
 var rulesOf = map[form]rules{
 	anthropic: {
-		refused: []string{"file_id"}, top: []string{"container", "mcp_servers"},
-		opaque: []string{"input", "input_schema", "metadata"},
+		refused: []string{"file_id"}, top: []string{"container"}, runs: []string{"mcp_servers"},
+		opaque: []string{"input", "input_schema", "metadata", "mcp_servers"}, // the last is refused at the top unless tools are allowed
 		stored: []string{"file_id", "container"},
 	},
 	openAI: {

@@ -308,8 +308,15 @@ func TestBodiesThatUseWhatTheServiceStoresOrRunsAreRefused(t *testing.T) {
 		t.Errorf("the provider got %q", (<-w.seen).Header.Get("X-Body"))
 	}
 	w.settings.Tools = true
-	if status, text, _ := w.call("POST", "/openai/v1/responses", `{"tools":[{"type":"web_search"}]}`); status != 200 {
-		t.Errorf("an allowed tool: %d %s", status, text)
+	for target, body := range map[string]string{
+		"/openai/v1/responses": `{"tools":[{"type":"web_search"}]}`, "/anthropic/v1/messages": `{"mcp_servers":[{"type":"url","name":"x","url":"https://x"}]}`,
+		"/google/v1beta/models/g:generateContent": `{"tools":[{"googleSearch":{}}]}`,
+	} {
+		if status, text, _ := w.call("POST", target, body); status != 200 {
+			t.Errorf("%s: an allowed tool: %d %s", target, status, text)
+			continue
+		}
+		<-w.seen
 	}
 }
 
