@@ -166,9 +166,15 @@ func short(name string) string {
 	return strings.ToValidUTF8(base[:min(len(base), 80)], "")
 }
 
-// named says whether the rule is one for files of that name.
+// named says whether the rule is one for files of that name. A name that media.SafeName has
+// changed counts as it was before: the assistant's tool may have done so.
 func (r *Rule) named(name string) bool {
 	name = strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), " .")
+	dir, base := path.Split(name)
+	return r.matches(name) || strings.HasPrefix(base, "_.") && r.matches(dir+base[1:])
+}
+
+func (r *Rule) matches(name string) bool {
 	switch {
 	case r.name != nil:
 		return r.name.MatchString(name)

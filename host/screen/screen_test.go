@@ -61,3 +61,24 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// TestANameThatTheToolMadeSafePassedTheScreen: send_attachment makes .env to _.env before the
+// host sees it.
+func TestANameThatTheToolMadeSafePassedTheScreen(t *testing.T) {
+	s, err := screen.New(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".env", ".env.production", ".netrc", ".pgpass"} {
+		for _, given := range []string{name, "_" + name, "dir/_" + name} {
+			if err := s.Check(strings.NewReader("A=b"), 3, given); err == nil {
+				t.Errorf("%s passes", given)
+			}
+		}
+	}
+	for _, name := range []string{"_.txt", "my_.env.md", "a_.b"} {
+		if err := s.Check(strings.NewReader("A=b"), 3, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
