@@ -51,6 +51,9 @@ func (d *Door) enter(ctx context.Context, who source, key string, content []byte
 	if err != nil {
 		return call{}, fmt.Errorf("make an id: %w", err)
 	}
+	if d.kept.full(who.folder) {
+		return d.repeated(ctx, who, key, content)
+	}
 	fresh := call{id: u.String(), made: time.UnixMicro(time.Now().UnixMicro()), fresh: true}
 	done, err := d.asks.enter.ExecContext(ctx,
 		fresh.id, who.folder, who.thread, sql.NullString{String: key, Valid: key != ""}, content, fresh.made.UnixMicro())
@@ -58,11 +61,21 @@ func (d *Door) enter(ctx context.Context, who source, key string, content []byte
 		return call{}, fmt.Errorf("keep a call: %w", store.Words(err))
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 1 {
+		d.kept.add(who.folder, 1)
 		return fresh, err
 	}
+	return d.repeated(ctx, who, key, content)
+}
+
+// repeated returns the call that its conversation has made before under a key. The error is
+// errCalls if there is none, as the group may have no other.
+func (d *Door) repeated(ctx context.Context, who source, key string, content []byte) (call, error) {
 	var before []byte
 	old, err := scanCall(d.db.QueryRowContext(ctx, `SELECT id, made, withdrawn, content FROM call WHERE folder = ? AND thread = ? AND key = ?`,
 		who.folder, who.thread, key), &before)
+	if errors.Is(err, sql.ErrNoRows) {
+		return call{}, errCalls
+	}
 	if err != nil {
 		return call{}, fmt.Errorf("find a call: %w", store.Words(err))
 	}
@@ -112,5 +125,5 @@ func (d *Door) forget(ctx context.Context) error {
 		return store.Words(err)
 	}
 	_, err := d.db.ExecContext(ctx, `DELETE FROM token WHERE ended > 0 AND ended < ?`, before)
-	return store.Words(err)
+	return errors.Join(store.Words(err), d.kept.count(ctx, d.db))
 }

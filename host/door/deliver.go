@@ -139,7 +139,9 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 			return ipc.Result{}, errSpent
 		}
 	}
-	err = d.submit(who, kept, request, files)
+	if err = d.submit(who, kept, request, files); errors.Is(err, errBusy) && kept.fresh {
+		return ipc.Result{}, errors.Join(err, d.unmake(ctx, who, kept.id))
+	}
 	return d.status(who.folder, kept), err
 }
 
@@ -225,9 +227,6 @@ func (d *Door) submit(who source, c call, request ipc.Request, files []staged) e
 	}
 	return d.Spool.Submit(who.folder, c.id, b, c.made)
 }
-
-// gone says that the outbox may have forgotten a call.
-func (d *Door) gone(c call) bool { return time.Since(c.made) >= d.Keep() }
 
 // status is what the host has said of a delivery so far.
 func (d *Door) status(folder string, c call) ipc.Result {

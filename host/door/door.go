@@ -70,6 +70,7 @@ type Door struct {
 	callers  callers
 	turns    turns
 	waiting  waiting
+	kept     kept
 }
 
 // Open opens the store and listens. It answers nobody before Run. Errors are permanent
@@ -79,7 +80,7 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.filled()
-	d := &Door{Options: o, gate: gate{limits: o.Limits}}
+	d := &Door{Options: o, gate: gate{limits: o.Limits}, kept: kept{most: maxKept}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -94,6 +95,9 @@ func Open(ctx context.Context, o Options) (_ *Door, err error) {
 	}
 	d.db.SetMaxOpenConns(1) // transactions wait for each other here, not in SQLite
 	if d.asks, err = prepare(ctx, d.db); err != nil {
+		return nil, err
+	}
+	if err := d.kept.count(ctx, d.db); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(os.RemoveAll(d.temp()), os.Mkdir(d.temp(), 0o700), os.MkdirAll(d.uploadDir(), 0o700), os.MkdirAll(d.spentDir(), 0o700)); err != nil {

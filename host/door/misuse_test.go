@@ -162,6 +162,47 @@ func TestCallsThatWaitDoNotFillTheDisk(t *testing.T) {
 	until(t, "all are sent once", func() bool { return len(w.all()) == 6 })
 }
 
+// TestCallsWithoutEndFilledTheStore: a call that is told to come again leaves nothing there, and
+// a group has a bound of calls, beyond which its keys still count.
+func TestCallsWithoutEndFilledTheStore(t *testing.T) {
+	w := newWorld(t)
+	b, c := w.token("b", ""), w.token("a", "")
+	rows := func() (n int) {
+		if err := w.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM call`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	call := func(token, key string) answered {
+		return w.send(token, map[string]string{"buffer": "eA==", "file_name": "a.txt"}, "Idempotency-Key", key)
+	}
+	w.kept.most = 2
+	first := call(b, "1")
+	if second := call(b, "2"); first.http != 200 || second.http != 200 {
+		t.Fatalf("%d, then %d", first.http, second.http)
+	}
+	if third := call(b, "3"); third.http != 429 || third.Error.Code != "busy" || rows() != 2 {
+		t.Errorf("%d %s; %d rows", third.http, third.body, rows())
+	}
+	if again := call(b, "1"); again.http != 200 || again.ID != first.ID {
+		t.Errorf("the same key: %d %s", again.http, again.body)
+	}
+	if other := call(c, "1"); other.http != 200 {
+		t.Errorf("another group: %d %s", other.http, other.body)
+	}
+	w.kept.most = maxKept
+	w.hold(true)
+	large := strings.Repeat("eHh4", 1<<19)
+	for i, want := range []int{202, 202, 429, 429, 429} {
+		if got := w.ask("POST", "/api/send-media?wait=0s", b, strings.NewReader(`{"file_name":"a.bin","buffer":"`+large+`"}`), "Content-Type", "application/json"); got.http != want {
+			t.Errorf("large call %d: %d %s", i, got.http, got.body)
+		}
+	}
+	if err := w.kept.count(t.Context(), w.db); err != nil || rows() != 5 || w.kept.of["b"] != 4 {
+		t.Errorf("%d rows, %v, %v", rows(), w.kept.of, err)
+	}
+}
+
 // TestAContentInACallIsOneText: a list of many small values of 28 MB became 700 MB in memory.
 func TestAContentInACallIsOneText(t *testing.T) {
 	w := newWorld(t)

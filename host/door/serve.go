@@ -18,6 +18,7 @@ var (
 	errUnknown = httpd.Refuse(http.StatusNotFound, ipc.CodeUnknown, "no delivery of this conversation has this id", "use the id that the call returned; results are kept for a week")
 	errNoToken = httpd.Refuse(http.StatusUnauthorized, "no_token", "this needs a token that counts", "send it as Authorization: Bearer …; the operator makes one with: longshore tokens new")
 	errBusy    = httpd.Refuse(http.StatusTooManyRequests, "busy", "too much of this group is on its way", "wait until some of it is done, then repeat the call with its key")
+	errCalls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "this group has made too many calls in the last days", "call less often; a repeated call with its key is still known")
 	errWhere   = httpd.Refuse(http.StatusNotFound, "not_found", "there is nothing here", "see docs/remote.md")
 )
 
