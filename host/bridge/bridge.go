@@ -50,6 +50,7 @@ type Options struct {
 	// Approvers is the folder of the group in whose chat members are asked for approvals;
 	// nil, or an empty result: only the operator is.
 	Approvers func() string
+	MayAsk    func(folder string) bool // whether the session of a group elsewhere may ask them for permissions; nil: none may
 
 	Audit *audit.Log // notes what became of deliveries; nil: nobody does
 

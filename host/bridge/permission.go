@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,15 +41,18 @@ type permissions struct {
 	all map[string]*permission // by id
 }
 
-// permission is one question.
+// permission is one question. The approvers' chat knows it by another id than the session:
+// a session that writes into that chat cannot ask for an answer to it in words of its own.
 type permission struct {
 	ipc.Permission
 	folder, thread string
+	approval       string        // the id that members answer with
+	until          time.Time     // Expires, by a clock that nobody sets
 	answered       chan struct{} // closed with the answer
 }
 
 // open reports whether an answer would count.
-func (p *permission) open(now time.Time) bool { return p.Answer == "" && now.Before(p.Expires) }
+func (p *permission) open(now time.Time) bool { return p.Answer == "" && now.Before(p.until) }
 
 // add keeps a question, and forgets old ones. It reports whether there is room.
 func (all *permissions) add(p *permission, now time.Time) bool {
@@ -56,7 +60,7 @@ func (all *permissions) add(p *permission, now time.Time) bool {
 	defer all.mu.Unlock()
 	open := 0
 	for id, other := range all.all {
-		if now.After(other.Expires.Add(permissionKept)) {
+		if now.After(other.until.Add(permissionKept)) {
 			delete(all.all, id)
 		} else if other.folder == p.folder && other.open(now) {
 			open++
@@ -72,6 +76,17 @@ func (all *permissions) add(p *permission, now time.Time) bool {
 	return true
 }
 
+// asked returns the question that members answer with an id, or nil. The caller holds the
+// lock.
+func (all *permissions) asked(approval string) *permission {
+	for _, p := range all.all {
+		if p.approval == approval {
+			return p
+		}
+	}
+	return nil
+}
+
 func (all *permissions) remove(id string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -82,30 +97,55 @@ func (all *permissions) remove(id string) {
 // answer is no if nobody has said yes after ten minutes. The error is ErrNoPermissions, or
 // a refusal if too many of the group's questions are open; other errors pass.
 func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks ipc.Permission) (ipc.Permission, error) {
-	if b.Approvers == nil || b.Approvers() == "" {
+	if !b.mayAsk(folder) {
 		return asks, ErrNoPermissions
 	}
 	dst, err := b.authorize(b.Approvers(), ipc.Request{})
 	if err != nil {
 		return asks, err
 	}
-	random := make([]byte, 16)
-	rand.Read(random)
 	now := time.Now()
-	asks.ID, asks.Answer, asks.Expires = hex.EncodeToString(random), "", now.Add(permissionFor).UTC()
-	p := &permission{Permission: asks, folder: folder, thread: thread, answered: make(chan struct{})}
+	until := now.Add(permissionFor)
+	asks.ID, asks.Answer, asks.Expires = randomID(), "", until.UTC()
+	p := &permission{Permission: asks, folder: folder, thread: thread, approval: randomID(), until: until, answered: make(chan struct{})}
 	if !b.permissions.add(p, now) {
 		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
 	}
-	d := hostDelivery(b.Approvers(), dst, "permission "+asks.ID)
-	question := fmt.Sprintf("The session of group %s asks to use its tool %s: %s. Input: %s. May it?",
-		folder, inCode(media.Cut(asks.Tool, 64)), inCode(media.Cut(asks.Description, 300)), inCode(media.Cut(asks.Input, shownText)))
-	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: asks.ID, Expires: asks.Expires}, dst.limits)
+	d := hostDelivery(b.Approvers(), dst, "permission "+p.approval)
+	question := fmt.Sprintf("The session of group %s asks to use its tool %s. Input: %s. What it says about this: %s. May it?",
+		folder, quoted(asks.Tool, 64), quoted(asks.Input, shownText), quoted(asks.Description, 300))
+	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
 	if err := b.put(ctx, d); err != nil {
 		b.permissions.remove(asks.ID)
 		return asks, err
 	}
 	return asks, nil
+}
+
+// mayAsk says whether members would answer a question of a group's session.
+func (b *Bridge) mayAsk(folder string) bool {
+	return b.Approvers != nil && b.Approvers() != "" && b.MayAsk != nil && b.MayAsk(folder)
+}
+
+func randomID() string {
+	random := make([]byte, 16)
+	rand.Read(random)
+	return hex.EncodeToString(random)
+}
+
+// quoted shows foreign words within the host's: in code marks, so that no markup of theirs
+// counts, and in quotation marks, as a poll shows no code marks. It says if something is cut
+// off, and bounds what is shown, so that a question stays one message.
+func quoted(s string, most int) string {
+	if s == "" {
+		return "(nothing)"
+	}
+	all := media.WithoutHidden(media.Printable(strings.NewReplacer("`", "'", "“", `"`, "”", `"`).Replace(s)))
+	shown := media.Cut(all, most)
+	if shown == all {
+		return "“`" + all + "`”"
+	}
+	return "“`" + shown + "`” (the rest is cut off)"
 }
 
 // Permission returns a question of a conversation. answered is closed with its answer. The
@@ -117,8 +157,12 @@ func (b *Bridge) Permission(folder, thread, id string) (asked ipc.Permission, an
 	if p == nil || p.folder != folder || p.thread != thread {
 		return asked, nil, ErrNoPermission
 	}
-	if now := time.Now(); p.Answer == "" && !p.open(now) {
+	switch {
+	case p.Answer != "":
+	case !p.open(time.Now()):
 		b.decide(p, false, "nobody, in time")
+	case !b.mayAsk(folder):
+		b.decide(p, false, "the operator, who does not let the session ask any more")
 	}
 	return p.Permission, p.answered, nil
 }
@@ -129,7 +173,7 @@ func (b *Bridge) decide(p *permission, yes bool, by string) {
 	if p.Answer = ipc.Denied; yes {
 		p.Answer, e.Event, e.Code = ipc.Allowed, audit.Approved, ""
 	}
-	close(p.answered)
+	defer close(p.answered) // the trail has it before the session
 	if b.Audit != nil {
 		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", inCode(media.Cut(p.Tool, 64)), by)
 		b.Audit.Add(e)
@@ -141,18 +185,21 @@ func (b *Bridge) decide(p *permission, yes bool, by string) {
 func (b *Bridge) answerPermission(id string, yes bool, by string) string {
 	b.permissions.mu.Lock()
 	defer b.permissions.mu.Unlock()
-	p := b.permissions.all[id]
+	p := b.permissions.asked(id)
 	switch {
 	case p == nil:
 		return ""
 	case !p.open(time.Now()):
 		return "Somebody has answered before, or the time is over."
+	case !b.mayAsk(p.folder):
+		b.decide(p, false, "the operator, who does not let the session ask any more")
+		return "This does not count: the operator does not let the session ask any more. It is refused."
 	}
 	if b.Audit != nil {
 		by = b.Audit.Mask(by)
 	}
 	if b.decide(p, yes, by); yes {
-		return "Allowed: the session uses the tool."
+		return "Allowed: the session may use the tool, once."
 	}
-	return "Refused: the session does not use the tool."
+	return "Refused: the session may not use the tool."
 }

@@ -2,6 +2,7 @@ package bridge_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,6 +19,13 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 		p, err := s.AskPermission(t.Context(), folder, "", ipc.Permission{Tool: "Ba`sh", Description: "*Run*\nthis", Input: strings.Repeat("x", 5000)})
 		return p.ID, err
 	}
+	s.opts.Approvers = func() string { return "ops" }
+	s.Bridge = bridge.New(s.opts)
+	if _, err := ask("family"); !errors.Is(err, bridge.ErrNoPermissions) {
+		t.Error("the operator does not let it ask:", err)
+	}
+	s.opts.Approvers, s.opts.MayAsk = nil, func(string) bool { return true }
+	s.Bridge = bridge.New(s.opts)
 	if _, err := ask("family"); !errors.Is(err, bridge.ErrNoPermissions) {
 		t.Error("nobody can answer:", err)
 	}
@@ -39,16 +47,50 @@ func TestQuestionsForPermissionsAreBounded(t *testing.T) {
 	}
 	check(t, second(ask("work")))
 	text := s.shown("mem:ops", 1)[0].Text
-	if !strings.Contains(text, "`Ba'sh`") || !strings.Contains(text, "`*Run*\\nthis`") || len(text) > 2000 || !strings.Contains(text, "yes "+first) {
+	if !strings.Contains(text, "“`Ba'sh`”") || !strings.Contains(text, "“`*Run*\\nthis`”") || len(text) > 2000 || strings.Contains(text, first) {
 		t.Error(text)
 	}
-	check(t, s.DecideByID(t.Context(), first, false, "U1"))
+	if err := s.DecideByID(t.Context(), first, true, "U1"); !errors.Is(err, outbox.ErrNotFound) {
+		t.Error("the session's own id answers it:", err)
+	}
+	check(t, s.DecideByID(t.Context(), answerTo(text), false, "U1"))
 	if p, _, err := s.Permission("family", "", first); p.Answer != ipc.Denied || err != nil {
 		t.Error(p, err)
 	}
 	check(t, second(ask("family")))
 	if err := s.DecideByID(t.Context(), strings.Repeat("0", 32), true, "U1"); !errors.Is(err, outbox.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// answerTo is the id that a question is answered with.
+func answerTo(text string) string {
+	return regexp.MustCompile("`yes ([0-9a-f]{32})`").FindStringSubmatch(text)[1]
+}
+
+// TestAYesDoesNotCountAfterTheOperatorsNo: the session may not ask any more since a reload.
+func TestAYesDoesNotCountAfterTheOperatorsNo(t *testing.T) {
+	s := newSite(t)
+	may := true
+	s.opts.Approvers, s.opts.MayAsk = func() string { return "ops" }, func(folder string) bool { return may && folder == "family" }
+	s.Bridge = bridge.New(s.opts)
+	var ids [2]string
+	for i := range ids {
+		p, err := s.AskPermission(t.Context(), "family", "", ipc.Permission{Tool: "Bash"})
+		check(t, err)
+		ids[i] = p.ID
+	}
+	may = false
+	check(t, s.DecideByID(t.Context(), answerTo(s.shown("mem:ops", 1)[0].Text), true, "U1"))
+	if seen := s.shown("mem:ops", 3); !strings.Contains(seen[2].Text, "does not count") {
+		t.Error(seen[2].Text)
+	}
+	for _, id := range ids {
+		if p, answered, err := s.Permission("family", "", id); p.Answer != ipc.Denied || err != nil {
+			t.Error(p, err)
+		} else {
+			<-answered
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,10 +12,10 @@ import (
 // TestAPermissionWithoutAnAnswerIsNo, to its own conversation alone, and a yes that comes later
 // changes nothing. Old questions are forgotten.
 func TestAPermissionWithoutAnAnswerIsNo(t *testing.T) {
-	var b Bridge
+	b := Bridge{Options: Options{Approvers: func() string { return "ops" }, MayAsk: func(string) bool { return true }}}
 	now := time.Now()
 	add := func(id string, expires time.Time) bool {
-		return b.permissions.add(&permission{Permission: ipc.Permission{ID: id, Tool: "Bash", Expires: expires}, folder: "family", thread: "t1", answered: make(chan struct{})}, now)
+		return b.permissions.add(&permission{Permission: ipc.Permission{ID: id, Tool: "Bash"}, until: expires, approval: "asked " + id, folder: "family", thread: "t1", answered: make(chan struct{})}, now)
 	}
 	if !add("over", now.Add(-time.Second)) || !add("old", now.Add(-2*permissionKept)) || !add("open", now.Add(time.Minute)) {
 		t.Fatal("not added")
@@ -24,7 +25,7 @@ func TestAPermissionWithoutAnAnswerIsNo(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	<-answered
-	if words := b.answerPermission("over", true, "U1"); words != "Somebody has answered before, or the time is over." {
+	if words := b.answerPermission("asked over", true, "U1"); words != "Somebody has answered before, or the time is over." {
 		t.Error(words)
 	}
 	if p, _, _ := b.Permission("family", "t1", "over"); p.Answer != ipc.Denied {
@@ -38,7 +39,25 @@ func TestAPermissionWithoutAnAnswerIsNo(t *testing.T) {
 			t.Errorf("%v: %v", other, err)
 		}
 	}
-	if words := b.answerPermission("nothing", true, "U1"); words != "" {
+	if words := b.answerPermission("asked nothing", true, "U1"); words != "" {
 		t.Error(words)
+	}
+}
+
+// TestASessionsWordsDoNotPassForTheHosts: in a poll, which shows no code marks, either; and
+// what is cut off is told. However it is written, a question stays short.
+func TestASessionsWordsDoNotPassForTheHosts(t *testing.T) {
+	for words, want := range map[string]string{
+		"":                        "(nothing)",
+		"ls":                      "“`ls`”",
+		"a”. Input: “`ls`. ":      "“`a\". Input: \"'ls'. `”",
+		"rm\u200b\nx\ufe01":       "“`rm\\u200b\\nx`”",
+		"0123456789…":             "“`0123456789…`”",
+		strings.Repeat("x", 21):   "“`" + strings.Repeat("x", 19) + "…`” (the rest is cut off)",
+		strings.Repeat("\n", 600): "“`" + strings.Repeat(`\n`, 9) + `\` + "…`” (the rest is cut off)",
+	} {
+		if got := quoted(words, 20); got != want {
+			t.Errorf("%q: %s, not %s", words, got, want)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/config"
 	entry "github.com/longshore-bridge/longshore/host/door"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -73,6 +72,12 @@ func (h *Host) claudeChannel(g groups.Group) string {
 	return h.Config().Assistants[g.Assistant].ClaudeChannel
 }
 
+// mayAsk says whether the session of a group may ask members for permissions.
+func (h *Host) mayAsk(folder string) bool {
+	g, ok := h.Registry().ByFolder(folder)
+	return ok && h.claudeChannel(g) == config.ClaudePermissions
+}
+
 // fetching is the assistants' inbox, which is opened after the door.
 type fetching struct{ host *Host }
 
@@ -91,12 +96,8 @@ func (f fetching) Unheard(folder, thread, id string) (bool, error) {
 	return f.host.assistants.Unheard(folder, thread, id)
 }
 
-// AskPermission implements entry.Inbox. Only a group whose assistant may is asked for.
+// AskPermission implements entry.Inbox.
 func (f fetching) AskPermission(ctx context.Context, folder, thread string, p ipc.Permission) (ipc.Permission, error) {
-	g, ok := f.host.Registry().ByFolder(folder)
-	if !ok || f.host.claudeChannel(g) != config.ClaudePermissions {
-		return p, bridge.ErrNoPermissions
-	}
 	return f.host.Bridge.AskPermission(ctx, folder, thread, p)
 }
 

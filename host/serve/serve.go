@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *Host, err er
 		Registry: h.Registry, Mounts: h.mountsOf, Channels: h.Channels, Outbox: h.Outbox,
 		Spool: h.spool, Wait: h.wait, Answers: answers{h}, Log: opts.Log, Trace: opts.Trace,
 		Convert: convert.New(confine.Mode(cfg.MediaTools), opts.disk.file),
-		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers,
+		Links:   h.linksNow, Screen: h.screenNow, Zone: h.zone, Audit: h.audit, Approvers: h.approvers, MayAsk: h.mayAsk,
 	})
 	if !opts.Idle {
 		if err := errors.Join(h.openTasks(ctx), h.openEntrance(ctx), h.models.prepare(ctx, cfg)); err != nil {
