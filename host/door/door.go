@@ -65,7 +65,8 @@ type Door struct {
 	gate     gate
 	bodies   bodies
 	uploads  uploads
-	polls    polls
+	polls    polls // for messages
+	asking   polls // for answers to questions
 	visits   visits
 	callers  callers
 	turns    turns

@@ -80,7 +80,7 @@ func (p *polls) end(who source) {
 
 var (
 	errNoInbox = httpd.Refuse(http.StatusNotFound, "no_inbox", "this group's assistant does not fetch its messages", "the operator gives the group an assistant with runtime: remote")
-	errPolls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "too many fetches of this conversation wait for messages", "end some of them, or wait until they end")
+	errPolls   = httpd.Refuse(http.StatusTooManyRequests, "busy", "too many fetches of this conversation wait", "end some of them, or wait until they end")
 )
 
 // inbox answers with the messages that wait, or with none after the time to wait.

@@ -63,10 +63,10 @@ func (d *Door) permission(rw http.ResponseWriter, r *http.Request, who source) e
 		return err
 	}
 	if p.Answer == "" && wait > 0 {
-		if !d.polls.begin(who) {
+		if !d.asking.begin(who) {
 			return errPolls
 		}
-		defer d.polls.end(who)
+		defer d.asking.end(who)
 		over := time.NewTimer(min(wait, time.Until(p.Expires)))
 		defer over.Stop()
 		select {

@@ -3,6 +3,7 @@ package door
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,6 +42,26 @@ func TestASessionAsksForAPermission(t *testing.T) {
 	l.decides("allow")
 	if a := <-got; !strings.Contains(a.body, `"answer":"allow"`) {
 		t.Error(a.body)
+	}
+}
+
+// TestQuestionsDoNotKeepMessagesBack: a session that waits for answers fetches its messages, too.
+func TestQuestionsDoNotKeepMessagesBack(t *testing.T) {
+	l := newLetters(t)
+	w := newWorld(t, withLetters(l))
+	token := w.token("b", "")
+	if a := w.ask("POST", permissionsPath, token, strings.NewReader(`{"tool":"Bash"}`)); a.http != http.StatusOK {
+		t.Fatal(a.http, a.body)
+	}
+	for i := range maxGroupPolls {
+		w.asking.begin(source{folder: "b", token: fmt.Sprint(i / maxTokenPolls)})
+	}
+	if a := w.ask("GET", permissionsPath+"/q1?wait=1s", token, nil); a.http != http.StatusTooManyRequests || a.Error.Code != "busy" {
+		t.Errorf("one more: %d %s", a.http, a.body)
+	}
+	l.post("1")
+	if a := w.ask("GET", inboxPath, token, nil); a.http != http.StatusOK || !strings.Contains(a.body, `"id":"1"`) {
+		t.Error(a.http, a.body)
 	}
 }
 
