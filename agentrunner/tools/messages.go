@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	_ "embed"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -60,7 +61,7 @@ type AnswerMessageArgs struct {
 func (k kit) answerMessage(m Messages) server.ServerTool {
 	t := k.tool("answer_message", "Answer a member's message", "Sends a text to the chat as the answer to a member's message, once, and ends the message.", changes)
 	return handle(k, t, func(ctx context.Context, a AnswerMessageArgs, _ progressFunc) (*mcp.CallToolResult, error) {
-		if a.Text == "" {
+		if strings.TrimSpace(a.Text) == "" {
 			return nil, &sender.Problem{Code: "invalid_argument", Message: "the text is empty", Hint: "write an answer, or call got_message"}
 		}
 		return reported(m.End(ctx, a.ID, a.Text))

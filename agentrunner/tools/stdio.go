@@ -88,11 +88,30 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write passes on one message; mcp-go writes each message in a single call.
+// Write passes on one message; mcp-go writes each message in a single call. When ctx ends,
+// Write returns even if the client does not read: otherwise that client would keep the
+// program running. The rest of the message is then lost, and nothing is written any more.
 func (g *gate) Write(p []byte) (int, error) {
-	n, err := g.out.Write(p)
-	g.note(p, -1)
-	return n, err
+	if err := g.ctx.Err(); err != nil {
+		return 0, err
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	written := make(chan result, 1)
+	line := bytes.Clone(p) // mcp-go uses p again
+	go func() {
+		n, err := g.out.Write(line)
+		written <- result{n, err}
+	}()
+	select {
+	case r := <-written:
+		g.note(line, -1)
+		return r.n, r.err
+	case <-g.ctx.Done():
+		return 0, g.ctx.Err()
+	}
 }
 
 // note counts a request up (by is +1) and an answer down. A line that is neither, or
