@@ -43,6 +43,7 @@ const (
 
 // Door is what this package asks of the host; *remote.Client has it.
 type Door interface {
+	Context() (ipc.Context, error)
 	Inbox(ctx context.Context, after string, wait time.Duration) (ipc.Inbox, error)
 	Ack(ctx context.Context, id, text string) (done bool, err error)
 	CopyFile(ctx context.Context, w io.Writer, message ipc.Message, file ipc.MessageFile) error
@@ -70,7 +71,7 @@ var ErrOff = errors.New("messages of this group are not pushed into sessions: th
 const hostPatience = 20 * time.Second
 
 // Allowed asks the host what a session of the token's group may do. It waits a while for a
-// host that is away. The error is ErrOff, or tells what to do.
+// host that is away. The error is ErrOff or a *sender.Problem.
 func Allowed(ctx context.Context, door *remote.Client) (permissions bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
 	defer cancel()
@@ -80,7 +81,7 @@ func Allowed(ctx context.Context, door *remote.Client) (permissions bool, err er
 			continue
 		}
 		if err != nil {
-			return false, err
+			return false, asProblem(err)
 		}
 		if x.Claude == "" {
 			return false, ErrOff

@@ -28,6 +28,7 @@ type pusher struct {
 
 	mu  sync.Mutex
 	all []*pushed // that wait, in order
+	off bool      // the operator does not let messages be pushed any more
 }
 
 func newPusher(door Door, log *slog.Logger) *pusher {
@@ -47,6 +48,10 @@ func (m *pushed) isDue(now time.Time) bool { return !m.due.IsZero() && !m.due.Af
 func (p *pusher) fetch(ctx context.Context) {
 	cursor, told := "", ""
 	for ctx.Err() == nil {
+		if !p.allowed() {
+			pause(ctx, fetchLate)
+			continue
+		}
 		in, err := p.door.Inbox(ctx, cursor, fetchWait)
 		if err == nil {
 			cursor, told = in.Cursor, ""
@@ -66,6 +71,23 @@ func (p *pusher) fetch(ctx context.Context) {
 		}
 		pause(ctx, wait)
 	}
+}
+
+// allowed asks whether the operator still lets messages be pushed. What is not fetched then
+// waits at the host, which tells the chat. A host that is away is not asked: nothing comes
+// from it.
+func (p *pusher) allowed() bool {
+	x, err := p.door.Context()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if off := x.Claude == ""; err == nil && off != p.off {
+		if p.off = off; off {
+			p.log.Warn("messages are not pushed any more", "error", ErrOff)
+		} else {
+			p.log.Info("messages are pushed again")
+		}
+	}
+	return !p.off
 }
 
 // add takes over messages that are not known yet.
@@ -109,7 +131,12 @@ func (p *pusher) run(ctx context.Context) {
 // pushDue pushes what is due, and returns when something is due again. What was pushed
 // before is looked up at the host first.
 func (p *pusher) pushDue(ctx context.Context) time.Time {
-	if p.repeats() && !p.refresh(ctx) {
+	switch m, at := p.first(); {
+	case m == nil:
+		return at
+	case !p.allowed():
+		return time.Now().Add(fetchLate)
+	case p.repeats() && !p.refresh(ctx):
 		return time.Now().Add(fetchSoon)
 	}
 	for {

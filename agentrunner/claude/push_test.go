@@ -32,6 +32,7 @@ type door struct {
 	waiting []ipc.Message
 	changed chan struct{}
 	fails   error // of every call
+	off     bool  // nothing may be pushed
 	ended   []string
 	unheard []string
 	asked   []ipc.Permission
@@ -59,6 +60,22 @@ func (d *door) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fails = err
+}
+
+// turn lets messages be pushed, or not.
+func (d *door) turn(off bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.off = off
+}
+
+func (d *door) Context() (x ipc.Context, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if x.Claude = "messages"; d.off {
+		x.Claude = ""
+	}
+	return x, d.fails
 }
 
 func (d *door) Inbox(ctx context.Context, after string, wait time.Duration) (in ipc.Inbox, err error) {
@@ -250,6 +267,27 @@ func TestWhatAMemberStoppedIsNotPushedAgain(t *testing.T) {
 		time.Sleep(time.Hour)
 		equal(t, "pushed", s.takes(), "")
 		equal(t, "told", d.told(), []string(nil))
+	})
+}
+
+// TestNothingIsPushedAfterTheOperatorsNo, neither what came before nor what comes, until the
+// operator allows it again.
+func TestNothingIsPushedAfterTheOperatorsNo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor()
+		s := run(t, d)
+		d.post("1", "hello?", true)
+		equal(t, "before", s.takes(), "1")
+		d.turn(true)
+		d.post("2", "hello?", true)
+		equal(t, "at once", s.takes(), "")
+		d.post("3", "hello?", true)
+		time.Sleep(time.Hour)
+		equal(t, "after", s.takes(), "")
+		equal(t, "told", d.told(), []string(nil))
+		d.turn(false)
+		time.Sleep(fetchLate)
+		equal(t, "allowed again", s.takes(), "1 2 3")
 	})
 }
 

@@ -62,7 +62,7 @@ func (c *call) channel(args []string) int {
 	defer stop()
 	permissions, err := claude.Allowed(ctx, config.Door)
 	if err != nil {
-		return c.fail(err)
+		return c.refused(err, false)
 	}
 	dir, err := os.Getwd()
 	if err != nil {

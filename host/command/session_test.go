@@ -159,6 +159,9 @@ func TestMessagesArePushedIntoASessionUntilItAnswers(t *testing.T) {
 	if words := s.call("pending_messages", nil); !strings.Contains(words, "1 message not ended") || !strings.Contains(words, first.Meta["id"]) {
 		t.Error(words)
 	}
+	if words := s.call("answer_message", map[string]any{"id": first.Meta["id"], "text": " \n"}); !strings.Contains(words, "text is empty") {
+		t.Error(words)
+	}
 	if words := s.call("answer_message", map[string]any{"id": first.Meta["id"], "text": "It is a *ship*."}); !strings.Contains(words, "on its way") {
 		t.Error(words)
 	}
@@ -266,6 +269,11 @@ func TestWithoutTheOperatorsWordNothingIsPushed(t *testing.T) {
 	cmd := r.runnerOf(r.token("desk", ""), "channel")
 	cmd.Stderr = nil
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "claude_channel: messages") {
+		t.Errorf("%v: %s", err, out)
+	}
+	wrong := r.runnerOf("lsh_0000000000000000_"+strings.Repeat("x", 43), "channel")
+	wrong.Stderr = nil
+	if out, err := wrong.CombinedOutput(); err == nil || !strings.Contains(string(out), "hint: ") || !strings.Contains(string(out), "longshore tokens new") {
 		t.Errorf("%v: %s", err, out)
 	}
 	alone := exec.Command(os.Args[0], "agentrunner", "channel")
