@@ -43,7 +43,7 @@ const (
 
 // Door is what this package asks of the host; *remote.Client has it.
 type Door interface {
-	Context() (ipc.Context, error)
+	Chat(ctx context.Context) (ipc.Context, error)
 	Inbox(ctx context.Context, after string, wait time.Duration) (ipc.Inbox, error)
 	Ack(ctx context.Context, id, text string) (done bool, err error)
 	CopyFile(ctx context.Context, w io.Writer, message ipc.Message, file ipc.MessageFile) error
@@ -76,7 +76,7 @@ func Allowed(ctx context.Context, door *remote.Client) (permissions bool, err er
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
 	defer cancel()
 	for {
-		x, err := door.Context()
+		x, err := door.Chat(ctx)
 		if codeOf(err) == "unreachable" && pause(ctx, time.Second) {
 			continue
 		}

@@ -48,7 +48,7 @@ func (m *pushed) isDue(now time.Time) bool { return !m.due.IsZero() && !m.due.Af
 func (p *pusher) fetch(ctx context.Context) {
 	cursor, told := "", ""
 	for ctx.Err() == nil {
-		if !p.allowed() {
+		if !p.allowed(ctx) {
 			pause(ctx, fetchLate)
 			continue
 		}
@@ -76,8 +76,8 @@ func (p *pusher) fetch(ctx context.Context) {
 // allowed asks whether the operator still lets messages be pushed. What is not fetched then
 // waits at the host, which tells the chat. A host that is away is not asked: nothing comes
 // from it.
-func (p *pusher) allowed() bool {
-	x, err := p.door.Context()
+func (p *pusher) allowed(ctx context.Context) bool {
+	x, err := p.door.Chat(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if off := x.Claude == ""; err == nil && off != p.off {
@@ -134,7 +134,7 @@ func (p *pusher) pushDue(ctx context.Context) time.Time {
 	switch m, at := p.first(); {
 	case m == nil:
 		return at
-	case !p.allowed():
+	case !p.allowed(ctx):
 		return time.Now().Add(fetchLate)
 	case p.repeats() && !p.refresh(ctx):
 		return time.Now().Add(fetchSoon)

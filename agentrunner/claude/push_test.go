@@ -69,7 +69,7 @@ func (d *door) turn(off bool) {
 	d.off = off
 }
 
-func (d *door) Context() (x ipc.Context, err error) {
+func (d *door) Chat(context.Context) (x ipc.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if x.Claude = "messages"; d.off {

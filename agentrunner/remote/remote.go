@@ -254,13 +254,16 @@ const fresh = time.Second
 
 // Context returns the host's description of the group. No directory is shared with this
 // program, so it names none. The error is a *Problem.
-func (c *Client) Context() (ipc.Context, error) {
+func (c *Client) Context() (ipc.Context, error) { return c.Chat(context.Background()) }
+
+// Chat is Context until ctx ends.
+func (c *Client) Chat(ctx context.Context) (ipc.Context, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.asked.IsZero() && time.Since(c.asked) < fresh {
 		return c.context, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	a, err := c.do(ctx, request{method: "GET", path: "/api/chat"})
 	if err != nil {

@@ -261,3 +261,17 @@ func TestAnAnswerIsReadAsGoReadsIt(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestASignalEndsAQuestionToAHostThatHangs: the caller's context counts, not only the time for
+// an answer.
+func TestASignalEndsAQuestionToAHostThatHangs(t *testing.T) {
+	asked, over := make(chan struct{}), make(chan struct{})
+	c := serve(t, func(http.ResponseWriter, *http.Request) { close(asked); <-over })
+	defer close(over)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	start := time.Now()
+	if _, err := c.Chat(ctx); err == nil || time.Since(start) > dialTime/2 {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+}
