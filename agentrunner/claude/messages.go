@@ -36,7 +36,13 @@ func (m *messages) Pending(ctx context.Context) (sender.Report, error) {
 	err := m.pusher.each(ctx, func(in ipc.Message) {
 		waiting++
 		about := meta(in)
-		entry := fmt.Sprintf("\n\nid=%q from=%q calls=%q time=%q\n%s", about["id"], about["from"], about["calls"], about["time"], text(in))
+		entry := "\n\n"
+		for _, name := range []string{"id", "from", "calls", "time", "quotes", "files"} {
+			if value, has := about[name]; has {
+				entry += fmt.Sprintf("%s=%q ", name, value)
+			}
+		}
+		entry = strings.TrimRight(entry, " ") + "\n" + text(in)
 		if b.Len()+len(entry) > maxListed && b.Len() > 0 {
 			left++
 			return

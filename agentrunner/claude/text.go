@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,12 +34,18 @@ func meta(m ipc.Message) map[string]string {
 	if m.Forwarded {
 		all["forwarded"] = "yes"
 	}
+	if m.Quote != nil {
+		all["quotes"] = "yes"
+	}
+	if n := len(m.Files); n > 0 {
+		all["files"] = strconv.Itoa(n)
+	}
 	return all
 }
 
 // text is what a message says, with what it quotes and the files that it has. A member's
 // words stand in the same text as those about quote and files, so a member can imitate the
-// latter. The tools believe only what the host says.
+// latter: meta says whether there are any. The tools believe only what the host says.
 func text(m ipc.Message) string {
 	var b strings.Builder
 	b.WriteString(escape.Replace(m.Text))
