@@ -60,6 +60,7 @@ func (r *relay) begin(fields map[string]any) (q question, ok bool) {
 // asks nobody, the session hears nothing, and its own dialog stays open.
 func (r *relay) ask(ctx context.Context, q question) {
 	defer r.end(q.id)
+	session := ctx
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
 	asked, err := r.door.AskPermission(ctx, q.Permission)
@@ -74,8 +75,10 @@ func (r *relay) ask(ctx context.Context, q question) {
 	if answer != ipc.Allowed {
 		answer = ipc.Denied
 	}
-	if err := r.notify(notifyAnswer, map[string]any{"request_id": q.id, "behavior": answer}); err != nil {
-		r.log.Warn("answer not passed to the session", "error", err)
+	for r.notify(notifyAnswer, map[string]any{"request_id": q.id, "behavior": answer}) != nil { // the client reads too slowly
+		if !pause(session, crowded) {
+			return
+		}
 	}
 }
 

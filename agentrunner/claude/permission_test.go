@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -77,6 +78,26 @@ func TestAPermissionIsNoWithoutAnAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnAnswerReachesASessionThatReadsSlowly.
+func TestAnAnswerReachesASessionThatReadsSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor()
+		var told []string
+		r := newRelay(d, &told)
+		passes, full := r.notify, 3
+		r.notify = func(method string, p map[string]any) error {
+			if full--; full >= 0 {
+				return errors.New("the channel is full")
+			}
+			return passes(method, p)
+		}
+		q, _ := r.begin(fields("abcde"))
+		d.answer <- ipc.Allowed
+		r.ask(t.Context(), q)
+		equal(t, "told", told, []string{notifyAnswer + " abcde allow"})
+	})
 }
 
 // TestASessionThatEndsHearsNoAnswer.

@@ -26,6 +26,8 @@ type pusher struct {
 	notify func(method string, params map[string]any) error
 	nudge  chan struct{} // of capacity one: there is a new message
 
+	slow bool // the client reads too slowly; run's alone
+
 	mu  sync.Mutex
 	all []*pushed // that wait, in order
 	off bool      // the operator does not let messages be pushed any more
@@ -149,8 +151,13 @@ func (p *pusher) pushDue(ctx context.Context) time.Time {
 				p.log.Warn("host not told that a message is not acknowledged", "error", err)
 			}
 		} else if err := p.notify(notifyMessage, notification(m.Message)); err != nil {
-			p.log.Warn("message not pushed", "error", err)
+			if !p.slow { // once, as nobody may read the log either
+				p.log.Warn("message not pushed yet", "error", err)
+			}
+			p.slow = true
 			return time.Now().Add(crowded)
+		} else {
+			p.slow = false
 		}
 		p.done(m)
 	}
