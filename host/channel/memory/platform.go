@@ -116,9 +116,6 @@ func (m *Channel) Settle(ctx context.Context) error {
 	m.p.mu.Lock()
 	late := m.p.late
 	m.p.late = nil
-	for _, l := range late {
-		delete(m.p.byID, l.id)
-	}
 	m.p.mu.Unlock()
 	for _, l := range late {
 		pending := l.seen.ID
@@ -155,7 +152,7 @@ func (p *platform) show(id string, chat groups.JID, s Seen, again bool) channel.
 	if r.ID == "" {
 		r.ID = p.newID()
 	}
-	if !there {
+	if !there || first.Pending { // a message that is still to be shown is known all the time
 		p.byID[id] = r
 	}
 	s.ID = r.ID
