@@ -102,7 +102,7 @@ type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, unanswered, free, floor,
-	approvals, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead *prometheus.Desc
+	approvals, answers, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead *prometheus.Desc
 }
 
 func newCollector(d *Desk) *collector {
@@ -123,6 +123,7 @@ func newCollector(d *Desk) *collector {
 		attempts:    desc("outbox_attempts_total", "Attempts to send, since the host started."),
 		settled:     desc("outbox_settled_total", "Messages by outcome, since the host started.", "outcome"),
 		approvals:   desc("approvals_waiting", "Deliveries that wait for an approval."),
+		answers:     desc("approvals_total", "Approvals by answer, since the host started: yes, no, none (nobody answered in time), lost (the bytes were gone).", "answer"),
 		errors:      desc("errors_requests", "Refused requests in the errors folder."),
 		assistants:  desc("assistants", "Assistants by state.", "state"),
 		unanswered:  desc("assistants_unanswering", "Assistants that do not answer now, by cause.", "cause"),
@@ -290,6 +291,9 @@ func (c *collector) outbox(out chan<- prometheus.Metric, gauge func(*prometheus.
 	out <- prometheus.MustNewConstMetric(c.attempts, prometheus.CounterValue, float64(s.Attempts))
 	for outcome, n := range map[string]int64{"sent": s.Sent, "failed": s.Failed, "uncertain": s.Uncertain} {
 		out <- prometheus.MustNewConstMetric(c.settled, prometheus.CounterValue, float64(n), outcome)
+	}
+	for answer, n := range s.Answers {
+		out <- prometheus.MustNewConstMetric(c.answers, prometheus.CounterValue, float64(n), answer)
 	}
 }
 

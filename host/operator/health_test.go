@@ -14,6 +14,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
@@ -160,6 +161,40 @@ func TestMetricsShowWhatCallsOfTheModelUsed(t *testing.T) {
 	}
 	if strings.Contains(rec.Body.String(), `model_calls_total{group="inside"}`) {
 		t.Error("there are figures of calls that the host does not see")
+	}
+}
+
+// TestAnswersToApprovalsWereNotCounted: the metrics had how many wait, and not what became
+// of those that no longer do.
+func TestAnswersToApprovalsWereNotCounted(t *testing.T) {
+	c := newCounter(t)
+	ask := func(key string, expires time.Time) string {
+		d := outbox.Delivery{
+			Key: key, Folder: "family", Request: "r-" + key, Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "words"}},
+			Approval: &outbox.Approval{Rule: "approve.foreign", Expires: expires},
+		}
+		if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	later := time.Now().Add(time.Hour)
+	ask(strings.Repeat("a", 32), later)
+	for key, yes := range map[string]bool{strings.Repeat("b", 32): true, strings.Repeat("c", 32): false, strings.Repeat("d", 32): false} {
+		if err := c.outbox.Decide(t.Context(), ask(key, later), yes, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.outbox.Decide(t.Context(), key, yes, "operator"); !errors.Is(err, outbox.ErrDecided) {
+			t.Errorf("a second answer: %v", err)
+		}
+	}
+	c.work(ask(strings.Repeat("e", 32), time.Now()), "refused")
+	rec := httptest.NewRecorder()
+	c.Health().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, want := range []string{`waiting 1`, `total{answer="yes"} 1`, `total{answer="no"} 2`, `total{answer="none"} 1`, `total{answer="lost"} 0`} {
+		if !strings.Contains(rec.Body.String(), "\nlongshore_approvals_"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
 	}
 }
 

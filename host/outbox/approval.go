@@ -136,6 +136,7 @@ func (o *Outbox) Decide(ctx context.Context, name string, yes bool, by string) e
 		o.opts.Trace(approved.Folder, approved.Request, "answered")
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.answers[answerYes]++
 		o.use(approved.Folder, approved.usage().negative())
 		delete(o.live, approved.id)
 		o.accept(approved)
@@ -191,6 +192,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 	}, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.answers[what]++
 		o.use(it.Folder, it.usage().negative())
 		delete(o.live, it.id)
 		o.changes.add(it.Folder, it.id, markNew)
@@ -215,8 +217,9 @@ func (d *Delivery) fileBlobs() (names []string) {
 	return names
 }
 
-// loseApproval fails the deliveries that wait for an approval and have lost a blob.
-func loseApproval(t *store.Tx, name string, now time.Time) error {
+// loseApproval fails the deliveries that wait for an approval and have lost a blob, and adds
+// their number to lost.
+func loseApproval(t *store.Tx, name string, now time.Time, lost *int64) error {
 	ids, err := scanIDs(t.Query(`SELECT DISTINCT delivery FROM part WHERE blob <> '' AND instr(blob, ?) AND state = 'waiting'`, name))
 	for _, id := range ids {
 		if err == nil {
@@ -227,6 +230,7 @@ func loseApproval(t *store.Tx, name string, now time.Time) error {
 			continue
 		}
 		if err == nil {
+			*lost++
 			_, err = t.Exec(`UPDATE part SET state = 'failed', code = ?, message = ?, hint = ? WHERE delivery = ?`, codeLostBytes, lostMessage, lostHint, id)
 		}
 		if err == nil {

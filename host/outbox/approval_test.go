@@ -59,6 +59,7 @@ func TestAWaitingDeliveryHoldsNothingUpAndGoesBehindWhatWaits(t *testing.T) {
 
 // TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone: by a no, by an operator's drop, and by time.
 func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
+	answers := map[string]string{"no": "no", "drop": "no", "time": "none"}
 	for name, end := range map[string]func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) (code string){
 		"no": func(t *testing.T, o *outbox.Outbox, d outbox.Delivery) string {
 			if err := o.Decide(t.Context(), d.Key, false, "operator"); err != nil {
@@ -97,7 +98,7 @@ func TestWhatNobodyApprovesIsRefusedAndItsBytesAreGone(t *testing.T) {
 				if p := b.of(d).Parts[0]; p.State != outbox.Refused || p.Code != code || p.Files[0].Blob != "" {
 					t.Errorf("in the end: %+v", p)
 				}
-				if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Bytes != 0 || s.Retained != 0 || len(ch.texts()) != 0 {
+				if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Bytes != 0 || s.Retained != 0 || s.Answers[answers[name]] != 1 || len(ch.texts()) != 0 {
 					t.Errorf("in the end: %+v, sent %q", s, ch.texts())
 				}
 				if err := o.Retry(t.Context(), d.Key); !errors.Is(err, outbox.ErrSettled) {
@@ -207,7 +208,7 @@ func TestAFileThatIsLostWhileItWaitsFails(t *testing.T) {
 	if err := o.Decide(t.Context(), d.Key, true, "operator"); !errors.Is(err, outbox.ErrDecided) {
 		t.Errorf("a yes to what is lost: %v", err)
 	}
-	if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 {
+	if s := stats(t, o); s.Waiting != 0 || s.Pending != 0 || s.Answers["lost"] != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -71,6 +71,7 @@ type Outbox struct {
 	questions map[int64]*asked // that take answers
 	asking    chan struct{}    // holds a value after a new one
 	approving chan struct{}    // holds a value after a new approval, or a late answer
+	answers   map[string]int64 // to approvals, since Open
 }
 
 // opened is a file, to be known again.
@@ -98,6 +99,7 @@ func Open(ctx context.Context, opts Options) (_ *Outbox, err error) {
 		lanes:     map[groups.Address]*lane{},
 		live:      map[int64]*item{},
 		changes:   newChangeList(),
+		answers:   map[string]int64{answerYes: 0, answerNo: 0, answerNone: 0, answerLost: 0},
 		questions: map[int64]*asked{}, asking: make(chan struct{}, 1),
 		approving: make(chan struct{}, 1),
 	}
@@ -260,24 +262,31 @@ func (o *Outbox) sweep(ctx context.Context) error {
 		return nil
 	}
 	o.opts.Log.Error("files of the outbox are missing", "count", len(missing))
+	var lost int64
 	return o.commit.Do(ctx, func(t *store.Tx) error {
+		lost = 0
 		for _, name := range missing {
-			if err := failLost(t, name, time.Now()); err != nil {
+			if err := failLost(t, name, time.Now(), &lost); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, nil)
+	}, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.answers[answerLost] += lost
+	})
 }
 
-// failLost fails the part of a missing blob, and deletes the part's small files.
-func failLost(t *store.Tx, name string, now time.Time) error {
+// failLost fails the part of a missing blob, and deletes the part's small files. It adds the
+// approvals that have nothing left to wait for to lost.
+func failLost(t *store.Tx, name string, now time.Time, lost *int64) error {
 	others, err := scanNames(t.Query(`SELECT blob FROM part WHERE blob <> '' AND instr(blob, ?)`, name))
 	if err == nil {
 		err = blob.Delete(t, others...)
 	}
 	if err == nil {
-		err = loseApproval(t, name, now)
+		err = loseApproval(t, name, now, lost)
 	}
 	if err == nil {
 		_, err = t.Exec(`UPDATE delivery SET open = open - 1, bad = bad + 1, changed = ? WHERE id IN

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -276,6 +277,7 @@ type Stats struct {
 
 	// Since Open.
 	Attempts, Sent, Failed, Uncertain int64
+	Answers                           map[string]int64 // to approvals: yes, no, none (nobody answered in time) and lost (the bytes were gone)
 }
 
 // Stats counts. It reads only the records of open deliveries.
@@ -285,7 +287,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 		Failed: o.counters.failed.Load(), Uncertain: o.counters.uncertain.Load(),
 	}
 	o.mu.Lock()
-	s.Unrecorded = len(o.outcomes)
+	s.Unrecorded, s.Answers = len(o.outcomes), maps.Clone(o.answers)
 	for _, u := range o.usage {
 		s.Pending += u.parts + u.waiting
 		s.Bytes += u.bytes + u.held
