@@ -27,10 +27,17 @@ type Item struct {
 	ID      string // the file name without ".json"; a valid id, and not trusted beyond that
 	Body    []byte
 	ModTime time.Time
-	Request Request
+	Request Request // zero if it could not be decoded
+	Found   Found   // filled by the caller of Next
 
 	info    fs.FileInfo
 	decided bool // accepted, refused or deferred
+}
+
+// Found is what the host has found out about a request, for its notes on a refusal.
+type Found struct {
+	Channel, Chat string    // where it would go, if the group may send there
+	Files         []Outcome // names, kinds, sizes and hashes of the first of Request.Files, as far as they were measured
 }
 
 // Batch is the next requests of one group, in the order of their file names. Until
@@ -254,7 +261,7 @@ func (b *Batch) reject(it *Item, r *Refusal) bool {
 		return false
 	}
 	if s.opts.Refused != nil {
-		s.opts.Refused(q)
+		s.opts.Refused(q, it)
 	}
 	s.noise.say(slog.LevelWarn, "request refused", g.folder, "request", q.Request, "code", q.Code, "reason", q.Message)
 	if ValidID(it.ID) {

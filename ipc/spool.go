@@ -24,9 +24,10 @@ type SpoolOptions struct {
 	// directory stays missing and the write fails.
 	Restore func(folder string) error
 
-	// Refused is called with each request that was put into the errors folder, before
-	// its result is written, from several goroutines; nil: nobody is told.
-	Refused func(Quarantined)
+	// Refused is called with each request that was put into the errors folder, and with
+	// what was read and found out of it, before its result is written, from several
+	// goroutines; nil: nobody is told.
+	Refused func(Quarantined, *Item)
 
 	Log    *slog.Logger                       // nil: none
 	Trace  func(folder, request, step string) // "read", "unlinked", "result"; nil: none

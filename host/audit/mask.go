@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 const keyBytes = 32
@@ -41,6 +42,17 @@ func (l *Log) Mask(jid string) string {
 	}
 	return mask(l.key, jid)
 }
+
+// Claimed is a chat that a container named and the host did not find, as the trail has it:
+// in one short line, with each JID in it as Mask has it.
+func (l *Log) Claimed(chat string) string {
+	if l.leavesOut(Numbers) {
+		chat = maskIn(l.key, chat)
+	}
+	return media.Cut(media.Printable(chat), maxClaimed)
+}
+
+const maxClaimed = 100 // characters
 
 // Masked is Mask for a reader of the trail in dir, as if Numbers were left out.
 func Masked(dir, jid string) string {

@@ -26,6 +26,7 @@ import (
 // AsRefusal finds, or passes.
 func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead outbox.Load) (outbox.Delivery, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
+	dst.heads(&it.Found)
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
@@ -50,7 +51,7 @@ func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead out
 		}
 		return d, err
 	}
-	if d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder)}, it.Request, dst, ahead); err != nil {
+	if d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder), &it.Found}, it.Request, dst, ahead); err != nil {
 		return d, err
 	}
 	if err = b.mark(ctx, dst, &d, ahead); err != nil {
@@ -103,7 +104,7 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 		}
 		return dst, nil
 	}
-	return destination{}, &ipc.Refusal{
+	return destination{chat: chat.JID}, &ipc.Refusal{
 		Code:    "channel_unsupported",
 		Message: fmt.Sprintf("no channel of this host carries %q", string(chat.JID)),
 		Hint:    "ask the operator to configure the chat's channel",
@@ -115,6 +116,7 @@ type origin struct {
 	folder  string // of the group
 	request string // its id; empty: it did not come through the queue
 	open    Opener
+	found   *ipc.Found
 }
 
 // parts makes the messages of a request, in order. What was copied for a
@@ -133,6 +135,7 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 		return b.Outbox.Room(o.folder, ahead, more)
 	}
 	for i, ref := range r.Files {
+		o.found.Files = append(o.found.Files, ipc.Outcome{})
 		file, linked, err := b.file(ctx, o, ref, dst, room)
 		var link []outbox.Part
 		if err == nil && linked {
@@ -184,6 +187,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	for try := range copies {
 		info, err := dst.check(out.file, out.ref)
 		linked, tooLarge := dst.asLink(info, err), err
+		o.measured(info)
 		if err != nil && !linked {
 			return outbox.File{}, false, err
 		}
@@ -197,6 +201,9 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 			}
 		}
 		blob, err := b.copy(ctx, out.file, info, out.ref, dst, namesOf(ref)...)
+		if blob.SHA256 != "" {
+			o.copied(blob)
+		}
 		if err == nil {
 			info.Note = strings.Trim(out.note+"; "+info.Note, "; ")
 			if linked {
@@ -250,7 +257,8 @@ func classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
 
 // copy keeps the file if the copy is what the check said: a file that was
 // exchanged between the two is whole in the copy and passed for another kind
-// in the check. The copy is what is screened, under the names that the file has.
+// in the check. The copy is what is screened, under the names that the file has; of one
+// that is refused, size and hash are returned beside the error.
 func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref ipc.FileRef, dst destination, names ...string) (outbox.Blob, error) {
 	blob, err := b.Outbox.CopyFile(ctx, f, checked.Size)
 	if err != nil {
@@ -270,7 +278,7 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, names...) })
 	if err != nil {
 		b.Outbox.Discard(blob)
-		return outbox.Blob{}, err
+		return outbox.Blob{Size: blob.Size, SHA256: blob.SHA256}, err
 	}
 	return blob, nil
 }

@@ -89,8 +89,3 @@ func auditParts(p outbox.Part) (all []audit.Part) {
 	all[0].Text = p.Text
 	return all
 }
-
-// Refused notes a request that the spool has put into the errors folder.
-func Refused(log *audit.Log, q ipc.Quarantined) {
-	log.Add(audit.Entry{Event: string(ipc.Refused), Time: q.Last, Group: q.Folder, Request: q.Request, Asked: q.Written, Code: q.Code, Message: q.Message})
-}

@@ -49,6 +49,7 @@ func (b *Bridge) answer(ctx context.Context, batch *ipc.Batch, it *ipc.Item, key
 
 func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants Assistants) (json.RawMessage, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
+	dst.heads(&it.Found)
 	if err != nil {
 		return nil, err
 	}

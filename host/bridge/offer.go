@@ -23,7 +23,7 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 	}
 	d := hostDelivery(folder, dst, uuid.NewString())
 	d.Thread = r.Thread
-	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open}, r, dst, outbox.Load{}); err != nil {
+	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(ipc.Found)}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
 	}
 	return d, b.put(ctx, d)

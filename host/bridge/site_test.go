@@ -31,6 +31,8 @@ type site struct {
 	opts   bridge.Options
 	asked  int // requests
 	turns  told
+
+	refused func(ipc.Quarantined, *ipc.Item) // may be nil
 }
 
 func newSite(t *testing.T, change ...func(*outbox.Options)) *site {
@@ -136,7 +138,7 @@ func (s *site) enqueue(folder, id string, r ipc.Request, at time.Time) {
 // read and something else was done meanwhile.
 func (s *site) carry(folder string, meanwhile ...func()) {
 	s.t.Helper()
-	spool := ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{folder}, Poll: true})
+	spool := ipc.NewSpool(ipc.SpoolOptions{Dir: s.layout.IPCDir(), Folders: []string{folder}, Poll: true, Refused: s.refused})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
 	ran := make(chan error, 1)

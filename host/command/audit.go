@@ -200,7 +200,13 @@ func inTrail(e audit.Entry) string {
 	for _, p := range e.Parts {
 		one := p.Kind
 		if p.Name != "" {
-			one = fmt.Sprintf("%s, %s, %.12s", p.Name, media.Size(p.Bytes), p.SHA256)
+			one = p.Name
+			if p.Bytes > 0 || p.SHA256 != "" { // else the host refused it before it measured it
+				one += ", " + media.Size(p.Bytes)
+			}
+			if p.SHA256 != "" {
+				one += fmt.Sprintf(", %.12s", p.SHA256)
+			}
 		}
 		what = append(what, one)
 	}

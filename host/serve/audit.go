@@ -26,10 +26,10 @@ func (h *Host) openAudit(cfg *config.Config) (err error) {
 }
 
 // refused notes a request in the errors folder.
-func (h *Host) refused(q ipc.Quarantined) {
+func (h *Host) refused(q ipc.Quarantined, it *ipc.Item) {
 	h.refusals.add(q.Code)
 	if h.audit != nil {
-		bridge.Refused(h.audit, q)
+		bridge.Refused(h.audit, q, it)
 	}
 }
 
