@@ -57,11 +57,11 @@ the assistant is the sample. With --channel it also links an account of that pla
 	}
 	cmd.Flags().StringVar(&s.group, "group", "", "what people call the first group")
 	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of the chat page (default "+demoListen+", or a free port)")
-	cmd.Flags().StringVar(&s.agent, "agent", "", "the assistant: `sample`, claude, codex or gemini")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "the assistant: `sample`, claude, codex, gemini or opencode")
 	cmd.Flags().BoolVar(&s.boxed, "container", false, "run the assistant in a container; its key stays with the host")
 	cmd.Flags().StringVar(&s.image, "image", "", "another container `image` than longshore-agent:latest")
 	cmd.Flags().StringVar(&s.keyFile, "key-file", "", "`file` with the assistant's key; it stays there, and longshore.yaml names it")
-	cmd.Flags().StringVar(&s.model, "model", "", "the model; without it, the one that the CLI chooses")
+	cmd.Flags().StringVar(&s.model, "model", "", "the model; without it, the one that the CLI chooses. opencode needs it: PROVIDER/MODEL")
 	cmd.Flags().StringVar(&s.baseURL, "base-url", "", "another `address` of the service, such as a gateway")
 	cmd.Flags().StringVar(&s.channel, "channel", "", "a `platform` beside the chat page, which is linked")
 	cmd.Flags().StringArrayVar(&s.secrets, "secret", nil, "`KEY=FILE` with a secret of the channel's account; may be repeated")

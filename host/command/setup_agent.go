@@ -36,17 +36,22 @@ type setupAgent struct {
 	typed bool
 }
 
-// cliKey are the variables of an agent CLI that has one service.
+// cliKey are the variables of an agent CLI for one service.
 type cliKey struct{ key, base string }
 
-// cliKeyOf are those of the agents that setup offers besides the sample; the others are a
-// line in longshore.yaml.
-func cliKeyOf(agent string) (cliKey, bool) {
-	k, ok := map[string]cliKey{
-		"claude": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
-		"codex":  {"OPENAI_API_KEY", "OPENAI_BASE_URL"},
-		"gemini": {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
-	}[agent]
+var (
+	anthropicKey = cliKey{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"}
+	openAIKey    = cliKey{"OPENAI_API_KEY", "OPENAI_BASE_URL"}
+	googleKey    = cliKey{"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"}
+)
+
+// cliKeyOf are those of the agent that was chosen. It is false for the sample, and for
+// agents that setup does not offer: those are a line in longshore.yaml.
+func (s *setupAgent) cliKeyOf() (cliKey, bool) {
+	if s.agent == "opencode" {
+		return s.opencodeKey(), true
+	}
+	k, ok := map[string]cliKey{"claude": anthropicKey, "codex": openAIKey, "gemini": googleKey}[s.agent]
 	return k, ok
 }
 
@@ -57,7 +62,7 @@ const maxKey = 16 << 10
 // terminal to ask on; nil: there is none.
 func (s *setup) askAgent(ctx context.Context, terminal *os.File, question func(string) (string, error)) (err error) {
 	if s.agent == "" && terminal != nil {
-		if s.agent, err = question("assistant: sample (needs nothing), claude, codex or gemini [sample]: "); err != nil {
+		if s.agent, err = question("assistant: sample (needs nothing), claude, codex, gemini or opencode [sample]: "); err != nil {
 			return err
 		}
 	}
@@ -71,16 +76,26 @@ func (s *setup) askAgent(ctx context.Context, terminal *os.File, question func(s
 		}
 		return nil
 	}
-	variables, ok := cliKeyOf(s.agent)
-	if !ok {
-		return usage(fmt.Sprintf("setup knows no assistant %q", s.agent), "choose sample, claude, codex or gemini; others go into longshore.yaml: docs/assistants.md")
+	if _, ok := s.cliKeyOf(); !ok {
+		return usage(fmt.Sprintf("setup knows no assistant %q", s.agent), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
 	}
 	if _, err := exec.LookPath(s.agent); err != nil && !s.boxed {
 		return hinted(fmt.Errorf("the program %s is not in the PATH", s.agent), "install it, or begin with: longshore setup --agent sample")
 	}
+	if s.agent == "opencode" {
+		if err := s.askOpencode(terminal, question); err != nil {
+			return err
+		}
+	}
 	if err := s.readKey(terminal); err != nil {
 		return err
 	}
+	return s.tryKey(ctx)
+}
+
+// tryKey asks the service whether it takes the key, and has the model.
+func (s *setup) tryKey(ctx context.Context) error {
+	variables, _ := s.cliKeyOf()
 	f := doctor.Probe(ctx, s.agent, config.Assistant{Agent: s.agent, Env: map[string]setting.Secret{
 		variables.key: setting.NewSecret(s.key), variables.base: setting.NewSecret(s.baseURL), "LONGSHORE_MODEL": setting.NewSecret(s.model),
 	}})
@@ -133,7 +148,7 @@ func (s *setup) readKey(terminal *os.File) error {
 // putAgent writes the assistant into the configuration. A key that was typed goes into a
 // file of its own beside it.
 func (s *setup) putAgent(text []byte) (_ []byte, err error) {
-	variables, ok := cliKeyOf(s.agent)
+	variables, ok := s.cliKeyOf()
 	if !ok {
 		return text, nil
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,10 +84,13 @@ func (p provider) probe(ctx context.Context, name string, a config.Assistant, k 
 	defer cancel()
 	f := Finding{Check: "key", Severity: Fine, Message: fmt.Sprintf("assistant %s: %s takes its key", name, p.name)}
 	base := strings.TrimRight(cmp.Or(a.Env[p.baseEnv].Reveal(), p.base), "/")
-	status, err := p.get(ctx, base+p.models, k, key)
+	status, list, err := p.get(ctx, base+p.models, k, key)
 	if err == nil && status == http.StatusOK {
 		if model := p.model(a); model != "" {
-			status, err = p.get(ctx, base+p.models+"/"+url.PathEscape(model), k, key)
+			status, _, err = p.get(ctx, base+p.models+"/"+url.PathEscape(model), k, key)
+			if err == nil && status == http.StatusNotFound && lists(list, model) {
+				status = http.StatusOK // many servers of an operator's own have the list only
+			}
 			f.Message += ", and has the model " + model
 			if err == nil && status == http.StatusNotFound {
 				f.Severity, f.Message = Fault, fmt.Sprintf("assistant %s: %s has no model %s for this key", name, p.name, model)
@@ -121,11 +125,29 @@ func (p provider) model(a config.Assistant) string {
 	return model
 }
 
-// get returns the status of an answer. It follows no redirect: the key is for this service.
-func (p provider) get(ctx context.Context, address string, k credential, key string) (status int, err error) {
+// lists says whether a list of models, as OpenAI's and Anthropic's APIs have it, has one.
+func lists(list []byte, model string) bool {
+	var all struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(list, &all) != nil {
+		return false
+	}
+	for _, m := range all.Data {
+		if m.ID == model {
+			return true
+		}
+	}
+	return false
+}
+
+// get returns the status of an answer and the answer. It follows no redirect: the key is for this service.
+func (p provider) get(ctx context.Context, address string, k credential, key string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return 0, errors.New("its address is no URL")
+		return 0, nil, errors.New("its address is no URL")
 	}
 	req.Header.Set(k.header, k.scheme+key)
 	if name, value, ok := strings.Cut(p.version, ": "); ok {
@@ -135,11 +157,11 @@ func (p provider) get(ctx context.Context, address string, k credential, key str
 	resp, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return 0, fmt.Errorf("no answer within %v", probeTime)
+			return 0, nil, fmt.Errorf("no answer within %v", probeTime)
 		}
-		return 0, errors.Unwrap(err) // without the address, in which an operator may have written a secret
+		return 0, nil, errors.Unwrap(err) // without the address, in which an operator may have written a secret
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	return resp.StatusCode, err
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, body, err
 }

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -36,6 +37,8 @@ func TestAKeyIsTriedAtItsService(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		case !strings.Contains(" /a/v1/models /a/v1/models/claude-one /o/models /o/models/one /g/v1beta/models /g/v1beta/models/gemini-one ", " "+r.URL.Path+" "):
 			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/o/models": // a server that has the list only
+			_, _ = io.WriteString(w, `{"data": [{"id": "one"}, {"id": "three"}]}`)
 		}
 	}))
 	defer service.Close()
@@ -60,6 +63,7 @@ func TestAKeyIsTriedAtItsService(t *testing.T) {
 		{"claude", nil, doctor.Note, "no key that can be tried"},
 		{"codex", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "one"}, doctor.Fine, "has the model one"},
 		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "openai/two"}, doctor.Fault, "has no model two"},
+		{"opencode", []string{"OPENAI_API_KEY", "good", "OPENAI_BASE_URL", o, "LONGSHORE_MODEL", "three"}, doctor.Fine, "has the model three"},
 		{"gemini", []string{"GEMINI_API_KEY", "good", "GOOGLE_GEMINI_BASE_URL", g, "LONGSHORE_MODEL", "gemini-one"}, doctor.Fine, "Google takes its key"},
 		{"sample", []string{"OPENAI_API_KEY", "good"}, doctor.Note, "no key that can be tried"},
 	} {

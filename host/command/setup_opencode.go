@@ -1,0 +1,64 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// opencodeModel is a model as in the remedies.
+const opencodeModel = "anthropic/claude-sonnet-4-5"
+
+// opencodeKeys are the variables that opencode reads for the providers whose key can be
+// tried. It knows more of them, each with variables of its own.
+var opencodeKeys = map[string]cliKey{"anthropic": anthropicKey, "openai": openAIKey, "google": googleKey}
+
+// opencodeKey are the variables for the provider of the model. An address of one's own is
+// OpenAI's to opencode, and so is the host's, which keeps the key of a container.
+func (s *setupAgent) opencodeKey() cliKey {
+	if s.plainModel() {
+		return openAIKey
+	}
+	provider, _, _ := strings.Cut(s.model, "/")
+	return opencodeKeys[provider]
+}
+
+// plainModel says that opencode has a provider made by its driver, which knows the model
+// by its name alone.
+func (s *setupAgent) plainModel() bool { return s.baseURL != "" || s.boxed }
+
+// askOpencode fills in the model, which says whose key opencode wants.
+func (s *setup) askOpencode(terminal *os.File, question func(string) (string, error)) (err error) {
+	form, example := "PROVIDER/MODEL, such as "+opencodeModel, opencodeModel
+	if s.plainModel() {
+		form, example = "its name at the service", "NAME"
+	}
+	if s.model == "" && terminal != nil {
+		if s.model, err = question("model (" + form + "): "); err != nil {
+			return err
+		}
+	}
+	again := "longshore setup --agent opencode --model " + example
+	if s.boxed {
+		again += " --container"
+		s.model = strings.TrimPrefix(s.model, "openai/")
+	}
+	if s.model == "" {
+		return usage("opencode needs a model: "+form, again)
+	}
+	provider, name, slash := strings.Cut(s.model, "/")
+	switch {
+	case s.plainModel() && !slash:
+		return nil
+	case s.plainModel() && s.baseURL == "":
+		return usage(fmt.Sprintf("in a container opencode speaks to an OpenAI address only, and %s is not there", s.model), again)
+	case s.plainModel():
+		return usage(fmt.Sprintf("with --base-url the model is a plain name, and %s names a provider", s.model), again+" --base-url "+s.baseURL)
+	case !slash || name == "":
+		return usage(fmt.Sprintf("%q does not say whose model it is", s.model), again)
+	}
+	if _, ok := opencodeKeys[provider]; !ok {
+		return usage(fmt.Sprintf("setup knows no provider %q of opencode", provider), "choose anthropic, openai or google; others go into longshore.yaml: docs/assistants.md")
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+)
+
+// setupFor is a setup with answers by flags, which is not run.
+func setupFor(t *testing.T, answers setupAgent) *setup {
+	t.Helper()
+	return &setup{
+		env: &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: allPlatforms(),
+			config: filepath.Join(t.TempDir(), "longshore.yaml"), named: true},
+		group: "Family", listen: "127.0.0.1:1", setupAgent: answers,
+	}
+}
+
+// TestSetupWritesTheKeyOfOpencodesProvider: the model says whose key it is.
+func TestSetupWritesTheKeyOfOpencodesProvider(t *testing.T) {
+	for _, c := range []struct {
+		answers    setupAgent
+		key, model string
+	}{
+		{setupAgent{model: "anthropic/claude-one"}, "ANTHROPIC_API_KEY", "anthropic/claude-one"},
+		{setupAgent{model: "openai/one"}, "OPENAI_API_KEY", "openai/one"},
+		{setupAgent{model: "google/gemini-one"}, "GEMINI_API_KEY", "google/gemini-one"},
+		{setupAgent{model: "one", baseURL: "http://127.0.0.1:2/v1"}, "OPENAI_API_KEY", "one"},
+		{setupAgent{model: "openai/one", boxed: true}, "OPENAI_API_KEY", "one"},
+	} {
+		c.answers.agent, c.answers.key, c.answers.typed = "opencode", "typed-key", true
+		s := setupFor(t, c.answers)
+		if err := s.askOpencode(nil, nil); err != nil {
+			t.Errorf("%s: %v", c.answers.model, err)
+			continue
+		}
+		if _, err := s.write(); err != nil {
+			t.Errorf("%s: %v", c.answers.model, err)
+			continue
+		}
+		cfg, err := s.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := cfg.Assistants["opencode"]
+		if a.Agent != "opencode" || a.Env[c.key].Reveal() != "typed-key" || a.Env["LONGSHORE_MODEL"].Reveal() != c.model || a.Env["OPENAI_BASE_URL"].Reveal() != c.answers.baseURL || cfg.Groups[0].Assistant != "opencode" {
+			t.Errorf("%s: %+v", c.answers.model, a)
+		}
+		var out bytes.Buffer
+		if code := run(t.Context(), "", allPlatforms(), []string{"-c", s.config, "config", "validate"}, strings.NewReader(""), &out, &out); code != exitOK {
+			t.Errorf("%s: config validate: %d\n%s", c.answers.model, code, &out)
+		}
+	}
+}
+
+// TestSetupAsksForOpencodesModel, which no flag gave, in the form that it needs.
+func TestSetupAsksForOpencodesModel(t *testing.T) {
+	terminal := os.Stdin // only asked whether it is there
+	for base, want := range map[string]string{"": "PROVIDER/MODEL", "http://127.0.0.1:2/v1": "its name at the service"} {
+		s := setupFor(t, setupAgent{agent: "opencode", baseURL: base})
+		asked := ""
+		err := s.askOpencode(terminal, func(text string) (string, error) {
+			asked = text
+			return map[string]string{"": "anthropic/claude-one"}[base], nil
+		})
+		if !strings.Contains(asked, want) || (err == nil) != (base == "") {
+			t.Errorf("%q: asked %q, %v", base, asked, err)
+		}
+	}
+}
+
+// TestSetupTriesOpencodesKey at the service, and writes nothing if it refuses.
+func TestSetupTriesOpencodesKey(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer taken":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path != "/v1/models" && r.URL.Path != "/v1/models/one":
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer service.Close()
+	program(t, "opencode")
+	dir := t.TempDir()
+	key, wrong, file := filepath.Join(dir, "key"), filepath.Join(dir, "wrong"), filepath.Join(dir, "longshore.yaml")
+	write(t, key, "taken\n")
+	write(t, wrong, "gone")
+	base := service.URL + "/v1"
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, exitUsage, "--model " + opencodeModel},
+		{[]string{"--model", "one"}, exitUsage, "does not say whose model it is"},
+		{[]string{"--model", "anthropic/"}, exitUsage, "does not say whose model it is"},
+		{[]string{"--model", "elsewhere/one"}, exitUsage, "choose anthropic, openai or google"},
+		{[]string{"--model", "openai/one", "--base-url", base}, exitUsage, "--model NAME --base-url " + base},
+		{[]string{"--model", "anthropic/one", "--container"}, exitUsage, "OpenAI address only"},
+		{[]string{"--model", "openai/one"}, exitUsage, "--key-file FILE"},
+		{[]string{"--model", "one", "--base-url", base, "--key-file", wrong}, exitFailed, "OpenAI refuses its key"},
+		{[]string{"--model", "two", "--base-url", base, "--key-file", key}, exitFailed, "OpenAI has no model two"},
+	} {
+		var out bytes.Buffer
+		args := append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--agent", "opencode"}, c.args...)
+		if code := run(t.Context(), "", allPlatforms(), args, strings.NewReader(""), &out, &out); code != c.code || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "gone") {
+			t.Errorf("%q: %d\n%s", c.args, code, &out)
+		}
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%q wrote a configuration: %v", c.args, err)
+		}
+	}
+}
+
+// TestSetupWithOpencodeEndsWithItsFile, with the real CLI and a model on loopback.
+func TestSetupWithOpencodeEndsWithItsFile(t *testing.T) {
+	opencode := modeltest.Install(t, "opencode")
+	dir := t.TempDir()
+	hello := filepath.Join(dir, "state", "groups", "family", "hello.txt")
+	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
+		switch len(r.Results) {
+		case 0:
+			return modeltest.Answer{Call: "edit", Args: map[string]any{"filePath": hello, "oldString": "", "newString": "God morron\n"}}
+		case 1:
+			return modeltest.Answer{Call: "longshore_send_file", Args: map[string]any{"file_path": "hello.txt"}}
+		}
+		return modeltest.Answer{Text: "it is sent"}
+	})
+	behind, err := url.Parse(model.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := http.NewServeMux() // a server that lists its models, and describes none
+	service.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data": [{"id": "one"}]}`) })
+	service.Handle("/", httputil.NewSingleHostReverseProxy(behind))
+	server := httptest.NewServer(service)
+	defer server.Close()
+	listen, err := pageAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "key"), "test-key")
+	t.Setenv("PATH", filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--agent", "opencode", "--model", "one", "--key-file", filepath.Join(dir, "key"), "--base-url", server.URL+"/v1")
+	if !strings.Contains(s.said, "the chat has hello.txt") {
+		t.Errorf("setup said\n%s\n%s", s.said, s.log)
+	}
+	s.end(t)
+}
