@@ -38,6 +38,7 @@ type chat struct {
 
 	receiving sync.Mutex // one message, order or acknowledgement at a time, to keep their order
 	storing   sync.Mutex // one file at a time into the inbox, whose size is bounded
+	counted   inboxCount // for those who ask often
 	updating  sync.Mutex // one file at a time that changes a record
 	answers   answerPace // limits the host's answers to members
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
@@ -72,6 +74,35 @@ func inboxUse(workspace string) (bytes int64, names int, err error) {
 		}
 	}
 	return bytes, len(all), nil
+}
+
+// countEvery is how often an inbox is counted for those who only look.
+const countEvery = time.Minute
+
+// inboxCount is what an inbox held when it was last counted.
+type inboxCount struct {
+	mu    sync.Mutex
+	at    time.Time // zero: never
+	bytes int64
+}
+
+// InboxUse returns the bytes of the files in a group's inbox, as they were a minute ago at
+// most. They are 0 for a group that is not served, and for an inbox that cannot be read.
+func (m *Manager) InboxUse(folder string) int64 {
+	m.mu.Lock()
+	c := m.byGroup[folder]
+	m.mu.Unlock()
+	if c == nil {
+		return 0
+	}
+	n := &c.counted
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.at.IsZero() || time.Since(n.at) >= countEvery {
+		n.bytes, _, _ = inboxUse(m.o.Layout.Workspace(folder))
+		n.at = time.Now()
+	}
+	return n.bytes
 }
 
 // metered reserves disk space while bytes arrive.

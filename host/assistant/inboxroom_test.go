@@ -64,6 +64,31 @@ func TestAFullInboxTakesNoMoreAndLosesNothing(t *testing.T) {
 	})
 }
 
+// TestAnInboxIsCountedOnceAMinute for a page that asks every few seconds.
+func TestAnInboxIsCountedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(*assistant.Options) {})
+		w.sends("1", "a.txt", "aaaa", 4)
+		w.run()
+		w.runtime.next()
+		used := func(want int64) {
+			t.Helper()
+			if got := w.m.InboxUse("family"); got != want {
+				t.Errorf("the inbox has %d bytes, want %d", got, want)
+			}
+		}
+		used(4)
+		check(t, os.WriteFile(filepath.Join(w.state, "groups", "family", "inbox", "own.txt"), make([]byte, 300), 0o644))
+		time.Sleep(time.Minute - time.Nanosecond) // of the bubble's clock
+		used(4)
+		time.Sleep(time.Nanosecond)
+		used(304)
+		if got := w.m.InboxUse("nobody"); got != 0 {
+			t.Errorf("a group that is not there has %d bytes", got)
+		}
+	})
+}
+
 // Room on the disk was asked for by the size that a member claims.
 func TestRoomIsAskedForAsBytesCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,7 +85,7 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 	s, err := q.control.Status(ctx)
 	now := time.Now()
 	s.Version, s.PID, s.State, s.Started, s.Applied = "v0.1.0", 4711, "/var/lib/longshore", now.Add(-3*time.Hour), now.Add(-time.Hour)
-	s.Disk, s.Quota = operator.Disk{Free: 61 << 30, Total: 80 << 30}, operator.Quota{Pending: 64, Bytes: 256 << 20}
+	s.Disk, s.Quota = operator.Disk{Free: 61 << 30, Total: 80 << 30}, operator.Quota{Pending: 64, Bytes: 256 << 20, Inbox: 1 << 30, Links: 4 << 30}
 	s.Channels = []operator.Channel{
 		{Name: "web", Connected: true, Detail: "serving http://127.0.0.1:8420/"},
 		{Name: "whatsapp", Detail: "no WhatsApp account is linked: longshore pair whatsapp", Scan: "scan the code on the phone"},
@@ -96,7 +96,7 @@ func (q quay) Status(ctx context.Context) (operator.Status, error) {
 		{Folder: "crew", Name: "Harbour crew", Chat: "120363000000000001@g.us", Assistant: "andy"},
 	}
 	s.Disk.Floor = 2 << 30
-	s.Groups[0].Use = operator.Use{Pending: 1, Bytes: 48 << 20, Retained: 3 << 20}
+	s.Groups[0].Use = operator.Use{Pending: 1, Bytes: 48 << 20, Retained: 3 << 20, Inbox: 256 << 20, Links: 1 << 30}
 	s.Groups[1].Pending, s.Groups[1].Approvals, s.Groups[1].Bytes = 1, 1, 21<<20
 	s.Assistants = []operator.Assistant{{Group: "family", State: "running", Started: now.Add(-time.Minute)}}
 	s.Faults = []operator.Fault{{
@@ -144,14 +144,14 @@ func TestQuotasWithoutTheirUse(t *testing.T) {
 	p.Wait(ready)
 	var text string
 	p.Eval(`document.getElementById("groups").innerText + document.getElementById("host").innerText`, &text)
-	for _, want := range []string{"messages under way: 1 of 64", "their files: 48 MiB of 256 MiB", "kept of failed messages: 3 MiB of 256 MiB", "61 GiB of 80 GiB free", "nothing is accepted below 2 GiB"} {
+	for _, want := range []string{"messages under way: 1 of 64", "their files: 48 MiB of 256 MiB", "kept of failed messages: 3 MiB of 256 MiB", "files in the inbox: 256 MiB of 1 GiB", "files behind links: 1 GiB of 4 GiB", "61 GiB of 80 GiB free", "nothing is accepted below 2 GiB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}
 	}
 	var bars []float64
 	p.Eval(`[...document.querySelectorAll("#groups li:first-child meter, #host meter")].map((m) => m.value / m.max)`, &bars)
-	if want := []float64{19.0 / 80, 1.0 / 64, 48.0 / 256, 3.0 / 256}; !slices.Equal(bars, want) {
+	if want := []float64{19.0 / 80, 1.0 / 64, 48.0 / 256, 3.0 / 256, 0.25, 0.25}; !slices.Equal(bars, want) {
 		t.Errorf("the bars show %v, want %v", bars, want)
 	}
 }

@@ -60,7 +60,8 @@ type DeskOptions struct {
 	// SignIn returns an address of the operator's page. Nil: the host serves none.
 	SignIn func() string
 
-	Quota func() Quota // of each group; nil: unknown
+	Quota func() Quota              // of each group; nil: unknown
+	Inbox func(folder string) int64 // bytes of the files in the group's inbox; nil: unknown
 
 	Floor func() int64 // bytes of free disk below which nothing is accepted; nil: unknown
 

@@ -192,13 +192,23 @@ func TestAGroupsUseOfItsQuotaIsShown(t *testing.T) {
 		}
 		return s.Groups[0].Use
 	}
+	blob, err := c.outbox.Copy(t.Context(), strings.NewReader("linked"), 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := outbox.Link{ID: strings.Repeat("a", 32), Expires: time.Now().Add(time.Hour), File: outbox.File{Info: media.Info{Name: "b.txt", Size: 6}, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}}
+	if err := c.outbox.Put(t.Context(), []outbox.Delivery{{Key: strings.Repeat("b", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "see", Link: &l}}}}); err != nil {
+		t.Fatal(err)
+	}
+	c.Inbox = func(folder string) int64 { return map[string]int64{"family": 7}[folder] }
+	c.work(strings.Repeat("b", 32), "sent")
 	d := c.accept("family", "a.txt", "")
-	if got := used(); got != (operator.Use{Pending: 1, Bytes: 5}) {
+	if got := used(); got != (operator.Use{Pending: 1, Bytes: 5, Inbox: 7, Links: 6}) {
 		t.Errorf("while it waits: %+v", got)
 	}
 	c.platform.fails.Store(&channel.Error{Class: channel.Permanent, Code: "not_a_member", Message: "not in this chat"})
 	c.work(d.Key, "failed")
-	if got := used(); got != (operator.Use{Retained: 5}) {
+	if got := used(); got != (operator.Use{Retained: 5, Inbox: 7, Links: 6}) {
 		t.Errorf("after it has failed: %+v", got)
 	}
 }

@@ -134,6 +134,9 @@ type Assistant struct {
 type Quota struct {
 	Pending int   `json:"pending"` // messages
 	Bytes   int64 `json:"bytes"`   // of their files
+
+	Inbox int64 `json:"inbox,omitempty"` // bytes of the files in its inbox; 0: no bound
+	Links int64 `json:"links,omitempty"` // bytes of the files behind its links; 0: there are no links
 }
 
 // Use is how much of its quota a group has used.
@@ -141,6 +144,8 @@ type Use struct {
 	Pending  int   `json:"pending"`  // messages
 	Bytes    int64 `json:"bytes"`    // of their files
 	Retained int64 `json:"retained"` // bytes of failed messages, kept for a retry; within a second quota of the same size
+	Inbox    int64 `json:"inbox"`    // bytes of the files in its inbox, a minute ago at most
+	Links    int64 `json:"links"`    // bytes of the files behind its links
 }
 
 // Disk is the file system of the state directory.
@@ -189,6 +194,13 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 	configured := d.configured()
 	all := make([]Group, len(configured))
 	place := map[string]*Group{}
+	var links map[string]int64
+	if d.Outbox != nil {
+		var err error
+		if links, err = d.Outbox.LinksUsed(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for i, g := range configured {
 		waiting, _ := CountJSON(d.Layout.IPC(g.Folder, ipc.MessagesDir), ".json")
 		all[i] = Group{
@@ -203,7 +215,10 @@ func (d *Desk) groups(ctx context.Context) ([]Group, error) {
 		}
 		if d.Outbox != nil {
 			u := d.Outbox.UsedBy(g.Folder)
-			all[i].Use = Use{Pending: u.Messages, Bytes: u.Bytes, Retained: u.Retained}
+			all[i].Use = Use{Pending: u.Messages, Bytes: u.Bytes, Retained: u.Retained, Links: links[g.Folder]}
+		}
+		if d.Inbox != nil {
+			all[i].Use.Inbox = d.Inbox(g.Folder)
 		}
 		all[i].Model = d.spendingOf(ctx, g.Folder)
 		place[g.Folder] = &all[i]

@@ -71,6 +71,20 @@ func (o *Outbox) RoomForLink(ctx context.Context, folder string, ahead, size, qu
 	return o.accepting(size)
 }
 
+// LinksUsed returns the bytes of the files behind each group's links, by folder.
+func (o *Outbox) LinksUsed(ctx context.Context) (map[string]int64, error) {
+	used := map[string]int64{}
+	rows, err := o.db.QueryContext(ctx, `SELECT folder, sum(size) FROM link WHERE ended = 0 GROUP BY folder`)
+	err = each(rows, err, func() error {
+		var folder string
+		var size int64
+		err := rows.Scan(&folder, &size)
+		used[folder] = size
+		return err
+	})
+	return used, ofDatabase("count links", err)
+}
+
 // ErrNoLink says that a link does not exist, has expired, or was revoked.
 var ErrNoLink = errors.New("there is no such link")
 

@@ -37,7 +37,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		o.Schedule = h.tasks
 		o.Assistants, o.Ignored, o.Turns = h.assistantsNow, h.ignored, h.turns
 		o.Surroundings, o.Recent = h.environment, h.recent
-		o.Stopping, o.Quota, o.Linker = h.stop, h.quota, h.linker
+		o.Stopping, o.Quota, o.Inbox, o.Linker = h.stop, h.quota, h.assistants.InboxUse, h.linker
 		o.Troubles, o.Refusals, o.Ahead = h.troubles, h.refusals.all, h.clock.ahead
 		o.Floor, o.Notifying, o.Unapplied = h.freeDisk, h.notifyTest, h.unapplied.Load
 		o.Spending = h.spending
@@ -88,7 +88,8 @@ func (h *Host) stop(folder string) (s operator.Stopped, err error) {
 
 func (h *Host) quota() operator.Quota {
 	limits := h.Config().Limits
-	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox)}
+	terms, _ := h.linkTerms()
+	return operator.Quota{Pending: limits.Pending, Bytes: int64(limits.Outbox), Inbox: int64(limits.Inbox), Links: terms.Quota}
 }
 
 // environment checks what assistants need by this process's own PATH and user.

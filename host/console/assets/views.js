@@ -14,11 +14,13 @@ export const faults = ({ status: s }) => list((s.faults ?? []).map((f) => card([
 // used says how much there is of something that has a bound, in words and as a bar.
 const used = (label, n, most, words) => [line(n >= most ? "bad" : "", `${label}: ${words(n)} of ${words(most)}`), el("meter", { min: 0, max: most, high: most * 0.8, value: n, "aria-label": label })];
 
-// quotas are those of a group: what the outbox may hold of it.
+// quotas are those of a group: what the outbox may hold of it, its inbox, and its links.
 const quotas = (use, quota) => (use && quota ? [
   used("messages under way", use.pending, quota.pending, String),
   used("their files", use.bytes, quota.bytes, size),
   use.retained ? used("kept of failed messages", use.retained, quota.bytes, size) : null,
+  quota.inbox ? used("files in the inbox", use.inbox, quota.inbox, size) : null,
+  quota.links ? used("files behind links", use.links, quota.links, size) : null,
 ] : null);
 
 export function host({ status: s }) {
