@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"host/setting":             {},
 	"host/screen":              {},
 	"host/screen/...":          {},
-	"host/audit":               {},
+	"host/audit":               {"media"},
 	"host/blob":                {"host/store", "media"},
 	"host/channel":             {"host/setting", "host/store", "groups", "media"},
 	"host/channel/transfer":    {"host/channel", "media"},
