@@ -1,4 +1,4 @@
-// Wordcount is a small assistant, written in Go, that lives outside Longshore. It fetches
+// Command wordcount is a small assistant, written in Go, that lives outside Longshore. It fetches
 // what members write in a chat, counts the words of each message and of the text files in
 // it, and answers with a table as a file.
 //
