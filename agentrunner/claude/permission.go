@@ -91,6 +91,7 @@ func (r *relay) end(id string) {
 // wait returns the answer; empty if ctx has ended.
 func (r *relay) wait(ctx context.Context, id string) string {
 	for ctx.Err() == nil {
+		asked := time.Now()
 		p, err := r.door.Permission(ctx, id, fetchWait)
 		switch {
 		case err == nil && p.Answer != "":
@@ -99,6 +100,8 @@ func (r *relay) wait(ctx context.Context, id string) string {
 			return ipc.Denied
 		case err != nil:
 			pause(ctx, retryHost)
+		default:
+			rest(ctx, asked)
 		}
 	}
 	return ""

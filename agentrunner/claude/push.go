@@ -54,10 +54,14 @@ func (p *pusher) fetch(ctx context.Context) {
 			pause(ctx, fetchLate)
 			continue
 		}
+		asked := time.Now()
 		in, err := p.door.Inbox(ctx, cursor, fetchWait)
 		if err == nil {
 			cursor, told = in.Cursor, ""
 			p.add(in.Messages)
+			if len(in.Messages) == 0 {
+				rest(ctx, asked)
+			}
 			continue
 		}
 		if ctx.Err() == nil && err.Error() != told {
@@ -72,6 +76,13 @@ func (p *pusher) fetch(ctx context.Context) {
 			cursor = "" // it is another host's
 		}
 		pause(ctx, wait)
+	}
+}
+
+// rest waits a little if the host has answered at once, as it does with limits.wait: 0s.
+func rest(ctx context.Context, asked time.Time) {
+	if time.Since(asked) < crowded {
+		pause(ctx, crowded)
 	}
 }
 

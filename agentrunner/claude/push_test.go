@@ -32,6 +32,8 @@ type door struct {
 	waiting []ipc.Message
 	changed chan struct{}
 	fails   error // of every call
+	hasty   bool  // it does not wait
+	calls   int   // of Inbox
 	off     bool  // nothing may be pushed
 	ended   []string
 	unheard []string
@@ -79,6 +81,12 @@ func (d *door) Chat(context.Context) (x ipc.Context, err error) {
 }
 
 func (d *door) Inbox(ctx context.Context, after string, wait time.Duration) (in ipc.Inbox, err error) {
+	d.mu.Lock()
+	d.calls++
+	if d.hasty {
+		wait = 0
+	}
+	d.mu.Unlock()
 	over := time.After(wait)
 	for {
 		d.mu.Lock()
@@ -396,4 +404,22 @@ func TestAMembersFileFollowsNoLinkAndReplacesNothing(t *testing.T) {
 	if all, _ := os.ReadDir(outside); len(all) > 0 {
 		t.Error("a file lies outside")
 	}
+}
+
+// TestAHostThatDoesNotWaitWasAskedWithoutAPause, as one with limits.wait: 0s.
+func TestAHostThatDoesNotWaitWasAskedWithoutAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor()
+		d.hasty = true
+		s := run(t, d)
+		time.Sleep(time.Minute)
+		d.post("1", "hello?", true)
+		time.Sleep(crowded)
+		equal(t, "pushed", s.takes(), "1")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.calls > 100 {
+			t.Errorf("asked %d times in a minute", d.calls)
+		}
+	})
 }
