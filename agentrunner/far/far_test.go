@@ -126,7 +126,7 @@ func TestTheEndOfStdinEndsTheAssistant(t *testing.T) {
 func TestANewSessionEndsTheOldOne(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		home := t.TempDir()
-		old := start(t, home, `trap '' TERM; echo $$; while :; do sleep 0.2; done`)
+		old := start(t, home, `trap '' TERM; cat >/dev/null; echo $$; while :; do sleep 0.2; done`)
 		old.frame(Frame{Kind: KindDocument}, "x")
 		pid := old.line(old.out)
 		if killed {
@@ -140,6 +140,18 @@ func TestANewSessionEndsTheOldOne(t *testing.T) {
 		}
 		_ = s.cmd.Wait()
 		gone(t, pid)
+	}
+}
+
+// TestAKilledSessionsAssistantWasNotNoted: it ran on, and no later session ended it. So the
+// assistant gets its document, which it waits for, after its process group is noted.
+func TestAKilledSessionsAssistantWasNotNoted(t *testing.T) {
+	home := t.TempDir()
+	s := start(t, home, `read word; cat $HOME/.longshore/run/ab12.lock; echo $$`)
+	s.frame(Frame{Kind: KindDocument}, "x\n")
+	noted, pid := strings.Fields(s.line(s.out)), s.line(s.out)
+	if len(noted) != 3 || noted[1] != pid {
+		t.Errorf("noted %q of process %s", noted, pid)
 	}
 }
 

@@ -79,10 +79,14 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	if cmd.Env, err = s.env(b); err != nil {
 		return 1, err
 	}
-	cmd.Dir, cmd.Stdin = s.workspace, bytes.NewReader(document)
+	cmd.Dir = s.workspace
 	cmd.Stdout, cmd.Stderr = struct{ io.Writer }{stdout}, s.log // copied, so that no stray process holds the connection
 	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, 2*time.Second
 
+	start, err := cmd.StdinPipe()
+	if err != nil {
+		return 1, err
+	}
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start the assistant: %w", err)
 	}
@@ -92,6 +96,11 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	}
 	end, cancel := context.WithCancelCause(context.Background())
 	var helpers sync.WaitGroup
+	// Only now: if this session is killed before its note, the assistant reads no document and ends.
+	helpers.Go(func() {
+		_, _ = start.Write(document)
+		_ = start.Close()
+	})
 	helpers.Go(func() { s.endGroup(end, group) })
 	helpers.Go(s.watch)
 	go func() { cancel(s.receive(r)) }() // ends with stdin at the latest when the process does
