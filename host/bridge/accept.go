@@ -73,7 +73,7 @@ type destination struct {
 	foreign bool             // it is not the source's own chat
 	asks    *screen.Screen   // which files wait for an approval; nil: none do
 	asked   *string          // the rule of asks that hit a file, if one did
-	now     time.Time        // in the source's time zone
+	now     time.Time        // in the source's time zone; zero if may has no hours
 }
 
 // authorize turns the claimed chat into a destination. The source is known by
@@ -97,8 +97,11 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend, now: b.now(folder),
+		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend,
 			approve: source.Approve, foreign: chat != source.Address(), asked: new(string)}
+		if dst.may.Hours != "" {
+			dst.now = b.now(folder)
+		}
 		if b.Screen != nil {
 			dst.screen, dst.asks = b.Screen()
 		}

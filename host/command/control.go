@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -158,7 +159,14 @@ func (l *looking) Send(ctx context.Context, s operator.Send) (item operator.Item
 
 // Tasks reads the store, which needs no host.
 func (l *looking) Tasks(ctx context.Context, group string) ([]tasks.Task, error) {
-	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, l.config.Zone)
+	registry, err := l.config.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return tasks.ListStored(ctx, serve.TasksOf(l.config), group, func(folder string) *time.Location {
+		g, _ := registry.ByFolder(folder)
+		return l.config.Zone(g)
+	})
 }
 
 func (l *looking) Retry(ctx context.Context, id string) error {

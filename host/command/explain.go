@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -85,7 +86,7 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 	}
 	b := bridge.New(bridge.Options{
 		Registry: func() *groups.Registry { return registry }, Channels: serve.OfflineChannels(c), Screen: func() (_, _ *screen.Screen) { return deny, ask },
-		Zone: c.Zone,
+		Zone: func(string) *time.Location { return c.Zone(g) },
 	})
 	var d, opening decisions
 	main := ""

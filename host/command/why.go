@@ -254,7 +254,7 @@ func (w *path) key(ctx context.Context) {
 // policy says what may keep the files of an answer.
 func (w *path) policy(context.Context) {
 	g := w.group
-	now := time.Now().In(w.config.Zone(g.Folder))
+	now := time.Now().In(w.config.Zone(g))
 	if hours := g.MaySend.Hours; !hours.Contain(now) {
 		w.warn("policy", fmt.Sprintf("files leave at %s only (may_send.hours), and it is %s; texts go out", hours, now.Format("15:04 MST")), "")
 	}

@@ -67,7 +67,7 @@ func (c *Config) Budget(g groups.Group) keys.Budget {
 	if !b.Limited() {
 		b = c.Limits.Budget
 	}
-	return keys.Budget{Tokens: b.Tokens, Cost: keys.NanosOf(b.USD), Month: b.Per == "month", Zone: c.Zone(g.Folder)}
+	return keys.Budget{Tokens: b.Tokens, Cost: keys.NanosOf(b.USD), Month: b.Per == "month", Zone: c.Zone(g)}
 }
 
 // ModelPrices are the prices of models.

@@ -5,17 +5,13 @@ import (
 	"fmt"
 	"time"
 	_ "time/tzdata" // a machine without zones of its own has them too
+
+	"github.com/longshore-bridge/longshore/groups"
 )
 
-// Zone is the time zone of a group's prompts and schedules.
-func (c *Config) Zone(folder string) *time.Location {
-	name := c.Timezone
-	for _, g := range c.Groups {
-		if g.Folder == folder {
-			name = cmp.Or(g.Timezone, name)
-		}
-	}
-	zone, err := time.LoadLocation(name)
+// Zone is the time zone of a group's prompts and schedules; that of all if g is zero.
+func (c *Config) Zone(g groups.Group) *time.Location {
+	zone, err := time.LoadLocation(cmp.Or(g.Timezone, c.Timezone))
 	if err != nil {
 		return time.UTC // of a Config that nobody has checked
 	}

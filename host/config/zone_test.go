@@ -10,15 +10,15 @@ import (
 
 func TestWithoutAZoneTimesAreUTC(t *testing.T) {
 	for name, want := range map[string]string{"": "UTC", "Europe/Berlin": "Europe/Berlin", "Mars/Base": "UTC"} {
-		if got := (&config.Config{Timezone: name}).Zone("").String(); got != want {
+		if got := (&config.Config{Timezone: name}).Zone(groups.Group{}).String(); got != want {
 			t.Errorf("%q is %s, want %s", name, got, want)
 		}
 	}
-	own := &config.Config{Timezone: "Europe/Berlin", Groups: []groups.Group{{Folder: "goa", Timezone: "Asia/Kolkata"}, {Folder: "ulm"}}}
-	if goa, ulm := own.Zone("goa").String(), own.Zone("ulm").String(); goa != "Asia/Kolkata" || ulm != "Europe/Berlin" {
+	own := &config.Config{Timezone: "Europe/Berlin"}
+	if goa, ulm := own.Zone(groups.Group{Folder: "goa", Timezone: "Asia/Kolkata"}).String(), own.Zone(groups.Group{Folder: "ulm"}).String(); goa != "Asia/Kolkata" || ulm != "Europe/Berlin" {
 		t.Errorf("the groups' zones are %s and %s", goa, ulm)
 	}
-	if _, offset := time.Date(2026, 7, 1, 0, 0, 0, 0, (&config.Config{Timezone: "Asia/Kolkata"}).Zone("")).Zone(); offset != 19800 {
+	if _, offset := time.Date(2026, 7, 1, 0, 0, 0, 0, (&config.Config{Timezone: "Asia/Kolkata"}).Zone(groups.Group{})).Zone(); offset != 19800 {
 		t.Errorf("offset %d", offset)
 	}
 }

@@ -37,7 +37,10 @@ func (h *Host) openTasks(ctx context.Context) (err error) {
 }
 
 // zone is a group's time zone.
-func (h *Host) zone(folder string) *time.Location { return h.Config().Zone(folder) }
+func (h *Host) zone(folder string) *time.Location {
+	g, _ := h.Registry().ByFolder(folder)
+	return h.Config().Zone(g)
+}
 
 // taskEnded notes the end of a task's run.
 func (h *Host) taskEnded(run string) {
