@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -106,8 +107,15 @@ type Log struct {
 	dirty    bool    // written and not synced
 	torn     bool    // behind size stands what a write left that failed half way
 	failing  bool    // the operator was told
-	seen, ex map[string]string
+	seen, ex map[outcome]event
 }
+
+// outcome is a delivery, or the answer to its approval: a hash of its name. event is a hash
+// of the word for what came of it. They are small, for so many are remembered.
+type (
+	outcome [16]byte
+	event   uint32
+)
 
 // Open opens the trail in o.Dir, and removes a line that a crash cut off. Nobody else has
 // it open: the host's outbox is locked. The caller calls Run, and Close when Run has
@@ -116,7 +124,7 @@ func Open(o Options) (_ *Log, err error) {
 	if o.most == 0 {
 		o.most = maxFile
 	}
-	l := &Log{o: o, seen: map[string]string{}}
+	l := &Log{o: o, seen: map[outcome]event{}}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
@@ -193,19 +201,21 @@ func (l *Log) known(e Entry) bool {
 	if e.Delivery == "" {
 		return false
 	}
-	of := e.Delivery
+	name := e.Delivery
 	if e.Event == Approved || e.Event == NotApproved { // an answer is not the outcome
-		of += " answer"
+		name += " answer"
 	}
-	if event, ok := l.seen[of]; ok && event == e.Event {
+	sum := sha256.Sum256([]byte(name))
+	of, now := outcome(sum[:16]), event(crc32.ChecksumIEEE([]byte(e.Event)))
+	if was, ok := l.seen[of]; ok && was == now {
 		return true
 	}
-	event, ok := l.ex[of]
+	was, ok := l.ex[of]
 	if len(l.seen) >= remembered {
-		l.ex, l.seen = l.seen, map[string]string{}
+		l.ex, l.seen = l.seen, map[outcome]event{}
 	}
-	l.seen[of] = e.Event
-	return ok && event == e.Event
+	l.seen[of] = now
+	return ok && was == now
 }
 
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in

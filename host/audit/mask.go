@@ -81,5 +81,8 @@ var numbered = regexp.MustCompile(`[0-9][0-9A-Za-z.:_-]*@(s\.whatsapp\.net|c\.us
 
 // maskIn masks the JIDs in a refusal's message, which may name the chat that was asked for.
 func maskIn(key []byte, text string) string {
+	if !strings.Contains(text, "@") {
+		return text
+	}
 	return numbered.ReplaceAllStringFunc(text, func(jid string) string { return mask(key, jid) })
 }
