@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/outbox"
@@ -100,7 +101,7 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 		return err
 	}
 	if yes {
-		if err := b.mayStill(&d); err != nil {
+		if err := b.mayStill(ctx, &d); err != nil {
 			if now, lost := b.Outbox.Get(ctx, d.Key); lost == nil && !now.Waits() {
 				return outbox.ErrDecided // a no came first, and its bytes are gone
 			}
@@ -115,19 +116,36 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 }
 
 // mayStill is the reason why a delivery that waited may not be sent any more, or nil.
-func (b *Bridge) mayStill(d *outbox.Delivery) error {
+func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
 	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
 	if err != nil {
 		return err
 	}
-	for _, f := range filesOf(d) {
-		if err := dst.permit(f.Info); err != nil {
-			return err
+	for _, p := range d.Parts {
+		for _, f := range p.Files {
+			err := b.mayFile(dst, f, func(read func(io.ReaderAt) error) error { return b.Outbox.Kept(outbox.Blob{Name: f.Blob}, read) })
+			if err != nil {
+				return err
+			}
 		}
-		err := b.Outbox.Kept(outbox.Blob{Name: f.Blob}, func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, f.Name) })
-		if err != nil {
-			return err
+		if l := p.Link; l != nil {
+			err := b.mayFile(dst, l.File, func(read func(io.ReaderAt) error) error { return b.Outbox.KeptLink(ctx, l.ID, read) })
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// mayFile is the reason why a file may not be sent any more, or nil. open passes its bytes on.
+func (b *Bridge) mayFile(dst destination, f outbox.File, open func(read func(io.ReaderAt) error) error) error {
+	if err := dst.permit(f.Info); err != nil {
+		return err
+	}
+	err := open(func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, f.Name) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return outbox.ErrNoBytes
+	}
+	return err
 }

@@ -55,7 +55,11 @@ func asked(question, yes string, a outbox.Approval, limits media.Limits) []outbo
 	if plain := strings.Join(markup.Parts(question, media.MarkupPlain, 0, limits.Unit), ""); fitsPoll(limits, plain, choices) {
 		return []outbox.Part{{Text: plain, Question: &outbox.Question{Choices: choices, Until: a.Expires, Approval: a.ID}}}
 	}
-	return texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, until(a.Expires), a.ID, a.ID), limits)
+	parts := texts(fmt.Sprintf("%s Until %s, answer with one of these lines:\n\n`yes %s`\n\n`no %s`", question, until(a.Expires), a.ID, a.ID), limits)
+	for i := range parts {
+		parts[i].Asks = a.ID
+	}
+	return parts
 }
 
 // shownText is how much of a delivery's words the approvers' chat reads, in characters.
@@ -85,11 +89,26 @@ func contents(d *outbox.Delivery) string {
 	return strings.Join(all, ", ")
 }
 
-// wordsOf are all words of a delivery in one line: texts, captions and choices.
+// wordsOf are all words of a delivery in one line: texts, captions, choices, and what files
+// show. The address of a link is left out: whoever has it can fetch the file after a yes.
 func wordsOf(d *outbox.Delivery) string {
 	var all []string
+	var link string // the last one's id
 	for _, p := range d.Parts {
-		all = append(all, strings.Fields(p.Text)...)
+		if p.Link != nil {
+			link = p.Link.ID
+		}
+		for _, word := range strings.Fields(p.Text) {
+			if link != "" && strings.Contains(word, link) {
+				word = "(address)"
+			}
+			all = append(all, word)
+		}
+		for _, f := range p.Files {
+			if alt := strings.Fields(f.Alt); len(alt) > 0 {
+				all = append(append(all, "/"), alt...)
+			}
+		}
 		if p.Question != nil {
 			for _, c := range p.Question.Choices {
 				all = append(append(all, "/"), strings.Fields(c)...)
@@ -123,6 +142,8 @@ func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string)
 	switch why := AsRefusal(err); {
 	case errors.Is(err, outbox.ErrDecided):
 		words = "Somebody has answered before, or the time is over."
+	case errors.Is(err, outbox.ErrNoBytes):
+		words = "This cannot go any more: its file is gone."
 	case why != nil:
 		words = "This cannot go any more: " + why.Message
 	case err != nil:

@@ -37,13 +37,14 @@ type stored struct {
 	Act      *Act        `json:"act,omitempty"`
 	Question *Question   `json:"question,omitempty"`
 	Link     *storedLink `json:"link,omitempty"`
+	Asks     string      `json:"asks,omitempty"`
 }
 
 func (p *Part) actText() (string, error) {
-	if p.plain() && p.Link == nil {
+	if p.plain() && p.Link == nil && p.Asks == "" {
 		return "", nil
 	}
-	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored()})
+	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored(), p.Asks})
 	return string(b), err
 }
 
@@ -53,8 +54,15 @@ func (p *Part) setAct(text string) error {
 	}
 	var a stored
 	err := json.Unmarshal([]byte(text), &a)
-	p.Act, p.Question, p.Link = a.Act, a.Question, a.Link.link()
+	p.Act, p.Question, p.Link, p.Asks = a.Act, a.Question, a.Link.link(), a.Asks
 	return err
+}
+
+// asksApproval reports whether the host asks people for an approval with this part. No
+// assistant may read it again or change it: it could show its members other words than
+// those that they answer.
+func (p *Part) asksApproval() bool {
+	return p.Asks != "" || p.Question != nil && p.Question.Approval != ""
 }
 
 // plain reports whether a part is a message with a text or files.
@@ -139,6 +147,7 @@ type SentPart struct {
 	Time    time.Time
 	Files   []File
 	Asks    bool // it is a question
+	Host    bool // the host asks people for an approval with it
 	Open    bool // it has not been sent yet; ID and Time are empty
 }
 
@@ -171,7 +180,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, folder, name str
 		}
 		var err error
 		s.Files, err = decodeFiles(files, blobs)
-		s.Time, s.Asks, s.Open = fromNano(at), p.Question != nil, state.open()
+		s.Time, s.Asks, s.Host, s.Open = fromNano(at), p.Question != nil, p.asksApproval(), state.open()
 		all = append(all, s)
 		return err
 	})

@@ -141,10 +141,36 @@ func (o *Outbox) Links(ctx context.Context, folder string) ([]KeptLink, error) {
 	return scanLinks(o.db.QueryContext(ctx, selectLinks+`AND expires > ?1 AND (?2 = '' OR folder = ?2) ORDER BY made, id`, nano(time.Now()), folder))
 }
 
+// notApproved is the condition of a link whose delivery has no yes that it needs, for SQL.
+const notApproved = `EXISTS (SELECT 1 FROM approval a CROSS JOIN part p ON p.delivery = a.delivery
+	WHERE a.answer <> 'yes' AND p.act LIKE '{"link"%' AND json_extract(p.act, '$.link.id') = link.id)`
+
 // OpenLink opens the file behind a link; the caller closes it. ErrNoLink: there is no such
-// link, it has expired, or it was revoked.
+// link, its delivery waits for an approval, it has expired, or it was revoked.
 func (o *Outbox) OpenLink(ctx context.Context, id string) (Link, io.ReadSeekCloser, error) {
-	found, err := scanLinks(o.db.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`, id, nano(time.Now())))
+	return o.openLink(ctx, id, ` AND NOT `+notApproved)
+}
+
+// KeptLink calls read with the bytes of the file behind a link, whose delivery may wait for
+// an approval. ErrNoBytes: the link has expired, or was revoked.
+func (o *Outbox) KeptLink(ctx context.Context, id string, read func(io.ReaderAt) error) error {
+	_, f, err := o.openLink(ctx, id, "")
+	if errors.Is(err, ErrNoLink) {
+		return ErrNoBytes
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // which was only read
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return fmt.Errorf("read the file of a link: %T", f)
+	}
+	return read(at)
+}
+
+func (o *Outbox) openLink(ctx context.Context, id, and string) (Link, io.ReadSeekCloser, error) {
+	found, err := scanLinks(o.db.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`+and, id, nano(time.Now())))
 	if err == nil && len(found) == 0 {
 		err = ErrNoLink
 	}

@@ -145,6 +145,7 @@ type Part struct {
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
 	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
 	Link      *Link     // Text has its address; nil: the part has none. Without Files
+	Asks      string    // the id of the approval that the host's Text asks for in words; empty: none. Without Files
 
 	State    State
 	Attempts int

@@ -101,7 +101,7 @@ func (o *Outbox) ask(it *item) {
 // are past their time, even if they were ended before. Those about approvals may be older.
 func (o *Outbox) recoverQuestions(ctx context.Context) error {
 	ids, err := scanIDs(o.db.QueryContext(ctx, `SELECT DISTINCT p.delivery FROM part p JOIN delivery d ON d.id = p.delivery
-		WHERE p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(time.Now().Add(-48*time.Hour))))
+		WHERE p.act <> '' AND p.act LIKE '{"question"%' AND (d.created > ? OR p.act LIKE '%"approval":"%')`, nano(time.Now().Add(-48*time.Hour))))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,162 @@
+package bridge_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/ipc"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// asking is a site whose group family sends files after a yes in the chat of the group ops.
+func (s *site) asking() *site {
+	s.t.Helper()
+	s.opts.Approvers = func() string { return "ops" }
+	s.allow(func(g *groups.Group) { g.Approve.Files = true })
+	return s
+}
+
+// linking is a site whose files above ten bytes go as links, after a yes.
+func linking(t *testing.T) *site {
+	s := newSiteOf(t, func(l *media.Limits) {
+		l.Kinds = maps.Clone(l.Kinds)
+		document := l.Kinds[media.Document]
+		document.Bytes = 10
+		l.Kinds[media.Document] = document
+	})
+	s.opts.Links = func() *bridge.Links {
+		return &bridge.Links{For: time.Hour, Largest: 1 << 20, Quota: 1 << 20, Address: func(id string, _ time.Time) (string, error) {
+			return "https://files.example/" + id + "00", nil
+		}}
+	}
+	return s.asking()
+}
+
+// sees waits until a chat of a site that runs has n messages.
+func (s *site) sees(chat groups.JID, n int) []memory.Seen {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	seen, err := s.memory.WaitShown(ctx, chat, n)
+	check(s.t, err)
+	return seen
+}
+
+// asksFor has the group family ask for a file, and returns what the approvers read.
+func (s *site) asksFor(r ipc.Request) memory.Seen {
+	s.t.Helper()
+	s.enqueue("family", "0001", r, time.Now())
+	return s.sees("mem:ops", 1)[0]
+}
+
+// waitsAsLink has a file wait whose link is returned, with the question of the approvers.
+func (s *site) waitsAsLink() (link *outbox.Link, question string) {
+	s.t.Helper()
+	r := file(s.write("family", "film.bin", strings.Repeat("frames ", 2000)))
+	r.Files[0].Caption = "the wedding"
+	question = s.asksFor(r).Text
+	d, err := s.outbox.Get(s.t.Context(), "0001")
+	check(s.t, err)
+	if link = d.Parts[0].Link; link == nil || !d.Waits() {
+		s.t.Fatalf("%+v", d)
+	}
+	return link, question
+}
+
+func (s *site) wantNoLink(l *outbox.Link) {
+	s.t.Helper()
+	if _, _, err := s.outbox.OpenLink(s.t.Context(), l.ID); !errors.Is(err, outbox.ErrNoLink) {
+		s.t.Errorf("the file can be fetched: %v", err)
+	}
+}
+
+// TestAFileBehindALinkWasFetchedBeforeAnybodySaidYes: the question showed its address, and
+// the address worked.
+func TestAFileBehindALinkWasFetchedBeforeAnybodySaidYes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := linking(t)
+		defer s.run(&told{})()
+		link, question := s.waitsAsLink()
+		if strings.Contains(question, link.ID) || !strings.Contains(question, "the wedding") || !strings.Contains(question, "film.bin") {
+			t.Errorf("the approvers read %q", question)
+		}
+		s.wantNoLink(link)
+		check(t, s.DecideByID(t.Context(), answerTo(question), true, "U1"))
+		if seen := s.sees("mem:family", 1); !strings.Contains(seen[0].Text, link.ID) {
+			t.Errorf("the chat reads %q", seen[0].Text)
+		}
+		_, f, err := s.outbox.OpenLink(t.Context(), link.ID)
+		check(t, err)
+		check(t, f.Close())
+	})
+}
+
+func TestALinkThatWasRefusedEndsWithTheNo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := linking(t)
+		defer s.run(&told{})()
+		link, question := s.waitsAsLink()
+		check(t, s.DecideByID(t.Context(), answerTo(question), false, "U1"))
+		s.wantNoLink(link)
+		left, err := s.outbox.Links(t.Context(), "")
+		if err != nil || len(left) > 0 {
+			t.Error(left, err)
+		}
+	})
+}
+
+// TestAYesToALinkThatIsGoneHeldUpTheApproversChat: the error passed, so the chat's next
+// messages waited for a day.
+func TestAYesToALinkThatIsGoneHeldUpTheApproversChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := linking(t)
+		defer s.run(&told{})()
+		link, question := s.waitsAsLink()
+		check(t, s.outbox.EndLink(t.Context(), link.ID))
+		check(t, s.DecideByID(t.Context(), answerTo(question), true, "U1"))
+		if answer := s.sees("mem:ops", 2)[1].Text; !strings.Contains(answer, "gone") {
+			t.Errorf("the approvers read %q", answer)
+		}
+	})
+}
+
+// TestAnAssistantRewroteTheQuestionThatItsMembersAnswer, or took it away, or read its id.
+func TestAnAssistantRewroteTheQuestionThatItsMembersAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := acting(t, channel.Forever).asking()
+		defer s.run(&told{})()
+		question := s.asksFor(file(s.write("family", "a.txt", "abc")))
+		for _, r := range []ipc.Request{{Type: ipc.TypeEdit, Target: question.ID, Text: "harmless"}, {Type: ipc.TypeUnsend, Target: question.ID}} {
+			if got := s.after("ops", string(r.Type), r); got.Status != ipc.Refused || got.Code != "not_your_message" {
+				t.Errorf("%s: %+v", r.Type, got)
+			}
+		}
+		said, err := s.outbox.Reader().Said(t.Context(), groups.Address{Channel: "memory", JID: "mem:ops"}, "ops", "", time.Now().Add(time.Hour), 10)
+		if err != nil || len(said) > 0 {
+			t.Errorf("the assistant reads %+v, %v", said, err)
+		}
+	})
+}
+
+// TestAltTextsLeftUnread: the approvers read the caption of a picture and not its alt text.
+func TestAltTextsLeftUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t).asking()
+		defer s.run(&told{})()
+		r := file(s.write("family", "a.txt", "abc"))
+		r.Files[0].Alt = "the code is 4711"
+		if question := s.asksFor(r).Text; !strings.Contains(question, "the code is 4711") {
+			t.Errorf("the approvers read %q", question)
+		}
+	})
+}
