@@ -268,6 +268,9 @@ func (e *env) printPart(n int, p operator.Part) error {
 	for line := range strings.Lines(p.Text) {
 		e.say("  | %s", strings.TrimRight(line, "\r\n"))
 	}
+	if p.Alt != "" {
+		e.say("  | alt text: %s", p.Alt)
+	}
 	for _, c := range p.Choices {
 		e.say("  | choice: %s", c)
 	}

@@ -60,6 +60,9 @@ func (i *Item) name(p *outbox.Part) {
 		return
 	}
 	words := []string{i.Text, p.Text}
+	for _, f := range p.Files {
+		words = append(words, f.Alt)
+	}
 	if p.Question != nil {
 		words = append(words, p.Question.Choices...)
 	}
@@ -150,7 +153,7 @@ func partsOf(p *outbox.Part) []Part {
 		part.Sent = min(sent, f.Size)
 		sent -= part.Sent
 		all[i] = part
-		all[i].Name, all[i].Kind, all[i].MIME = f.Name, string(f.Kind), f.MIME
+		all[i].Name, all[i].Alt, all[i].Kind, all[i].MIME = f.Name, f.Alt, string(f.Kind), f.MIME
 		all[i].Bytes, all[i].SHA256 = f.Size, f.SHA256
 	}
 	return all

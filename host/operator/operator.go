@@ -155,7 +155,7 @@ type Item struct {
 	Next     *time.Time `json:"next,omitempty"` // time of the next attempt
 	Files    int        `json:"files"`
 	Names    []string   `json:"names,omitempty"` // of the first ItemNames files
-	Text     string     `json:"text,omitempty"`  // how the first text or caption begins; only while it waits for an approval
+	Text     string     `json:"text,omitempty"`  // how the texts, captions and alt texts begin; only while it waits for an approval
 	Bytes    int64      `json:"bytes"`
 	Done     int64      `json:"done,omitempty"` // bytes of files that the platform has
 	Attempts int        `json:"attempts"`
@@ -172,6 +172,7 @@ type Part struct {
 	MessageID  string   `json:"messageId"`
 	PlatformID string   `json:"platformId,omitempty"`
 	Name       string   `json:"name,omitempty"` // of the file; empty for a text
+	Alt        string   `json:"alt,omitempty"`  // what the file shows, in the assistant's words
 	Kind       string   `json:"kind"`           // the media kind, or "text"
 	MIME       string   `json:"mime,omitempty"`
 	Bytes      int64    `json:"bytes"`

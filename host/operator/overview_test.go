@@ -146,7 +146,7 @@ func TestApprovalsBeyondTheNewestHundredWereMissed(t *testing.T) {
 func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 	c := newCounter(t)
 	file := outbox.File{}
-	file.Name, file.Kind = "report.pdf", "document"
+	file.Name, file.Alt, file.Kind = "report.pdf", "a table of tides", "document"
 	d := outbox.Delivery{
 		Key: strings.Repeat("a", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family",
 		Approval: &outbox.Approval{Rule: "approve.above", Expires: time.Now().Add(time.Hour)},
@@ -157,7 +157,7 @@ func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		file.Size, file.SHA256, file.Blob, file.Bytes = 5, blob.SHA256, blob.Name, blob.Bytes
-		d.Parts = append(d.Parts, outbox.Part{Text: strings.Repeat("the report ", 100), Files: []outbox.File{file}})
+		d.Parts = append(d.Parts, outbox.Part{Text: strings.Repeat("the report ", 50), Files: []outbox.File{file}})
 	}
 	if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAnApprovalDidNotNameItsFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{"report.pdf", "report.pdf", "report.pdf"}, i.Names); diff != "" || i.Files != 5 {
 		t.Errorf("%d files: %s", i.Files, diff)
 	}
-	if n := len([]rune(i.Text)); n != 1000 || !strings.HasPrefix(i.Text, "the report the report") {
+	if n := len([]rune(i.Text)); n != 1000 || !strings.HasPrefix(i.Text, "the report the report") || !strings.Contains(i.Text, "a table of tides") {
 		t.Errorf("%d characters: %q", n, i.Text)
 	}
 }

@@ -136,6 +136,7 @@ export function details(i) {
       line("name", `part ${n + 1}`, p.kind, p.name),
       line("muted", p.mime, p.bytes ? size(p.bytes) : "", p.state),
       p.text ? line("", p.text) : null,
+      p.alt ? line("", "alt text: " + p.alt) : null,
       (p.choices ?? []).map((c) => line("", "choice: " + c)),
       p.sha256 ? line("muted", "SHA-256 " + p.sha256) : null,
     ])))),
