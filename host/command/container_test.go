@@ -141,6 +141,7 @@ func TestRealAgentsFileLeavesContainer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real agent CLIs")
 	}
+	t.Parallel()
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			image := containertest.AgentImage(t, agent)

@@ -79,6 +79,7 @@ func TestEveryFailureIsNamedInTheChat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real agent CLIs")
 	}
+	t.Parallel()
 	clis := []string{"claude", "codex"}
 	if named := os.Getenv("LONGSHORE_TEST_CLIS"); named != "" {
 		clis = strings.Split(named, ",")

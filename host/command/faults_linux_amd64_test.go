@@ -130,6 +130,7 @@ func TestAnyOneCallThatFailsLosesNothing(t *testing.T) {
 // TestADiskThatIsReadOnlyForAWhileLosesNothing: no call that changes anything works, as
 // after the kernel has remounted a failing disk, until somebody mends it.
 func TestADiskThatIsReadOnlyForAWhileLosesNothing(t *testing.T) {
+	t.Parallel()
 	b := newFaultSite(t)
 	b.traced(tracing{Fail: &failure{Nth: 60, Times: 60, Errno: syscall.EROFS}}, b.done)
 	if b.said == "" {

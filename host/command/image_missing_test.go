@@ -20,6 +20,7 @@ func TestAMessageWaitsForItsImage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts containers")
 	}
+	t.Parallel()
 	const image = "longshore-test/late:here"
 	built := containertest.AgentImage(t, "none")
 	h := newBoxesOf(t, 1, `{runtime: docker, agent: sample, image: "`+image+`", network: none, memory: 64MiB}`)

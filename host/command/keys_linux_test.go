@@ -179,6 +179,7 @@ func TestRealAgentsNameAnEndedBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real agent CLIs")
 	}
+	t.Parallel()
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
