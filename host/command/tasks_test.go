@@ -130,7 +130,7 @@ func TestAKilledHostRunsATaskOnce(t *testing.T) {
 func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
 	t.Helper()
 	ts, err := tasks.Open(t.Context(), tasks.Options{
-		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Groups: func() *groups.Registry { return registry }, Zone: cfg.Zone,
+		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Groups: func() *groups.Registry { return registry }, Zone: func(string) *time.Location { return cfg.Zone(groups.Group{}) },
 		Now: func() time.Time { return time.Now().Add(-time.Hour) },
 	})
 	if err != nil {
