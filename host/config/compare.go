@@ -46,6 +46,12 @@ func Compare(now, next *Config) Changes {
 			c.say("notify: where the host tells of its faults")
 		case key == "approval":
 			c.say("approval: which members are asked for approvals")
+		case key == "audit":
+			if keys := c.below(key, &now.Audit, &next.Audit); len(keys) > 0 {
+				c.say("audit: what the trail holds, and for how long")
+			}
+		case key == "prices":
+			c.say("prices: what models cost")
 		case key == "screen":
 			c.say("screen: which files may not leave")
 		case key == "mounts":
@@ -96,22 +102,27 @@ func (c *comparison) channels(now, next Channels) {
 			c.restart(key, "a channel's type cannot change while the host runs")
 			continue
 		}
-		var taken []string
-		fixed := fixedKeys(one.Settings)
-		for _, setting := range differ("", deref(had.Settings), deref(one.Settings)) {
-			if !slices.Contains(fixed, setting) {
-				taken = append(taken, setting)
-				continue
-			}
-			if c.next.has(key + "." + setting + "_file") { // its value is read from there
-				setting += "_file"
-			}
-			c.restart(key+"."+setting, "this cannot change while the host runs")
-		}
-		if len(taken) > 0 {
+		if taken := c.below(key, had.Settings, one.Settings); len(taken) > 0 {
 			c.say("channel %s changed: %s", one.Name, strings.Join(taken, ", "))
 		}
 	}
+}
+
+// below compares the structs at a key, to which now and next point. It returns the keys
+// that a running host takes up, and notes the others as problems.
+func (c *comparison) below(key string, now, next any) (taken []string) {
+	fixed := fixedKeys(next)
+	for _, setting := range differ("", deref(now), deref(next)) {
+		if !slices.Contains(fixed, setting) {
+			taken = append(taken, setting)
+			continue
+		}
+		if c.next.has(key + "." + setting + "_file") { // its value is read from there
+			setting += "_file"
+		}
+		c.restart(key+"."+setting, "this cannot change while the host runs")
+	}
+	return taken
 }
 
 func (c *comparison) assistants(now, next map[string]Assistant) {
@@ -163,8 +174,8 @@ func byFolder(all []groups.Group) map[string]groups.Group {
 	return m
 }
 
-// deref returns the struct to which a platform's settings point.
-func deref(settings any) any { return reflect.Indirect(reflect.ValueOf(settings)).Interface() }
+// deref returns the struct to which a pointer, such as a platform's settings, points.
+func deref(pointer any) any { return reflect.Indirect(reflect.ValueOf(pointer)).Interface() }
 
 // differ returns the keys, below prefix, whose values differ between two structs of
 // one type. With a prefix, it looks into nested structs, too.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -62,5 +63,68 @@ groups: [{folder: fam, chat: "web:fam", assistant: one}]
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestAReloadTookUpAnAuditTrailThatIsOpenedAtTheStart: it said that the file was applied, and the
+// trail went on, or there was none, as before.
+func TestAReloadTookUpAnAuditTrailThatIsOpenedAtTheStart(t *testing.T) {
+	for from, to := range map[string]string{"audit: {off: false}": "audit: {off: true}", "audit: {off: true}": "audit: {off: false, keep: 9h}"} {
+		dir := configDir(t)
+		now, err := parse(t, dir, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := parse(t, dir, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := config.Compare(now, next); len(c.Restart) != 1 || c.Restart[0].Key != "audit.off" || !strings.Contains(c.Restart[0].Hint, "restart the host") {
+			t.Errorf("from %s to %s: %+v", from, to, c)
+		}
+	}
+}
+
+// TestAReloadSaidThatNothingHadChanged when audit or prices had: each key at the top that a
+// running host takes up has a line of its own.
+func TestAReloadSaidThatNothingHadChanged(t *testing.T) {
+	const base = "channels: {web: , whatsapp: }\nassistants: {one: {}}\ngroups: [{folder: fam, chat: 'web:fam', assistant: one}, {folder: board, chat: '120363000000000000@g.us'}]\n"
+	changed := map[string]string{
+		"name":          base + "name: Bob\n",
+		"direct":        base + "direct: pairing\n",
+		"transcription": base + "transcription: [{command: [cat, '{file}']}]\n",
+		"timezone":      base + "timezone: Europe/Berlin\n",
+		"channels":      strings.Replace(base, "web: ,", "web: {keep: 9h},", 1),
+		"assistants":    strings.Replace(base, "one: {}", "one: {turn_timeout: 9m}", 1),
+		"groups":        strings.Replace(base, "assistant: one", "assistant: one, trigger: hey", 1),
+		"destinations":  base + "destinations: {club: {chat: '120363000000000001@g.us'}}\n",
+		"prices":        base + "prices: {'*': {input: 3}}\n",
+		"register":      base + "register: {chats: ['web:*']}\n",
+		"mounts":        base + "mounts: {block: ['*.pem']}\n",
+		"screen":        base + "screen: {off: [key-store]}\n",
+		"approval":      base + "approval: {group: board, members: [49151@s.whatsapp.net]}\n",
+		"audit":         base + "audit: {keep: 9h}\n",
+		"notify":        base + "notify: {after: 9m, group: fam}\n",
+		"limits":        base + "limits: {pending: 9}\n",
+	}
+	dir := configDir(t)
+	now, err := parse(t, dir, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range reflect.TypeFor[config.Config]().NumField() {
+		field := reflect.TypeFor[config.Config]().Field(i)
+		key := field.Tag.Get("yaml")
+		if !field.IsExported() || key == "-" || field.Tag.Get("restart") != "" {
+			continue
+		}
+		next, err := parse(t, dir, changed[key])
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+			continue
+		}
+		if c := config.Compare(now, next); len(c.Lines) != 1 || len(c.Restart) > 0 {
+			t.Errorf("%s: %+v", key, c)
+		}
 	}
 }
