@@ -53,6 +53,12 @@ type Settings interface {
 	Check(Checker)
 }
 
+// ListenSettings is implemented by Settings of a channel that listens at an address.
+type ListenSettings interface {
+	// ListensAt is host:port; empty: nowhere.
+	ListensAt() string
+}
+
 // Checker tells settings of the file they stand in, and takes what is wrong
 // with them. Keys are those of the settings: "listen". What is noted gets the
 // line, and of several problems with one key the first counts.

@@ -49,6 +49,7 @@ func (c *checker) check() {
 	c.ownKeys()
 	c.notify()
 	c.door()
+	c.listeners()
 	c.register()
 	c.mounts()
 	c.secretsHidden()

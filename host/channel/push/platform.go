@@ -49,6 +49,9 @@ type Settings struct {
 	MaxFile    setting.Size   `yaml:"max_file" above:"0" restart:"true" help:"The largest file, either way."`
 }
 
+// ListensAt implements channel.ListenSettings.
+func (s *Settings) ListensAt() string { return s.Listen }
+
 const makeSecret = "make one with: echo whsec_$(openssl rand -base64 32)"
 
 // Check looks for what would keep the channel from starting.

@@ -68,6 +68,14 @@ type Settings struct {
 	Rate      groups.Rate       `yaml:"rate" help:"Messages to one chat."`
 }
 
+// ListensAt implements channel.ListenSettings. Without a webhook nothing listens.
+func (s *Settings) ListensAt() string {
+	if s.Webhook == "" {
+		return ""
+	}
+	return s.Listen
+}
+
 // Check looks at the form of the token and of the address.
 func (s *Settings) Check(c channel.Checker) {
 	c.Secret("token", &s.Token, s.TokenFile)

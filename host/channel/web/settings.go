@@ -44,6 +44,9 @@ func defaultSettings() channel.Settings {
 	return &Settings{Listen: "127.0.0.1:8420", Upload: 100 << 20, LinkExpiry: setting.Duration(7 * 24 * time.Hour), LinkSize: 1 << 30, LinkQuota: 4 << 30}
 }
 
+// ListensAt implements channel.ListenSettings.
+func (s *Settings) ListensAt() string { return s.Listen }
+
 // Check refuses settings that would open the page to everybody, or keep the channel from
 // starting.
 func (s *Settings) Check(c channel.Checker) {
