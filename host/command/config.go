@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -144,9 +147,30 @@ func noConfigHint(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "longshore init writes a longshore.yaml to start from, longshore setup also starts the host; --config names another place"
 	case errors.Is(err, fs.ErrPermission):
-		return "run this as the user that the host runs as"
+		return asHostUser(err)
 	}
 	return "--config names the file itself"
+}
+
+// asHostUser is the hint if this user may not read the configuration: the command that may,
+// if the owner of the file, or else of its directory, is known.
+func asHostUser(err error) string {
+	const hint = "run this as the user that the host runs as"
+	failed, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return hint
+	}
+	for _, path := range []string{failed.Path, filepath.Dir(failed.Path)} {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if owner, err := ownerOf(info); err == nil && owner.Uid != strconv.Itoa(os.Geteuid()) {
+			return hint + ": sudo -u " + shellWord(owner.Username) + " longshore -c " + shellWord(failed.Path) + " …"
+		}
+		break
+	}
+	return hint
 }
 
 func tooManyProblems(name string, n int) error {

@@ -1,8 +1,12 @@
 package command
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -58,5 +62,29 @@ func TestTheConfigurationIsFound(t *testing.T) {
 	var out strings.Builder
 	if code := made(&out).run(t.Context(), []string{"init"}); code != exitOK || !strings.Contains(out.String(), "wrote longshore.yaml") {
 		t.Errorf("%d, %s", code, out.String())
+	}
+}
+
+// TestAnAdminReadOnlyThatAnotherUserMayReadTheConfiguration: not which one, nor how.
+func TestAnAdminReadOnlyThatAnotherUserMayReadTheConfiguration(t *testing.T) {
+	file, owner := "/etc/passwd", "root" // whoever runs this test does not own it
+	if os.Geteuid() == 0 {
+		nobody, err := user.Lookup("nobody")
+		if err != nil {
+			t.Skip(err)
+		}
+		uid, _ := strconv.Atoi(nobody.Uid)
+		file, owner = filepath.Join(t.TempDir(), "longshore.yaml"), "nobody"
+		if err := os.Chown(filepath.Dir(file), uid, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	denied := fmt.Errorf("read configuration: %w", &fs.PathError{Op: "open", Path: file, Err: fs.ErrPermission})
+	if want := "sudo -u " + owner + " longshore -c " + file + " …"; !strings.Contains(noConfigHint(denied), want) {
+		t.Errorf("the hint is %q, want %q in it", noConfigHint(denied), want)
+	}
+	nowhere := &fs.PathError{Op: "open", Path: "/nowhere/longshore.yaml", Err: fs.ErrPermission}
+	if hint := noConfigHint(nowhere); strings.Contains(hint, "sudo") || !strings.Contains(hint, "the user that the host runs as") {
+		t.Errorf("without an owner the hint is %q", hint)
 	}
 }

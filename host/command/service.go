@@ -149,17 +149,24 @@ func (e *env) describeService(m manager) (service.Service, error) {
 	if err != nil {
 		return s, fmt.Errorf("look at the configuration: %w", err)
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		owner, err := user.LookupId(strconv.Itoa(int(stat.Uid)))
-		if err != nil {
-			return s, hinted(fmt.Errorf("find the owner of %s: %w", cfg.File, err), "give the file to the user that shall run the host: chown USER "+cfg.File)
-		}
-		s.User = owner.Username
+	owner, err := ownerOf(info)
+	if err != nil {
+		return s, hinted(fmt.Errorf("find the owner of %s: %w", cfg.File, err), "give the file to the user that shall run the host: chown USER "+cfg.File)
 	}
+	s.User = owner.Username
 	if _, err := user.LookupGroup("docker"); err == nil && len(cfg.InContainers()) > 0 {
 		s.Groups = []string{"docker"}
 	}
 	return s, nil
+}
+
+// ownerOf is the user to whom a file belongs.
+func ownerOf(info fs.FileInfo) (*user.User, error) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil, errors.New("the system does not say who owns it")
+	}
+	return user.LookupId(strconv.Itoa(int(stat.Uid)))
 }
 
 // writable are the directories that the host or an assistant writes to.
