@@ -40,7 +40,7 @@ groups: [{name: Family, folder: family, chat: "web:family", assistant: helper}]
 `)
 	for line, want := range map[string]string{
 		"why": "family", "logs": "family", "tokens new": "family", "workspace remove": "family",
-		"store set-aside": "outbox web", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
+		"store set-aside": "outbox web", "send --as": "original document", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
 	} {
 		out, code := command(t, append([]string{"-c", file, "__complete"}, append(strings.Fields(line), "")...)...)
 		if code != exitOK || !strings.Contains(out, ":4\n") {

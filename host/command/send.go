@@ -64,7 +64,7 @@ refuse the file last.`,
 	f.StringVar(&call.Thread, "thread", "", "`id` of the thread, if the chat has threads")
 	f.StringVar(&call.As, "as", "", "`form`: auto, document, voice, gif, sticker, original")
 	f.BoolVar(&dryRun, "dry-run", false, "explain each decision and send nothing")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"auto", "document", "voice", "gif", "sticker"}, cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"auto", "document", "voice", "gif", "sticker", "original"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
