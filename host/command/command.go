@@ -118,8 +118,8 @@ const (
 	exitOK      = 0
 	exitFault   = 1 // something went wrong; the text says what
 	exitUsage   = 2 // the command line is wrong
-	exitRefused = 3 // a request or a file was refused
-	exitFailed  = 4 // a delivery failed, or doctor found a fault
+	exitRefused = 3 // a request, a file or the command itself was refused
+	exitFailed  = 4 // a delivery failed, or what the command checked is not well
 	exitPending = 5 // kept, not yet sent
 )
 

@@ -12,8 +12,13 @@ func newExitCodes() *cobra.Command {
   0  it worked
   1  something went wrong; the text on stderr says what
   2  the command line is wrong
-  3  a request or a file was refused: the reason has a code, see docs/operations.md
-  4  a delivery failed, or doctor found a fault
+  3  a request or a file was refused: the reason has a code, see docs/operations.md;
+     or the command itself, such as setup if longshore.yaml exists, or service
+     without systemd
+  4  a delivery failed, or what the command checked is not well: a fault that doctor
+     or upgrade --check found, what stops an answer (why), a damaged backup (backup
+     verify), no running service (service status), a target that did not take
+     "notify test", a key or model that its service refused (setup)
   5  the file is kept and was not sent yet
 
 With --json the answer is on stdout in every case but 1 and 2.
