@@ -54,7 +54,7 @@ func Serve(l net.Listener, h http.Handler) *Server {
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(io.Discard, "", 0), // what an assistant does wrong is its own matter
 	}}
-	go s.http.Serve(&bounded{Listener: l, free: make(chan struct{}, maxConns)})
+	go s.http.Serve(&bounded{Listener: l, open: make(chan struct{}, maxConns)})
 	return s
 }
 
@@ -80,20 +80,26 @@ func listen(dir string) (net.Listener, error) {
 // Close ends the server and its calls.
 func (s *Server) Close() error { return s.http.Close() }
 
-// bounded accepts a further connection when one has ended.
+// bounded closes a connection at once that is one too many. It leaves none unaccepted: over
+// ssh that would hold up every other group of the same engine.
 type bounded struct {
 	net.Listener
-	free chan struct{}
+	open chan struct{} // has an element for each open connection
 }
 
 func (b *bounded) Accept() (net.Conn, error) {
-	b.free <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.free
-		return nil, err
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case b.open <- struct{}{}:
+			return &counted{Conn: c, end: sync.OnceFunc(func() { <-b.open })}, nil
+		default:
+			_ = c.Close()
+		}
 	}
-	return &counted{Conn: c, end: sync.OnceFunc(func() { <-b.free })}, nil
 }
 
 type counted struct {

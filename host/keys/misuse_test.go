@@ -2,11 +2,15 @@ package keys
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestKeyInACutErrorDoesNotPass: an error is cut at 64 KiB, and an assistant that chose how much
@@ -106,4 +110,66 @@ func TestLimitOfAnAnswerIsReadHoweverItIsWritten(t *testing.T) {
 			t.Errorf("%s: %d, want %d", limit, got, want)
 		}
 	}
+}
+
+// handed is a listener whose connections are handed over one by one, as those of all groups
+// over one ssh connection: one that is not accepted holds up the next, whosever it is.
+type handed struct {
+	conns chan net.Conn
+	ended chan struct{}
+}
+
+func (h handed) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h handed) Close() error   { close(h.ended); return nil }
+func (h handed) Addr() net.Addr { return &net.UnixAddr{} }
+
+// dial hands a connection over and returns its other end.
+func (h handed) dial() net.Conn {
+	near, far := net.Pipe()
+	h.conns <- far
+	return near
+}
+
+// TestAContainerThatHoldsItsConnectionsHeldUpTheOthers: its next connection was not accepted until
+// one of its own had ended, and over ssh the other groups' connections stood behind it. The
+// server could not be closed either.
+func TestAContainerThatHoldsItsConnectionsHeldUpTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, l := time.Now(), handed{make(chan net.Conn), make(chan struct{})}
+		s := Serve(l, http.NotFoundHandler())
+		first := l.dial()
+		for range maxConns - 1 {
+			defer l.dial().Close()
+		}
+		for range 3 {
+			if _, err := l.dial().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("one too many: %v", err)
+			}
+		}
+		first.Close()
+		synctest.Wait() // the host notices
+		next := l.dial()
+		fmt.Fprint(next, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		if b := make([]byte, 12); true {
+			if _, err := io.ReadFull(next, b); err != nil || string(b) != "HTTP/1.1 404" {
+				t.Errorf("after another one has ended: %q, %v", b, err)
+			}
+		}
+		go io.Copy(io.Discard, next)
+		l.dial() // is one too many
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("the others waited for %s", took)
+		}
+	})
 }
