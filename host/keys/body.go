@@ -3,6 +3,7 @@ package keys
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -78,6 +79,9 @@ func dearer(doc map[string]any) string {
 	return ""
 }
 
+// maxModel is how many bytes the name of a model may have. The log and the prices read it.
+const maxModel = 200
+
 // maxMarks bounds what a body becomes in memory: many small values take far more
 // than their text.
 const maxMarks = 1 << 18
@@ -146,6 +150,9 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 		}
 	}
 	c.model = modelOf(*c, doc)
+	if len(c.model) > maxModel {
+		return bad(fmt.Sprintf("the model's name has more than %d bytes", maxModel))
+	}
 	if c.form == openAI && !tools && searches(c.model) {
 		return bad(noTools)
 	}

@@ -1,12 +1,15 @@
 package keys
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -172,4 +175,30 @@ func TestAContainerThatHoldsItsConnectionsHeldUpTheOthers(t *testing.T) {
 			t.Errorf("the others waited for %s", took)
 		}
 	})
+}
+
+// TestAModelsNameOfMegabytesReachedTheLog, and had the price of a name with a star.
+func TestAModelsNameOfMegabytesReachedTheLog(t *testing.T) {
+	w := newWorld(t, ok)
+	var lines bytes.Buffer
+	w.settings.Prices, w.settings.Budget = Prices{"m*": {Input: 1, Output: 1}}, Budget{Tokens: 1}
+	p := New("family", func() Settings { return w.settings }, w.ledger, slog.New(slog.NewTextHandler(&lines, nil)))
+	call := func(target, name string) (int, string) {
+		rw := httptest.NewRecorder()
+		p.ServeHTTP(rw, httptest.NewRequest("POST", target, strings.NewReader(`{"model":"`+name+`"}`)))
+		return rw.Code, rw.Body.String()
+	}
+	for _, target := range []string{toClaude, toChat, toResponse, "/anthropic/v1/messages/count_tokens"} {
+		for _, size := range []int{maxModel + 1, 1 << 20} {
+			if status, text := call(target, strings.Repeat("m", size)); status != 400 || !strings.Contains(text, "Longshore: the model's name has more than 200 bytes") {
+				t.Errorf("%s, %d bytes: %d %s", target, size, status, text)
+			}
+		}
+	}
+	if lines.Len() > 0 {
+		t.Errorf("the log has %d bytes of it", lines.Len())
+	}
+	if _, text := call(toClaude, strings.Repeat("m", maxModel)); !strings.Contains(text, "budget") || lines.Len() == 0 {
+		t.Errorf("a name of %d bytes: %s", maxModel, text)
+	}
 }
