@@ -51,7 +51,7 @@ func (p *Proxy) open(ctx context.Context, c call, set Settings, most Usage) (*bi
 }
 
 // settle puts what the call used in the place of its reservation. If the disk does not
-// take that, the reservation counts.
+// take that, the reservation counts until the ledger has tried again.
 func (p *Proxy) settle(b *bill) {
 	if !b.kept {
 		return
@@ -67,6 +67,6 @@ func (p *Proxy) settle(b *bill) {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime) // the assistant may be gone
 	defer cancel()
 	if err := p.ledger.settle(ctx, b.reserved, used, b.price.cost(used)); err != nil {
-		p.log.Error("what a call of the model used was not recorded; its reservation counts", "group", p.folder, "error", err)
+		p.log.Error("what a call of the model used is not recorded yet; until then its reservation counts", "group", p.folder, "error", err)
 	}
 }

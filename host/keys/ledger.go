@@ -41,6 +41,7 @@ type Ledger struct {
 
 	mu    sync.Mutex
 	since map[string]Used // by folder
+	owed  []settlement    // that the disk has not taken yet
 }
 
 // Used is what a group's calls have used since the host's start.
@@ -89,6 +90,7 @@ func OpenLedger(ctx context.Context, spec store.Spec) (_ *Ledger, err error) {
 func (l *Ledger) Close() error {
 	var err error
 	if l.db != nil {
+		_ = l.catchUp(context.Background()) // or the next host counts these calls in full
 		err = l.db.Close()
 	}
 	return errors.Join(err, l.lock.Close())
@@ -115,9 +117,22 @@ type reservation struct {
 	most   Spent
 }
 
+// settlement is what a call used, in the place of its reservation.
+type settlement struct {
+	reservation
+	used Usage
+	cost Nanos
+}
+
+// maxOwed bounds the settlements that wait for the disk.
+const maxOwed = 1000
+
+var errNotReserved = errors.New("no such reservation")
+
 // reserve notes that a call will use at most so much. The error is an *overBudget if
 // the budget has not so much left.
 func (l *Ledger) reserve(ctx context.Context, folder string, most Spent, b Budget, now time.Time) (r reservation, err error) {
+	_ = l.catchUp(ctx) // if the disk still takes nothing, the rest fails too
 	r = reservation{folder: folder, slot: slotOf(now), most: most}
 	err = l.do(ctx, func(tx *sql.Tx) error {
 		if b.Limited() {
@@ -139,35 +154,82 @@ func (l *Ledger) reserve(ctx context.Context, folder string, most Spent, b Budge
 	return r, err
 }
 
-// settle puts what a call used in the place of its reservation.
+// settle puts what a call used in the place of its reservation. If the disk does not take
+// that, the next reserve or settle of any group tries again.
 func (l *Ledger) settle(ctx context.Context, r reservation, used Usage, cost Nanos) error {
+	_ = l.catchUp(ctx)
+	one := settlement{r, used, cost}
+	err := l.do(ctx, func(tx *sql.Tx) error { return one.write(ctx, tx) })
+	switch {
+	case err == nil:
+		l.count(one)
+	case !errors.Is(err, errNotReserved):
+		l.owe(one)
+	}
+	return err
+}
+
+// catchUp settles the calls whose settlement the disk did not take before.
+func (l *Ledger) catchUp(ctx context.Context) error {
+	l.mu.Lock()
+	owed := l.owed
+	l.owed = nil
+	l.mu.Unlock()
+	if len(owed) == 0 {
+		return nil
+	}
 	err := l.do(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM held WHERE id = ?`, r.id)
-		if err != nil {
-			return err
+		for _, one := range owed {
+			if err := one.write(ctx, tx); err != nil && !errors.Is(err, errNotReserved) {
+				return err
+			}
 		}
-		if n, err := done.RowsAffected(); n == 0 || err != nil {
-			return errors.Join(errors.New("no such reservation"), err)
-		}
-		_, err = tx.ExecContext(ctx, `
-			INSERT INTO spent VALUES (?, ?, ?, ?, 1)
-			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + 1`, r.folder, r.slot, used.Total(), cost)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE folder = ? AND slot < ?`, r.folder, r.slot-int64(keepTime/slotTime))
-		return err
+		return nil
 	})
+	if err != nil {
+		l.owe(owed...)
+		return err
+	}
+	l.count(owed...)
+	return nil
+}
+
+// owe keeps settlements for the next attempt, as far as there is room.
+func (l *Ledger) owe(all ...settlement) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owed = append(l.owed, all[:min(len(all), max(maxOwed-len(l.owed), 0))]...)
+}
+
+// count adds what calls used to what was used since the start.
+func (l *Ledger) count(all ...settlement) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range all {
+		u := l.since[one.folder]
+		u.Input, u.Cached, u.Written, u.Output = u.Input+one.used.Input, u.Cached+one.used.Cached, u.Written+one.used.Written, u.Output+one.used.Output
+		u.Cost, u.Calls = u.Cost+one.cost, u.Calls+1
+		l.since[one.folder] = u
+	}
+}
+
+// write settles one call. The error is errNotReserved if it has no reservation.
+func (s settlement) write(ctx context.Context, tx *sql.Tx) error {
+	done, err := tx.ExecContext(ctx, `DELETE FROM held WHERE id = ?`, s.id)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	u := l.since[r.folder]
-	u.Input, u.Cached, u.Written, u.Output = u.Input+used.Input, u.Cached+used.Cached, u.Written+used.Written, u.Output+used.Output
-	u.Cost, u.Calls = u.Cost+cost, u.Calls+1
-	l.since[r.folder] = u
-	return nil
+	if n, err := done.RowsAffected(); n == 0 || err != nil {
+		return errors.Join(errNotReserved, err)
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO spent VALUES (?, ?, ?, ?, 1)
+		ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, nanos = nanos + excluded.nanos, calls = calls + 1`, s.folder, s.slot, s.used.Total(), s.cost)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM spent WHERE folder = ? AND slot < ?`, s.folder, s.slot-int64(keepTime/slotTime))
+	return err
 }
 
 // Used is what a group's calls have used since the host's start.

@@ -163,6 +163,69 @@ func TestCallIsSettledOnce(t *testing.T) {
 	}
 }
 
+// TestASettlementThatFailedOnceWasNeverRepeated: until the host's restart its reservation stood
+// in the way of other calls, on later days too, and the budget never counted as used up.
+func TestASettlementThatFailedOnceWasNeverRepeated(t *testing.T) {
+	l := newLedger(t, t.TempDir())
+	disk := func(statement string) {
+		t.Helper()
+		if _, err := l.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, now := Budget{Tokens: 100}, time.Now()
+	reserve := func() (reservation, error) { return l.reserve(t.Context(), "family", Spent{Tokens: 60}, b, now) }
+	for day := range 2 {
+		r, err := reserve()
+		if err != nil {
+			t.Fatalf("day %d: %v", day, err)
+		}
+		disk(`CREATE TRIGGER full BEFORE DELETE ON held BEGIN SELECT RAISE(ABORT, 'full'); END`)
+		if err := l.settle(t.Context(), r, Usage{Output: 50}, 7); err == nil {
+			t.Fatal("the disk took it")
+		}
+		if _, err := reserve(); err == nil {
+			t.Error("while the disk takes nothing, the reservation does not count")
+		}
+		disk(`DROP TRIGGER full`)
+		_, err = reserve()
+		if over, refused := errors.AsType[*overBudget](err); !refused || over.held {
+			t.Errorf("day %d: the next call hears %v", day, err)
+		}
+		s, err := l.Standing(t.Context(), "family", b, now)
+		if err != nil || s.Spent != (Spent{50, 7}) || s.Held != (Spent{}) {
+			t.Errorf("day %d: %+v, %v", day, s, err)
+		}
+		if u := l.Used("family"); u.Calls != int64(day)+1 || u.Output != 50*u.Calls || u.Cost != Nanos(7*u.Calls) {
+			t.Errorf("day %d: %+v", day, u)
+		}
+		now = now.Add(24 * time.Hour)
+	}
+}
+
+// TestSettlementsThatWaitForTheDiskAreBounded, and are written at the end.
+func TestSettlementsThatWaitForTheDiskAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	l := newLedger(t, dir)
+	r, err := l.reserve(t.Context(), "family", Spent{Tokens: 60}, Budget{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.owe(settlement{r, Usage{Output: 5}, 0})
+	for range maxOwed + 5 {
+		l.owe(settlement{}, settlement{})
+	}
+	if len(l.owed) != maxOwed {
+		t.Errorf("%d wait", len(l.owed))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := newLedger(t, dir).Standing(t.Context(), "family", Budget{}, time.Now()); err != nil || s.Spent.Tokens != 5 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // TestCallThatCannotBeRecorded is refused if a budget counts on the record, and free if none does.
 func TestCallThatCannotBeRecorded(t *testing.T) {
 	w := newWorld(t, ok)
