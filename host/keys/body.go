@@ -103,7 +103,7 @@ func marks(body []byte) (n int) {
 
 // check refuses what a call may not ask for, and returns the call written anew:
 // what was checked is what the provider reads, also where a key stood twice. most is
-// what the call may use. check notes the call's model in c.
+// what the call may use. check notes in c the call's model, and whether it thinks.
 func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refusal) {
 	bad := func(message string) ([]byte, Usage, *refusal) {
 		return nil, most, &refusal{http.StatusBadRequest, message}
@@ -149,7 +149,7 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 			return bad("stream_options is no object")
 		}
 	}
-	c.model = modelOf(*c, doc)
+	c.model, c.thinks = modelOf(*c, doc), thinks(*c, doc)
 	if len(c.model) > maxModel {
 		return bad(fmt.Sprintf("the model's name has more than %d bytes", maxModel))
 	}
@@ -184,6 +184,7 @@ func report(c call, doc map[string]any) bool {
 		options = map[string]any{}
 	}
 	options["include_usage"] = true
+	delete(options, "continuous_usage_stats") // reports before the end: a stream that is cut would pass for whole
 	doc["stream_options"] = options
 	return true
 }
@@ -197,6 +198,17 @@ func modelOf(c call, doc map[string]any) string {
 	}
 	name, _ := doc["model"].(string)
 	return name
+}
+
+// thinks says whether a call lets the model think before it answers. Of what it thinks, an
+// answer of Anthropic's form may show a summary, or nothing, until its last report. The
+// reports of the other forms count it.
+func thinks(c call, doc map[string]any) bool {
+	if c.form != anthropic || doc["thinking"] == nil {
+		return false
+	}
+	how, _ := doc["thinking"].(map[string]any)
+	return how["type"] != "disabled"
 }
 
 // find returns a key that is refused, or the kind of a part that the provider

@@ -258,6 +258,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, c call, body []byte
 		return
 	}
 	b.meter = newMeter(c.form, res.Header.Get("Content-Type"))
+	b.meter.thinks = c.thinks
 	stream(w, res.Body, cancel, b.meter, newRedactor(c.upstream.Secret))
 }
 

@@ -29,6 +29,7 @@ type call struct {
 	answers  bool   // an answer is created, as against counted or listed
 	raw      bool   // the body passes unread
 	model    string // that the body or the path names
+	thinks   bool   // the answer may hide part of its output
 }
 
 // authorize adds the operator's key in the provider's header.

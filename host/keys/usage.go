@@ -20,6 +20,7 @@ type meter struct {
 	seen   bool  // the service reported something
 	final  bool  // it reported all
 	bytes  int64 // of the answer
+	thinks bool  // the answer may hide part of its output
 	lost   bool  // a part was too long to be read
 
 	line  []byte // of a stream: the line that has not ended
@@ -139,7 +140,7 @@ func (m *meter) report(doc []byte) {
 
 // used is what the call counts as. most is its reservation: it counts if the service has
 // taken the call and reported nothing. An answer that was cut may have used more than was
-// reported, and counts by its length.
+// reported: its output counts by its length, or as reserved if the answer may hide a part of it.
 func (m *meter) used(most Usage) Usage {
 	switch {
 	case m.final:
@@ -147,8 +148,11 @@ func (m *meter) used(most Usage) Usage {
 	case !m.seen:
 		return most
 	}
-	u := m.usage
-	u.Output = max(u.Output, min(m.bytes/perByte, most.Output))
+	u, output := m.usage, min(m.bytes/perByte, most.Output)
+	if m.thinks {
+		output = most.Output
+	}
+	u.Output = max(u.Output, output)
 	return u
 }
 

@@ -97,6 +97,7 @@ func TestChatCompletionsAreAskedForWhatTheyUse(t *testing.T) {
 		`{"stream":true}`: `{"store":false,"stream":true,"stream_options":{"include_usage":true}}`,
 		`{"stream":true,"stream_options":{"include_usage":false,"x":1}}`: `{"store":false,"stream":true,"stream_options":{"include_usage":true,"x":1}}`,
 		`{"stream":false}`: `{"store":false,"stream":false}`,
+		`{"stream":true,"stream_options":{"continuous_usage_stats":true}}`: `{"store":false,"stream":true,"stream_options":{"include_usage":true}}`, // by which a cut stream passed for whole
 	} {
 		w.call("POST", toChat, body)
 		if got := (<-w.seen).Header.Get("X-Body"); got != want {
@@ -135,6 +136,39 @@ func TestAnswerThatIsCutCountsToo(t *testing.T) {
 		res.Body.Close()
 		if u := w.used(1); !one.input(u.Input) || !one.output(u.Output) {
 			t.Errorf("cut %s: %+v", one.name, u)
+		}
+	}
+}
+
+// TestACutAnswerThatThoughtCountedTooLittle: what a model thinks is billed, and is not in the
+// stream until its last report.
+func TestACutAnswerThatThoughtCountedTooLittle(t *testing.T) {
+	for body, output := range map[string]func(int64) bool{
+		`{"max_tokens":500,"thinking":{"type":"enabled","budget_tokens":400}}`: is(500),
+		`{"max_tokens":500,"thinking":{"type":"adaptive"}}`:                    is(500),
+		`{"max_tokens":500,"thinking":true}`:                                   is(500),
+		`{"max_tokens":500,"thinking":{"type":"disabled"}}`:                    func(n int64) bool { return n < 100 },
+		`{"max_tokens":500,"thinking":null}`:                                   func(n int64) bool { return n < 100 },
+	} {
+		for _, whole := range []bool{false, true} {
+			w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(rw, claudeBegins)
+				rw.(http.Flusher).Flush()
+				if !whole {
+					panic(http.ErrAbortHandler)
+				}
+				io.WriteString(rw, claudeEnds)
+			})
+			res, err := w.client.Post("http://x"+toClaude, "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+			if u := w.used(1); u.Input != 10 || whole && u.Output != 40 || !whole && !output(u.Output) {
+				t.Errorf("%s, whole %t: %+v", body, whole, u)
+			}
 		}
 	}
 }
