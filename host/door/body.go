@@ -31,13 +31,15 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// maxBodies is how many large bodies of a group may come at the same time.
+// maxBodies is how many large bodies of a group may come at the same time, and how many more may
+// be in memory while their calls wait for results.
 const maxBodies = 4
 
 // bodies counts the large bodies that come, and their bytes. The zero bodies has none.
 type bodies struct {
 	mu    sync.Mutex
 	open  map[string]int // by folder
+	stay  map[string]int // of calls that wait for their results
 	bytes map[string]int64
 }
 
@@ -45,6 +47,7 @@ type bodies struct {
 type body struct {
 	door     *Door
 	folder   string
+	stays    bool // it is counted in bodies.stay, not in open
 	n        int64
 	left     int64 // of the room that is reserved
 	releases []func()
@@ -58,10 +61,31 @@ func (d *Door) begin(folder string) *body {
 		return nil
 	}
 	if d.bodies.open == nil {
-		d.bodies.open, d.bodies.bytes = map[string]int{}, map[string]int64{}
+		d.bodies.open, d.bodies.stay, d.bodies.bytes = map[string]int{}, map[string]int{}, map[string]int64{}
 	}
 	d.bodies.open[folder]++
 	return &body{door: d, folder: folder}
+}
+
+// stay gives the place to the next body while the call waits for its result, although the body
+// is in memory until the call is answered. It returns false if too many of the group's bodies
+// are: the call must be answered without a wait.
+func (b *body) stay() bool {
+	all := &b.door.bodies
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if !b.stays && all.stay[b.folder] < maxBodies {
+		b.stays = true
+		all.stay[b.folder]++
+		lower(all.open, b.folder)
+	}
+	return b.stays
+}
+
+func lower(counts map[string]int, folder string) {
+	if counts[folder]--; counts[folder] == 0 {
+		delete(counts, folder)
+	}
 }
 
 // chunk is how much room is taken at once.
@@ -100,8 +124,10 @@ func (b *body) end() {
 	if all.bytes[b.folder] -= b.n; all.bytes[b.folder] == 0 {
 		delete(all.bytes, b.folder)
 	}
-	if all.open[b.folder]--; all.open[b.folder] == 0 {
-		delete(all.open, b.folder)
+	if b.stays {
+		lower(all.stay, b.folder)
+	} else {
+		lower(all.open, b.folder)
 	}
 	all.mu.Unlock()
 	for _, release := range b.releases {

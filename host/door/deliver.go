@@ -26,7 +26,7 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	if place == nil {
 		return errBusy
 	}
-	var used *mediaCall
+	var used mediaCall // without its file, which may be in memory
 	result, err := func() (ipc.Result, error) {
 		defer place.end()
 		c, err := d.read(rw, r, place)
@@ -36,8 +36,9 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 		if err != nil {
 			return ipc.Result{}, err
 		}
-		used = c
-		return d.take(r, who, c)
+		result, err := d.take(r, who, c)
+		used.upload, used.hash = c.upload, c.hash
+		return result, err
 	}()
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (d *Door) sendMedia(rw http.ResponseWriter, r *http.Request, who source) er
 	result = d.await(r.Context(), who.folder, result, wait, time.Time{})
 	d.unstage(who, result)
 	if used.upload != "" && result.Channel != "" {
-		d.spend(who, result.ID, used)
+		d.spend(who, result.ID, &used)
 	}
 	answer(rw, result)
 	return nil

@@ -39,36 +39,59 @@ func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) err
 	if err != nil {
 		return err
 	}
-	body, err := d.readMCP(rw, r, who)
+	body, place, err := d.readMCP(rw, r, who)
 	if err != nil {
 		return err
+	}
+	if place != nil {
+		defer place.end()
 	}
 	longest := d.Wait() + d.Limits.Grace // a call for notifications would never end
 	d.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
 	r = r.WithContext(ctx)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Body, r.ContentLength = io.NopCloser(&spending{body}), int64(len(body))
 	about := d.about(g)
 	s := sender.Over(sender.Config{Folder: g.Folder, Main: about.Main, Thread: who.thread, Wait: d.Wait()},
-		&inside{Door: d, who: who, about: about, key: key, ctx: ctx}, sender.FilesHosts)
+		&inside{Door: d, who: who, about: about, key: key, ctx: ctx, place: place}, sender.FilesHosts)
 	// The door has checked the names that it answers to.
 	server.NewStreamableHTTPServer(tools.Server(s, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
 		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(d.Log)).ServeHTTP(rw, r)
 	return nil
 }
 
-// readMCP reads a call. Only the content of a file may make it large.
-func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) ([]byte, error) {
-	most := d.Limits.largest()
-	place := d.begin(who.folder)
-	if place == nil {
-		return nil, errBusy
+// spending is a body that lets go of its memory when it is read.
+type spending struct{ rest []byte }
+
+func (s *spending) Read(p []byte) (int, error) {
+	n := copy(p, s.rest)
+	if s.rest = s.rest[n:]; len(s.rest) == 0 {
+		s.rest = nil
+		return n, io.EOF
 	}
-	defer place.end()
-	body, err := io.ReadAll(d.Limits.pace(rw, r, most))
+	return n, nil
+}
+
+// readMCP reads a call. Only the content of a file may make it large: then the call keeps its
+// place, which the caller ends. The place of another call is nil.
+func (d *Door) readMCP(rw http.ResponseWriter, r *http.Request, who source) (_ []byte, place *body, err error) {
+	if place = d.begin(who.folder); place == nil {
+		return nil, nil, errBusy
+	}
+	body, err := d.readCall(d.Limits.pace(rw, r, d.Limits.largest()))
+	if err != nil || int64(len(body)) <= d.Limits.Fields {
+		place.end()
+		return body, nil, err
+	}
+	return body, place, nil
+}
+
+// readCall reads the bytes of a call.
+func (d *Door) readCall(from io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(from)
 	if err != nil {
-		return nil, tooLarge(err, most)
+		return nil, tooLarge(err, d.Limits.largest())
 	}
 	if int64(len(body)) <= d.Limits.Fields {
 		return body, nil
@@ -105,6 +128,7 @@ type inside struct {
 	key   string
 	ctx   context.Context // of the request
 	given []staged        // what its calls carried
+	place *body           // of a large call; nil: the call is small
 }
 
 // workingDir is where relative paths begin in a container.
@@ -125,6 +149,7 @@ func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key st
 		return "", in.words(err)
 	}
 	result, err := in.order(ctx, in.who, key, r, in.given)
+	in.given = nil // the queue has copies
 	return result.ID, in.words(err)
 }
 
@@ -142,14 +167,16 @@ func (in *inside) words(err error) error {
 	return &refusal.Error{Code: p.Code, Message: p.Message, Hint: p.Hint}
 }
 
-// Wait returns at a final result, or with the last one when ctx ends.
+// Wait returns at a final result, or with the last one when ctx ends. If too many large calls of
+// the group wait, a further one hears at once that its delivery is queued.
 func (in *inside) Wait(ctx context.Context, id string, changed func(ipc.Result)) (ipc.Result, error) {
 	last, err := in.Status(id)
+	waits := in.place == nil || in.place.stay()
 	for err == nil {
 		if changed != nil {
 			changed(last)
 		}
-		if last.Status.Final() || ctx.Err() != nil {
+		if last.Status.Final() || ctx.Err() != nil || !waits {
 			break
 		}
 		last = in.await(ctx, in.who.folder, last, in.Door.Wait(), last.Time)

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -256,4 +258,88 @@ func TestAnUploadBegunAnewUnderItsIdStays(t *testing.T) {
 	if all := w.all(); len(all) != 2 || all[0].content != "old" || all[1].content != "newer" {
 		t.Errorf("%+v", all)
 	}
+}
+
+// largeCall calls a tool of MCP's with more than Limits.Fields in it.
+func (w *world) largeCall(token string) answered {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_attachment","arguments":{"file_name":"a.txt","content_base64":"` +
+		strings.Repeat("eHh4", maxFields/2) + `"}}}`
+	return w.ask("POST", mcpPath, token, strings.NewReader(body), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+}
+
+// TestALargeCallGaveItsPlaceBackBeforeItsBytesWereStaged: all of a group's connections could have
+// such a call in memory, several times each.
+func TestALargeCallGaveItsPlaceBackBeforeItsBytesWereStaged(t *testing.T) {
+	var inside atomic.Int32
+	on := make(chan struct{})
+	w := newWorld(t, func(o *Options) {
+		chat := o.Chat
+		o.Chat = func(g groups.Group) ipc.Context { // of a call whose body is read
+			inside.Add(1)
+			<-on
+			return chat(g)
+		}
+	})
+	token := w.token("b", "")
+	called := make(chan answered, maxBodies)
+	for range maxBodies {
+		go func() { called <- w.largeCall(token) }()
+	}
+	until(t, "the calls are read", func() bool { return inside.Load() == maxBodies })
+	small := map[string]string{"buffer": hello, "file_name": "a.txt"}
+	if got := w.send(token, small); got.http != 429 {
+		t.Errorf("one more body: %d %s", got.http, got.body)
+	}
+	close(on)
+	for range maxBodies {
+		if got := <-called; got.http != 200 || !strings.Contains(got.body, `"status":"sent"`) {
+			t.Errorf("%d %s", got.http, got.body)
+		}
+	}
+	if got := w.send(token, small); got.http != 200 {
+		t.Errorf("after them: %d %s", got.http, got.body)
+	}
+}
+
+// TestLargeCallsThatWaitedHeldMemoryWithoutBound: four wait for their results, and take no place
+// from bodies that come. A further one hears at once that its delivery is queued.
+func TestLargeCallsThatWaitedHeldMemoryWithoutBound(t *testing.T) {
+	w := newWorld(t)
+	w.hold(true)
+	token := w.token("b", "")
+	called := make(chan answered, maxBodies)
+	for range maxBodies {
+		go func() { called <- w.largeCall(token) }()
+	}
+	queued := func() int {
+		files, _ := filepath.Glob(filepath.Join(w.dir, "ipc/b/messages/*.json"))
+		return len(files)
+	}
+	places := func() (open, stay int) {
+		w.bodies.mu.Lock()
+		defer w.bodies.mu.Unlock()
+		return w.bodies.open["b"], w.bodies.stay["b"]
+	}
+	until(t, "the calls wait", func() bool { _, stay := places(); return stay == maxBodies })
+	for i := range 2 {
+		got := w.largeCall(token)
+		if got.http != 200 || !strings.Contains(got.body, `"status":"queued"`) || queued() != maxBodies+i+1 {
+			t.Errorf("one more: %d %s; %d are queued", got.http, got.body, queued())
+		}
+	}
+	if len(called) > 0 {
+		t.Errorf("it waited until %d others had ended", len(called))
+	}
+	if got := w.put(token, "one", "1", 0); got.http != 200 {
+		t.Errorf("an upload: %d %s", got.http, got.body)
+	}
+	w.hold(false)
+	w.spool.Wake("b")
+	for range maxBodies {
+		if got := <-called; got.http != 200 || !strings.Contains(got.body, `"status":"sent"`) {
+			t.Errorf("%d %s", got.http, got.body)
+		}
+	}
+	until(t, "all are sent", func() bool { return len(w.all()) == maxBodies+2 })
+	until(t, "the places are given back", func() bool { open, stay := places(); return open+stay == 0 })
 }
