@@ -140,7 +140,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 			return ipc.Result{}, errSpent
 		}
 	}
-	if err = d.submit(who, kept, request, files); errors.Is(err, errBusy) && kept.fresh {
+	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, errFull)) && kept.fresh {
 		return ipc.Result{}, errors.Join(err, d.unmake(ctx, who, kept.id))
 	}
 	return d.status(who.folder, kept), err
@@ -204,8 +204,28 @@ func (d *Door) submit(who source, c call, request ipc.Request, files []staged) e
 	if d.submitted(who, c) {
 		return nil
 	}
-	if err := d.wait(who.folder, c.id, files); err != nil {
+	size, err := sizeOf(files)
+	if err != nil {
 		return err
+	}
+	if err := d.wait(who.folder, c.id, size); err != nil {
+		return err
+	}
+	if err = d.stageAll(who, c, request, files, size); err != nil && !d.submitted(who, c) {
+		return errors.Join(err, d.release(who.folder, c.id))
+	}
+	d.waiting.entered(who.folder, c.id)
+	return err
+}
+
+// stageAll puts a call and the bytes of its files into its group's queue.
+func (d *Door) stageAll(who source, c call, request ipc.Request, files []staged, size int64) error {
+	if size > 0 { // a text is no matter for the disk
+		release, err := d.Reserve(size)
+		if err != nil {
+			return errors.Join(errFull, err)
+		}
+		defer release() // the disk then says what they take
 	}
 	request.Files = slices.Clone(request.Files)
 	for _, f := range files {

@@ -2,8 +2,11 @@ package door
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -342,4 +345,109 @@ func TestLargeCallsThatWaitedHeldMemoryWithoutBound(t *testing.T) {
 	}
 	until(t, "all are sent", func() bool { return len(w.all()) == maxBodies+2 })
 	until(t, "the places are given back", func() bool { open, stay := places(); return open+stay == 0 })
+}
+
+// broken is a file that the disk cannot read to its end.
+type broken struct{ *bytes.Reader }
+
+var errDisk = errors.New("input/output error")
+
+func (b broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p[:min(len(p), 1<<10)])
+	if b.Reader.Len() < 1<<20 {
+		err = errDisk
+	}
+	return n, err
+}
+
+// WriteTo is that of the reader, without which it would be copied past Read.
+func (b broken) WriteTo(to io.Writer) (int64, error) { return io.Copy(to, struct{ io.Reader }{b}) }
+
+// TestAFailedCopyKeptAGroupBusyForEver: a call whose bytes the disk did not take counted as
+// waiting until the host's restart.
+func TestAFailedCopyKeptAGroupBusyForEver(t *testing.T) {
+	w := newWorld(t)
+	who, large := source{folder: "b"}, make([]byte, 3<<20)
+	request := ipc.Request{Type: ipc.TypeFile, Turn: ipc.NoTurn, Files: []ipc.FileRef{{Path: "one", Name: "a"}, {Path: "two", Name: "b"}}}
+	fail := func(r ipc.Request, second io.ReadSeeker) error {
+		_, err := w.Door.deliver(t.Context(), who, "", []byte("x"), r, []staged{{path: "one", name: "one", file: strings.NewReader("1")}, {path: "two", name: "two", file: second}})
+		return err
+	}
+	for range 3 {
+		if err := fail(request, broken{bytes.NewReader(large)}); !errors.Is(err, errDisk) {
+			t.Errorf("a copy that fails: %v", err)
+		}
+		if err := fail(ipc.Request{Type: "none"}, bytes.NewReader(large)); err == nil || errors.Is(err, errBusy) {
+			t.Errorf("a request that is none: %v", err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(w.dir, "ipc/b/files/*")); err != nil || len(left) > 0 || len(w.waiting.of) > 0 {
+		t.Errorf("left: %q, %v, %v", left, w.waiting.of, err)
+	}
+	if got := w.send(w.token("b", ""), map[string]string{"buffer": base64.StdEncoding.EncodeToString(large), "file_name": "a.bin"}); got.http != 200 {
+		t.Errorf("the next call: %d %s", got.http, got.body)
+	}
+}
+
+// TestACallWhoseResultWasForgottenKeptAGroupBusyForEver: its copies counted as waiting if its result
+// had been deleted, a week later, before another call needed the room.
+func TestACallWhoseResultWasForgottenKeptAGroupBusyForEver(t *testing.T) {
+	w := newWorld(t)
+	token, large := w.token("b", ""), base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
+	call := func() answered {
+		return w.ask("POST", "/api/send-media?wait=0s", token, strings.NewReader(`{"file_name":"a.bin","buffer":"`+large+`"}`), "Content-Type", "application/json")
+	}
+	w.hold(true)
+	first := call()
+	if first.http != 202 {
+		t.Fatalf("%d %s", first.http, first.body)
+	}
+	if second := call(); second.http != 429 {
+		t.Errorf("while the first waits: %d %s", second.http, second.body)
+	}
+	w.hold(false)
+	w.spool.Wake("b")
+	result := filepath.Join(w.dir, "ipc/b/results", first.ID+".json")
+	until(t, "it is sent", func() bool {
+		r, _ := w.spool.Result("b", first.ID)
+		return r.Status == ipc.Sent && !w.spool.Waits("b", first.ID)
+	})
+	if err := os.Remove(result); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(); got.http >= 300 {
+		t.Errorf("after it: %d %s", got.http, got.body)
+	}
+}
+
+// TestACopyInTheQueueTookTheDisksLastRoom: only bodies that came into a file were counted.
+func TestACopyInTheQueueTookTheDisksLastRoom(t *testing.T) {
+	var reserved, free atomic.Int64
+	free.Store(4)
+	w := newWorld(t, func(o *Options) {
+		o.Reserve = func(n int64) (func(), error) {
+			if n > free.Load() {
+				return nil, errors.New("full")
+			}
+			reserved.Add(n)
+			return func() { reserved.Add(-n) }, nil
+		}
+	})
+	token := w.token("b", "")
+	call := func() answered {
+		return w.send(token, map[string]string{"buffer": hello, "file_name": "a.txt"}, "Idempotency-Key", "k")
+	}
+	if got := call(); got.http != 503 || got.Error.Code != "no_room" {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+	if rows := 0; w.db.QueryRow("SELECT count(*) FROM call").Scan(&rows) != nil || rows != 0 || len(w.waiting.of) > 0 {
+		t.Errorf("%d calls are kept, %v", rows, w.waiting.of)
+	}
+	if got := w.order(token, "", ipc.Request{Type: ipc.TypeMessage, Text: "x"}); got.http != 200 {
+		t.Errorf("a text: %d %s", got.http, got.body)
+	}
+	free.Store(5)
+	if got := call(); got.http != 200 || reserved.Load() != 0 {
+		t.Errorf("%d %s; %d bytes stay reserved", got.http, got.body, reserved.Load())
+	}
 }

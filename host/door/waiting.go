@@ -13,23 +13,33 @@ const maxWaiting = 1000
 // with the host.
 type waiting struct {
 	mu sync.Mutex
-	of map[string]map[string]int64 // by folder and id
+	of map[string]map[string]waitingCall // by folder and id
 }
 
-// wait counts a call that is about to be submitted. The error is errBusy if the group's calls
-// that wait have too many bytes with it, or are too many.
-func (d *Door) wait(folder, id string, files []staged) error {
-	n := int64(0)
+// waitingCall is a call that is submitted, or about to be.
+type waitingCall struct {
+	size      int64 // bytes of its copies
+	submitted bool
+}
+
+// sizeOf is how many bytes the files have. Each is read from its beginning after that.
+func sizeOf(files []staged) (n int64, _ error) {
 	for _, f := range files {
 		size, err := f.file.Seek(0, io.SeekEnd)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
-			return err
+			return 0, err
 		}
 		n += size
 	}
+	return n, nil
+}
+
+// wait counts a call of n bytes that is about to be submitted: entered or release follows. The
+// error is errBusy if the group's calls that wait have too many bytes with it, or are too many.
+func (d *Door) wait(folder, id string, n int64) error {
 	d.waiting.mu.Lock()
 	defer d.waiting.mu.Unlock()
 	all := d.waiting.of[folder]
@@ -41,30 +51,40 @@ func (d *Door) wait(folder, id string, files []staged) error {
 		return errBusy
 	}
 	if d.waiting.of == nil {
-		d.waiting.of = map[string]map[string]int64{}
+		d.waiting.of = map[string]map[string]waitingCall{}
 	}
 	if all == nil {
-		all = map[string]int64{}
+		all = map[string]waitingCall{}
 		d.waiting.of[folder] = all
 	}
-	all[id] = n
+	all[id] = waitingCall{size: n}
 	return nil
 }
 
+// entered notes that a call is in the queue.
+func (w *waiting) entered(folder, id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c, ok := w.of[folder][id]; ok { // its result may have come already
+		c.submitted = true
+		w.of[folder][id] = c
+	}
+}
+
 // crowded says that another call of n bytes is too much.
-func (d *Door) crowded(all map[string]int64, n int64) bool {
-	for _, size := range all {
-		n += size
+func (d *Door) crowded(all map[string]waitingCall, n int64) bool {
+	for _, c := range all {
+		n += c.size
 	}
 	return len(all) >= maxWaiting || n > d.Quota()
 }
 
 // forgetTaken removes the copies of calls that the host has accepted or refused, whose callers
-// have not asked for the result. The caller holds waiting.mu.
-func (d *Door) forgetTaken(folder string, all map[string]int64) {
-	for id := range all {
-		r, ok := d.Spool.Result(folder, id)
-		if !ok || r.Channel == "" && !r.Status.Final() {
+// have not asked for the result: they are no longer in the queue. The result may be gone too.
+// The caller holds waiting.mu.
+func (d *Door) forgetTaken(folder string, all map[string]waitingCall) {
+	for id, c := range all {
+		if !c.submitted || d.Spool.Waits(folder, id) {
 			continue
 		}
 		if err := d.Spool.Unstage(folder, id); err != nil {
