@@ -26,6 +26,10 @@ import (
 // maxUnsent is how many uploads a group may have in all, of which many may have no bytes.
 const maxUnsent = 1000
 
+// uploadIdle is how long after its last byte an unfinished upload gives way to a new one, if the
+// group may have no further one.
+const uploadIdle = 10 * time.Minute
+
 var errNoUpload = httpd.Refuse(http.StatusNotFound, "unknown_upload", "no upload of this conversation has this id", "begin it: PUT with Upload-Length, Upload-SHA256 and offset 0")
 
 // upload is what is kept beside the bytes of an upload: uploads/<name>.json and
@@ -157,6 +161,13 @@ func (u *uploads) begin(name string) bool {
 	return true
 }
 
+// has says whether an upload has a writer.
+func (u *uploads) has(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.writers[name]
+}
+
 func (u *uploads) end(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -196,17 +207,49 @@ func (d *Door) newUpload(r *http.Request, who source, name string) (upload, erro
 	}
 	d.uploads.begins.Lock()
 	defer d.uploads.begins.Unlock()
-	open, all, kept, err := d.held(who.folder)
-	switch {
-	case err != nil:
+	if err := d.roomFor(who.folder, length); err != nil {
 		return upload{}, err
-	case open >= d.Limits.Uploads || all >= maxUnsent:
-		return upload{}, errBusy
-	case length > d.Quota()-kept:
-		return upload{}, httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
 	}
 	u := upload{Folder: who.folder, Length: length, SHA256: hex.EncodeToString(sum)}
 	return u, d.keepUpload(name, u)
+}
+
+// roomFor refuses an upload that the group may not begin. If only the number of unfinished ones
+// stands in the way, one that has stopped gives way. The caller holds uploads.begins.
+func (d *Door) roomFor(folder string, length int64) error {
+	open, all, kept, err := d.held(folder)
+	switch {
+	case err != nil:
+		return err
+	case all >= maxUnsent:
+		return errBusy
+	case length > d.Quota()-kept:
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the group's uploads may have "+media.Size(d.Quota())+" together", "send what is uploaded, or wait until it is gone")
+	case open < d.Limits.Uploads:
+		return nil
+	}
+	way, err := d.giveWay(folder)
+	if err == nil && !way {
+		err = errBusy
+	}
+	return err
+}
+
+// giveWay deletes the group's unfinished upload that has had no byte for the longest time. It
+// returns false if each is being written, or has had a byte lately.
+func (d *Door) giveWay(folder string) (bool, error) {
+	stopped, since := "", time.Now().Add(-uploadIdle)
+	err := d.eachUpload(d.uploadDir(), func(name string, u upload, last time.Time) error {
+		if u.Folder == folder && !u.Whole && last.Before(since) && !d.uploads.has(name) {
+			stopped, since = name, last
+		}
+		return nil
+	})
+	if err != nil || stopped == "" || !d.uploads.begin(stopped) {
+		return false, err
+	}
+	defer d.uploads.end(stopped)
+	return true, errors.Join(remove(d.partOf(stopped)), remove(d.metaOf(stopped)))
 }
 
 // agrees refuses a length or a hash that is not the one said at the start.

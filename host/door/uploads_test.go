@@ -229,3 +229,69 @@ func TestAnUploadIsGoneADayAfterItsLastByte(t *testing.T) {
 		t.Error(w.offset(token, "old"), w.offset(token, "young"))
 	}
 }
+
+// TestUploadsOfKilledSessionsRefusedAllOthersForADay: they had the group's four places until they
+// expired. One that has had no byte for ten minutes gives way, the oldest first, unless it is
+// being written.
+func TestUploadsOfKilledSessionsRefusedAllOthersForADay(t *testing.T) {
+	w := newWorld(t)
+	token, who := w.token("a", ""), source{folder: "a"}
+	idle := func(id string, since time.Duration) {
+		t.Helper()
+		at := time.Now().Add(-since)
+		if err := os.Chtimes(w.partOf(uploadName(who, id)), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, since := range map[string]time.Duration{"older": 3 * uploadIdle, "old": 2 * uploadIdle, "young": uploadIdle - time.Minute, "written": 4 * uploadIdle} {
+		w.cut(token, id, "hello", 0, 3)
+		idle(id, since)
+	}
+	w.cut(w.token("b", ""), "others", "hello", 0, 3)
+	others := uploadName(source{folder: "b"}, "others")
+	if past := time.Now().Add(-9 * uploadIdle); os.Chtimes(w.partOf(others), past, past) != nil {
+		t.Fatal("no upload of the other group")
+	}
+	w.uploads.begin(uploadName(who, "written"))
+	for i, want := range []int{200, 200, 429} {
+		if got := w.ask("PUT", fmt.Sprint("/api/files/new", i), token, strings.NewReader("he"), "Upload-Length", "5", "Upload-SHA256", sumOf("hello")); got.http != want {
+			t.Errorf("a new upload: %d %s", got.http, got.body)
+		}
+		if i == 0 && (w.offset(token, "older") != -1 || w.offset(token, "old") != 3) {
+			t.Error("another one than the oldest gave way")
+		}
+	}
+	for id, want := range map[string]int{"older": -1, "old": -1, "young": 3, "written": 3, "new0": 2, "new1": 2} {
+		if got := w.offset(token, id); got != want {
+			t.Errorf("%s has %d bytes, want %d", id, got, want)
+		}
+	}
+	w.uploads.end(uploadName(who, "written"))
+	if _, _, err := w.upload(others); err != nil {
+		t.Error("another group's upload gave way")
+	}
+}
+
+// TestAnUploadThatGaveWayBeginsAgain: its client, which goes on where it was, asks how far it is and
+// writes it from the start.
+func TestAnUploadThatGaveWayBeginsAgain(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	w.cut(token, "film", "hello", 0, 3)
+	if way, err := w.giveWay("a"); way || err != nil {
+		t.Errorf("it gives way at once: %v", err)
+	}
+	past := time.Now().Add(-2 * uploadIdle)
+	if err := os.Chtimes(w.partOf(uploadName(source{folder: "a"}, "film")), past, past); err != nil {
+		t.Fatal(err)
+	}
+	if way, err := w.giveWay("a"); !way || err != nil {
+		t.Errorf("it does not give way: %v", err)
+	}
+	if got := w.put(token, "film", "hello", 3); got.http != 409 || got.Error.Code != "wrong_offset" || w.offset(token, "film") != 0 {
+		t.Errorf("it goes on: %d %s", got.http, got.body)
+	}
+	if got := w.put(token, "film", "hello", 0); got.http != 200 || !strings.Contains(got.body, `"whole":true`) {
+		t.Errorf("%d %s", got.http, got.body)
+	}
+}
