@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/internal/cause"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Process is the runtime that starts an assistant as a child process of the
@@ -151,27 +151,11 @@ func (s *process) makeTemp(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := errors.Join(removeTemp(dir), os.MkdirAll(dir, 0o700)); err != nil {
+	if err := errors.Join(safefs.RemoveTree(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return fmt.Errorf("make directory for temporary files: %w", err)
 	}
 	s.temp = dir
 	return nil
-}
-
-// removeTemp removes a directory with its content, even directories in which
-// their owner may not write, such as those of Go's module cache.
-func removeTemp(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // run starts the child, waits for it and its pipes, and cleans up. It stays on
@@ -252,7 +236,7 @@ func (s *process) closeFiles() {
 	if s.temp == "" {
 		return
 	}
-	if err := removeTemp(s.temp); err != nil {
+	if err := safefs.RemoveTree(s.temp); err != nil {
 		s.log.Warn("cannot delete the assistant's temporary files before its next start", "error", err)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // A directory in which its owner may not write, as Go's module cache makes
@@ -15,7 +15,7 @@ import (
 // Root may remove everything, so the test runs as another user.
 func TestTemporaryFilesWithoutRightsAreRemoved(t *testing.T) {
 	if os.Getuid() == 0 {
-		asAnotherUser(t)
+		fstest.AsAnotherUser(t)
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "tmp", "fam")
@@ -30,33 +30,5 @@ func TestTemporaryFilesWithoutRightsAreRemoved(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Dir(locked)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what was locked is still there: %v", err)
-	}
-}
-
-// asAnotherUser runs this test again without root's rights.
-func asAnotherUser(t *testing.T) {
-	t.Helper()
-	temp, err := os.MkdirTemp("/tmp", "longshore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(temp)
-	const uid = 54321
-	if err := os.Chown(temp, uid, uid); err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile("/proc/self/exe") // where that lies, another user may not go
-	if err != nil {
-		t.Fatal(err)
-	}
-	self := filepath.Join(temp, "test")
-	if err := os.WriteFile(self, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^"+t.Name()+"$", "-test.v")
-	cmd.Dir, cmd.Env = temp, append(os.Environ(), "TMPDIR="+temp, "HOME="+temp)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("as another user: %v\n%s", err, out)
 	}
 }
