@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,7 +155,7 @@ func (r Runtime) open(ctx context.Context, spec runtime.Spec) (_ *session, err e
 	}
 	begin := far.Begin{Folder: folder, Slot: r.slot(folder), Agent: spec.Agent, Env: feed.Environment(spec), Socket: socket, Token: token, Model: model, Mark: "longshore-" + rand.Text()}
 	s.feeder = &feed.Feeder{Spec: spec, Mark: begin.Mark, Break: func() { s.conn.client.Close() }, Log: s.log}
-	return s, s.begin(strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
+	return s, s.begin(ctx, strings.Join(append(append([]string{program}, r.Program[1:]...), "far"), " "), begin)
 }
 
 // openModel opens the session's way to the models' proxy, and returns its socket there;
@@ -190,22 +191,71 @@ type session struct {
 	log      *slog.Logger
 }
 
-// begin starts the far program, and hands over the files and the document.
-func (s *session) begin(command string, begin far.Begin) (err error) {
+// startWait is how long each step of a start may take: the machine opens a channel, it starts
+// the far program, and it takes a piece of the files or the document. The whole may take
+// longer, since a large file needs its time on a slow line. startWait is longer than the far
+// program waits for an older session to end (40 s), because it reads nothing meanwhile.
+const startWait = time.Minute
+
+// pieceBytes is the size of the pieces that are written during a start.
+const pieceBytes = 32 << 10
+
+// errStuck ends a start of which a step took longer than startWait.
+var errStuck = &Fault{"the machine does not go on with the start", "check the machine's load and its disk, and the line to it", nil}
+
+// begin starts the far program, and hands over the files and the document. If ctx ends, or a
+// step takes too long, it closes the connection: package ssh can cancel none of the steps.
+func (s *session) begin(ctx context.Context, command string, begin far.Begin) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { s.conn.client.Close() })
+	late := time.AfterFunc(startWait, func() { cancel(errStuck) })
+	defer late.Stop()
+	err := s.start(command, begin, late)
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// start does the steps of begin, and resets late before each.
+func (s *session) start(command string, begin far.Begin, late *time.Timer) (err error) {
 	if s.far, err = s.conn.client.NewSession(); err != nil {
 		return fmt.Errorf("open ssh session: %w", err)
 	}
+	var stdin io.Writer
 	var errs [3]error
-	s.feeder.To, errs[0] = s.far.StdinPipe()
+	stdin, errs[0] = s.far.StdinPipe()
 	s.stdout, errs[1] = s.far.StdoutPipe()
 	s.stderr, errs[2] = s.far.StderrPipe()
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	late.Reset(startWait)
 	if err := s.far.Start(command); err != nil {
 		return fmt.Errorf("start agentrunner: %w", err)
 	}
+	s.feeder.To = pieces{stdin, late}
+	defer func() { s.feeder.To = stdin }()
 	return s.feeder.Open(begin)
+}
+
+// pieces writes in pieces, and resets a timer to startWait before each.
+type pieces struct {
+	to   io.Writer
+	late *time.Timer
+}
+
+// Write implements io.Writer.
+func (w pieces) Write(p []byte) (n int, err error) {
+	for piece := range slices.Chunk(p, pieceBytes) {
+		w.late.Reset(startWait)
+		m, err := w.to.Write(piece)
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // run reads what the assistant says until it has ended.
