@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 var (
@@ -48,7 +50,7 @@ func open(b *Begin) (p *place, err error) {
 	if p.lock, err = takeOver(p.run + ".lock"); err != nil {
 		return nil, err
 	}
-	err = errors.Join(os.RemoveAll(p.run), os.MkdirAll(p.ipc("input"), 0o700), os.Mkdir(p.temp(), 0o700), os.WriteFile(p.token(), []byte(b.Token), 0o600))
+	err = errors.Join(safefs.RemoveTree(p.run), os.MkdirAll(p.ipc("input"), 0o700), os.Mkdir(p.temp(), 0o700), os.WriteFile(p.token(), []byte(b.Token), 0o600))
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -61,7 +63,7 @@ func (p *place) token() string          { return filepath.Join(p.run, "token") }
 
 // close ends the session's own directory.
 func (p *place) close() error {
-	return errors.Join(os.RemoveAll(p.run), p.lock.Truncate(0), p.lock.Close())
+	return errors.Join(safefs.RemoveTree(p.run), p.lock.Truncate(0), p.lock.Close())
 }
 
 // started notes the process group of the assistant for a session that finds it alive.
