@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("FAR_TEST") {
 	case "session":
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM) // as longshore does before it acts as agentrunner
 		status, err := Serve([]string{"sh", "-c", os.Getenv("FAR_SCRIPT")}, os.Stdin, os.Stdout, os.Stderr)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -157,17 +160,21 @@ func TestAKilledSessionsAssistantWasNotNoted(t *testing.T) {
 
 func gone(t *testing.T, pid string) {
 	t.Helper()
+	eventually(t, "the end of process "+pid, func() bool {
+		b, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(b), ") Z ")
+	})
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(time.Minute); ; {
-		b, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(b), ") Z ") {
-			return
-		}
+	for late := time.After(time.Minute); !is(); {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("process %s still runs: %s", pid, b)
+			t.Fatalf("%s has not come", what)
 		}
 	}
 }

@@ -30,7 +30,7 @@ var (
 //	~/.longshore/run/SLOT     or Begin.Run/SLOT, the session's own: token, follow-ups, temporary files
 type place struct {
 	workspace, home, run string
-	lock                 *os.File // run/SLOT.lock, held while the session runs
+	lock                 *os.File // run/SLOT.lock, held while the session runs; see recordHolder
 }
 
 // open makes a group's directories, after it has ended an older session that still runs.
@@ -50,7 +50,7 @@ func open(b *Begin) (p *place, err error) {
 	if p.lock, err = takeOver(p.run + ".lock"); err != nil {
 		return nil, err
 	}
-	err = errors.Join(safefs.RemoveTree(p.run), os.MkdirAll(p.ipc("input"), 0o700), os.Mkdir(p.temp(), 0o700), os.WriteFile(p.token(), []byte(b.Token), 0o600))
+	err = errors.Join(p.recordHolder(0), safefs.RemoveTree(p.run), os.MkdirAll(p.ipc("input"), 0o700), os.Mkdir(p.temp(), 0o700), os.WriteFile(p.token(), []byte(b.Token), 0o600))
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -66,16 +66,7 @@ func (p *place) close() error {
 	return errors.Join(safefs.RemoveTree(p.run), p.lock.Truncate(0), p.lock.Close())
 }
 
-// started notes the process group of the assistant for a session that finds it alive.
-func (p *place) started(group int) error {
-	if err := p.lock.Truncate(0); err != nil {
-		return err
-	}
-	_, err := p.lock.WriteAt(fmt.Appendf(nil, "%d %d %s\n", os.Getpid(), group, startOf(group)), 0)
-	return err
-}
-
-// takeOverTime is how long an older session has to end.
+// takeOverTime is how long an older session has to end, and again after it was killed.
 const takeOverTime = 20 * time.Second
 
 // takeOver holds the lock of a group's session. It ends the session that holds it, and the
@@ -85,6 +76,7 @@ func takeOver(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	killed := false
 	for end := time.Now().Add(takeOverTime); ; time.Sleep(50 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		pid, group := noted(f)
@@ -95,19 +87,31 @@ func takeOver(name string) (*os.File, error) {
 			return f, nil
 		}
 		switch late := time.Now().After(end); {
-		case !errors.Is(err, syscall.EWOULDBLOCK) || late && pid == 0:
+		case !errors.Is(err, syscall.EWOULDBLOCK) || late && (pid == 0 || killed):
 			return nil, errors.Join(fmt.Errorf("an older session of the group does not end: %w", err), f.Close())
 		case pid > 0 && late:
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-			end = time.Now().Add(takeOverTime)
+			end, killed = time.Now().Add(takeOverTime), true
 		case pid > 0:
 			_ = syscall.Kill(pid, syscall.SIGTERM)
 		}
 	}
 }
 
-// noted is the process and the process group that a lock names; the group only if it is
-// still the same one.
+// recordHolder writes three words into the session's lock, for a later session that finds this
+// one alive: its process, the process group of its assistant, and when the assistant started.
+// Before the assistant starts, group is 0, and the third word is when the process started.
+func (p *place) recordHolder(group int) error {
+	if err := p.lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err := p.lock.WriteAt(fmt.Appendf(nil, "%d %d %d\n", os.Getpid(), group, startOf(cmp.Or(group, os.Getpid()))), 0)
+	return err
+}
+
+// noted returns the process and the process group that a lock names, or 0 for each whose number
+// belongs to another process now. A session starts before its assistant, so a process that
+// started after the third word is not the session.
 func noted(f *os.File) (pid, group int) {
 	b := make([]byte, 100)
 	n, _ := f.ReadAt(b, 0)
@@ -117,25 +121,27 @@ func noted(f *os.File) (pid, group int) {
 	}
 	pid, _ = strconv.Atoi(words[0])
 	group, _ = strconv.Atoi(words[1])
-	if group <= 1 || startOf(group) != words[2] {
+	start, _ := strconv.ParseUint(words[2], 10, 64)
+	if group <= 1 || start == 0 || startOf(group) != start {
 		group = 0
 	}
-	if pid <= 1 {
+	if since := startOf(pid); pid <= 1 || since == 0 || since > start {
 		pid = 0
 	}
 	return pid, group
 }
 
-// startOf is when a process started, in the kernel's ticks; "-" if there is none: see
+// startOf is when a process started, in the kernel's ticks; 0 if there is none: see
 // proc_pid_stat(5), field 22.
-func startOf(pid int) string {
+func startOf(pid int) uint64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, ok := strings.Cut(string(b), ") ")
 	fields := strings.Fields(after)
 	if err != nil || !ok || len(fields) < 20 {
-		return "-"
+		return 0
 	}
-	return fields[19]
+	start, _ := strconv.ParseUint(fields[19], 10, 64)
+	return start
 }
 
 // ModelListen is where an assistant finds the host's models. Other users share the

@@ -26,6 +26,9 @@ const (
 // agent. Everything that Serve and the assistant have started has ended when it returns,
 // except what left the assistant's process group. An error says why nothing was started.
 func Serve(command []string, stdin io.Reader, stdout, stderr io.Writer) (status int, err error) {
+	// Until the assistant starts, these signals must end the process. `longshore agentrunner`
+	// has caught them.
+	signal.Reset(syscall.SIGTERM, syscall.SIGINT)
 	r := bufio.NewReader(stdin)
 	first, err := read(r)
 	if err != nil || first.Kind != KindBegin {
@@ -87,11 +90,15 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	if err != nil {
 		return 1, err
 	}
+	// Before the start, so that no signal ends this process alone and leaves the assistant.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start the assistant: %w", err)
 	}
 	group := cmd.Process.Pid
-	if err := s.started(group); err != nil {
+	if err := s.recordHolder(group); err != nil {
 		s.note("the assistant's process group is not noted: %v", err)
 	}
 	end, cancel := context.WithCancelCause(context.Background())
@@ -104,8 +111,6 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	helpers.Go(func() { s.endGroup(end, group) })
 	helpers.Go(s.watch)
 	go func() { cancel(s.receive(r)) }() // ends with stdin at the latest when the process does
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	helpers.Go(func() {
 		select {
 		case <-signals:
@@ -117,7 +122,6 @@ func (s *session) run(command []string, b *Begin, document []byte, r *bufio.Read
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	close(s.ended)
 	helpers.Wait()
-	signal.Stop(signals)
 	s.log.flush()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
