@@ -92,6 +92,7 @@ func TestBoundsOfConnectionsWereNoSettings(t *testing.T) {
 	if !quick.takesHeader(token) {
 		t.Error("a header within the bound is refused")
 	}
+	until(t, "that connection has ended", func() bool { quick.gate.mu.Lock(); defer quick.gate.mu.Unlock(); return len(quick.gate.guests) == 0 })
 	guest := connect(quick, "GET /api/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n")
 	if _, err := guest.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
