@@ -1,0 +1,56 @@
+package outbox_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// TestARestoredPollIsAskedTwice: the old host had asked it after the backup was made, and
+// only texts and files were in doubt. A link was sent again, too. A change to a message,
+// which may be made twice, is in no doubt.
+func TestARestoredPollIsAskedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "fake"}
+		ch := &finding{f, func(m channel.Message) (*channel.Receipt, error) {
+			if m.Text == "not sent" {
+				return nil, nil
+			}
+			return &channel.Receipt{ID: m.ID}, nil
+		}}
+		options := outbox.Options{Dir: t.TempDir(), Channels: []channel.Channel{ch}}
+		o, err := outbox.Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		poll, link := text("fake:a", "which one?"), linked(t, o, "a", "big.bin", "bytes", time.Now().Add(time.Hour))
+		poll.Parts[0].Question = &outbox.Question{Choices: []string{"this", "that"}, Until: time.Now().Add(time.Hour)}
+		change, words, late := text("fake:a", ""), text("fake:a", "sent"), text("fake:a", "not sent")
+		change.Parts[0].Act = &outbox.Act{Verb: outbox.VerbReact, Target: "m", Emoji: "x"}
+		all := []outbox.Delivery{poll, link, change, words, late}
+		put(t, o, all...)
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := outbox.MarkRestored(t.Context(), outbox.Store(options.Dir, options.Home), time.Now()); err != nil || n != 4 {
+			t.Errorf("%d parts are in doubt, %v", n, err)
+		}
+		b := newBook()
+		o = b.open(t, options)
+		run(t, o)
+		b.settled(t, all...)
+		if diff := cmp.Diff([]string{"not sent"}, f.texts()); diff != "" {
+			t.Errorf("sent again (-want +got):\n%s", diff)
+		}
+		for _, d := range []outbox.Delivery{poll, link, words, late} {
+			if p := b.of(d).Parts[0]; p.State != outbox.Sent {
+				t.Errorf("%s: %+v", d.Request, p)
+			}
+		}
+	})
+}
