@@ -2,37 +2,87 @@ package screen
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"io"
 	"iter"
+	"strings"
 )
 
 // Bounds of what is read of an archive to know its names.
 const (
 	maxDirectory = 1 << 20  // bytes of a zip's directory, from its beginning and from its end
-	maxName      = 4 << 10  // bytes of a name in a zip
+	maxName      = 4 << 10  // bytes of a name in a zip, or of a gzip
 	maxPacked    = 4 << 20  // bytes of a compressed tar
 	maxTar       = 16 << 20 // bytes of a tar, without the files that are skipped
 	maxMembers   = 10_000
 )
 
-// members are the names in a zip, a tar or a tar.gz, up to the bounds. A damaged archive
-// has those before the damage. Archives in an archive are not opened.
+// members are the names in a zip, a gzip and a tar, up to the bounds. A file may be several of
+// them: a tar has the headers of the zips in it. A damaged archive has those before the damage.
+// Archives in an archive are not opened.
 func members(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
-	switch {
-	case bytes.Contains(text, []byte(localHeader)) || bytes.Contains(text, []byte(dirHeader)):
-		return both(zipNames(r, size), strewn(r, size, text))
-	case len(text) > 262 && string(text[257:262]) == "ustar":
-		return tarNames(&bounded{io.NewSectionReader(r, 0, size), maxTar})
-	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(io.NewSectionReader(r, 0, min(size, maxPacked)))
-		if err == nil {
-			return both(one(z.Name), tarNames(io.LimitReader(z, maxTar)))
+	return chain(zipped(r, size, text), gzipped(r, size, text), tarNames(&bounded{io.NewSectionReader(r, 0, size), maxTar}))
+}
+
+func zipped(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
+	if !bytes.Contains(text, []byte(localHeader)) && !bytes.Contains(text, []byte(dirHeader)) {
+		return none
+	}
+	return chain(zipNames(r, size), strewn(r, size, text))
+}
+
+func gzipped(r io.ReaderAt, size int64, text []byte) iter.Seq[string] {
+	if !bytes.HasPrefix(text, []byte(gzipMagic)) {
+		return none
+	}
+	name, bare, err := bareGzip(bufio.NewReader(io.NewSectionReader(r, 0, min(size, maxPacked))))
+	if err != nil {
+		return none
+	}
+	z, err := gzip.NewReader(bare)
+	if err != nil {
+		return one(name)
+	}
+	return chain(one(name), tarNames(io.LimitReader(z, maxTar)))
+}
+
+const gzipMagic = "\x1f\x8b"
+
+// What the header of a gzip has behind its first ten bytes (RFC 1952, 2.3.1).
+const (
+	hasHeaderSum = 1 << 1
+	hasExtra     = 1 << 2
+	hasName      = 1 << 3
+	hasComment   = 1 << 4
+)
+
+// bareGzip takes the name and the comment out of a gzip's header: compress/gzip reads no file
+// with 512 bytes of either, and programs unpack it. The name is cut to its last maxName bytes.
+func bareGzip(r *bufio.Reader) (name string, bare io.Reader, err error) {
+	head := make([]byte, 10)
+	_, err = io.ReadFull(r, head)
+	flags := head[3]
+	head[3] = 0
+	if err == nil && flags&hasExtra != 0 {
+		length := make([]byte, 2)
+		if _, err = io.ReadFull(r, length); err == nil {
+			_, err = r.Discard(int(binary.LittleEndian.Uint16(length)))
 		}
 	}
-	return func(func(string) bool) {}
+	if err == nil && flags&hasName != 0 {
+		name, err = r.ReadString(0)
+		name = strings.TrimSuffix(name, "\x00")
+	}
+	if err == nil && flags&hasComment != 0 {
+		_, err = r.ReadString(0)
+	}
+	if err == nil && flags&hasHeaderSum != 0 {
+		_, err = r.Discard(2)
+	}
+	return name[max(0, len(name)-maxName):], io.MultiReader(bytes.NewReader(head), r), err
 }
 
 // bounded reads so many bytes and then no more. Those that are skipped do not count.
@@ -50,6 +100,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// tarNames are the names in a tar; of another file there are none, as the checksum of its first
+// block is wrong.
 func tarNames(r io.Reader) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		t := tar.NewReader(r)
@@ -62,10 +114,10 @@ func tarNames(r io.Reader) iter.Seq[string] {
 	}
 }
 
-// both gives all of a, and then all of b.
-func both(a, b iter.Seq[string]) iter.Seq[string] {
+// chain gives all of each, one after the other.
+func chain(all ...iter.Seq[string]) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, names := range []iter.Seq[string]{a, b} {
+		for _, names := range all {
 			for name := range names {
 				if !yield(name) {
 					return
@@ -74,6 +126,8 @@ func both(a, b iter.Seq[string]) iter.Seq[string] {
 		}
 	}
 }
+
+func none(func(string) bool) {}
 
 func one(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -13,7 +13,8 @@ func BuiltIn() []Rule {
 		{Name: "env-file", What: "a file of environment variables",
 			ending: parts(`\.env(\.[^/]+)?|\.envrc`), except: regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults|schema)$`)},
 		{Name: "ssh-key", What: "an SSH key",
-			ending: parts(`id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)|\.ssh/.+`), except: regexp.MustCompile(`(?i)(\.pub|/known_hosts|/authorized_keys|/config)$`)},
+			ending: parts(`id_(rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)`), name: regexp.MustCompile(`(?is)(\A|/)\.ssh/.`), // at any depth
+			except: regexp.MustCompile(`(?i)(\.pub|/known_hosts|/authorized_keys|/config)$`)},
 		{Name: "key-store", What: "a store of keys or passwords",
 			ending: parts(`[^/]*\.(ppk|p12|pfx|jks|keystore|kdbx|kdb|keychain|keychain-db)`)},
 		{Name: "credentials", What: "a store of credentials",
@@ -44,5 +45,5 @@ func BuiltIn() []Rule {
 	}
 }
 
-// parts compiles whole parts of a path, in upper or lower case.
+// parts compiles whole parts of a path, at most maxParts, in upper or lower case.
 func parts(p string) *regexp.Regexp { return regexp.MustCompile(`(?i)\A(?:` + p + `)\z`) }

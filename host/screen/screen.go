@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -42,8 +43,8 @@ type Rule struct {
 	What string // is refused, such as "a private key"
 
 	name    *regexp.Regexp // stands in the path
-	ending  *regexp.Regexp // is the path from one of its parts on; with neither, any path will do
-	except  *regexp.Regexp // stands in the path of what the ending is not about; may be nil
+	ending  *regexp.Regexp // is the path from one of its last parts on, see maxParts; with neither, any path will do
+	except  *regexp.Regexp // stands in the path of what name and ending are not about; may be nil
 	content *regexp.Regexp // nil: any
 
 	start string   // what a file with the content begins with
@@ -175,18 +176,39 @@ func (r *Rule) named(name string) bool {
 }
 
 func (r *Rule) matches(name string) bool {
-	switch {
-	case r.name != nil:
-		return r.name.MatchString(name)
-	case r.ending == nil:
+	if r.name == nil && r.ending == nil {
 		return true
 	}
-	for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
-		if r.ending.MatchString(rest) {
-			return r.except == nil || !r.except.MatchString(name)
+	return (r.name != nil && r.name.MatchString(name) || r.ends(name)) && (r.except == nil || !r.except.MatchString(name))
+}
+
+func (r *Rule) ends(name string) bool {
+	if r.ending == nil {
+		return false
+	}
+	for end := range endings(name) {
+		if r.ending.MatchString(end) {
+			return true
 		}
 	}
 	return false
+}
+
+// maxParts is how many parts of a path an ending has at most.
+const maxParts = 3
+
+// endings are the last part of a path, its last two parts, and so on, up to maxParts: an
+// assistant makes paths of thousands of parts.
+func endings(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		at := len(path)
+		for n := 0; n < maxParts && at >= 0; n++ {
+			at = strings.LastIndexByte(path[:at], '/')
+			if !yield(path[at+1:]) {
+				return
+			}
+		}
+	}
 }
 
 // mark is where the content of the rule at a position may begin.
