@@ -7,8 +7,8 @@
 // make a whole new chain, though: an operator who wants to notice that keeps a hash of
 // the chain elsewhere, and [Verify] says whether it is still in it.
 //
-// A line is on the disk within a second. Whoever writes entries repeats those of the last
-// hours after a crash; [Log.Add] leaves out what the trail has.
+// A line is on the disk within a second. Whoever writes entries repeats those that a crash may
+// have taken, see [Log.Since]; [Log.Add] leaves out what the trail has.
 package audit
 
 import (
@@ -56,6 +56,10 @@ const (
 	NotApproved = "not_approved"
 )
 
+// answer says whether the entry is a person's answer. It has the time of the answer, which may be
+// repeated later; other entries have the time at which they were written.
+func (e *Entry) answer() bool { return e.Event == Approved || e.Event == NotApproved }
+
 // Part is one message of a delivery, or one file of a message.
 type Part struct {
 	Kind      string `json:"kind"` // text, poll, edit and so on, or the file's kind
@@ -90,6 +94,9 @@ const (
 	remembered = 20_000  // outcomes, twice: so many are recognised if they come again
 	syncEvery  = time.Second
 	keepEvery  = time.Hour
+
+	repeat = 24 * time.Hour // how far back entries are repeated at least
+	lateBy = time.Hour      // a line is written at most so long after its outcome was recorded
 )
 
 // Log is the end of the trail. Its methods may be called from several goroutines.
@@ -108,6 +115,10 @@ type Log struct {
 	torn     bool    // behind size stands what a write left that failed half way
 	failing  bool    // the operator was told
 	seen, ex map[outcome]event
+
+	seenFrom, exFrom time.Time // of the first line in each
+	since            time.Time // see Since
+	last             time.Time // of the newest line that is older than repeat
 }
 
 // outcome is a delivery, or the answer to its approval: a hash of its name. event is a hash
@@ -131,11 +142,18 @@ func Open(o Options) (_ *Log, err error) {
 	if l.key, err = keyIn(o.Dir); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
+	l.since = time.Now().Add(-repeat)
 	if err := l.resume(); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
 	return l, nil
 }
+
+// Since is the time from which on entries must be repeated: about the time of the newest line that
+// was more than a day old at Open, as a crash may have come after it. Newer lines do not count, as
+// an earlier host may have crashed while it repeated entries. Without such a line, Since is a day
+// before Open. It goes beyond a day only as far back as Add recognises outcomes.
+func (l *Log) Since() time.Time { return l.since }
 
 // resume finds the end of the trail.
 func (l *Log) resume() error {
@@ -150,6 +168,7 @@ func (l *Log) resume() error {
 			return fmt.Errorf("read %s, which may be moved away: %w", path, err)
 		}
 	}
+	l.reachBack()
 	if l.file, err = os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
 	}
@@ -165,6 +184,20 @@ func (l *Log) resume() error {
 	return nil
 }
 
+// reachBack moves since back to the last line before it.
+func (l *Log) reachBack() {
+	from, recognised := l.last.Add(-lateBy), l.exFrom
+	if l.ex == nil {
+		recognised = l.seenFrom
+	}
+	if from.Before(recognised) {
+		from = recognised
+	}
+	if !l.last.IsZero() && from.Before(l.since) {
+		l.since = from
+	}
+}
+
 // readEnd reads the newest file: the outcomes in it, its last whole line, and how many
 // bytes stand before and after that line's end.
 func (l *Log) readEnd(path string) (whole, torn int64, err error) {
@@ -178,6 +211,8 @@ func (l *Log) readEnd(path string) (whole, torn int64, err error) {
 		if err != nil {
 			e.Hash = hashOf(line) // the chain goes on from what is there; Verify names the line
 			l.o.Log.Error("a line of the audit trail is broken", "file", filepath.Base(path), "error", err)
+		} else if !e.answer() && e.Time.After(l.last) && e.Time.Before(l.since) {
+			l.last = e.Time
 		}
 		l.number, l.hash = max(l.number+1, e.Number), e.Hash
 		l.known(e)
@@ -202,20 +237,26 @@ func (l *Log) known(e Entry) bool {
 		return false
 	}
 	name := e.Delivery
-	if e.Event == Approved || e.Event == NotApproved { // an answer is not the outcome
+	if e.answer() { // which is not the outcome
 		name += " answer"
 	}
 	sum := sha256.Sum256([]byte(name))
 	of, now := outcome(sum[:16]), event(crc32.ChecksumIEEE([]byte(e.Event)))
-	if was, ok := l.seen[of]; ok && was == now {
+	was, ok := l.seen[of]
+	if !ok {
+		was, ok = l.ex[of]
+	}
+	if ok && was == now { // without a place in seen: what is repeated drives out nothing
 		return true
 	}
-	was, ok := l.ex[of]
 	if len(l.seen) >= remembered {
 		l.ex, l.seen = l.seen, map[outcome]event{}
 	}
+	if len(l.seen) == 0 {
+		l.seenFrom, l.exFrom = e.Time, l.seenFrom
+	}
 	l.seen[of] = now
-	return ok && was == now
+	return false
 }
 
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in

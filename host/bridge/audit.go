@@ -40,11 +40,29 @@ func (b *Bridge) auditDecision(d *outbox.Delivery, a outbox.Decision) {
 	b.Audit.Add(e)
 }
 
-// repeatDecisions notes the answers since then that a crash took from the trail.
-func (b *Bridge) repeatDecisions(ctx context.Context, since time.Time) error {
+// RecordMissing adds to the trail the answers and outcomes that a crash took from it. It leaves the
+// outcomes of the last day to Run. It is called once, before Run and before the outbox's Run, which
+// at once deletes old records.
+func (b *Bridge) RecordMissing(ctx context.Context) error {
 	if b.Audit == nil {
 		return nil
 	}
+	since, until := b.Audit.Since(), time.Now().Add(startTime-recall)
+	if err := b.repeatDecisions(ctx, since); err != nil {
+		return fmt.Errorf("record answers again: %w", err)
+	}
+	err := b.Outbox.Reader().Ended(ctx, since, until, func(d *outbox.Delivery) { b.Audit.Add(b.entry(d)) })
+	if err != nil {
+		return fmt.Errorf("record outcomes again: %w", err)
+	}
+	return nil
+}
+
+// startTime is the longest time between RecordMissing and Run.
+const startTime = 10 * time.Minute
+
+// repeatDecisions notes the answers since then that a crash took from the trail.
+func (b *Bridge) repeatDecisions(ctx context.Context, since time.Time) error {
 	all, err := b.Outbox.Reader().DecisionsSince(ctx, since)
 	for _, a := range all {
 		d, failed := b.Outbox.Get(ctx, a.Key)

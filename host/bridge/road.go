@@ -20,8 +20,9 @@ const (
 	// groups' results are written at once.
 	workers = 4
 
-	// recall is how far back results are written again at a start. The
-	// outbox has an older one for the operator.
+	// recall is how far back results are written again at a start, and outcomes
+	// recorded in the trail. The outbox has an older result for the operator, and
+	// RecordMissing records an older outcome.
 	recall = 24 * time.Hour
 )
 
@@ -45,11 +46,7 @@ func (b *Bridge) Run(ctx context.Context, assistants Assistants) {
 		working.Go(func() { b.requests(ctx, assistants) })
 	}
 	last := context.WithoutCancel(ctx) // the outbox says which result was the last
-	since := time.Now().Add(-recall)
-	if err := b.repeatDecisions(last, since); err != nil {
-		b.Log.Error("note answers again", "error", err)
-	}
-	if err := b.Outbox.Recall(last, since); err != nil {
+	if err := b.Outbox.Recall(last, time.Now().Add(-recall)); err != nil {
 		b.Log.Error("write results again", "error", err)
 	}
 	for range workers {

@@ -211,6 +211,27 @@ func (r *Reader) Known(ctx context.Context, keys []string) (map[string]bool, err
 	return known, ofDatabase("look for deliveries", err)
 }
 
+// Ended calls see for each delivery that ended and last changed at or after since and before
+// until, the oldest change first, as far as the records go back. In memory are the ids of all, and one
+// delivery.
+func (r *Reader) Ended(ctx context.Context, since, until time.Time, see func(*Delivery)) error {
+	ids, err := scanIDs(r.db.QueryContext(ctx, `SELECT id FROM delivery WHERE open = 0 AND changed >= ? AND changed < ? AND NOT `+r.waits+`
+		ORDER BY changed, id`, nano(since), nano(until)))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		switch it, err := r.byID(ctx, id); {
+		case errors.Is(err, ErrNotFound): // it was expired since
+		case err != nil:
+			return err
+		default:
+			see(&it.Delivery)
+		}
+	}
+	return nil
+}
+
 // AcceptedSince says whether anything from the group was accepted at or after
 // the time, other than the deliveries whose keys are in but.
 func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since time.Time, but ...string) (bool, error) {

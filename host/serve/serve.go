@@ -190,6 +190,9 @@ func (h *Host) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.Bridge.RecordMissing(ctx); err != nil {
+		h.opts.Log.Error("the audit trail lacks entries from before a crash", "error", err)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range h.Channels {
 		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace, approval: h.approval}
