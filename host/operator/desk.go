@@ -211,18 +211,30 @@ func (d *Desk) Retry(ctx context.Context, id string) error {
 		func() error { return ofOutbox(id, d.Outbox.Retry(ctx, id)) })
 }
 
-// Drop cancels an open delivery, removes a failed one from the list of
-// failures, or deletes a request from the errors folder.
+// Drop cancels an open delivery, answers no to one that waits for an approval, removes a
+// failed one from the list of failures, or deletes a request from the errors folder.
 func (d *Desk) Drop(ctx context.Context, id string) error {
 	return d.locate(id,
 		func() error { return d.dropRequest(id) },
-		func() error {
-			err := d.Outbox.Cancel(ctx, id)
-			if errors.Is(err, outbox.ErrSettled) {
-				err = d.Outbox.Dismiss(ctx, id)
-			}
-			return ofOutbox(id, err)
-		})
+		func() error { return ofOutbox(id, d.dropDelivery(ctx, id)) })
+}
+
+func (d *Desk) dropDelivery(ctx context.Context, id string) error {
+	delivery, err := d.Outbox.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if delivery.Waits() {
+		err := d.Deciding(ctx, delivery.Key, false)
+		if !errors.Is(err, outbox.ErrDecided) { // else somebody has answered meanwhile
+			return err
+		}
+	}
+	err = d.Outbox.Cancel(ctx, id)
+	if errors.Is(err, outbox.ErrSettled) {
+		err = d.Outbox.Dismiss(ctx, id)
+	}
+	return err
 }
 
 // locate calls the function for the kind of item that the id probably names,

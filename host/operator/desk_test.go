@@ -225,6 +225,34 @@ func TestADropSettles(t *testing.T) {
 	}
 }
 
+// TestADropOfWhatWaitedWasNoAnswer: it went past the way by which an operator says no, which
+// records the answer in the trail.
+func TestADropOfWhatWaitedWasNoAnswer(t *testing.T) {
+	c := newCounter(t)
+	var answers []string
+	c.Deciding = func(ctx context.Context, id string, yes bool) error {
+		answers = append(answers, fmt.Sprint(id, " ", yes))
+		return c.outbox.Decide(ctx, id, yes, "operator")
+	}
+	d := outbox.Delivery{Key: strings.Repeat("c", 32), Folder: "family", Request: "r", Channel: "mem", Chat: "mem:family", Parts: []outbox.Part{{Text: "hi"}},
+		Approval: &outbox.Approval{Rule: "approve.foreign", Expires: time.Now().Add(time.Hour)}}
+	if err := c.outbox.Put(t.Context(), []outbox.Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drop(t.Context(), d.Key[:8]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{d.Key + " false"}, answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if item, err := c.Show(t.Context(), d.Key); err != nil || item.State != "refused" {
+		t.Errorf("%+v, %v", item, err)
+	}
+	if err := c.Drop(t.Context(), d.Key); codeOf(err) != operator.CodeSettled || len(answers) != 1 {
+		t.Errorf("a second drop: %v, answers %q", err, answers)
+	}
+}
+
 // TestWhatHasEndedOrIsBeingSentIsLeftAlone, and the operator reads which of the two it is.
 func TestWhatHasEndedOrIsBeingSentIsLeftAlone(t *testing.T) {
 	c := newCounter(t)
