@@ -121,6 +121,13 @@ func (l Layout) Private() []string {
 	return []string{l.State}
 }
 
+// Restoring is the layout of what a restore prepares. At its end, the directories of
+// its Private take the places of those of l, one after the other.
+func (l Layout) Restoring() Layout {
+	l.State += ".restoring"
+	return l
+}
+
 // V1Tasks is where v1's host looked for what to schedule or register. The queue's messages
 // directory is mounted over it.
 const V1Tasks = "tasks"

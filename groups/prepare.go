@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -57,11 +58,14 @@ func ownerOf(agent bool) safefs.User {
 // another user must be handed over by the operator.
 //
 // What exists keeps its mode and owner, but must be a real directory: a link
-// in its place, which an agent might have planted, is an error. Call it before
-// any assistant runs.
+// in its place, which an agent might have planted, is an error. So is an
+// interrupted restore. Call it before any assistant runs.
 func (l Layout) Prepare(groups []Group) error {
 	if !filepath.IsAbs(l.State) {
 		return fmt.Errorf("prepare state directory: %q is not absolute", l.State)
+	}
+	if left := l.Interrupted(); left != "" {
+		return fmt.Errorf("prepare state directory: a restore was interrupted and has left %s; %s", left, l.AfterInterruption())
 	}
 	if err := os.MkdirAll(filepath.Dir(l.State), 0o755); err != nil {
 		return fmt.Errorf("prepare state directory: %w", err)
@@ -97,6 +101,23 @@ func (l Layout) Prepare(groups []Group) error {
 		}
 	}
 	return nil
+}
+
+// Interrupted returns the directory that an interrupted restore has left; empty: there is none.
+// Without what is in it, the installation is not whole.
+func (l Layout) Interrupted() (left string) {
+	for _, dir := range l.Restoring().Private() {
+		if _, err := os.Lstat(dir); err == nil {
+			return l.Restoring().State
+		}
+	}
+	return ""
+}
+
+// AfterInterruption says what an operator does after an interrupted restore.
+func (l Layout) AfterInterruption() string {
+	return fmt.Sprintf("move %s away, if it is there, and run longshore restore again; to do without the backup, remove %s",
+		strings.Join(l.Private(), " and "), l.Restoring().State)
 }
 
 // Sound reports whether a group's directories are all there, real ones, and may be

@@ -126,7 +126,8 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 			return done, fmt.Errorf("%s is not empty: stop the host and move the directory away, or set state: in %s to another one", dir, r.Config)
 		}
 	}
-	temp := l.State + ".restoring"
+	moved := l.Restoring()
+	temp := moved.State
 	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil {
 		return done, err
 	}
@@ -134,8 +135,6 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	if err := r.fill(ctx, temp, &done); err != nil {
 		return done, err
 	}
-	moved := l
-	moved.State = temp
 	if err := r.Prepare(ctx, moved, done.Taken); err != nil {
 		return done, err
 	}
@@ -241,8 +240,17 @@ func (e Entry) dress(path string) error {
 	return errors.Join(err, os.Chmod(path, e.Mode), os.Chtimes(path, at, at))
 }
 
-// place renames the restored directories.
-func place(l, moved groups.Layout) error {
+// place renames the restored directories. Until the last one is in its place, no host
+// starts: see [groups.Layout.Interrupted]. If one cannot be renamed, the others go back.
+func place(l, moved groups.Layout) (err error) {
+	var back []func() error
+	defer func() {
+		if err != nil {
+			for _, rename := range back {
+				err = errors.Join(err, rename())
+			}
+		}
+	}()
 	for i, to := range l.Private() {
 		from := moved.Private()[i]
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +259,11 @@ func place(l, moved groups.Layout) error {
 		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o750), os.Rename(from, to), safefs.SyncDir(filepath.Dir(to))); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o750), os.Rename(from, to)); err != nil {
+			return err
+		}
+		back = append(back, func() error { return os.Rename(to, from) })
+		if err := safefs.SyncDir(filepath.Dir(to)); err != nil {
 			return err
 		}
 	}

@@ -158,6 +158,7 @@ func illnesses() []planted {
 	leaf := func(p *patient, name string) string { return p.Layout.IPC("family", name) }
 	return []planted{
 		{"no state directory", func(p *patient) { p.must(os.RemoveAll(p.Layout.State)) }, "state", doctor.Note, "does not exist yet"},
+		{"an interrupted restore", func(p *patient) { p.must(os.Rename(p.Layout.State, p.Layout.Restoring().State)) }, "state", doctor.Fault, "a restore was interrupted"},
 		{"state directory is a link", func(p *patient) {
 			p.must(os.Rename(p.Layout.State, p.Layout.State+"2"), os.Symlink(p.Layout.State+"2", p.Layout.State))
 		}, "state", doctor.Fault, "not a directory itself"},

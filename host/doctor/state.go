@@ -46,7 +46,10 @@ func (d Doctor) host(_ context.Context, h hosting) []Finding {
 // use.
 func (d Doctor) state(context.Context, hosting) []Finding {
 	fi, err := realDir(d.Layout.State)
+	left := d.Layout.Interrupted()
 	switch {
+	case left != "":
+		return found("state", Fault, "a restore was interrupted and has left "+left, d.Layout.AfterInterruption())
 	case errors.Is(err, fs.ErrNotExist):
 		return found("state", Note, "the state directory does not exist yet", "longshore serve creates it")
 	case errors.Is(err, fs.ErrInvalid):
