@@ -42,13 +42,17 @@ func (e *env) find(named bool) {
 	if e.config = e.getenv(configEnv); e.config != "" {
 		return
 	}
+	e.config = defaultConfig
 	for _, path := range e.searched() {
-		if _, err := os.Stat(path); err == nil || errors.Is(err, fs.ErrPermission) { // the load says that it may not be read
+		_, err := os.Stat(path)
+		if err == nil {
 			e.config = path
 			return
 		}
+		if errors.Is(err, fs.ErrPermission) { // if no other place has one, the load says that this may not be read
+			e.config = path
+		}
 	}
-	e.config = defaultConfig
 }
 
 // made is where a new configuration goes: where the operator says, or into the working
