@@ -7,8 +7,8 @@
 // make a whole new chain, though: an operator who wants to notice that keeps a hash of
 // the chain elsewhere, and [Verify] says whether it is still in it.
 //
-// A line is on the disk within a second. Whoever writes entries repeats those that a crash may
-// have taken, see [Log.Since]; [Log.Add] leaves out what the trail has.
+// A line is on the disk within a second. After a crash, the writer of the entries repeats those
+// that may be missing, see [Log.Since]. [Log.Add] leaves out what the trail has.
 package audit
 
 import (
@@ -18,7 +18,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -55,10 +54,6 @@ const (
 	Approved    = "approved"
 	NotApproved = "not_approved"
 )
-
-// answer says whether the entry is a person's answer. It has the time of the answer, which may be
-// repeated later; other entries have the time at which they were written.
-func (e *Entry) answer() bool { return e.Event == Approved || e.Event == NotApproved }
 
 // Part is one message of a delivery, or one file of a message.
 type Part struct {
@@ -121,13 +116,6 @@ type Log struct {
 	last             time.Time // of the newest line that is older than repeat
 }
 
-// outcome is a delivery, or the answer to its approval: a hash of its name. event is a hash
-// of the word for what came of it. They are small, for so many are remembered.
-type (
-	outcome [16]byte
-	event   uint32
-)
-
 // Open opens the trail in o.Dir, and removes a line that a crash cut off. Nobody else has
 // it open: the host's outbox is locked. The caller calls Run, and Close when Run has
 // returned.
@@ -148,12 +136,6 @@ func Open(o Options) (_ *Log, err error) {
 	}
 	return l, nil
 }
-
-// Since is the time from which on entries must be repeated: about the time of the newest line that
-// was more than a day old at Open, as a crash may have come after it. Newer lines do not count, as
-// an earlier host may have crashed while it repeated entries. Without such a line, Since is a day
-// before Open. It goes beyond a day only as far back as Add recognises outcomes.
-func (l *Log) Since() time.Time { return l.since }
 
 // resume finds the end of the trail.
 func (l *Log) resume() error {
@@ -182,20 +164,6 @@ func (l *Log) resume() error {
 	l.o.Log.Warn("a line of the audit trail that a crash cut off was removed", "file", filepath.Base(last), "bytes", torn)
 	l.Add(Entry{Event: "repaired", Message: fmt.Sprintf("%d bytes of a line that a crash cut off were removed", torn)})
 	return nil
-}
-
-// reachBack moves since back to the last line before it.
-func (l *Log) reachBack() {
-	from, recognised := l.last.Add(-lateBy), l.exFrom
-	if l.ex == nil {
-		recognised = l.seenFrom
-	}
-	if from.Before(recognised) {
-		from = recognised
-	}
-	if !l.last.IsZero() && from.Before(l.since) {
-		l.since = from
-	}
 }
 
 // readEnd reads the newest file: the outcomes in it, its last whole line, and how many
@@ -229,34 +197,6 @@ func (l *Log) readEnd(path string) (whole, torn int64, err error) {
 		l.number, l.hash = numberOf(path)-1, ""
 	}
 	return end, info.Size() - end, nil
-}
-
-// known says whether the trail has the outcome lately, and remembers it.
-func (l *Log) known(e Entry) bool {
-	if e.Delivery == "" {
-		return false
-	}
-	name := e.Delivery
-	if e.answer() { // which is not the outcome
-		name += " answer"
-	}
-	sum := sha256.Sum256([]byte(name))
-	of, now := outcome(sum[:16]), event(crc32.ChecksumIEEE([]byte(e.Event)))
-	was, ok := l.seen[of]
-	if !ok {
-		was, ok = l.ex[of]
-	}
-	if ok && was == now { // without a place in seen: what is repeated drives out nothing
-		return true
-	}
-	if len(l.seen) >= remembered {
-		l.ex, l.seen = l.seen, map[outcome]event{}
-	}
-	if len(l.seen) == 0 {
-		l.seenFrom, l.exFrom = e.Time, l.seenFrom
-	}
-	l.seen[of] = now
-	return false
 }
 
 // Add appends entries, but for outcomes of deliveries that the trail has. It fills in
