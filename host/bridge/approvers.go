@@ -90,7 +90,7 @@ func contents(d *outbox.Delivery) string {
 }
 
 // wordsOf are all words of a delivery in one line: texts, captions, choices, and what files
-// show. The address of a link is left out: whoever has it can fetch the file after a yes.
+// show. The address of a link is left out: after a yes it works for everybody.
 func wordsOf(d *outbox.Delivery) string {
 	var all []string
 	var link string // the last one's id

@@ -150,12 +150,12 @@ func TestWordsThatWaitForAYesWereCut(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain, once, though the file has long
-// been sent.
-func TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain(t *testing.T) {
-	s := newSite(t, t.TempDir(), 1, noLimits)
+// planThatWaits is a host on which a file of g0, named plan.txt, waits for the operator's yes.
+func planThatWaits(t *testing.T) (s *site, h *serve.Host, id string, stop func()) {
+	t.Helper()
+	s = newSite(t, t.TempDir(), 1, noLimits)
 	s.cfg.Groups[0].Approve = groups.Approve{Files: true}
-	h, stop := s.start(nil, memory.New(memory.Options{Online: true}))
+	h, stop = s.start(nil, memory.New(memory.Options{Online: true}))
 	write(t, filepath.Join(s.cfg.Layout().Workspace("g0"), "plan.txt"), "as drawn")
 	id, err := s.client("g0").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/plan.txt"}}})
 	if err != nil {
@@ -165,6 +165,13 @@ func TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain(t *testing.T) {
 		d, err := h.Outbox.Get(t.Context(), id)
 		return err == nil && d.Waits()
 	})
+	return s, h, id, stop
+}
+
+// TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain, once, though the file has long
+// been sent.
+func TestAnAnswerThatACrashTookFromTheTrailIsNotedAgain(t *testing.T) {
+	s, h, id, stop := planThatWaits(t)
 	if err := h.Bridge.Decide(t.Context(), id, true, "operator"); err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func (o *Outbox) refuse(ctx context.Context, it *item, what, by string) error {
 			_, err = t.Exec(`UPDATE part SET state = 'refused', blob = '', code = ?, message = ?, hint = ? WHERE delivery = ? AND state = 'waiting'`,
 				code, message, hint, it.id)
 		}
-		if err == nil { // its files go as soon as the answer is kept, or with the next sweep
+		if err == nil { // in this commit: when the records are gone, nothing else keeps a link shut
 			_, err = t.Exec(`UPDATE link SET expires = 0 WHERE id IN (SELECT json_extract(act, '$.link.id') FROM part WHERE delivery = ? AND act LIKE '{"link"%')`, it.id)
 		}
 		if err == nil {

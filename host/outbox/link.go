@@ -161,14 +161,10 @@ func (o *Outbox) KeptLink(ctx context.Context, id string, read func(io.ReaderAt)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // which was only read
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return fmt.Errorf("read the file of a link: %T", f)
-	}
-	return read(at)
+	return readAt(f, read)
 }
 
+// openLink opens the file behind a link for which a condition holds.
 func (o *Outbox) openLink(ctx context.Context, id, and string) (Link, io.ReadSeekCloser, error) {
 	found, err := scanLinks(o.db.QueryContext(ctx, selectLinks+`AND id = ? AND expires > ?`+and, id, nano(time.Now())))
 	if err == nil && len(found) == 0 {

@@ -157,6 +157,11 @@ func (o *Outbox) Kept(b Blob, read func(io.ReaderAt) error) error {
 	if err != nil {
 		return fmt.Errorf("read a kept file: %w", err)
 	}
+	return readAt(f, read)
+}
+
+// readAt calls read with a kept file, and closes it.
+func readAt(f io.ReadSeekCloser, read func(io.ReaderAt) error) error {
 	defer func() { _ = f.Close() }() // which was only read
 	at, ok := f.(io.ReaderAt)
 	if !ok {
