@@ -12,16 +12,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-var (
-	plainSlot   = regexp.MustCompile(`^[0-9a-f]{1,16}$`)
-	plainFolder = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-)
+// plain is what a slot and a folder, with a line between, may look like. It is compiled when
+// it is first used: every tool of every assistant is this program, and few are far.
+var plain = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A[0-9a-f]{1,16}\n[A-Za-z0-9][A-Za-z0-9_-]{0,63}\z`)
+})
 
 // place is where one group's assistant lives in the account:
 //
@@ -36,7 +38,7 @@ type place struct {
 // open makes a group's directories, after it has ended an older session that still runs.
 func open(b *Begin) (p *place, err error) {
 	user, err := os.UserHomeDir()
-	if err != nil || !plainSlot.MatchString(b.Slot) || !plainFolder.MatchString(b.Folder) {
+	if err != nil || !plain().MatchString(b.Slot+"\n"+b.Folder) {
 		return nil, errors.Join(errors.New("no home directory, or an unusual group"), err)
 	}
 	own := filepath.Join(user, ".longshore")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/groups/mounts"
@@ -30,24 +31,46 @@ import (
 
 // form is what a text must look like.
 type form struct {
-	pattern func() *regexp.Regexp
-	wrong   string // the message; %q is the text
-	hint    string
+	pattern
+	wrong string // the message; %q is the text
+	hint  string
+}
+
+// pattern is an expression that a text matches, and how long the text may be.
+type pattern struct {
+	expression func() *regexp.Regexp
+	most       int // characters; 0: as many as the expression lets through
 }
 
 // later compiles an expression when it is first used: those with many repetitions take
 // longer than the rest of a start.
-func later(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+func later(expression string) pattern {
+	return pattern{expression: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 }
 
-func always(pattern *regexp.Regexp) func() *regexp.Regexp {
-	return func() *regexp.Regexp { return pattern }
+func always(expression *regexp.Regexp) pattern {
+	return pattern{expression: func() *regexp.Regexp { return expression }}
+}
+
+// atMost bounds the text to n characters. A bound in the expression is compiled n times.
+func (p pattern) atMost(n int) pattern { return pattern{p.expression, n} }
+
+func (p pattern) matches(text string) bool {
+	return (p.most == 0 || utf8.RuneCountInString(text) <= p.most) && p.expression().MatchString(text)
+}
+
+// schema is the pattern as JSON Schema states it.
+func (p pattern) schema() node {
+	n := node{"pattern": p.expression().String()}
+	if p.most > 0 {
+		n["maxLength"] = p.most
+	}
+	return n
 }
 
 // forms are those that tags name.
 var forms = map[string]form{
-	"label": {later(`^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,100}$`),
+	"label": {later(`^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$`).atMost(100),
 		"the text is longer than 100 characters, or holds one that cannot be printed", "shorten it, or leave that character out"},
 	"host": {later(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`),
 		"%q is not a host name", "write a name without scheme, port or path, such as metrics.example.org"},
@@ -88,7 +111,7 @@ func (s *source) conforms(key string, v reflect.Value, tag reflect.StructTag) {
 	if enum := tag.Get("enum"); enum != "" {
 		s.oneOf(key, v.String(), strings.Split(enum, ","), "unknown here", "use ")
 	}
-	if f, ok := forms[tag.Get("form")]; ok && !f.pattern().MatchString(v.String()) {
+	if f, ok := forms[tag.Get("form")]; ok && !f.matches(v.String()) {
 		s.bad(key, f.message(v.String()), f.hint)
 	}
 	n, isNumber := number(v)
@@ -109,7 +132,7 @@ func (s *source) conforms(key string, v reflect.Value, tag reflect.StructTag) {
 // keyConforms checks the name of an entry of a block against the form that its
 // field's tags name.
 func (s *source) keyConforms(key, name string, tag reflect.StructTag) {
-	if f, ok := forms[tag.Get("keys")]; ok && !f.pattern().MatchString(name) {
+	if f, ok := forms[tag.Get("keys")]; ok && !f.matches(name) {
 		s.badKey(key, f.message(name), f.hint)
 	}
 }

@@ -115,7 +115,7 @@ func scalarForm(t reflect.Type, tag reflect.StructTag) node {
 	names := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number"}
 	n := node{"type": names[t.Kind()]}
 	if f, ok := forms[tag.Get("form")]; ok {
-		n["pattern"] = f.pattern().String()
+		maps.Copy(n, f.schema())
 	}
 	if enum := tag.Get("enum"); enum != "" {
 		n["enum"] = strings.Split(enum, ",")
@@ -157,7 +157,7 @@ func (s schema) table(t reflect.Type, tag reflect.StructTag) node {
 	if t.Elem().Kind() == reflect.Struct && t.Elem() != reflect.TypeFor[Secret]() {
 		each = s.value(newWithDefaults(t.Elem()).Elem(), "")
 	}
-	return node{"type": []string{"object", "null"}, "propertyNames": node{"pattern": forms[tag.Get("keys")].pattern().String()}, "additionalProperties": each}
+	return node{"type": []string{"object", "null"}, "propertyNames": forms[tag.Get("keys")].schema(), "additionalProperties": each}
 }
 
 // channels describes the platforms' settings, below their own keys and, with a

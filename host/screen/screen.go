@@ -42,10 +42,10 @@ type Rule struct {
 	Name string // stable, for the configuration and for refusals
 	What string // is refused, such as "a private key"
 
-	name    *regexp.Regexp // stands in the path
-	ending  *regexp.Regexp // is the path from one of its last parts on, see maxParts; with neither, any path will do
-	except  *regexp.Regexp // stands in the path of what name and ending are not about; may be nil
-	content *regexp.Regexp // nil: any
+	name    expression // stands in the path
+	ending  expression // is the path from one of its last parts on, see maxParts; with neither, any path will do
+	except  expression // stands in the path of what name and ending are not about; may be nil
+	content expression // nil: any
 
 	start string   // what a file with the content begins with
 	marks []string // the content begins with one of them; none: it stands anywhere
@@ -92,7 +92,7 @@ func (p Pattern) compile() (r Rule, err error) {
 	}
 	for _, e := range []struct {
 		text string
-		to   **regexp.Regexp
+		to   *expression
 	}{{p.Name, &r.name}, {p.Content, &r.content}} {
 		if e.text == "" {
 			continue
@@ -100,9 +100,11 @@ func (p Pattern) compile() (r Rule, err error) {
 		if len(e.text) > MaxPattern {
 			return r, fmt.Errorf("rule %q: an expression is longer than %d bytes", p.Rule, MaxPattern)
 		}
-		if *e.to, err = regexp.Compile(e.text); err != nil {
+		compiled, err := regexp.Compile(e.text)
+		if err != nil {
 			return r, fmt.Errorf("rule %q: %w", p.Rule, err)
 		}
+		*e.to = func() *regexp.Regexp { return compiled }
 	}
 	return r, nil
 }
@@ -179,7 +181,7 @@ func (r *Rule) matches(name string) bool {
 	if r.name == nil && r.ending == nil {
 		return true
 	}
-	return (r.name != nil && r.name.MatchString(name) || r.ends(name)) && (r.except == nil || !r.except.MatchString(name))
+	return (r.name != nil && r.name().MatchString(name) || r.ends(name)) && (r.except == nil || !r.except().MatchString(name))
 }
 
 func (r *Rule) ends(name string) bool {
@@ -187,7 +189,7 @@ func (r *Rule) ends(name string) bool {
 		return false
 	}
 	for end := range endings(name) {
-		if r.ending.MatchString(end) {
+		if r.ending().MatchString(end) {
 			return true
 		}
 	}
@@ -236,7 +238,7 @@ func (s *Screen) index() {
 func (s *Screen) contents(text []byte) []bool {
 	has := make([]bool, len(s.rules))
 	for i, r := range s.rules {
-		has[i] = r.content == nil || len(r.marks) == 0 && r.content.Match(text)
+		has[i] = r.content == nil || len(r.marks) == 0 && r.content().Match(text)
 	}
 	for i := 1; i < len(text); i++ {
 		at := s.pairs[int(text[i-1])<<8|int(text[i])]
@@ -249,7 +251,7 @@ func (s *Screen) contents(text []byte) []bool {
 			if has[m.rule] || !bytes.HasPrefix(rest, m.text) || !bytes.HasPrefix(text, []byte(r.start)) {
 				continue
 			}
-			found := r.content.Find(rest[:min(len(rest), near)])
+			found := r.content().Find(rest[:min(len(rest), near)])
 			has[m.rule] = found != nil && !placeholder(found)
 		}
 	}

@@ -38,3 +38,13 @@ func TestANameOfSlashesDoesNotOccupyTheScreen(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryBuiltInExpressionCompiles(t *testing.T) {
+	for _, r := range BuiltIn() {
+		for _, e := range []expression{r.name, r.ending, r.except, r.content} {
+			if e != nil {
+				e() // panics if it is none
+			}
+		}
+	}
+}
