@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -260,12 +261,10 @@ func (l *Log) write() error {
 	for _, e := range all {
 		number++
 		e.Number, e.Previous = number, hash
-		line, err := encode(e)
-		if err != nil {
+		var err error
+		if hash, err = encode(&out, &e); err != nil {
 			return err
 		}
-		hash = hashOf(line)
-		out.Write(line)
 	}
 	if n, err := l.file.Write(out.Bytes()); err != nil {
 		l.torn = l.torn || n > 0
@@ -373,13 +372,15 @@ func (l *Log) Close() error {
 	return err
 }
 
-// encode is an entry's line, with its hash.
-func encode(e Entry) ([]byte, error) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
+// encode appends an entry's line to out, and returns the line's hash.
+func encode(out *bytes.Buffer, e *Entry) (hash string, err error) {
+	begin := out.Len()
+	if err := json.NewEncoder(out).Encode(e); err != nil {
+		return "", err
 	}
-	line = line[:len(line)-1] // the closing brace
-	sum := sha256.Sum256(line)
-	return fmt.Appendf(line, "%s%x\"}\n", hashMember, sum), nil
+	out.Truncate(out.Len() - len("}\n"))
+	sum := sha256.Sum256(out.Bytes()[begin:])
+	hash = hex.EncodeToString(sum[:])
+	out.WriteString(hashMember + hash + "\"}\n")
+	return hash, nil
 }

@@ -154,11 +154,11 @@ func forged(t *testing.T, line []byte) []byte {
 		t.Fatal(err)
 	}
 	e.Parts[0].Name = "another.pdf"
-	out, err := encode(e)
-	if err != nil {
+	var out bytes.Buffer
+	if _, err := encode(&out, &e); err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return out.Bytes()
 }
 
 // A crash cuts the last line anywhere. The next start removes it, says so, and notes what

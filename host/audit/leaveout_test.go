@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -39,13 +40,11 @@ func TestWhatIsLeftOutIsASetting(t *testing.T) {
 			if all, err = Newest(t.Context(), o.Dir, Query{Text: jid}, 10); err != nil || len(all) != 2 {
 				t.Errorf("by the chat as text: %+v, %v", all, err)
 			}
-			var whole strings.Builder
+			var whole bytes.Buffer
 			for _, e := range all {
-				line, err := encode(e)
-				if err != nil {
+				if _, err := encode(&whole, &e); err != nil {
 					t.Fatal(err)
 				}
-				whole.Write(line)
 			}
 			for _, w := range tt.has {
 				if !strings.Contains(whole.String(), w) {
