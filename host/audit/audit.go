@@ -105,11 +105,12 @@ type Log struct {
 	size     int64
 	number   int64 // of the last line
 	hash     string
-	pending  []Entry // not written yet: the disk took none
-	lost     int     // of those, what was too much
-	dirty    bool    // written and not synced
-	torn     bool    // behind size stands what a write left that failed half way
-	failing  bool    // the operator was told
+	pending  []Entry      // not written yet: the disk took none
+	lost     int          // of those, what was too much
+	out      bytes.Buffer // what write writes: its memory is used again
+	dirty    bool         // written and not synced
+	torn     bool         // behind size stands what a write left that failed half way
+	failing  bool         // the operator was told
 	seen, ex map[outcome]event
 
 	seenFrom, exFrom time.Time // of the first line in each
@@ -257,20 +258,22 @@ func (l *Log) write() error {
 		return err
 	}
 	number, hash := l.number, l.hash
-	var out bytes.Buffer
+	if l.out.Reset(); l.out.Cap() > maxLine {
+		l.out = bytes.Buffer{}
+	}
 	for _, e := range all {
 		number++
 		e.Number, e.Previous = number, hash
 		var err error
-		if hash, err = encode(&out, &e); err != nil {
+		if hash, err = encode(&l.out, &e); err != nil {
 			return err
 		}
 	}
-	if n, err := l.file.Write(out.Bytes()); err != nil {
+	if n, err := l.file.Write(l.out.Bytes()); err != nil {
 		l.torn = l.torn || n > 0
 		return err
 	}
-	l.number, l.hash, l.size, l.dirty = number, hash, l.size+int64(out.Len()), true
+	l.number, l.hash, l.size, l.dirty = number, hash, l.size+int64(l.out.Len()), true
 	l.pending, l.lost = l.pending[:0], 0
 	return nil
 }

@@ -16,7 +16,7 @@ func (b *Bridge) audit(changes []outbox.Change) {
 	if b.Audit == nil {
 		return
 	}
-	var all []audit.Entry
+	all := make([]audit.Entry, 0, len(changes))
 	for _, c := range changes {
 		if !c.Open() {
 			all = append(all, b.entry(&c.Delivery))
