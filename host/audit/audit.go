@@ -14,9 +14,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -105,12 +102,13 @@ type Log struct {
 	size     int64
 	number   int64 // of the last line
 	hash     string
-	pending  []Entry      // not written yet: the disk took none
-	lost     int          // of those, what was too much
-	out      bytes.Buffer // what write writes: its memory is used again
-	dirty    bool         // written and not synced
-	torn     bool         // behind size stands what a write left that failed half way
-	failing  bool         // the operator was told
+	pending  []Entry       // not written yet: the disk took none
+	lost     int           // of those, what was too much
+	out      bytes.Buffer  // what write writes: its memory is used again
+	dirty    bool          // written and not synced
+	torn     bool          // behind size stands what a write left that failed half way
+	failing  bool          // the operator was told
+	written  chan struct{} // Run has something to do
 	seen, ex map[outcome]event
 
 	seenFrom, exFrom time.Time // of the first line in each
@@ -125,7 +123,7 @@ func Open(o Options) (_ *Log, err error) {
 	if o.most == 0 {
 		o.most = maxFile
 	}
-	l := &Log{o: o, seen: map[outcome]event{}}
+	l := &Log{o: o, seen: map[outcome]event{}, written: make(chan struct{}, 1)}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open audit trail: %w", err)
 	}
@@ -229,6 +227,18 @@ func (l *Log) Add(all ...Entry) {
 	if !l.failing { // else Run tries each second
 		l.flush()
 	}
+	l.wake()
+}
+
+// wake has Run sync within a second. The caller holds mu.
+func (l *Log) wake() {
+	if !l.dirty && len(l.pending) == 0 {
+		return
+	}
+	select {
+	case l.written <- struct{}{}:
+	default:
+	}
 }
 
 // flush writes what waits. The caller holds mu.
@@ -305,17 +315,23 @@ func (l *Log) rotate() error {
 	return errors.Join(err, safefs.SyncDir(l.o.Dir))
 }
 
-// Run makes lines durable within a second and removes old files, until ctx is done.
+// Run makes lines durable within a second and removes old files, until ctx is done. While
+// nothing is added, it sleeps.
 func (l *Log) Run(ctx context.Context) {
-	sync, keep := time.NewTicker(syncEvery), time.NewTicker(keepEvery)
-	defer sync.Stop()
+	keep := time.NewTicker(keepEvery)
 	defer keep.Stop()
 	l.expire()
+	var due <-chan time.Time // nil: nothing is to be synced
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-sync.C:
+		case <-l.written:
+			if due == nil {
+				due = time.After(syncEvery)
+			}
+		case <-due:
+			due = nil
 			if err := l.sync(); err != nil {
 				l.o.Log.Error("sync the audit trail", "error", err)
 			}
@@ -331,6 +347,7 @@ func (l *Log) sync() error {
 	l.flush()
 	f, dirty := l.file, l.dirty
 	l.dirty = false
+	l.wake() // if the disk still takes nothing
 	l.mu.Unlock()
 	if !dirty {
 		return nil
@@ -373,17 +390,4 @@ func (l *Log) Close() error {
 		err = errors.Join(err, l.file.Close())
 	}
 	return err
-}
-
-// encode appends an entry's line to out, and returns the line's hash.
-func encode(out *bytes.Buffer, e *Entry) (hash string, err error) {
-	begin := out.Len()
-	if err := json.NewEncoder(out).Encode(e); err != nil {
-		return "", err
-	}
-	out.Truncate(out.Len() - len("}\n"))
-	sum := sha256.Sum256(out.Bytes()[begin:])
-	hash = hex.EncodeToString(sum[:])
-	out.WriteString(hashMember + hash + "\"}\n")
-	return hash, nil
 }

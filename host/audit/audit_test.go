@@ -277,6 +277,49 @@ func TestOldFilesGoAndTheNewestStays(t *testing.T) {
 	})
 }
 
+func TestALineIsSyncedWithinASecondAndOneThatTheDiskRefusedIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, quiet(t.TempDir()))
+		var running sync.WaitGroup
+		ctx, cancel := contextOf(t)
+		running.Go(func() { l.Run(ctx) })
+		waits := func() bool {
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.dirty || len(l.pending) > 0
+		}
+		time.Sleep(10 * time.Hour) // at rest
+		l.Add(Entry{Event: "sent", Delivery: "a"})
+		if !waits() {
+			t.Fatal("the line was synced at once")
+		}
+		if time.Sleep(syncEvery); waits() {
+			t.Error("the line was not synced within a second")
+		}
+		l.mu.Lock()
+		good := l.file
+		l.file, _ = os.Open(good.Name()) // takes no writes
+		l.mu.Unlock()
+		l.Add(Entry{Event: "sent", Delivery: "b"})
+		if time.Sleep(3 * syncEvery); !waits() {
+			t.Fatal("a disk that takes nothing took the line")
+		}
+		l.mu.Lock()
+		closed := l.file.Close()
+		l.file = good
+		l.mu.Unlock()
+		if time.Sleep(syncEvery); waits() || closed != nil {
+			t.Errorf("the line still waits for the disk; %v", closed)
+		}
+		cancel()
+		running.Wait()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestNoMembersNumberStandsInTheTrail(t *testing.T) {
 	l := open(t, quiet(t.TempDir()))
 	defer closed(t, l)

@@ -2,11 +2,7 @@ package audit
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +14,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// hashMember is what stands before a line's hash.
-const hashMember = `,"hash":"`
 
 var fileForm = regexp.MustCompile(`^[0-9]{12,18}\.jsonl$`)
 
@@ -72,42 +65,6 @@ func lines(r io.Reader, see func(line []byte) error) (end int64, err error) {
 		end += int64(len(line))
 		line = line[:0]
 	}
-}
-
-// hashOf is the hash that a line of encode ends in; of another line, of all of it.
-func hashOf(line []byte) string {
-	body, _, ok := cutHash(line)
-	if !ok {
-		body = line
-	}
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
-}
-
-func cutHash(line []byte) (body []byte, hash string, ok bool) {
-	i := bytes.LastIndex(line, []byte(hashMember))
-	if i < 0 {
-		return nil, "", false
-	}
-	rest := string(line[i+len(hashMember):])
-	hash, ok = strings.CutSuffix(rest, "\"}\n")
-	return line[:i], hash, ok && len(hash) == 2*sha256.Size
-}
-
-// parse reads a line and checks its own hash. What it returns beside an error is as far as
-// it could read.
-func parse(line []byte) (e Entry, err error) {
-	body, hash, ok := cutHash(line)
-	if !ok {
-		return e, errors.New("the line has no hash")
-	}
-	if err := json.Unmarshal(append(slices.Clone(body), '}'), &e); err != nil {
-		return e, fmt.Errorf("the line is no entry: %w", err)
-	}
-	if e.Hash = hashOf(line); e.Hash != hash {
-		return e, errors.New("the line was changed: its hash is another one")
-	}
-	return e, nil
 }
 
 // Broken is where the chain is broken.
