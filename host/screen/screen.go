@@ -58,8 +58,8 @@ type Pattern struct{ Rule, Name, Content string }
 // Screen is the rules that are in force. It never changes. A nil Screen lets all pass.
 type Screen struct {
 	rules []Rule
-	pairs [1 << 16]uint8 // which of marks begin with the two bytes; 0: none
 	marks [][]mark
+	pairs *[1 << 16]uint8 // which of marks begin with the two bytes; 0: none; nil: there are no marks
 }
 
 // New returns the built-in rules, but for those in off, and the operator's. An
@@ -224,6 +224,9 @@ func (s *Screen) index() {
 	s.marks = make([][]mark, 1)
 	for i, r := range s.rules {
 		for _, text := range r.marks {
+			if s.pairs == nil {
+				s.pairs = new([1 << 16]uint8)
+			}
 			at := &s.pairs[int(text[0])<<8|int(text[1])]
 			if *at == 0 {
 				*at = uint8(len(s.marks))
@@ -239,6 +242,9 @@ func (s *Screen) contents(text []byte) []bool {
 	has := make([]bool, len(s.rules))
 	for i, r := range s.rules {
 		has[i] = r.content == nil || len(r.marks) == 0 && r.content().Match(text)
+	}
+	if s.pairs == nil {
+		return has
 	}
 	for i := 1; i < len(text); i++ {
 		at := s.pairs[int(text[i-1])<<8|int(text[i])]
