@@ -50,10 +50,11 @@ type Registry struct {
 
 // NewRegistry takes the groups in their order. A folder or chat that is bad or
 // used twice, or a second main, is an error. Two channels may carry the same
-// JID: those are two chats.
+// JID: those are two chats. The registry keeps the slice: the caller does not
+// change it any more.
 func NewRegistry(groups []Group) (*Registry, error) {
 	r := &Registry{
-		all:       slices.Clone(groups),
+		all:       groups,
 		byFolder:  make(map[string]int, len(groups)),
 		byAddress: make(map[Address]int, len(groups)),
 		byJID:     make(map[JID][]int, len(groups)),
