@@ -19,7 +19,7 @@ import (
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
-// plain is what a slot and a folder, with a line between, may look like. It is compiled when
+// plain is what a slot and a folder, a line break between them, may look like. It is compiled when
 // it is first used: every tool of every assistant is this program, and few are far.
 var plain = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\A[0-9a-f]{1,16}\n[A-Za-z0-9][A-Za-z0-9_-]{0,63}\z`)

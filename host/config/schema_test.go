@@ -84,7 +84,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		"assistants:\n  a:\n  b: {env: {A: 1, B: true, C: x}, cpus: 0.5, idle_timeout: 1h30m}\n",
 		"groups: [{folder: a, chat: 'web:a', limits: {image: 10MB, video: 300}, rate: {burst: 1}}]\n",
 		"limits: {free_disk: 0, inbox: 0, keep_errors: 0s, keep_results: 30d, outbox: 1.5GiB}\n",
-		"groups: []\n",
+		"groups: []\n", "name: " + strings.Repeat("ä", 100) + "\n",
 	} {
 		if _, err := parse(t, dir, text); err != nil {
 			t.Errorf("Parse refuses %q: %v", text, err)
@@ -95,7 +95,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 	for _, text := range []string{
 		"nmae: x\n", "media_tools: on\n", "log: {level: loud}\n", "channels: {}\n", "channels: {web: {token: hunter2}}\n", "channels: {web: {upload: big}}\n", "channels: {web: {keep: long}}\n",
-		"channels: {two: {type: web, kepp: 1d}}\n", "channels: {two: {keep: 1d}}\n", "channels: {two: {type: irc}}\n", "name: A\u202e\n",
+		"channels: {two: {type: web, kepp: 1d}}\n", "channels: {two: {keep: 1d}}\n", "channels: {two: {type: irc}}\n", "name: A\u202e\n", "name: " + strings.Repeat("ä", 101) + "\n",
 		"groups: x\n", "groups: [{name: a}]\n", "groups: [{folder: .., chat: 'web:a'}]\n", "limits: {pending: 0}\n", "limits: {wait: -1s}\n", "groups: [{folder: a, chat: 'web:a', rate: {burst: 0}}]\n",
 		"limits: {files: {films: 1MB}}\n", "assistants: {a: {agent: smith}}\n", "assistants: {a b: {}}\n", "assistants: {a: {cpus: 0}}\n", "mounts: {allow: [{write: true}]}\n",
 	} {
