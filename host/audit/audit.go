@@ -268,9 +268,7 @@ func (l *Log) write() error {
 		return err
 	}
 	number, hash := l.number, l.hash
-	if l.out.Reset(); l.out.Cap() > maxLine {
-		l.out = bytes.Buffer{}
-	}
+	l.out.Reset()
 	for _, e := range all {
 		number++
 		e.Number, e.Previous = number, hash
@@ -285,6 +283,9 @@ func (l *Log) write() error {
 	}
 	l.number, l.hash, l.size, l.dirty = number, hash, l.size+int64(l.out.Len()), true
 	l.pending, l.lost = l.pending[:0], 0
+	if l.out.Cap() > maxLine { // many entries waited for the disk
+		l.out, l.pending = bytes.Buffer{}, nil
+	}
 	return nil
 }
 
