@@ -43,6 +43,21 @@ func TestAReaderWhoComesBackBeginsAtTheFirstUnreadMessage(t *testing.T) {
 	p.Wait(`document.querySelectorAll("#messages .msg").length >= 50 && document.getElementById("state").textContent === "with Andy" && ` + behindLine + ` === ""`)
 }
 
+func TestAReaderWhoScrollsUpInTheMomentOfAJumpToTheEndIsNotCarriedBack(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	for i := range 70 {
+		s.send(channel.Message{Text: fmt.Sprintf("news %d", i)})
+	}
+	p := s.page(browsertest.Start(t), "/c/family", phone)
+	p.Eval(`document.getElementById("log").scrollTop = 600`, nil)
+	p.Wait(`document.getElementById("newer").checkVisibility()`)
+	// Both come before the page hears of either.
+	p.Eval(`document.getElementById("newer").click(), document.getElementById("log").scrollTop = 900`, nil)
+	p.Wait(`document.getElementById("newer").checkVisibility()`)
+	s.send(channel.Message{Text: "later"})
+	p.Wait(behindLine + ` === "later" && document.getElementById("newercount").textContent === "1 new message"`)
+}
+
 func TestTheDayCoversNoPartOfALine(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	for i := range 40 {

@@ -264,6 +264,7 @@ export function bottom() {
   stuck = true;
   missed = 0;
   log.scrollTop = log.scrollHeight;
+  top = log.scrollTop; // a scroll that comes before this one's event is measured from here
   pill();
 }
 export const follow = () => stuck && bottom();
