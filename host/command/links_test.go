@@ -82,9 +82,11 @@ groups: [{folder: desk, chat: "push:desk", limits: {audio: 1MiB}, assistant: mak
 	return l
 }
 
+// freeAddress is an address that a host can be given before it starts, and at each of
+// its restarts. Connections leave from 127.0.0.1, so none of them takes its port.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}

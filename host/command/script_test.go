@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
 	"slices"
 	"testing"
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) != "" {
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))
 	}
+	flag.Set("test.parallel", "4") // hosts in processes of their own, which wait more than they work
 	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", allPlatforms(), os.Args[1:])) }})
 }
 

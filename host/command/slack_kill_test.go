@@ -64,6 +64,7 @@ func TestKilledAtEachStepNothingShowsTwiceOnEmulatesSlack(t *testing.T) {
 			continue // emulate shares at once
 		}
 		t.Run(moment.name, func(t *testing.T) {
+			t.Parallel()
 			e := slacktest.Emulate(t)
 			thread := e.Post(e.Open, "what a week")
 			q := newQuay(t, e.Server, e.Open, "", "")

@@ -195,6 +195,7 @@ func TestTenReconnectsUnderLoadLoseNoMessageFromSlack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	s := slacktest.New(t)
 	anna := s.AddUser("Anna")
 	chat := s.AddChannel(slacktest.Direct, anna)

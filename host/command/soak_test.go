@@ -30,6 +30,7 @@ func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps the machine busy for a while")
 	}
+	t.Parallel()
 	long := 15 * time.Second
 	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
 		long = 90 * time.Second

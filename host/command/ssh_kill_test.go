@@ -102,6 +102,7 @@ func (o *overKilled) once() {
 // at chosen steps of an upload and a send from another machine; at random ones by make
 // kills.
 func TestKilledAtEachStepOverSSHNothingIsLostAndNothingIsTwice(t *testing.T) {
+	t.Parallel()
 	o := newOverKilled(t)
 	const upload, request, wait = "/api/files/", "/api/requests", "/api/deliveries/"
 	for _, s := range stepsToKillAt(t, []killStep{

@@ -211,6 +211,7 @@ func TestAFlatChatSeesEverythingInTheChatItself(t *testing.T) {
 
 // TestSixtyThreadsAreEachAnsweredInTheirPlace.
 func TestSixtyThreadsAreEachAnsweredInTheirPlace(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, "")
 	made := map[string]string{}
 	for i := range 60 {

@@ -263,6 +263,7 @@ func TestEveryWayInKeepsItsPromises(t *testing.T) {
 		"agentrunner over HTTP": {fetcher, func(r *elsewhere) wayIn { return newRunner(r) }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, open := newElsewhereFor(t, in.assistant), in.open
 			in := open(r)
 			describes(t, r, in)
