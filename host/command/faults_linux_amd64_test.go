@@ -169,6 +169,7 @@ func TestADiskThatFailsForGoodIsNamedByTheStatus(t *testing.T) {
 func TestWithoutInotifyRequestsAreFoundAnyway(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENOSPC} {
 		t.Run(errno.Error(), func(t *testing.T) {
+			t.Parallel()
 			b := newFaultSite(t)
 			b.traced(tracing{Fail: &failure{Kind: "watch", Nth: 1, Times: 1 << 30, Errno: errno}}, b.done)
 			if !b.done() || !strings.Contains(b.said, "inotify") {

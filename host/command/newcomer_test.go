@@ -57,6 +57,7 @@ func (b *berth) says(args ...string) string {
 }
 
 func TestANewcomerWhoFollowsTheDiscordPageGetsAFile(t *testing.T) {
+	t.Parallel()
 	s := discordtest.New(t)
 	chat := s.AddChannel("desk")
 	b := newcomer(t, manual(t, "discord.md", "1234567890", chat), discordEnv+"="+s.URL())
@@ -80,6 +81,7 @@ func TestANewcomerWhoFollowsTheDiscordPageGetsAFile(t *testing.T) {
 }
 
 func TestANewcomerWhoFollowsTheTelegramPageGetsAFile(t *testing.T) {
+	t.Parallel()
 	s := telegramtest.New(t, dockChat)
 	text := manual(t, "telegram.md", "-1001234567890", "-1001")
 	text = strings.Replace(text, "    token: ", "    server: "+s.URL+"\n    token: ", 1)

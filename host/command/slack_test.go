@@ -50,6 +50,7 @@ func filesOf(messages []slacktest.Message) (n int) {
 }
 
 func TestTwoThreadsOfASlackChannelNeverMix(t *testing.T) {
+	t.Parallel()
 	s := slacktest.New(t)
 	chat, anna := s.AddChannel(slacktest.Private, "harbour"), s.AddUser("Anna")
 	q := newQuay(t, s, chat, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")

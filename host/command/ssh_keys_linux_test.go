@@ -21,6 +21,7 @@ func TestKeyStaysAtHomeOverSSH(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a host in a process of its own")
 	}
+	t.Parallel()
 	for _, keys := range []string{"", ", keys: proxy", ", keys: inside"} {
 		t.Run(strings.TrimPrefix(keys, ", "), func(t *testing.T) {
 			canary := "sk-canary-" + rand.Text()

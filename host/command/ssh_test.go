@@ -81,6 +81,7 @@ func (o *overSSH) idle() {
 // TestAnAssistantOnAnotherMachineSendsItsFiles: a member's file goes there, and comes back
 // from there byte for byte; the same session hears what is written meanwhile.
 func TestAnAssistantOnAnotherMachineSendsItsFiles(t *testing.T) {
+	t.Parallel()
 	o := newOverSSH(t, "")
 	content := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
 	sum := sha256.Sum256(content)
@@ -176,6 +177,7 @@ func TestALostConnectionEndsTheAssistant(t *testing.T) {
 
 // TestAKilledHostsAssistantIsEndedByTheNext session of the group, if it is still there.
 func TestAKilledHostsAssistantIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
 	o := newOverSSH(t, `, idle_timeout: 2s, agent: command, command: [sh, -c, "echo run >>runs; if [ $(wc -l <runs) -gt 1 ]; then echo again; exit; fi; trap '' TERM; echo $$ >child; while :; do sleep 1; done"]`)
 	o.post("", "hello")
 	child := filepath.Join(o.machine.Home, "longshore/desk/child")

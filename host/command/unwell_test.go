@@ -71,6 +71,7 @@ func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t, t.TempDir(), 1, tt.limits)
 			h, _ := s.start(nil, memory.New(memory.Options{Online: true}))
 			if tt.spoil != nil {

@@ -21,6 +21,7 @@ import (
 // one that can be asked, one that knows an id for a day or for a minute, one that
 // knows none, and one that knows ids for ever. The host was killed an hour ago.
 func TestDoubtsOfTheFirstReleaseEndAsPromised(t *testing.T) {
+	t.Parallel()
 	dir, expected, by := opened(t, "marks")
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], append([]string{"-c", filepath.Join(dir, "longshore.yaml")}, args...)...)

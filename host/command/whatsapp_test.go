@@ -69,6 +69,7 @@ func TestANarrowTerminalPairsByThePage(t *testing.T) {
 }
 
 func TestTheLinkedAccountsGroupsAreReadyToPaste(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	h.link()
 	other := h.srv.AddGroup(whatsapptest.Group{Subject: "Book\x1b[31m club", Members: []string{annaNumber, ourNumber}})
@@ -179,6 +180,7 @@ func (h *harbour) wrote(sum string) bool {
 }
 
 func TestAMemberOfTheWhatsAppGroupReceivesTheReport(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	h.link()
 	host := h.serve()
@@ -190,6 +192,7 @@ func TestAMemberOfTheWhatsAppGroupReceivesTheReport(t *testing.T) {
 }
 
 func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
+	t.Parallel()
 	h := harbourWith(t, "{files: {image: 1KB}}", "assistant: sample, gather: {after: 0s}")
 	h.link()
 	host := h.serve()
@@ -216,6 +219,7 @@ func TestAPictureTooLargeForOneGoesAsADocumentAndTheResultSaysSo(t *testing.T) {
 }
 
 func TestStatusAndDoctorSayThatTheAccountIsGone(t *testing.T) {
+	t.Parallel()
 	h := newHarbour(t)
 	h.link()
 	host := h.serve()

@@ -159,6 +159,7 @@ func slackHas(s *slacktest.Server, chat, want string) (n int) {
 
 // Two people of a WhatsApp group, one of them named by her number.
 func TestAWhatsAppGroupsMembersStopByRight(t *testing.T) {
+	t.Parallel()
 	h := harbourWith(t, "", "assistant: slow, gather: {after: 0s}, members: {speak: ["+annaNumber+"], stop: ["+annaNumber+"]}")
 	config := filepath.Join(h.dir, "longshore.yaml")
 	text, err := os.ReadFile(config)
