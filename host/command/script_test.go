@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,7 +48,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) != "" {
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))
 	}
-	flag.Set("test.parallel", "4") // hosts in processes of their own, which wait more than they work
+	// Hosts in processes of their own wait more than they work. A -parallel of the command line counts more.
+	flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
 	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", allPlatforms(), os.Args[1:])) }})
 }
 

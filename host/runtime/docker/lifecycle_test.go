@@ -16,8 +16,11 @@ import (
 // TestSessionSpeaksAndEnds is a run in which nothing goes wrong.
 func TestSessionSpeaksAndEnds(t *testing.T) {
 	w := newWorld(t)
-	// It reads its input first, as sayOutputOf does and for the same reason.
-	said, err := w.run("cat >/dev/null; " + say("one") + "; echo noise; echo to the log >&2; " + say("two"))
+	script := say("one") + "; echo noise; echo to the log >&2; " + say("two")
+	if w.onPodman() { // which drops the output of a container that ends before it has read its input
+		script = "cat >/dev/null; " + script
+	}
+	said, err := w.run(script)
 	if err != nil || strings.Join(said, " ") != "one two" {
 		t.Errorf("said %q, ended with %v; want one two, nil", said, err)
 	}
