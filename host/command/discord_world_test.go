@@ -1,11 +1,8 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -17,12 +14,8 @@ import (
 // address that it holds. The released program has no such switch.
 const discordEnv = "LONGSHORE_TEST_DISCORD"
 
-func mainOnDiscord(api string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	platforms := []channel.Platform{discord.Platform(discord.Net{API: api})}
-	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, platforms: platforms}
-	return e.run(ctx, os.Args[1:])
+func mainOnDiscord(run mainFunc, api string) int {
+	return run("", []channel.Platform{discord.Platform(discord.Net{API: api})}, os.Args[1:])
 }
 
 // pier is a Discord server, and a directory with a host for one of its channels. The

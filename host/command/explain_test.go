@@ -71,9 +71,8 @@ groups: [{name: Family, folder: family, chat: "web:family", limits: {document: 2
 			}
 			send := func(more ...string) (end, string) {
 				var stdout, stderr strings.Builder
-				e := &env{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, getenv: os.Getenv, platforms: allPlatforms()}
 				args := append([]string{"--config", config, "send", c.path, "--group", "family"}, c.more...)
-				exit := e.run(t.Context(), append(args, more...))
+				exit := run(t.Context(), "", allPlatforms(), append(args, more...), strings.NewReader(""), &stdout, &stderr)
 				return end{exit, stderr.String()}, stdout.String()
 			}
 			real, _ := send()

@@ -253,8 +253,7 @@ func (l *linking) wantRevoked(address string) {
 // command runs a command of the operator's.
 func (l *linking) command(args ...string) (out string, code int) {
 	var b bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: &b, getenv: os.Getenv, platforms: allPlatforms()}
-	code = e.run(l.t.Context(), append([]string{"-c", filepath.Join(l.dir, "longshore.yaml")}, args...))
+	code = run(l.t.Context(), "", allPlatforms(), append([]string{"-c", filepath.Join(l.dir, "longshore.yaml")}, args...), strings.NewReader(""), &b, &b)
 	return b.String(), code
 }
 

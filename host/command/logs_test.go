@@ -59,8 +59,9 @@ func TestTheLogsOfTheHostAndOfAnAssistantAreFollowed(t *testing.T) {
 	var said lastLines
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	e := &env{stdin: strings.NewReader(""), stdout: &said, stderr: &said, getenv: os.Getenv, platforms: allPlatforms()}
-	go func() { ended <- e.run(ctx, []string{"-c", s.file(), "logs", "g0", "-f", "--json"}) }()
+	go func() {
+		ended <- run(ctx, "", allPlatforms(), []string{"-c", s.file(), "logs", "g0", "-f", "--json"}, strings.NewReader(""), &said, &said)
+	}()
 	await(t, "the first line", func() bool { return strings.Contains(said.String(), "file_missing") })
 	write(os.O_APPEND, "ial\nlater\n")
 	await(t, "what the assistant wrote", func() bool { return strings.Contains(said.String(), `"message":"later"`) })
@@ -75,7 +76,7 @@ func TestTheLogsOfTheHostAndOfAnAssistantAreFollowed(t *testing.T) {
 	}
 	partial := false
 	for line := range strings.Lines(said.String()) {
-		var l logLine
+		var l struct{ Group, Message string }
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			if !strings.Contains(line, "does not answer") {
 				t.Errorf("%q: %v", line, err)

@@ -10,10 +10,13 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
 
-// platforms are those of the program.
+// platforms are those of the mainFunc.
 func allPlatforms() []channel.Platform { return platformsOver(whatsapp.Net{}, slack.Net{}) }
 
-// platformsOver are those of the program, with WhatsApp and Slack elsewhere.
+// platformsOver are those of the mainFunc, with WhatsApp and Slack elsewhere.
 func platformsOver(wa whatsapp.Net, sl slack.Net) []channel.Platform {
 	return []channel.Platform{web.Platform(), whatsapp.Platform(wa), push.Platform(), slack.Platform(sl), discord.Platform(discord.Net{}), telegram.Platform()}
 }
+
+// mainFunc is longshore's main function: version, platforms, arguments; it returns the exit code.
+type mainFunc = func(version string, platforms []channel.Platform, args []string) int

@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 		os.Exit(mainCrawl(spec))
 	}
 	if addr := os.Getenv(whatsappEnv); addr != "" {
-		os.Exit(mainOnLoopback(addr))
+		os.Exit(mainOnLoopback(Main, addr))
 	}
 	if api := os.Getenv(discordEnv); api != "" {
-		os.Exit(mainOnDiscord(api))
+		os.Exit(mainOnDiscord(Main, api))
 	}
 	if api := os.Getenv(slackEnv); api != "" {
-		os.Exit(mainOnSlack(api))
+		os.Exit(mainOnSlack(Main, api))
 	}
 	if os.Getenv(serveEnv) != "" {
 		os.Exit(Main("", allPlatforms(), os.Args[1:]))

@@ -1,12 +1,9 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel/slack"
@@ -19,11 +16,8 @@ import (
 // address that it holds. The released program has no such switch.
 const slackEnv = "LONGSHORE_TEST_SLACK"
 
-func mainOnSlack(api string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, platforms: platformsOver(whatsapp.Net{}, slack.Net{API: api})}
-	return e.run(ctx, os.Args[1:])
+func mainOnSlack(run mainFunc, api string) int {
+	return run("", platformsOver(whatsapp.Net{}, slack.Net{API: api}), os.Args[1:])
 }
 
 // quay is a Slack workspace, and a directory with a host for one of its chats. The

@@ -61,10 +61,9 @@ func newStores(t *testing.T) (file string, cfg *config.Config) {
 func briefly(t *testing.T, args ...string) (out string, code int) {
 	t.Helper()
 	var b bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &b, stderr: &b, getenv: os.Getenv, platforms: allPlatforms()}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	code = e.run(ctx, args)
+	code = run(ctx, "", allPlatforms(), args, strings.NewReader(""), &b, &b)
 	return b.String(), code
 }
 

@@ -10,12 +10,10 @@ import (
 	"image/png"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,15 +30,11 @@ import (
 // switch.
 const whatsappEnv = "LONGSHORE_TEST_WHATSAPP"
 
-func mainOnLoopback(addr string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func mainOnLoopback(run mainFunc, addr string) int {
 	if err := whatsapptest.TrustRoot(whatsapptest.Root()); err != nil {
 		panic(err)
 	}
-	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
-		platforms: platformsOver(whatsapp.Net{Client: whatsapptest.ClientFor(addr), Lookup: whatsapptest.Lookup}, slack.Net{})}
-	return e.run(ctx, os.Args[1:])
+	return run("", platformsOver(whatsapp.Net{Client: whatsapptest.ClientFor(addr), Lookup: whatsapptest.Lookup}, slack.Net{}), os.Args[1:])
 }
 
 // harbour is a WhatsApp with one group of two: the account that our host is
