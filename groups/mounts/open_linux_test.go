@@ -10,7 +10,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/internal/fstest"
-	"github.com/longshore-bridge/longshore/internal/need"
 
 	"golang.org/x/sys/unix"
 
@@ -47,7 +46,7 @@ func TestDeviceIsRefused(t *testing.T) {
 	// /dev/zero's numbers: it has size 0 and no end.
 	err := unix.Mknod(filepath.Join(g.Workspace("family"), "zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5)))
 	if err != nil {
-		need.Lacking(t, "make devices: %v", err)
+		fstest.Lacking(t, "the right to make devices")
 	}
 	refuses(t, g.mounts(t, g.family), "/workspace/group/zero", mounts.CodeNotAFile)
 }
@@ -61,7 +60,7 @@ func TestWhatIsMountedInsideIsRefused(t *testing.T) {
 	// A bind mount has the same device number as what is around it.
 	for source, target := range map[string]string{filepath.Dir(other): inside, other: file} {
 		if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
-			need.Lacking(t, "mount: %v", err)
+			fstest.Lacking(t, "the right to mount")
 		}
 		t.Cleanup(func() {
 			if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
@@ -115,7 +114,7 @@ func TestLeaseDoesNotMakeTheHostWait(t *testing.T) {
 	}
 	defer f.Close()
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-		need.Lacking(t, "lease a file of its temporary directory: %v", err)
+		fstest.Lacking(t, "leases on its temporary directory")
 	}
 	refuses(t, g.mounts(t, g.family), "/workspace/group/leased.txt", mounts.CodeFileBusy)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -16,30 +17,30 @@ import (
 // looks and answers by commands, and the assistant reads what became of it.
 func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := configIn(t, file, strings.Replace(storesConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
-	e := &env{config: file, getenv: os.Getenv, platforms: allPlatforms()}
+	cfg := stage.ConfigIn(t, file, strings.Replace(storesConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
+	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{TB: t, cfg: cfg}
-	stop := s.run(h)
+	s := &stage.Site{TB: t, Cfg: cfg}
+	stop := s.Run(h)
 	asked := func(args ...string) string {
 		t.Helper()
-		out, code := command(t, append([]string{"-c", file}, args...)...)
+		out, code := stage.Command(t, append([]string{"-c", file}, args...)...)
 		if code != exitOK {
 			t.Fatalf("%v: exit code %d: %s", args, code, out)
 		}
 		return out
 	}
-	eventually(t, "the host answers", func() bool {
-		_, code := command(t, "-c", file, "reload")
+	stage.Eventually(t, "the host answers", func() bool {
+		_, code := stage.Command(t, "-c", file, "reload")
 		return code == exitOK
 	})
 	send := func(name, content string) (id string) {
 		t.Helper()
-		write(t, filepath.Join(cfg.Layout().Workspace("family"), name), content)
-		id, err := s.client("family").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/" + name}}})
+		stage.Write(t, filepath.Join(cfg.Layout().Workspace("family"), name), content)
+		id, err := s.Client("family").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeFile, Files: []ipc.FileRef{{Path: "/workspace/group/" + name}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,8 +49,8 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	awaits := func(id string) string {
 		t.Helper()
 		var r ipc.Result
-		eventually(t, "it waits for an approval", func() bool {
-			r, _ = s.client("family").Status(id)
+		stage.Eventually(t, "it waits for an approval", func() bool {
+			r, _ = s.Client("family").Status(id)
 			return r.Code == ipc.CodeAwaiting && r.Status == ipc.Queued
 		})
 		d, err := h.Outbox.Get(t.Context(), id)
@@ -59,7 +60,7 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 		return d.Key[:12]
 	}
 	wanted, unwanted, small := send("wanted.txt", "take this"), send("unwanted.txt", "and this"), send("small.txt", "abc")
-	if r := s.result("family", small); r.Status != ipc.Sent {
+	if r := s.Result("family", small); r.Status != ipc.Sent {
 		t.Errorf("a small file, which does not wait: %+v", r)
 	}
 	yes, no := awaits(wanted), awaits(unwanted)
@@ -81,25 +82,25 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	if names := asked("__complete", "queue", "list", "--group", ""); !strings.Contains(names, "family") {
 		t.Errorf("a shell suggests\n%s", names)
 	}
-	write(t, filepath.Join(cfg.Layout().Workspace("family"), "wanted.txt"), "something else by now")
+	stage.Write(t, filepath.Join(cfg.Layout().Workspace("family"), "wanted.txt"), "something else by now")
 	asked("approvals", "yes", yes)
 	want, _ := sumOf(strings.NewReader("take this"))
-	r := s.result("family", wanted)
+	r := s.Result("family", wanted)
 	if r.Status != ipc.Sent || r.Parts[0].SHA256 != want {
 		t.Errorf("after a yes: %+v", r)
 	}
-	if out, code := command(t, "-c", file, "approvals", "no", yes); code == exitOK || !strings.Contains(out, "waits for no answer") {
+	if out, code := stage.Command(t, "-c", file, "approvals", "no", yes); code == exitOK || !strings.Contains(out, "waits for no answer") {
 		t.Errorf("a no after the yes: exit code %d: %s", code, out)
 	}
 	asked("approvals", "no", no)
-	if r := s.result("family", unwanted); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved {
+	if r := s.Result("family", unwanted); r.Status != ipc.Refused || r.Code != outbox.CodeNotApproved {
 		t.Errorf("after a no: %+v", r)
 	}
 	if list := asked("approvals", "list"); !strings.Contains(list, "nothing waits") {
 		t.Errorf("in the end:\n%s", list)
 	}
-	eventually(t, "the audit has both answers", func() bool {
-		trail, code := command(t, "-c", file, "audit", "search", "--json")
+	stage.Eventually(t, "the audit has both answers", func() bool {
+		trail, code := stage.Command(t, "-c", file, "audit", "search", "--json")
 		return code == exitOK && strings.Contains(trail, `"approved"`) && strings.Contains(trail, `"not_approved"`)
 	})
 	late := send("late.txt", "while no host runs")

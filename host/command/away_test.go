@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/config"
@@ -35,7 +36,7 @@ func TestASearchOfTheTrailForVeryManyEntriesEnds(t *testing.T) {
 	if all, err := audit.Newest(t.Context(), o.Dir, audit.Query{Event: "none"}, 100); err != nil || all == nil {
 		t.Errorf("nothing fits: %#v, %v", all, err)
 	}
-	if _, errs, code := runLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != exitUsage {
+	if _, errs, code := stage.RunLine(t, "longshore.yaml", "audit", "search", "-n", "-1"); code != exitUsage {
 		t.Errorf("-n -1: %q, %d", errs, code)
 	}
 }

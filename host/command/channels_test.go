@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
@@ -60,7 +60,7 @@ type described struct {
 
 func tableOfChannels(t *testing.T) string {
 	var all []described
-	for _, p := range allPlatforms() {
+	for _, p := range stage.AllPlatforms() {
 		settings := p.Settings()
 		if s, ok := settings.(*push.Settings); ok { // the only one that does not begin without values
 			s.URL, s.Secret = "https://desk.example.org/longshore", setting.NewSecret("whsec_"+strings.Repeat("c2Vj", 8))

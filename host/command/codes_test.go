@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -49,22 +50,22 @@ func readSources(t *testing.T) *sources {
 				return fs.SkipDir
 			}
 		case strings.Contains(filepath.ToSlash(file), "testdata/script"):
-			s.scripts += read(t, file)
+			s.scripts += stage.Read(t, file)
 		case strings.HasSuffix(file, ".go") && !isTestRoom(file):
 			s.add(t, file)
 		}
 		return nil
 	})
-	must(t, err)
+	stage.Must(t, err)
 	return s
 }
 
 func (s *sources) add(t *testing.T, file string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	must(t, err)
+	stage.Must(t, err)
 	dir, err := filepath.Rel("../..", filepath.Dir(file))
-	must(t, err)
+	stage.Must(t, err)
 	if strings.HasSuffix(file, "_test.go") {
 		test := testFile{dir, map[string]string{}, parsed}
 		for _, i := range parsed.Imports {
@@ -204,7 +205,7 @@ func codeBeside(name, value ast.Expr) string {
 // the heading that explains codes to the one of causes and faults.
 func explained(t *testing.T) map[string]bool {
 	t.Helper()
-	_, doc, ok := strings.Cut(read(t, "../../docs/operations.md"), "\n## What each code means\n")
+	_, doc, ok := strings.Cut(stage.Read(t, "../../docs/operations.md"), "\n## What each code means\n")
 	if !ok {
 		t.Fatal("docs/operations.md has no heading for codes")
 	}
@@ -229,7 +230,7 @@ func (s *sources) origin(code string) string {
 			return files[0]
 		}
 	}
-	if files := s.texts["_"+rest]; len(files) > 0 && slices.ContainsFunc(allPlatforms(), func(p channel.Platform) bool { return p.Key == platform }) {
+	if files := s.texts["_"+rest]; len(files) > 0 && slices.ContainsFunc(stage.AllPlatforms(), func(p channel.Platform) bool { return p.Key == platform }) {
 		return files[0]
 	}
 	return ""

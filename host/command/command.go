@@ -30,7 +30,7 @@ import (
 func Main(version string, platforms []channel.Platform, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return run(ctx, version, platforms, args, os.Stdin, os.Stdout, os.Stderr)
+	return Run(ctx, version, platforms, args, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // env is what a command may touch of the world outside its arguments.
@@ -47,10 +47,10 @@ type env struct {
 	platforms      []channel.Platform // that the configuration may name
 }
 
-// run executes one command line and returns the process's exit code.
+// Run executes one command line and returns the process's exit code.
 // "longshore agentrunner …" is the container's program in the same binary, so
 // that a demo needs no second one; it parses its own arguments.
-func run(ctx context.Context, version string, platforms []channel.Platform, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, version string, platforms []channel.Platform, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "agentrunner" {
 		return cli.Main(cli.Version(version), args[1:], stdin, stdout, stderr)
 	}
@@ -66,7 +66,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 	return exitOK
 }
 
-// newAgentrunner only shows up in the help: run handles "agentrunner" before cobra does.
+// newAgentrunner only shows up in the help: Run handles "agentrunner" before cobra does.
 func newAgentrunner() *cobra.Command {
 	return &cobra.Command{
 		Use:                "agentrunner COMMAND",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +26,7 @@ func TestAShellOfferedFilesForGroupsAndIDs(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&env{platforms: allPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
+	walk(newRoot(&env{platforms: stage.AllPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
 	if seen < 15 {
 		t.Errorf("only %d commands found: this test no longer sees them", seen)
 	}
@@ -34,7 +35,7 @@ func TestAShellOfferedFilesForGroupsAndIDs(t *testing.T) {
 // TestAShellSuggestsWhatTheConfigurationNames, also while no host runs.
 func TestAShellSuggestsWhatTheConfigurationNames(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	write(t, file, `state: ./state
+	stage.Write(t, file, `state: ./state
 assistants: {helper: {agent: sample}, other: {agent: sample}}
 groups: [{name: Family, folder: family, chat: "web:family", assistant: helper}]
 `)
@@ -42,7 +43,7 @@ groups: [{name: Family, folder: family, chat: "web:family", assistant: helper}]
 		"why": "family", "logs": "family", "tokens new": "family", "workspace remove": "family",
 		"store set-aside": "outbox web", "send --as": "original document", "groups add web:crew --assistant": "helper other", "queue list --group": "family",
 	} {
-		out, code := command(t, append([]string{"-c", file, "__complete"}, append(strings.Fields(line), "")...)...)
+		out, code := stage.Command(t, append([]string{"-c", file, "__complete"}, append(strings.Fields(line), "")...)...)
 		if code != exitOK || !strings.Contains(out, ":4\n") {
 			t.Errorf("%s: exit code %d: %s", line, code, out)
 		}

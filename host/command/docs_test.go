@@ -2,11 +2,11 @@ package command
 
 import (
 	"bytes"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -14,7 +14,7 @@ import (
 // TestEveryCommandIsDescribed wants each command in docs/cli.md, and each of its
 // flags somewhere on the page.
 func TestEveryCommandIsDescribed(t *testing.T) {
-	doc := read(t, "../../docs/cli.md")
+	doc := stage.Read(t, "../../docs/cli.md")
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		path := c.CommandPath()
@@ -40,13 +40,13 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&env{platforms: allPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
+	walk(newRoot(&env{platforms: stage.AllPlatforms(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}))
 }
 
 // TestEveryMetricIsDescribed wants each of our metrics in docs/operations.md.
 func TestEveryMetricIsDescribed(t *testing.T) {
-	doc := read(t, "../../docs/operations.md")
-	names := regexp.MustCompile(`desc\("([a-z_]+)"`).FindAllStringSubmatch(read(t, "../operator/health.go"), -1)
+	doc := stage.Read(t, "../../docs/operations.md")
+	names := regexp.MustCompile(`desc\("([a-z_]+)"`).FindAllStringSubmatch(stage.Read(t, "../operator/health.go"), -1)
 	if len(names) < 10 {
 		t.Fatalf("only %d metrics found: this test no longer sees them", len(names))
 	}
@@ -55,13 +55,4 @@ func TestEveryMetricIsDescribed(t *testing.T) {
 			t.Errorf("docs/operations.md does not describe longshore_%s", m[1])
 		}
 	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

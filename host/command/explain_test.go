@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // TestADryRunRefusesAsARealRunDoes asks both about each file. What is true of
@@ -72,7 +73,7 @@ groups: [{name: Family, folder: family, chat: "web:family", limits: {document: 2
 			send := func(more ...string) (end, string) {
 				var stdout, stderr strings.Builder
 				args := append([]string{"--config", config, "send", c.path, "--group", "family"}, c.more...)
-				exit := run(t.Context(), "", allPlatforms(), append(args, more...), strings.NewReader(""), &stdout, &stderr)
+				exit := Run(t.Context(), "", stage.AllPlatforms(), append(args, more...), strings.NewReader(""), &stdout, &stderr)
 				return end{exit, stderr.String()}, stdout.String()
 			}
 			real, _ := send()

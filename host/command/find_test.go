@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // Each command finds the same configuration, and what it prints works as printed.
@@ -26,7 +28,7 @@ func TestTheConfigurationIsFound(t *testing.T) {
 	}
 	vars := map[string]string{"HOME": home}
 	made := func(out *strings.Builder) *env {
-		return &env{stdin: strings.NewReader(""), stdout: out, stderr: out, getenv: func(name string) string { return vars[name] }, platforms: allPlatforms()}
+		return &env{stdin: strings.NewReader(""), stdout: out, stderr: out, getenv: func(name string) string { return vars[name] }, platforms: stage.AllPlatforms()}
 	}
 	found := func(args ...string) (config, remedy string) {
 		t.Helper()

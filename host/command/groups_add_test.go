@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
 
@@ -14,15 +15,15 @@ import (
 // accept once kept that start from happening.
 func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := configIn(t, file, storesConfig)
-	e := &env{config: file, getenv: os.Getenv, platforms: allPlatforms()}
+	cfg := stage.ConfigIn(t, file, storesConfig)
+	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable, Add: e.writeGroup})
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&site{TB: t, cfg: cfg}).run(h)
-	eventually(t, "the host answers", func() bool {
-		_, code := command(t, "-c", file, "reload")
+	(&stage.Site{TB: t, Cfg: cfg}).Run(h)
+	stage.Eventually(t, "the host answers", func() bool {
+		_, code := stage.Command(t, "-c", file, "reload")
 		return code == exitOK
 	})
 	for name, args := range map[string][]string{
@@ -38,12 +39,12 @@ func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, code := command(t, append([]string{"-c", file, "groups", "add"}, args...)...)
+		out, code := stage.Command(t, append([]string{"-c", file, "groups", "add"}, args...)...)
 		if after, err := os.ReadFile(file); err != nil || code == exitOK || string(after) != string(before) {
 			t.Errorf("%s: exit code %d, file changed: %v: %s", name, code, string(after) != string(before), out)
 		}
 	}
-	out, code := command(t, "-c", file, "groups", "add", "web:crew", "--name", "The Crew", "--assistant", "sample")
+	out, code := stage.Command(t, "-c", file, "groups", "add", "web:crew", "--name", "The Crew", "--assistant", "sample")
 	if code != exitOK || !strings.Contains(out, "added group") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // hostile is what an assistant could hope that a terminal obeys: a colour, a
@@ -22,16 +24,16 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	config := filepath.Join(dir, "longshore.yaml")
-	write(t, config, "channels: { web: { listen: \"127.0.0.1:0\" } }\nlimits: { free_disk: 1MB }\n"+
+	stage.Write(t, config, "channels: { web: { listen: \"127.0.0.1:0\" } }\nlimits: { free_disk: 1MB }\n"+
 		"groups:\n  - { name: Family, folder: family, chat: \"web:family\" }\n")
 	file := filepath.Join(dir, strings.ReplaceAll(hostile, "/", "_")+".txt")
-	write(t, file, "bytes")
-	if out, code := command(t, "send", file, "--group", "family", "--caption", hostile); code != exitOK {
+	stage.Write(t, file, "bytes")
+	if out, code := stage.Command(t, "send", file, "--group", "family", "--caption", hostile); code != exitOK {
 		t.Fatalf("send ended with %d: %s", code, out)
 	}
 	plant(t, filepath.Join(dir, "state", "ipc"))
 
-	out, _ := command(t, "queue", "list", "--json")
+	out, _ := stage.Command(t, "queue", "list", "--json")
 	var items []struct{ ID string }
 	if err := json.Unmarshal([]byte(out), &items); err != nil || len(items) != 1 {
 		t.Fatalf("%v in %q", err, out)
@@ -50,7 +52,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		{"status", "--" + hostile},
 	} {
 		for _, more := range [][]string{nil, {"--json"}} {
-			out, _ := command(t, append(args, more...)...)
+			out, _ := stage.Command(t, append(args, more...)...)
 			if at := strings.IndexFunc(out, dangerous); at >= 0 {
 				t.Errorf("%q printed %q", append(args, more...), out[at:min(len(out), at+20)])
 			}
@@ -59,7 +61,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 			}
 		}
 	}
-	if out, _ := command(t, "errors", "show", "family-x"); !strings.Contains(out, "owned") {
+	if out, _ := stage.Command(t, "errors", "show", "family-x"); !strings.Contains(out, "owned") {
 		t.Errorf("the request is not shown at all: %q", out)
 	}
 }
@@ -74,27 +76,12 @@ func plant(t *testing.T, ipc string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(ipc, "errors", "family-x.json"), `{"text":"`+hostile+`"}`+"\n"+hostile)
-	write(t, filepath.Join(ipc, "errors", "family-x.reason.json"), string(reason))
-	write(t, filepath.Join(ipc, "errors", hostile+".json"), hostile)
+	stage.Write(t, filepath.Join(ipc, "errors", "family-x.json"), `{"text":"`+hostile+`"}`+"\n"+hostile)
+	stage.Write(t, filepath.Join(ipc, "errors", "family-x.reason.json"), string(reason))
+	stage.Write(t, filepath.Join(ipc, "errors", hostile+".json"), hostile)
 	if err := os.Mkdir(filepath.Join(ipc, hostile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// command runs one command line and returns all that it printed.
-func command(t *testing.T, args ...string) (out string, code int) {
-	t.Helper()
-	var b bytes.Buffer
-	code = run(t.Context(), "", allPlatforms(), args, strings.NewReader(""), &b, &b)
-	return b.String(), code
 }
 
 // dangerous is what must not reach a terminal.

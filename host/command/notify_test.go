@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
@@ -26,7 +27,7 @@ import (
 // told waits until n messages are shown in a chat, and returns their texts.
 func told(t *testing.T, m *memory.Channel, chat groups.JID, n int) (texts []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stage.Patience)
 	defer cancel()
 	shown, err := m.WaitShown(ctx, chat, n)
 	if err != nil {
@@ -48,11 +49,11 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	}))
 	t.Cleanup(hanging.Close)
 	t.Setenv("HOOK_SECRET", pushtest.Secret())
-	s := newSite(t, t.TempDir(), 2, "{free_disk: 1MiB}\nnotify: {after: 1s, group: g1, webhook: {url: \""+hanging.URL+"\", secret: \"${HOOK_SECRET}\"}}")
+	s := stage.NewSite(t, t.TempDir(), 2, "{free_disk: 1MiB}\nnotify: {after: 1s, group: g1, webhook: {url: \""+hanging.URL+"\", secret: \"${HOOK_SECRET}\"}}")
 	chats := memory.New(memory.Options{Online: true})
 	phone := memory.Full{Finding: memory.Finding{Channel: memory.New(memory.Options{Name: "phone", Prefix: "phone:"})}}
 	phone.Disconnect()
-	_, stop := s.start(nil, chats, phone)
+	_, stop := s.Start(nil, chats, phone)
 	began := told(t, chats, "mem:g1", 1)[0]
 	for _, want := range []string{"Fault on ", "channel phone is not connected: the memory channel is not connected", "What to do: see: longshore doctor, longshore logs"} {
 		if !strings.Contains(began, want) {
@@ -63,7 +64,7 @@ func TestAnUnlinkedChannelIsToldInTheOperatorsChat(t *testing.T) {
 	chats = chats.Restarted()
 	phone.Channel = phone.Restarted()
 	phone.Disconnect()
-	h, _ := s.start(nil, chats, phone)
+	h, _ := s.Start(nil, chats, phone)
 	time.Sleep(2 * time.Second) // longer than a fault has to last
 	if status, err := h.Desk(true).Status(t.Context()); err != nil || len(status.Faults) != 1 || status.Faults[0].ID() != "channel_down of channel phone" {
 		t.Errorf("the status has the faults %+v, %v", status.Faults, err)
@@ -92,11 +93,11 @@ func TestTheTestOfTheTargets(t *testing.T) {
 	}))
 	t.Cleanup(broken.Close)
 	t.Setenv("HOOK_SECRET", secret)
-	s := newSite(t, t.TempDir(), 1, fmt.Sprintf("{free_disk: 1MiB}\nnotify: {group: g0, webhook: {url: %q, secret: \"${HOOK_SECRET}\"}, ntfy: {server: %q, topic: ops}}", node.URL, broken.URL))
+	s := stage.NewSite(t, t.TempDir(), 1, fmt.Sprintf("{free_disk: 1MiB}\nnotify: {group: g0, webhook: {url: %q, secret: \"${HOOK_SECRET}\"}, ntfy: {server: %q, topic: ops}}", node.URL, broken.URL))
 	chats := memory.New(memory.Options{Online: true})
-	s.start(nil, chats)
-	client := operator.NewClient(operator.ControlDir(s.cfg.Layout()))
-	await(t, "the host answers", func() bool { _, err := client.Status(t.Context()); return err == nil })
+	s.Start(nil, chats)
+	client := operator.NewClient(operator.ControlDir(s.Cfg.Layout()))
+	stage.Await(t, "the host answers", func() bool { _, err := client.Status(t.Context()); return err == nil })
 	all, err := client.NotifyTest(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +131,11 @@ groups:
   - {folder: family, chat: "web:family", assistant: helper, gather: {after: 0s}}
   - {folder: ops, chat: "web:ops"}
 `
-	h := newChanging(t, strings.Replace(file, "PROGRAM", "no-such-program", 1))
+	h := stage.NewChanging(t, strings.Replace(file, "PROGRAM", "no-such-program", 1))
 	isTold := func(beginnings ...string) {
 		t.Helper()
-		h.until(fmt.Sprintf("the chat is told %q", beginnings), func() bool {
-			texts := slices.DeleteFunc(h.texts("ops"), func(text string) bool { return strings.Contains(text, "channel web") }) // which a slow machine brings up late
+		h.Until(fmt.Sprintf("the chat is told %q", beginnings), func() bool {
+			texts := slices.DeleteFunc(h.Texts("ops"), func(text string) bool { return strings.Contains(text, "channel web") }) // which a slow machine brings up late
 			if len(texts) > 4 {
 				t.Fatalf("the chat is told %q", texts)
 			}
@@ -145,40 +146,26 @@ groups:
 		})
 	}
 	const missing, refused = "assistant helper does not answer (not_installed) in group family", "the host runs by an older longshore.yaml"
-	h.say("family", "hello")
+	h.Say("family", "hello")
 	isTold("Fault on: " + missing)
-	h.until("the metric", func() bool {
-		metrics, err := scrape(h.layout.State)
+	h.Until("the metric", func() bool {
+		metrics, err := stage.Scrape(h.Layout.State)
 		return err == nil && strings.Contains(metrics, `longshore_faults{fault="not_installed"} 1`)
 	})
 	var out bytes.Buffer
-	if code := run(t.Context(), "", allPlatforms(), []string{"-c", h.file, "status"}, nil, &out, &out); code != exitOK || !strings.Contains(out.String(), "fault not_installed: "+missing) {
+	if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", h.File, "status"}, nil, &out, &out); code != exitOK || !strings.Contains(out.String(), "fault not_installed: "+missing) {
 		t.Errorf("status exits with %d:\n%s", code, &out)
 	}
-	h.write("grups: []\n")
-	if r, err := h.client.Reload(t.Context()); err != nil || len(r.Problems) == 0 {
+	h.Write("grups: []\n")
+	if r, err := h.Client.Reload(t.Context()); err != nil || len(r.Problems) == 0 {
 		t.Errorf("a broken file is applied: %+v, %v", r, err)
 	}
 	isTold("Fault on: "+missing, "Fault on: "+refused)
-	h.reload(strings.Replace(file, "PROGRAM", "cat", 1))
+	h.Reload(strings.Replace(file, "PROGRAM", "cat", 1))
 	isTold("Fault on: "+missing, "Fault on: "+refused, "Over on: "+missing, "Over on: "+refused)
-	if s, err := h.client.Status(t.Context()); err != nil || len(s.Faults) > 0 {
+	if s, err := h.Client.Status(t.Context()); err != nil || len(s.Faults) > 0 {
 		t.Errorf("%+v, %v", s.Faults, err)
 	}
-}
-
-// scrape asks the host for its metrics.
-func scrape(state string) (string, error) {
-	socket := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(state, "longshore.sock"))
-	}}}
-	res, err := socket.Get("http://longshore/metrics")
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	return string(b), err
 }
 
 // Discord's answers say that it is tomorrow: the host's clock is off by a day, which
@@ -186,10 +173,10 @@ func scrape(state string) (string, error) {
 func TestAClockThatIsOffByADayIsNamed(t *testing.T) {
 	s := discordtest.New(t)
 	s.Ahead = 24 * time.Hour
-	p := newPier(t, s, "", "", "")
-	host := p.serve()
-	defer host.stop()
-	client := operator.NewClient(filepath.Join(p.dir, "state"))
+	p := stage.NewPier(t, s, "", "", "")
+	host := p.Serve()
+	defer host.Stop()
+	client := operator.NewClient(filepath.Join(p.Dir, "state"))
 	var faults []operator.Fault
 	s.Wait(t, "the fault", func() bool {
 		status, err := client.Status(t.Context())
@@ -204,16 +191,16 @@ func TestAClockThatIsOffByADayIsNamed(t *testing.T) {
 }
 
 func TestNotifyTestSaysWhatIsMissing(t *testing.T) {
-	h := newChanging(t, "channels: {web: {listen: \"%LISTEN%\"}}\nlimits: {free_disk: 1MB}\n")
+	h := stage.NewChanging(t, "channels: {web: {listen: \"%LISTEN%\"}}\nlimits: {free_disk: 1MB}\n")
 	for what, tt := range map[string]struct{ file, want string }{
-		"no target": {h.file, "add group, webhook or ntfy below notify:"},
+		"no target": {h.File, "add group, webhook or ntfy below notify:"},
 		"no host":   {filepath.Join(t.TempDir(), "longshore.yaml"), "serve starts one"},
 	} {
-		if tt.file != h.file {
-			must(t, os.WriteFile(tt.file, []byte("{}\n"), 0o600))
+		if tt.file != h.File {
+			stage.Must(t, os.WriteFile(tt.file, []byte("{}\n"), 0o600))
 		}
 		var out bytes.Buffer
-		if code := run(t.Context(), "", allPlatforms(), []string{"-c", tt.file, "notify", "test"}, nil, &out, &out); code != exitFault || !strings.Contains(out.String(), tt.want) {
+		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", tt.file, "notify", "test"}, nil, &out, &out); code != exitFault || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: exit code %d\n%s", what, code, &out)
 		}
 	}
@@ -222,34 +209,34 @@ func TestNotifyTestSaysWhatIsMissing(t *testing.T) {
 // BotFather has replaced the bot's token: another channel's chat is told once, with what
 // to do, and once after the operator has put the new token in place and restarted.
 func TestATokenThatIsRefusedIsToldOnAnotherChannel(t *testing.T) {
-	srv := telegramtest.New(t, dockChat)
+	srv := telegramtest.New(t, stage.DockChat)
 	port, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	stage.Must(t, err)
 	text := fmt.Sprintf("channels: {telegram: {token_file: bot, server: %q}, web: {listen: %q}}\nlimits: {free_disk: 1MB}\nnotify: {after: 1s, group: ops}\n"+
-		"groups:\n  - {folder: dock, chat: \"tg:%d\"}\n  - {folder: ops, chat: \"web:ops\"}\n", srv.URL, port.Addr(), dockChat)
-	b := newBerth(t, "dock", text, map[string]string{"bot": "123456789:replaced-token-of-nobody"}, serveEnv+"=1")
-	page := &changing{chatPage: chatPage{t: t, base: "http://" + port.Addr().String()}, client: operator.NewClient(filepath.Join(b.dir, "state"))}
-	must(t, port.Close())
+		"groups:\n  - {folder: dock, chat: \"tg:%d\"}\n  - {folder: ops, chat: \"web:ops\"}\n", srv.URL, port.Addr(), stage.DockChat)
+	b := stage.NewBerth(t, "dock", text, map[string]string{"bot": "123456789:replaced-token-of-nobody"}, stage.ServeEnv+"=1")
+	page := &stage.Changing{chatPage: stage.ChatPage{T: t, Base: "http://" + port.Addr().String()}, Client: operator.NewClient(filepath.Join(b.Dir, "state"))}
+	stage.Must(t, port.Close())
 	serves := func() bool {
-		s, err := page.client.Status(t.Context())
+		s, err := page.Client.Status(t.Context())
 		return err == nil && slices.ContainsFunc(s.Channels, func(c operator.Channel) bool { return c.Name == "web" && c.Connected })
 	}
 	told := func() []string {
-		return slices.DeleteFunc(page.texts("ops"), func(text string) bool { return !strings.Contains(text, "channel telegram") })
+		return slices.DeleteFunc(page.Texts("ops"), func(text string) bool { return !strings.Contains(text, "channel telegram") })
 	}
-	first := b.start()
-	page.until("the host runs", serves)
-	page.until("the fault is told", func() bool { return len(told()) > 0 })
+	first := b.Start()
+	page.Until("the host runs", serves)
+	page.Until("the fault is told", func() bool { return len(told()) > 0 })
 	if got := told(); !strings.HasPrefix(got[0], "Fault on ") || !strings.Contains(got[0], "Telegram does not accept the bot's token") {
 		t.Errorf("told %q", got)
 	}
-	first.stop()
-	must(t, os.WriteFile(filepath.Join(b.dir, "bot"), []byte(telegramtest.Token), 0o600))
-	second := b.start()
-	page.until("the host runs", serves)
-	page.until("the end is told", func() bool { return len(told()) > 1 })
+	first.Stop()
+	stage.Must(t, os.WriteFile(filepath.Join(b.Dir, "bot"), []byte(telegramtest.Token), 0o600))
+	second := b.Start()
+	page.Until("the host runs", serves)
+	page.Until("the end is told", func() bool { return len(told()) > 1 })
 	if got := told(); len(got) != 2 || !strings.HasPrefix(got[1], "Over on ") {
 		t.Errorf("told %q", got)
 	}
-	second.stop()
+	second.Stop()
 }

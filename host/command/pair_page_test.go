@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel"
 )
 
@@ -48,7 +49,7 @@ func TestThePairingPageHearsTheEndBeforeTheCommandGoes(t *testing.T) {
 
 // TestThePairingPageIsServedWhereTheOperatorSays, for a browser on another machine.
 func TestThePairingPageIsServedWhereTheOperatorSays(t *testing.T) {
-	listen := freeAddress(t)
+	listen := stage.FreeAddress(t)
 	p, err := openPairPage(&channel.Account{Pair: "link this host to an account", Scan: "scan the code"}, listen)
 	if err != nil {
 		t.Fatal(err)

@@ -7,71 +7,56 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
 )
-
-const registering = `
-channels: {web: {listen: "%LISTEN%"}}
-assistants:
-  echo: {agent: command, command: [cat]}
-groups:
-  - {name: Main, folder: main, chat: "web:main", main: true, assistant: echo, gather: {after: 0s}}
-  # the family's own
-  - name: Family
-    folder: family
-    chat: "web:family"
-    assistant: echo
-register:
-  chats: ["web:dock", "web:boat-*"]
-  most: 4
-`
 
 // TestTheMainGroupRegistersAChatThatTheOperatorAllowed does it live: the page shows the
 // chat, a member writes there, and the assistant answers. The file has the group, so a
 // call that is made again changes nothing.
 func TestTheMainGroupRegistersAChatThatTheOperatorAllowed(t *testing.T) {
-	h := newChanging(t, registering)
+	h := stage.NewChanging(t, stage.Registering)
 	dock := ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock: \"west\"", NewFolder: "dock", Trigger: "@Andy"}
 	for range 2 {
-		got := askHost(t, h.layout, "main", dock)
+		got := stage.AskHost(t, h.Layout, "main", dock)
 		var answer struct{ Folder, Words string }
 		if err := json.Unmarshal(got.Data, &answer); err != nil || got.Status != ipc.Done || answer.Folder != "dock" || !strings.Contains(answer.Words, "@Andy") {
 			t.Fatalf("%+v, %s, %v", got, got.Data, err)
 		}
 	}
-	text, err := os.ReadFile(h.file)
+	text, err := os.ReadFile(h.File)
 	if err != nil || strings.Count(string(text), "web:dock\"\n") != 1 || !strings.Contains(string(text), "# the family's own") {
 		t.Errorf("%v; longshore.yaml:\n%s", err, text)
 	}
-	h.say("dock", "@Andy hello")
-	h.until("the new group's assistant answers", func() bool {
-		return strings.Contains(strings.Join(h.texts("dock"), "\n"), "hello")
+	h.Say("dock", "@Andy hello")
+	h.Until("the new group's assistant answers", func() bool {
+		return strings.Contains(strings.Join(h.Texts("dock"), "\n"), "hello")
 	})
 	var told struct{ Can []string }
-	b, err := os.ReadFile(filepath.Join(h.layout.IPC("main", "context"), "context.json"))
+	b, err := os.ReadFile(filepath.Join(h.Layout.IPC("main", "context"), "context.json"))
 	if err == nil {
 		err = json.Unmarshal(b, &told)
 	}
 	if err != nil || !strings.Contains(strings.Join(told.Can, " "), "register") {
 		t.Errorf("main is told that it can %v, %v", told.Can, err)
 	}
-	if got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-1", Name: "Boat"}); got.Status != ipc.Done {
+	if got := stage.AskHost(t, h.Layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-1", Name: "Boat"}); got.Status != ipc.Done {
 		t.Errorf("without a folder and a trigger: %+v", got)
 	}
-	if got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-2", Name: "Boat 2"}); got.Code != "not_registered" || !strings.Contains(got.Message, "4 groups") {
+	if got := stage.AskHost(t, h.Layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:boat-2", Name: "Boat 2"}); got.Code != "not_registered" || !strings.Contains(got.Message, "4 groups") {
 		t.Errorf("one more than the operator allows: %+v", got)
 	}
 }
 
 // TestRegisteringIsRefusedWithItsReason leaves the file as it was each time.
 func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
-	h := newChanging(t, registering)
-	before, err := os.ReadFile(h.file)
+	h := stage.NewChanging(t, stage.Registering)
+	before, err := os.ReadFile(h.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(h.layout.Workspace("boat-9"), 0o700); err != nil { // of a group that is gone
+	if err := os.MkdirAll(h.Layout.Workspace("boat-9"), 0o700); err != nil { // of a group that is gone
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ from, jid, name, folder, trigger, code, words string }{
@@ -88,12 +73,12 @@ func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
 		{"main", "web:dock", strings.Repeat("x", 101), "dock", "", "not_registered", "100 characters"},
 		{"main", "web:dock", "Dock", "dock", strings.Repeat("y", 101), "not_registered", ""},
 	} {
-		got := askHost(t, h.layout, tt.from, ipc.Request{Type: ipc.TypeRegisterGroup, JID: tt.jid, Name: tt.name, NewFolder: tt.folder, Trigger: tt.trigger})
-		if got.Code != tt.code || !strings.Contains(got.Message, tt.words) || got.Hint == "" || strings.Contains(got.Message+got.Hint, filepath.Dir(h.file)) {
+		got := stage.AskHost(t, h.Layout, tt.from, ipc.Request{Type: ipc.TypeRegisterGroup, JID: tt.jid, Name: tt.name, NewFolder: tt.folder, Trigger: tt.trigger})
+		if got.Code != tt.code || !strings.Contains(got.Message, tt.words) || got.Hint == "" || strings.Contains(got.Message+got.Hint, filepath.Dir(h.File)) {
 			t.Errorf("%s registers %s as %s: %+v", tt.from, tt.jid, tt.folder, got)
 		}
 	}
-	if after, err := os.ReadFile(h.file); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(h.File); err != nil || string(after) != string(before) {
 		t.Errorf("%v; longshore.yaml is now:\n%s", err, after)
 	}
 }
@@ -102,22 +87,22 @@ func TestRegisteringIsRefusedWithItsReason(t *testing.T) {
 // up by a running host, so the group is not registered, and the file is as the operator
 // left it.
 func TestAGroupThatCannotBeTakenUpIsNotInTheFile(t *testing.T) {
-	h := newChanging(t, registering)
-	later := registering + "log: {level: debug}\n"
-	h.write(later)
-	got := askHost(t, h.layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock"})
+	h := stage.NewChanging(t, stage.Registering)
+	later := stage.Registering + "log: {level: debug}\n"
+	h.Write(later)
+	got := stage.AskHost(t, h.Layout, "main", ipc.Request{Type: ipc.TypeRegisterGroup, JID: "web:dock", Name: "Dock"})
 	if got.Code != "not_registered" || !strings.Contains(got.Hint, "operator") {
 		t.Errorf("%+v", got)
 	}
-	if text, err := os.ReadFile(h.file); err != nil || string(text) != strings.ReplaceAll(later, "%LISTEN%", h.listen) {
+	if text, err := os.ReadFile(h.File); err != nil || string(text) != strings.ReplaceAll(later, "%LISTEN%", h.Listen) {
 		t.Errorf("%v; longshore.yaml is now:\n%s", err, text)
 	}
 }
 
 // TestAV1RequestWithoutATriggerMakesEveryMessageCall is NanoClaw v1's requiresTrigger.
 func TestAV1RequestWithoutATriggerMakesEveryMessageCall(t *testing.T) {
-	h := newChanging(t, registering)
-	dir := h.layout.IPC("main", "messages")
+	h := stage.NewChanging(t, stage.Registering)
+	dir := h.Layout.IPC("main", "messages")
 	const body = `{"type":"register_group","jid":"web:dock","name":"Dock","folder":"web_dock","trigger":"@Andy","requiresTrigger":false,"timestamp":"2026-02-20T00:00:00.000Z"}`
 	if err := os.WriteFile(filepath.Join(dir, ".1771600000000-ab12.tmp"), []byte(body), 0o644); err != nil {
 		t.Fatal(err)
@@ -125,20 +110,20 @@ func TestAV1RequestWithoutATriggerMakesEveryMessageCall(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, ".1771600000000-ab12.tmp"), filepath.Join(dir, "1771600000000-ab12.json")); err != nil {
 		t.Fatal(err)
 	}
-	h.until("the group is there", func() bool {
-		text, err := os.ReadFile(h.file)
+	h.Until("the group is there", func() bool {
+		text, err := os.ReadFile(h.File)
 		return err == nil && strings.Contains(string(text), "web_dock")
 	})
-	if text, _ := os.ReadFile(h.file); strings.Contains(string(text), "trigger") {
+	if text, _ := os.ReadFile(h.File); strings.Contains(string(text), "trigger") {
 		t.Errorf("longshore.yaml has a trigger:\n%s", text)
 	}
-	h.until("the page has the chat", func() bool { return strings.Contains(string(h.get("/api/chats")), "dock") })
+	h.Until("the page has the chat", func() bool { return strings.Contains(string(h.Get("/api/chats")), "dock") })
 }
 
 // Taking a group out again wrote over what the operator had saved in the meantime.
 func TestTakingAGroupOutAgainKeepsWhatTheOperatorWrote(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	text := strings.ReplaceAll(registering, "%LISTEN%", "127.0.0.1:0")
+	text := strings.ReplaceAll(stage.Registering, "%LISTEN%", "127.0.0.1:0")
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -151,7 +136,7 @@ func TestTakingAGroupOutAgainKeepsWhatTheOperatorWrote(t *testing.T) {
 			t.Errorf("%v; longshore.yaml is now:\n%s", err, now)
 		}
 	}
-	e := &env{config: file, platforms: allPlatforms(), getenv: os.Getenv}
+	e := &env{config: file, platforms: stage.AllPlatforms(), getenv: os.Getenv}
 	dock := groups.Group{Name: "Dock", Folder: "dock", Chat: "web:dock"}
 	write(text)
 	undo, problems, err := e.writeGroup(dock)

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
 )
 
 // TestARemedyWorksAsPrintedWithAnotherConfiguration: hints of the host once named commands
 // that read another configuration than the operator's.
 func TestARemedyWorksAsPrintedWithAnotherConfiguration(t *testing.T) {
-	e := &env{platforms: allPlatforms()}
+	e := &env{platforms: stage.AllPlatforms()}
 	newRoot(e)
 	e.config, e.named = "/srv/my host/50%.yaml", true
 	for text, want := range map[string]string{
@@ -40,9 +41,9 @@ func TestARemedyWorksAsPrintedWithAnotherConfiguration(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "other.yaml")
-	configIn(t, file, storesConfig)
+	stage.ConfigIn(t, file, storesConfig)
 	for _, args := range [][]string{{"reload"}, {"queue", "retry", "nothing"}, {"doctor"}, {"why", "family"}} {
-		said, _ := command(t, append([]string{"-c", file}, args...)...)
+		said, _ := stage.Command(t, append([]string{"-c", file}, args...)...)
 		if !strings.Contains(said, "longshore -c "+file) || regexp.MustCompile(`longshore (serve|status|queue|errors|reload)\b`).MatchString(said) {
 			t.Errorf("%v names a command that reads another file:\n%s", args, said)
 		}
@@ -52,7 +53,7 @@ func TestARemedyWorksAsPrintedWithAnotherConfiguration(t *testing.T) {
 // TestEveryCommandThatIsPrintedExists looks for "longshore VERB …" in all sources that
 // speak to operators, and asks the tree of commands for it.
 func TestEveryCommandThatIsPrintedExists(t *testing.T) {
-	root := newRoot(&env{platforms: allPlatforms()})
+	root := newRoot(&env{platforms: stage.AllPlatforms()})
 	printed := regexp.MustCompile("longshore((?: [a-z][a-z-]*)+)")
 	found := 0
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
@@ -96,7 +97,7 @@ func TestTheKeysForProgramsAreOneStyle(t *testing.T) {
 		{"groups", "list"}, {"status"}, {"queue", "list", "--all"}, {"errors", "list"}, {"approvals", "list"}, {"tasks", "list"}, {"config", "validate"},
 		{"doctor"}, {"version"}, {"screen", "rules"}, {"audit", "search"}, {"why", "family"}, {"top"},
 	} {
-		out, code := command(t, append([]string{"-c", file, "--json"}, args...)...)
+		out, code := stage.Command(t, append([]string{"-c", file, "--json"}, args...)...)
 		var v any
 		if err := json.NewDecoder(strings.NewReader(out)).Decode(&v); err != nil {
 			t.Errorf("%v: exit code %d: %v: %s", args, code, err, out)

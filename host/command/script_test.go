@@ -4,59 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
-	"runtime"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/longshore-bridge/longshore/host/runtime/containertest"
-	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/rogpeppe/go-internal/testscript"
 )
-
-// TestMain lets the scripts run longshore as a process of its own, and the kill
-// tests a host that they can kill.
-func TestMain(m *testing.M) {
-	confine.Child()
-	if spec := os.Getenv(killableEnv); spec != "" {
-		mainKillable(spec)
-		return
-	}
-	if spec := os.Getenv(tracerEnv); spec != "" {
-		os.Exit(mainTracer(spec))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "agentrunner" { // the assistant of a host under test
-		os.Exit(Main("", allPlatforms(), os.Args[1:]))
-	}
-	if spec := os.Getenv(crawlEnv); spec != "" {
-		os.Exit(mainCrawl(spec))
-	}
-	if addr := os.Getenv(whatsappEnv); addr != "" {
-		os.Exit(mainOnLoopback(Main, addr))
-	}
-	if api := os.Getenv(discordEnv); api != "" {
-		os.Exit(mainOnDiscord(Main, api))
-	}
-	if api := os.Getenv(slackEnv); api != "" {
-		os.Exit(mainOnSlack(Main, api))
-	}
-	if os.Getenv(serveEnv) != "" {
-		os.Exit(Main("", allPlatforms(), os.Args[1:]))
-	}
-	// Hosts in processes of their own wait more than they work. A -parallel of the command line counts more.
-	flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
-	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", allPlatforms(), os.Args[1:])) }})
-}
-
-// withEngine stops the container engine of the tests after them.
-type withEngine struct{ m *testing.M }
-
-func (w withEngine) Run() int { return containertest.Main(w.m) }
 
 // TestScripts runs the transcripts in testdata/script: each command as its
 // users see it. Two commands are added to testscript's own: "json" fails unless
@@ -99,7 +53,7 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 	defer tick.Stop()
 	for {
 		status, err := client.Status(context.Background())
-		if err == nil && status.Running && ready(status, args[1:]) {
+		if err == nil && status.Running && stage.Ready(status, args[1:]) {
 			return
 		}
 		select {
@@ -108,15 +62,4 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no host on %s: %v, %+v", args[0], err, status)
 		}
 	}
-}
-
-// ready says whether all channels have begun, and the named ones are connected; without
-// names, whether all are.
-func ready(s operator.Status, names []string) bool {
-	for _, c := range s.Channels {
-		if !c.Connected && (c.Detail == "not running" || len(names) == 0 || slices.Contains(names, c.Name)) {
-			return false
-		}
-	}
-	return true
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // withManager is a manager whose program writes down how it was called.
@@ -18,7 +20,7 @@ func withManager(t *testing.T) (m manager, calls func() string) {
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return manager{file: filepath.Join(dir, "units", "longshore.service"), running: dir, program: program}, func() string { return read(t, log) }
+	return manager{file: filepath.Join(dir, "units", "longshore.service"), running: dir, program: program}, func() string { return stage.Read(t, log) }
 }
 
 func TestAServiceIsInstalledShownAndRemoved(t *testing.T) {
@@ -57,7 +59,7 @@ func TestAServiceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
 			t.Errorf("not refused: %v", err)
 		}
 	}
-	if got := read(t, m.file); got != "mine" {
+	if got := stage.Read(t, m.file); got != "mine" {
 		t.Errorf("the file is now %q", got)
 	}
 }

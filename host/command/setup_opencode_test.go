@@ -7,21 +7,19 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // setupFor is a setup with answers by flags, which is not run.
 func setupFor(t *testing.T, answers setupAgent) *setup {
 	t.Helper()
 	return &setup{
-		env: &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: allPlatforms(),
+		env: &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: stage.AllPlatforms(),
 			config: filepath.Join(t.TempDir(), "longshore.yaml"), named: true},
 		group: "Family", listen: "127.0.0.1:1", setupAgent: answers,
 	}
@@ -58,7 +56,7 @@ func TestSetupWritesTheKeyOfOpencodesProvider(t *testing.T) {
 			t.Errorf("%s: %+v", c.answers.model, a)
 		}
 		var out bytes.Buffer
-		if code := run(t.Context(), "", allPlatforms(), []string{"-c", s.config, "config", "validate"}, strings.NewReader(""), &out, &out); code != exitOK {
+		if code := Run(t.Context(), "", stage.AllPlatforms(), []string{"-c", s.config, "config", "validate"}, strings.NewReader(""), &out, &out); code != exitOK {
 			t.Errorf("%s: config validate: %d\n%s", c.answers.model, code, &out)
 		}
 	}
@@ -94,8 +92,8 @@ func TestSetupTriesOpencodesKey(t *testing.T) {
 	program(t, "opencode")
 	dir := t.TempDir()
 	key, wrong, file := filepath.Join(dir, "key"), filepath.Join(dir, "wrong"), filepath.Join(dir, "longshore.yaml")
-	write(t, key, "taken\n")
-	write(t, wrong, "gone")
+	stage.Write(t, key, "taken\n")
+	stage.Write(t, wrong, "gone")
 	base := service.URL + "/v1"
 	for _, c := range []struct {
 		args []string
@@ -114,47 +112,11 @@ func TestSetupTriesOpencodesKey(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		args := append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--agent", "opencode"}, c.args...)
-		if code := run(t.Context(), "", allPlatforms(), args, strings.NewReader(""), &out, &out); code != c.code || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "gone") {
+		if code := Run(t.Context(), "", stage.AllPlatforms(), args, strings.NewReader(""), &out, &out); code != c.code || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "gone") {
 			t.Errorf("%q: %d\n%s", c.args, code, &out)
 		}
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%q wrote a configuration: %v", c.args, err)
 		}
 	}
-}
-
-// TestSetupWithOpencodeEndsWithItsFile, with the real CLI and a model on loopback.
-func TestSetupWithOpencodeEndsWithItsFile(t *testing.T) {
-	opencode := modeltest.Install(t, "opencode")
-	dir := t.TempDir()
-	hello := filepath.Join(dir, "state", "groups", "family", "hello.txt")
-	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
-		switch len(r.Results) {
-		case 0:
-			return modeltest.Answer{Call: "edit", Args: map[string]any{"filePath": hello, "oldString": "", "newString": "God morron\n"}}
-		case 1:
-			return modeltest.Answer{Call: "longshore_send_file", Args: map[string]any{"file_path": "hello.txt"}}
-		}
-		return modeltest.Answer{Text: "it is sent"}
-	})
-	behind, err := url.Parse(model.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	service := http.NewServeMux() // a server that lists its models, and describes none
-	service.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data": [{"id": "one"}]}`) })
-	service.Handle("/", httputil.NewSingleHostReverseProxy(behind))
-	server := httptest.NewServer(service)
-	defer server.Close()
-	listen, err := pageAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "key"), "test-key")
-	t.Setenv("PATH", filepath.Dir(opencode)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--agent", "opencode", "--model", "one", "--key-file", filepath.Join(dir, "key"), "--base-url", server.URL+"/v1")
-	if !strings.Contains(s.said, "the chat has hello.txt") {
-		t.Errorf("setup said\n%s\n%s", s.said, s.log)
-	}
-	s.end(t)
 }

@@ -18,13 +18,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
-	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 )
 
 // settingUp is a "longshore setup" that has come to its end and goes on as the host.
@@ -38,7 +37,7 @@ type settingUp struct {
 func setUp(t *testing.T, dir string, args ...string) settingUp {
 	t.Helper()
 	s := settingUp{Cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"-c", filepath.Join(dir, "longshore.yaml"), "setup", "--no-service"}, args...)...), log: &bytes.Buffer{}}
-	s.Env = append(os.Environ(), serveEnv+"=1")
+	s.Env = append(os.Environ(), stage.ServeEnv+"=1")
 	s.Stderr = s.log
 	out, err := s.StdoutPipe()
 	if err != nil {
@@ -93,32 +92,6 @@ func TestSetupEndsWithTheAssistantsFileOnThePage(t *testing.T) {
 	s.end(t)
 }
 
-// TestSetupWithClaudeCodeEndsWithItsFile, with the real CLI and a model on loopback.
-func TestSetupWithClaudeCodeEndsWithItsFile(t *testing.T) {
-	claude := modeltest.Install(t, "claude")
-	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
-		switch len(r.Results) {
-		case 0:
-			return modeltest.Answer{Call: "Bash", Args: map[string]any{"command": "echo God morron >hello.txt", "description": "write"}}
-		case 1:
-			return modeltest.Answer{Call: "mcp__longshore__send_file", Args: map[string]any{"file_path": "hello.txt"}}
-		}
-		return modeltest.Answer{Text: "it is sent"}
-	})
-	listen, err := pageAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "key"), "test-key")
-	t.Setenv("PATH", filepath.Dir(claude)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--agent", "claude", "--key-file", filepath.Join(dir, "key"), "--base-url", model.URL)
-	if !strings.Contains(s.said, "the chat has hello.txt") {
-		t.Errorf("setup said\n%s\n%s", s.said, s.log)
-	}
-	s.end(t)
-}
-
 func compareWithWorkspace(t *testing.T, m member, f *web.File, state string) {
 	t.Helper()
 	resp, err := m.do(t.Context(), http.MethodGet, m.base+f.URL, nil)
@@ -143,51 +116,6 @@ func compareWithWorkspace(t *testing.T, m member, f *web.File, state string) {
 	}
 }
 
-// TestSetupInAContainerKeepsTheKeyAtHome: a container assistant that setup makes has
-// keys: proxy and no network, and its file arrives, with the real CLI and a model on loopback.
-func TestSetupInAContainerKeepsTheKeyAtHome(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
-	image := containertest.AgentImage(t, "claude")
-	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
-		switch len(r.Results) {
-		case 0:
-			return modeltest.Answer{Call: "Bash", Args: map[string]any{"command": "echo God morron >hello.txt", "description": "write"}}
-		case 1:
-			return modeltest.Answer{Call: "mcp__longshore__send_file", Args: map[string]any{"file_path": "hello.txt"}}
-		}
-		return modeltest.Answer{Text: "it is sent"}
-	})
-	listen, err := pageAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "key"), "test-key")
-	_, engine := containertest.Engine(t)
-	t.Setenv("DOCKER_HOST", engine)
-	s := setUp(t, dir, "--group", "Family", "--listen", listen, "--container", "--image", image, "--agent", "claude", "--key-file", filepath.Join(dir, "key"), "--base-url", model.URL)
-	if !strings.Contains(s.said, "the chat has hello.txt") {
-		t.Errorf("setup said\n%s\n%s", s.said, s.log)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "longshore.yaml"))
-	if err != nil || !strings.Contains(string(text), "keys: proxy") || !strings.Contains(string(text), "network: none") {
-		t.Errorf("longshore.yaml: %v\n%s", err, text)
-	}
-	s.end(t)
-	var out bytes.Buffer
-	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	code := run(t.Context(), "", allPlatforms(), []string{"-c", file, "setup", "--group", "Family", "--no-service", "--container", "--image", "not-there:1",
-		"--agent", "claude", "--key-file", filepath.Join(dir, "key"), "--base-url", model.URL}, strings.NewReader(""), &out, &out)
-	if code == exitOK || !strings.Contains(out.String(), "image build --tag not-there:1 --agent claude") {
-		t.Errorf("without the image: %d\n%s", code, out.String())
-	}
-	if _, err := os.Stat(file); err == nil {
-		t.Error("longshore.yaml is there")
-	}
-}
-
 // TestSetupTriesTheKeyBeforeItWritesAnything, and names what is missing.
 func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -198,13 +126,13 @@ func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
 	defer service.Close()
 	dir := t.TempDir()
 	key, wrong, words := filepath.Join(dir, "key"), filepath.Join(dir, "wrong"), filepath.Join(dir, "words")
-	write(t, key, "taken\n")
-	write(t, wrong, "gone")
-	write(t, words, "two words")
+	stage.Write(t, key, "taken\n")
+	stage.Write(t, wrong, "gone")
+	stage.Write(t, words, "two words")
 	file := filepath.Join(dir, "longshore.yaml")
 	setup := func(args ...string) (string, int) {
 		var out bytes.Buffer
-		code := run(t.Context(), "", allPlatforms(), append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--base-url", service.URL}, args...), strings.NewReader(""), &out, &out)
+		code := Run(t.Context(), "", stage.AllPlatforms(), append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--base-url", service.URL}, args...), strings.NewReader(""), &out, &out)
 		return out.String(), code
 	}
 	for _, c := range []struct {
@@ -244,9 +172,9 @@ func TestSetupTriesTheKeyBeforeItWritesAnything(t *testing.T) {
 // key, and does not hold the key.
 func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "key"), "taken")
+	stage.Write(t, filepath.Join(dir, "key"), "taken")
 	s := &setup{
-		env:   &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: allPlatforms(), config: filepath.Join(dir, "longshore.yaml"), named: true},
+		env:   &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv, platforms: stage.AllPlatforms(), config: filepath.Join(dir, "longshore.yaml"), named: true},
 		group: "Family", listen: "127.0.0.1:1", setupAgent: setupAgent{agent: "codex", key: "typed-key", typed: true, model: "one", baseURL: "http://127.0.0.1:2/v1"},
 	}
 	folder, err := s.write()
@@ -278,12 +206,12 @@ func TestSetupWithAKeyWritesWhatServeStartsWith(t *testing.T) {
 
 // TestSetupLinksABotAndItsChatGetsAFile: from nothing to a file in a chat of Telegram.
 func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
-	server := telegramtest.New(t, dockChat)
+	server := telegramtest.New(t, stage.DockChat)
 	dir := t.TempDir()
 	token, wrong := filepath.Join(dir, "token"), filepath.Join(dir, "wrong")
-	write(t, token, telegramtest.Token+"\n")
-	write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
-	platforms := allPlatforms()
+	stage.Write(t, token, telegramtest.Token+"\n")
+	stage.Write(t, wrong, "123:AAAAAAAAAAAAAAAAAAAAAAAA")
+	platforms := stage.AllPlatforms()
 	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
 	real := platforms[i].Settings
 	platforms[i].Settings = func() channel.Settings {
@@ -297,7 +225,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	setup := func(ctx context.Context, out io.Writer, args ...string) int {
-		return run(ctx, "", platforms, append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--listen", listen, "--channel", "telegram"}, args...), strings.NewReader(""), out, out)
+		return Run(ctx, "", platforms, append([]string{"-c", file, "setup", "--group", "Family", "--no-service", "--listen", listen, "--channel", "telegram"}, args...), strings.NewReader(""), out, out)
 	}
 	for _, c := range []struct {
 		args []string
@@ -320,7 +248,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 	out, said := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- setup(ctx, said, "--secret", "token="+token, "--chat", fmt.Sprint("tg:", dockChat))
+		ended <- setup(ctx, said, "--secret", "token="+token, "--chat", fmt.Sprint("tg:", stage.DockChat))
 		said.Close()
 	}()
 	var all strings.Builder
@@ -337,7 +265,7 @@ func TestSetupLinksABotAndItsChatGetsAFile(t *testing.T) {
 		t.Fatalf("%d\n%s", code, &all)
 	}
 	files := 0
-	for _, m := range server.WaitFor(t, dockChat, 0) {
+	for _, m := range server.WaitFor(t, stage.DockChat, 0) {
 		files += len(m.Files)
 	}
 	if cfg, err := config.Load(file, platforms); err != nil || files != 1 || len(cfg.Groups) != 2 {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -34,9 +34,9 @@ assistants: {sample: {agent: sample}}
 func newStores(t *testing.T) (file string, cfg *config.Config) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg = configIn(t, file, storesConfig)
+	cfg = stage.ConfigIn(t, file, storesConfig)
 	report := filepath.Join(t.TempDir(), "report.txt")
-	write(t, report, "All is well.")
+	stage.Write(t, report, "All is well.")
 	if out, code := briefly(t, "-c", file, "send", report, "--group", "family"); code != exitOK {
 		t.Fatalf("send: %s", out)
 	}
@@ -53,7 +53,7 @@ func newStores(t *testing.T) (file string, cfg *config.Config) {
 			t.Fatal(err)
 		}
 	}
-	write(t, filepath.Join(cfg.Layout().Channel("web"), "files", strings.Repeat("ab", 16)), "a member's photo")
+	stage.Write(t, filepath.Join(cfg.Layout().Channel("web"), "files", strings.Repeat("ab", 16)), "a member's photo")
 	return file, cfg
 }
 
@@ -63,7 +63,7 @@ func briefly(t *testing.T, args ...string) (out string, code int) {
 	var b bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	code = run(ctx, "", allPlatforms(), args, strings.NewReader(""), &b, &b)
+	code = Run(ctx, "", stage.AllPlatforms(), args, strings.NewReader(""), &b, &b)
 	return b.String(), code
 }
 
@@ -110,25 +110,20 @@ func spoiltStates() []spoilt {
 		}
 	}
 	return []spoilt{
-		{"missing", func(t *testing.T, path string) { must(t, os.Remove(path)) }, "is missing"},
-		{"moved aside", func(t *testing.T, path string) { must(t, os.Rename(path, path+".old")) }, "is missing"},
-		{"empty", func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) }, "is empty"},
-		{"cut off", func(t *testing.T, path string) { must(t, os.Truncate(path, 6000)) }, "is damaged"},
-		{"damaged", func(t *testing.T, path string) { must(t, os.WriteFile(path, bytes.Repeat([]byte("no"), 9000), 0o600)) }, "is damaged"},
-		{"a directory", func(t *testing.T, path string) { must(t, os.Remove(path), os.Mkdir(path, 0o700)) }, "is not a file"},
+		{"missing", func(t *testing.T, path string) { stage.Must(t, os.Remove(path)) }, "is missing"},
+		{"moved aside", func(t *testing.T, path string) { stage.Must(t, os.Rename(path, path+".old")) }, "is missing"},
+		{"empty", func(t *testing.T, path string) { stage.Must(t, os.Truncate(path, 0)) }, "is empty"},
+		{"cut off", func(t *testing.T, path string) { stage.Must(t, os.Truncate(path, 6000)) }, "is damaged"},
+		{"damaged", func(t *testing.T, path string) {
+			stage.Must(t, os.WriteFile(path, bytes.Repeat([]byte("no"), 9000), 0o600))
+		}, "is damaged"},
+		{"a directory", func(t *testing.T, path string) { stage.Must(t, os.Remove(path), os.Mkdir(path, 0o700)) }, "is not a file"},
 		{"newer", sql("PRAGMA user_version = 99; CREATE TABLE IF NOT EXISTS whatsmeow_version (version INTEGER, compat INTEGER); INSERT INTO whatsmeow_version VALUES (99, 99)"), "newer longshore"},
 		{"of another installation", sql("UPDATE longshore_store SET installation = '00112233445566778899aabbccddeeff'"), "another installation"},
 		{"of another store", sql("UPDATE longshore_store SET name = 'diary'"), "diary"},
 		{"with a bad marker", func(t *testing.T, path string) {
-			must(t, os.WriteFile(strings.TrimSuffix(path, ".db")+".marker", []byte("?"), 0o600))
+			stage.Must(t, os.WriteFile(strings.TrimSuffix(path, ".db")+".marker", []byte("?"), 0o600))
 		}, "marker"},
-	}
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -195,7 +190,7 @@ func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
 			delete(kept, path)
 		}
 	}
-	must(t, os.Truncate(filepath.Join(cfg.Layout().Channel("web"), "web.db"), 0))
+	stage.Must(t, os.Truncate(filepath.Join(cfg.Layout().Channel("web"), "web.db"), 0))
 	kept[filepath.Join(cfg.Layout().Channel("web"), "web.db")] = ""
 	out, code := briefly(t, "-c", config, "store", "set-aside", "web")
 	if code != exitOK {
@@ -226,14 +221,14 @@ func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
 // TestAnInstallationWithoutMarkersIsTakenIn opens one as the last release left it.
 func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 	config, cfg := newStores(t)
-	must(t, os.RemoveAll(cfg.Layout().Installation()))
+	stage.Must(t, os.RemoveAll(cfg.Layout().Installation()))
 	for _, s := range serve.StoresOf(cfg, true) {
 		path := filepath.Join(s.Dir, s.File)
 		db, err := sql.Open("sqlite", path)
 		if err == nil {
 			_, err = db.Exec("DROP TABLE longshore_store")
 		}
-		must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
+		stage.Must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
 	}
 	before := bytesBelow(t, cfg.State)
 	for _, args := range [][]string{{"doctor"}, {"queue", "list"}} {
@@ -268,14 +263,14 @@ func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
 			continue // the channel waits for it
 		}
 		lock, err := store.Lock(s)
-		must(t, err)
+		stage.Must(t, err)
 		for _, args := range []string{"doctor", "serve"} {
 			out, code := briefly(t, "-c", config, args)
 			if code == exitOK || !strings.Contains(out, "uses the store "+s.Name) && !strings.Contains(out, "holds the "+s.Name) {
 				t.Errorf("%s held: %s ends with %d: %s", s.Name, args, code, out)
 			}
 		}
-		must(t, lock.Close())
+		stage.Must(t, lock.Close())
 	}
 }
 
@@ -286,18 +281,20 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 		return func(t *testing.T, cfg *config.Config) {
 			path := filepath.Join(cfg.State, name)
 			fi, err := os.Stat(path)
-			must(t, os.RemoveAll(path))
+			stage.Must(t, os.RemoveAll(path))
 			if err == nil && !fi.IsDir() {
-				must(t, os.Mkdir(path, 0o700))
+				stage.Must(t, os.Mkdir(path, 0o700))
 				return
 			}
-			must(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600))
+			stage.Must(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600))
 		}
 	}
 	obstacles := map[string]func(*testing.T, *config.Config){
-		"no files of the page": func(t *testing.T, cfg *config.Config) { must(t, os.RemoveAll(filepath.Join(cfg.State, "web/files"))) },
+		"no files of the page": func(t *testing.T, cfg *config.Config) {
+			stage.Must(t, os.RemoveAll(filepath.Join(cfg.State, "web/files")))
+		},
 		"a full seen file": func(t *testing.T, cfg *config.Config) {
-			must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
+			stage.Must(t, os.MkdirAll(filepath.Join(cfg.State, "inbound/family/seen"), 0o700))
 		},
 	}
 	for _, name := range []string{
@@ -327,10 +324,10 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 // TestDoctorFindsAMetricsAddressThatIsTaken: serve ended with it.
 func TestDoctorFindsAMetricsAddressThatIsTaken(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	stage.Must(t, err)
 	defer ln.Close()
 	config, _ := newStores(t)
-	write(t, config, storesConfig+fmt.Sprintf("metrics: {listen: %q}\n", ln.Addr()))
+	stage.Write(t, config, storesConfig+fmt.Sprintf("metrics: {listen: %q}\n", ln.Addr()))
 	for _, name := range []string{"doctor", "serve"} {
 		if out, code := briefly(t, "-c", config, name); code == exitOK || !strings.Contains(out, "address already in use") {
 			t.Errorf("%s ends with %d:\n%s", name, code, out)

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/tasks"
 )
@@ -63,9 +64,12 @@ func (l looks) Status(context.Context) (operator.Status, error) {
 	l.seen <- struct{}{}
 	return operator.Status{Running: true}, nil
 }
+
 func (l looks) List(context.Context, operator.Filter) ([]operator.Item, error) { return nil, nil }
-func (l looks) Requests(context.Context) ([]operator.PairingCode, error)       { return nil, nil }
-func (l looks) Tasks(context.Context, string) ([]tasks.Task, error)            { return nil, nil }
+
+func (l looks) Requests(context.Context) ([]operator.PairingCode, error) { return nil, nil }
+
+func (l looks) Tasks(context.Context, string) ([]tasks.Task, error) { return nil, nil }
 
 func TestTopLeavesTheTerminalClean(t *testing.T) {
 	var out bytes.Buffer
@@ -96,17 +100,17 @@ func TestTopLeavesTheTerminalClean(t *testing.T) {
 // TestThePageTopAndTheMetricsAgree compares what a host says in three places of the same moment.
 func TestThePageTopAndTheMetricsAgree(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	h := startHost(t, configIn(t, file, string(demoConfig)+"\noperator_page: {listen: 127.0.0.1:0}\n"), nil)
+	h := stage.StartHost(t, stage.ConfigIn(t, file, string(demoConfig)+"\noperator_page: {listen: 127.0.0.1:0}\n"), nil)
 	for _, id := range []string{"a", "b"} { // refused, and so in the errors folder
 		made := filepath.Join(filepath.Dir(file), id+".json")
-		write(t, made, `{"type":"none"}`)
-		must(t, os.Rename(made, filepath.Join(h.Layout.IPC("family", "messages"), id+".json"))) // the host sees it whole
+		stage.Write(t, made, `{"type":"none"}`)
+		stage.Must(t, os.Rename(made, filepath.Join(h.Layout.IPC("family", "messages"), id+".json"))) // the host sees it whole
 	}
 	page := signedInPage(t, file)
-	deadline := time.After(patience)
+	deadline := time.After(stage.Patience)
 	for {
 		var top, shown operator.Overview
-		out, code := command(t, "-c", file, "--json", "top")
+		out, code := stage.Command(t, "-c", file, "--json", "top")
 		if err := json.Unmarshal([]byte(out), &top); err != nil || code != 0 {
 			t.Fatal(err, out)
 		}
@@ -127,7 +131,7 @@ func TestThePageTopAndTheMetricsAgree(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	if text, code := command(t, "-c", file, "top", "--once"); code != 0 || !strings.Contains(text, "queue 0, errors 2") {
+	if text, code := stage.Command(t, "-c", file, "top", "--once"); code != 0 || !strings.Contains(text, "queue 0, errors 2") {
 		t.Errorf("%d: %s", code, text)
 	}
 }
@@ -136,9 +140,9 @@ func TestThePageTopAndTheMetricsAgree(t *testing.T) {
 func signedInPage(t *testing.T, file string) func(path string) string {
 	t.Helper()
 	var address string
-	deadline := time.After(patience)
+	deadline := time.After(stage.Patience)
 	for {
-		out, code := command(t, "-c", file, "page")
+		out, code := stage.Command(t, "-c", file, "page")
 		if address = strings.TrimSpace(out); code == 0 {
 			break
 		}
@@ -176,14 +180,14 @@ func signedInPage(t *testing.T, file string) func(path string) string {
 
 func TestWithoutAPageTheCommandSaysWhatToWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := configIn(t, file, string(demoConfig))
-	if out, code := command(t, "-c", file, "page"); code != exitFault || !strings.Contains(out, " serve") {
+	cfg := stage.ConfigIn(t, file, string(demoConfig))
+	if out, code := stage.Command(t, "-c", file, "page"); code != exitFault || !strings.Contains(out, " serve") {
 		t.Errorf("without a host: %d, %s", code, out)
 	}
-	startHost(t, cfg, nil)
-	deadline := time.After(patience)
+	stage.StartHost(t, cfg, nil)
+	deadline := time.After(stage.Patience)
 	for {
-		out, _ := command(t, "-c", file, "page")
+		out, _ := stage.Command(t, "-c", file, "page")
 		if strings.Contains(out, `operator_page: {listen: "127.0.0.1:8400"}`) {
 			return
 		}

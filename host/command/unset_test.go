@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 )
@@ -15,7 +16,7 @@ import (
 // whatever way: its page would be open.
 func TestNoHostRunsWithoutItsSecrets(t *testing.T) {
 	const text = `channels: {web: {listen: "127.0.0.1:0", token: "${CHAT_TOKEN}"}}`
-	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(text), func(string) string { return "" }, allPlatforms())
+	cfg, err := config.Parse(filepath.Join(t.TempDir(), "longshore.yaml"), []byte(text), func(string) string { return "" }, stage.AllPlatforms())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/store"
 )
 
 // TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing reads what the first release
 // left, and then what a later program wrote.
 func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
-	dir := unpack(t, firstRelease)
+	dir := stage.Unpack(t, stage.FirstRelease)
 	file := filepath.Join(dir, "real", "longshore.yaml")
 	state := filepath.Join(filepath.Dir(file), "state")
 	before := bytesBelow(t, state)
-	out, code := command(t, "--json", "-c", file, "upgrade", "--check")
+	out, code := stage.Command(t, "--json", "-c", file, "upgrade", "--check")
 	var p upgradePlan
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitOK {
 		t.Fatalf("exit code %d: %s", code, out)
@@ -34,7 +34,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, bytesBelow(t, state)); diff != "" {
 		t.Errorf("the state was changed: %s", diff)
 	}
-	if out, code := command(t, "-c", file, "upgrade"); code != exitUsage || !strings.Contains(out, "--check") {
+	if out, code := stage.Command(t, "-c", file, "upgrade"); code != exitUsage || !strings.Contains(out, "--check") {
 		t.Errorf("without --check: %d: %s", code, out)
 	}
 }
@@ -54,13 +54,13 @@ func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
 	if text, err = json.Marshal(mark); err != nil {
 		t.Fatal(err)
 	}
-	write(t, marker, string(text))
-	out, code := command(t, "-c", file, "upgrade", "--check")
+	stage.Write(t, marker, string(text))
+	out, code := stage.Command(t, "-c", file, "upgrade", "--check")
 	if code != exitFailed || !strings.Contains(out, "written by a newer longshore") || !strings.Contains(out, "1 fault") {
 		t.Errorf("%v: exit code %d: %s", store.ErrNewer, code, out)
 	}
-	write(t, file, storesConfig+"colour: red\n")
-	out, code = command(t, "-c", file, "upgrade", "--check")
+	stage.Write(t, file, storesConfig+"colour: red\n")
+	out, code = stage.Command(t, "-c", file, "upgrade", "--check")
 	if code != exitFailed || !strings.Contains(out, "colour") {
 		t.Errorf("a key that is gone: exit code %d: %s", code, out)
 	}

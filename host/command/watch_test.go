@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/spf13/cobra"
 )
 
 func TestEveryListCanBeWatched(t *testing.T) {
@@ -111,13 +111,13 @@ func TestWatchEndsWithTheFirstError(t *testing.T) {
 func TestWatchPrintsWhatTheListPrints(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "longshore.yaml")
-	write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
-	once, _ := command(t, "-c", file, "groups", "list")
+	stage.Write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
+	once, _ := stage.Command(t, "-c", file, "groups", "list")
 	ctx, interrupt := context.WithCancel(t.Context())
 	out := &writes{told: make(chan struct{}, 10)}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, "", allPlatforms(), []string{"-c", file, "groups", "list", "--watch"}, strings.NewReader(""), out, out)
+		ended <- Run(ctx, "", stage.AllPlatforms(), []string{"-c", file, "groups", "list", "--watch"}, strings.NewReader(""), out, out)
 	}()
 	for range 2 {
 		<-out.told
@@ -150,8 +150,8 @@ func TestAWatchedListFitsTheScreen(t *testing.T) {
 func TestChannelsOfAHostThatDoesNotRunAreNoEmptyList(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "longshore.yaml")
-	write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
-	if out, code := command(t, "-c", file, "channels", "list"); code != exitFault || !strings.Contains(out, "no host is running") {
+	stage.Write(t, file, "state: "+dir+"/state\nchannels: {web: {listen: \"127.0.0.1:0\"}}\ngroups: [{name: Ops, folder: ops, chat: \"web:ops\"}]\n")
+	if out, code := stage.Command(t, "-c", file, "channels", "list"); code != exitFault || !strings.Contains(out, "no host is running") {
 		t.Errorf("%d, %q", code, out)
 	}
 	var b strings.Builder

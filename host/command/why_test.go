@@ -9,32 +9,34 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // TestWhyCountsWhatHadNoTriggerAndNamesABrokenTurn writes as a member on the page.
 func TestWhyCountsWhatHadNoTriggerAndNamesABrokenTurn(t *testing.T) {
-	h := newChanging(t, `channels: {web: {listen: "%LISTEN%"}}
+	h := stage.NewChanging(t, `channels: {web: {listen: "%LISTEN%"}}
 limits: {free_disk: 1MB}
 assistants: {broken: {agent: command, command: ["false"]}}
 groups: [{folder: family, chat: "web:family", trigger: "@Andy", assistant: broken, gather: {after: 0s}}]
 `)
 	asked := func(wanted int, args ...string) string {
 		var out bytes.Buffer
-		if code := run(context.Background(), "", allPlatforms(), append([]string{"-c", h.file}, args...), nil, &out, &out); code != wanted {
+		if code := Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", h.File}, args...), nil, &out, &out); code != wanted {
 			return ""
 		}
 		return out.String()
 	}
-	h.say("family", "hello?")
-	h.until("the count", func() bool {
+	h.Say("family", "hello?")
+	h.Until("the count", func() bool {
 		return strings.Contains(asked(exitOK, "why", "family"), "must have @Andy; 1 message since the host's start had not")
 	})
-	h.say("family", "@Andy, hello?")
-	h.until("the broken turn", func() bool {
+	h.Say("family", "@Andy, hello?")
+	h.Until("the broken turn", func() bool {
 		out := asked(exitFailed, "why", "family")
 		return strings.Contains(out, "no  turn") && strings.Contains(out, "to do: tail -n 20 ")
 	})
-	h.until("the turn that was given up", func() bool {
+	h.Until("the turn that was given up", func() bool {
 		out := asked(exitOK, "status")
 		return strings.Contains(out, "the last turn failed: ")
 	})
@@ -57,7 +59,7 @@ func TestWhyTriesTheKeyIfAsked(t *testing.T) {
 	}))
 	defer service.Close()
 	program(t, "claude")
-	h := newChanging(t, `channels: {web: {listen: "%LISTEN%"}}
+	h := stage.NewChanging(t, `channels: {web: {listen: "%LISTEN%"}}
 limits: {free_disk: 1MB}
 assistants:
   right: {agent: claude, env: {ANTHROPIC_API_KEY: taken, ANTHROPIC_BASE_URL: "`+service.URL+`"}}
@@ -68,7 +70,7 @@ groups:
 `)
 	ask := func(args ...string) (string, int) {
 		var out bytes.Buffer
-		code := run(context.Background(), "", allPlatforms(), append([]string{"-c", h.file}, args...), nil, &out, &out)
+		code := Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", h.File}, args...), nil, &out, &out)
 		return out.String(), code
 	}
 	if out, code := ask("why", "work"); code != exitOK || len(tried) > 0 {

@@ -1,0 +1,14 @@
+// Package backup tells the stories of backup and restore, and what a restore does not repeat.
+package backup
+
+import (
+	"testing"
+
+	longshore "github.com/longshore-bridge/longshore/host/command"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+)
+
+func TestMain(m *testing.M) {
+	stage.Main(m, stage.Program{Main: longshore.Main, Run: longshore.Run})
+}

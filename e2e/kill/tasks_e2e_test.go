@@ -1,0 +1,83 @@
+//go:build e2e
+
+package kill
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/host/tasks"
+	"github.com/longshore-bridge/longshore/ipc"
+)
+
+// TestAKilledHostRunsATaskOnce kills a host after it has claimed a due time, and the
+// next one after the assistant has it. The member gets one answer.
+func TestAKilledHostRunsATaskOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	s := newCrashSite(t, true)
+	text := strings.ReplaceAll("state: ./state\nassistants:\n  echo: {agent: command, command: [cat]}\ngroups:\n  - {name: G0, folder: g0, chat: \"mem:g0\", assistant: echo, gather: {after: 0s}}\n", "\t", "")
+	if err := os.WriteFile(s.config(), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(s.config(), stage.AllPlatforms())
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := groups.NewRegistry(cfg.Groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedule(t, cfg, registry)
+	for _, step := range []string{"task claimed", "task begun"} {
+		cmd := s.host(killable{Step: step, Nth: 1})
+		if err := cmd.Wait(); err == nil {
+			t.Fatalf("the host was to die at %q", step)
+		}
+	}
+	cmd := s.host(killable{})
+	stage.Await(t, "the answer", func() bool { return len(s.platform.all()) > 0 })
+	stage.Await(t, "the end of the run", func() bool {
+		all, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Tasks(t.Context(), "")
+		return err == nil && len(all) == 1 && !all[0].Running
+	})
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Process.Kill()
+	cmd.Wait()
+	if shown := s.platform.all(); len(shown) != 1 {
+		t.Errorf("the chat shows %d answers", len(shown))
+	}
+}
+
+// schedule leaves a task that is due now.
+func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
+	t.Helper()
+	ts, err := tasks.Open(t.Context(), tasks.Options{
+		Dir: cfg.Layout().Channel("tasks"), Home: serve.HomeOf(cfg), Groups: func() *groups.Registry { return registry }, Zone: func(string) *time.Location { return cfg.Zone(groups.Group{}) },
+		Now: func() time.Time { return time.Now().Add(-time.Hour) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ts.Close()
+	due := time.Now().Add(-time.Minute).Format(time.RFC3339)
+	_, err = ts.Answer(t.Context(), tasks.Call{Key: "k", Folder: "g0", Request: ipc.Request{Type: ipc.TypeScheduleTask, Prompt: "water the plants", ScheduleType: "once", ScheduleValue: due}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all is what members see.
+func (p *platform) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{}, p.shown...)
+}

@@ -1,0 +1,14 @@
+// Package queue tells the stories of what assistants put into their queues: order, fairness, backlogs, bad inputs, approvals, accounts.
+package queue
+
+import (
+	"testing"
+
+	longshore "github.com/longshore-bridge/longshore/host/command"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+)
+
+func TestMain(m *testing.M) {
+	stage.Main(m, stage.Program{Main: longshore.Main, Run: longshore.Run})
+}

@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/blob"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/host/serve"
+	"github.com/longshore-bridge/longshore/ipc"
+	"golang.org/x/sys/unix"
+)
+
+// health asks a host as a monitor does.
+func health(h *serve.Host) (status int, words string) {
+	w := httptest.NewRecorder()
+	h.Desk(true).Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	var answer struct{ Message string }
+	_ = json.Unmarshal(w.Body.Bytes(), &answer) // empty words then
+	return w.Code, answer.Message
+}
+
+// queued waits until a request's result says that it waits, and why.
+func queued(s *stage.Site, folder, id, code string) ipc.Result {
+	s.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(stage.Patience); ; {
+		r, err := s.Client(folder).Status(id)
+		if err == nil && r.Status == ipc.Queued && r.Code == code {
+			return r
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			s.Fatalf("the result never says %s: %+v, %v", code, r, err)
+		}
+	}
+}
+
+// TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits: health had a bound of
+// its own for the disk, missed an outbox that cannot be written, and a request
+// that waited for that had no reason.
+func TestHealthAndAcceptanceAgreeAndARequestSaysWhyItWaits(t *testing.T) {
+	tests := []struct {
+		name, limits string
+		spoil, mend  func(dir string) error
+		code         string
+	}{
+		{"less than free_disk", "{free_disk: 1000TiB}", nil, nil, "disk_full"},
+		{"no directory for files", "{free_disk: 0}", func(dir string) error { return os.Rename(filepath.Join(dir, "files"), filepath.Join(dir, "old")) },
+			func(dir string) error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "files")) }, "not_recorded"},
+		{"database moved", "{free_disk: 0}", func(dir string) error {
+			return os.Rename(filepath.Join(dir, "outbox.db"), filepath.Join(dir, "old.db"))
+		},
+			func(dir string) error {
+				return os.Rename(filepath.Join(dir, "old.db"), filepath.Join(dir, "outbox.db"))
+			}, "not_recorded"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := stage.NewSite(t, t.TempDir(), 1, tt.limits)
+			h, _ := s.Start(nil, memory.New(memory.Options{Online: true}))
+			if tt.spoil != nil {
+				if status, words := health(h); status != http.StatusOK {
+					t.Errorf("before: %d, %s", status, words)
+				}
+				stage.Must(t, tt.spoil(s.Cfg.Layout().Outbox()))
+			}
+			if status, words := health(h); status != http.StatusServiceUnavailable || words == "" {
+				t.Errorf("health: %d, %q", status, words)
+			}
+			if faults := h.Desk(true).Faults(t.Context()).Now; !slices.ContainsFunc(faults, func(f operator.Fault) bool { return f.Name == operator.FaultAccepting }) {
+				t.Errorf("the faults are %+v", faults)
+			}
+			stage.Must(t, os.WriteFile(filepath.Join(s.Cfg.Layout().Workspace("g0"), "a.txt"), bytes.Repeat([]byte("a"), blob.Small+1), 0o644))
+			s.Place("g0", "a.json", `{"type":"file","filePath":"/workspace/group/a.txt"}`)
+			if r := queued(s, "g0", "a", tt.code); r.Message == "" || strings.Contains(r.Message, s.Dir) {
+				t.Errorf("the result says %q", r.Message)
+			}
+			if tt.mend == nil {
+				return
+			}
+			stage.Must(t, tt.mend(s.Cfg.Layout().Outbox()))
+			if r := s.Result("g0", "a"); r.Status != ipc.Sent {
+				t.Errorf("once it is mended: %+v", r)
+			}
+			if status, words := health(h); status != http.StatusOK {
+				t.Errorf("once it is mended: %d, %s", status, words)
+			}
+		})
+	}
+}
+
+// TestFreeDiskZeroTurnsItOff: it became 1 GiB.
+func TestFreeDiskZeroTurnsItOff(t *testing.T) {
+	for limit, code := range map[string]string{"0": "", "1GiB": "disk_full"} {
+		s := stage.NewSite(t, t.TempDir(), 1, fmt.Sprintf("{free_disk: %s}", limit))
+		h := s.Open(nil, memory.New(memory.Options{}))
+		var st unix.Statfs_t
+		stage.Must(t, unix.Statfs(s.Dir, &st))
+		free := int64(st.Bavail) * int64(st.Bsize)
+		err := h.Outbox.Room("g0", outbox.Load{}, outbox.Load{Parts: 1, Bytes: max(0, free-512<<20)})
+		full, ok := err.(*outbox.FullError)
+		if ok != (code != "") || ok && full.Code != code {
+			t.Errorf("free_disk %s: %v", limit, err)
+		}
+		stage.Must(t, h.Close())
+	}
+}

@@ -1,0 +1,14 @@
+// Package remote tells the stories of assistants elsewhere: by HTTP, by ssh, in sessions, and the links to what they send.
+package remote
+
+import (
+	"testing"
+
+	longshore "github.com/longshore-bridge/longshore/host/command"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+)
+
+func TestMain(m *testing.M) {
+	stage.Main(m, stage.Program{Main: longshore.Main, Run: longshore.Run}, children()...)
+}

@@ -1,0 +1,5 @@
+//go:build e2e && !race
+
+package stage
+
+const RaceDetector = false

@@ -1,0 +1,20 @@
+//go:build e2e
+
+package stage
+
+import (
+	"os"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+)
+
+// ifTracer becomes the tracer of a host, if a test asked for it.
+func ifTracer() {
+	if spec := os.Getenv(TracerEnv); spec != "" {
+		os.Exit(mainTracer(spec))
+	}
+}
+
+// run stops the container engine of the tests after them.
+func run(m *testing.M) int { return containertest.Main(m) }

@@ -1,0 +1,14 @@
+// Package upgrade tells the stories of installations of the first release and of NanoClaw v1.
+package upgrade
+
+import (
+	"testing"
+
+	longshore "github.com/longshore-bridge/longshore/host/command"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+)
+
+func TestMain(m *testing.M) {
+	stage.Main(m, stage.Program{Main: longshore.Main, Run: longshore.Run})
+}

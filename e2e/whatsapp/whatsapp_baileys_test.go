@@ -1,0 +1,3 @@
+package whatsapp
+
+const claraNumber = "4915550000003"
