@@ -48,7 +48,7 @@ func drain(b *testing.B, s *stage.Site, n int, unlinks int) (d drained) {
 			done()
 		}
 	}, out)
-	stop := s.Run(h)
+	stop := s.RunHost(h)
 	<-through
 	d.processor = processorTime(b) - before
 	stop()

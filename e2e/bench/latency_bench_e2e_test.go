@@ -32,8 +32,8 @@ type dropper struct {
 }
 
 func newDropper(b *testing.B, dir string, n int) *dropper {
-	d := &dropper{site: stage.NewSite(b, dir, n, stage.NoLimits), sink: stage.NewSink(1 << 18), done: make(chan string, 1<<20)}
-	d.host = d.Open(d.follow, d.sink)
+	d := &dropper{Site: stage.NewSite(b, dir, n, stage.NoLimits), Sink: stage.NewSink(1 << 18), done: make(chan string, 1<<20)}
+	d.host = d.Open(d.follow, d.Sink)
 	return d
 }
 
@@ -93,7 +93,7 @@ func BenchmarkDropToChannel(b *testing.B) {
 				dir = memoryDir(b)
 			}
 			d := newDropper(b, dir, 1)
-			d.Run(d.host)
+			d.RunHost(d.host)
 			raw, line := newRenamed(b, dir), newStraight(b, dir)
 			var ours, floor, direct times
 			for b.Loop() {
@@ -139,17 +139,17 @@ type caller struct {
 
 func newCaller(b *testing.B, dir string) *caller {
 	c := &caller{dropper: newDropper(b, dir, 1)}
-	c.Run(c.host)
+	c.RunHost(c.host)
 	c.connect(b, sender.Config{IPC: c.Cfg.Layout().IPC("g0", ""), Chat: "mem:g0", Folder: "g0", Wait: time.Minute})
 	return c
 }
 
 // newFarCaller is newCaller with the host's door in place of the queue.
 func newFarCaller(b *testing.B, dir string) *caller {
-	c := &caller{dropper: &dropper{site: stage.NewSite(b, dir, 1, stage.NoLimits), sink: stage.NewSink(1 << 18), done: make(chan string, 1<<20)}}
+	c := &caller{dropper: &dropper{Site: stage.NewSite(b, dir, 1, stage.NoLimits), Sink: stage.NewSink(1 << 18), done: make(chan string, 1<<20)}}
 	c.Cfg.Door.Listen = stage.FreeAddress(b)
-	c.host = c.Open(c.follow, c.sink)
-	c.Run(c.host)
+	c.host = c.Open(c.follow, c.Sink)
+	c.RunHost(c.host)
 	var made door.NewToken
 	stage.Eventually(b, "the host answers", func() (ok bool) {
 		var err error
@@ -310,7 +310,7 @@ func BenchmarkIsolation(b *testing.B) {
 		}
 		return open
 	}
-	d.Run(d.host)
+	d.RunHost(d.host)
 	var beside, alone times
 	for b.Loop() {
 		for range 10 {
@@ -351,8 +351,8 @@ func BenchmarkScale(b *testing.B) {
 			if kind == "backlog=100000" {
 				large.Later = func(chat groups.JID) bool { return chat == "mem:g1" }
 			}
-			large.Run(large.host)
-			small.Run(small.host)
+			large.RunHost(large.host)
+			small.RunHost(small.host)
 			if many == 2 {
 				large.load(b, 100_000)
 			}

@@ -31,7 +31,7 @@ import (
 // newPoller has its stores beside those of the site.
 func newPoller(s *stage.Site) *stage.Poller {
 	s.Helper()
-	p := &stage.Poller{site: s, B: s.TB.(*testing.B), Dir: filepath.Join(s.Dir, "poller")}
+	p := &stage.Poller{Site: s, B: s.TB.(*testing.B), Dir: filepath.Join(s.Dir, "poller")}
 	err := os.Mkdir(p.Dir, 0o700)
 	for _, name := range []string{"longshore.yaml", "bot", "app"} {
 		if text, missing := os.ReadFile(filepath.Join(s.Dir, name)); missing == nil {

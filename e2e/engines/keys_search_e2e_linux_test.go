@@ -80,7 +80,7 @@ func TestAKeyBehindAPageThatCannotBeReadIsFound(t *testing.T) {
 	forms := stage.FormsOf(key)
 	page := os.Getpagesize()
 	memory := append(make([]byte, 3*page), key...)
-	if !stage.Holds(&stage.Pages{torn{bytes.NewReader(memory), int64(page)}, 0, int64(len(memory))}, forms) {
+	if !stage.Holds(stage.NewPages(torn{bytes.NewReader(memory), int64(page)}, int64(len(memory))), forms) {
 		t.Error("the key behind the page is not found")
 	}
 	for name, wide := range map[string]string{"little": "%c\x00", "big": "\x00%c"} {

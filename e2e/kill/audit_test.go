@@ -155,7 +155,7 @@ func (r *trailReader) look() {
 // the trail.
 func TestAllOfALongTrailIsPrintedAsItIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := stage.ConfigIn(t, file, string(stage.DemoConfig))
+	cfg := stage.ConfigIn(t, file, stage.DemoConfig(t))
 	trail, err := audit.Open(audit.Options{Dir: cfg.Layout().Audit(), Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)})
 	stage.Must(t, err)
 	const entries = 20_500

@@ -318,6 +318,6 @@ func (c *clocked) unlike() []string {
 	}
 	page := (&soak{TB: c.T, log: lastLines{}})
 	_, _ = page.log.Write([]byte(c.log.String()))
-	plain := (&pageSite{site: &stage.Site{TB: c.T}}).shown(page.page(), "plain")
+	plain := (&pageSite{Site: &stage.Site{TB: c.T}}).shown(page.page(), "plain")
 	return append(unlike("slow", c.slow, slow), unlike("plain", c.plain, plain)...)
 }

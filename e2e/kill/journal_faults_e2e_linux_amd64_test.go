@@ -35,7 +35,7 @@ type heard struct {
 
 func newHeard(t *testing.T) *heard {
 	t.Helper()
-	h := &heard{site: &stage.Site{TB: t, Dir: t.TempDir()}, tg: telegramtest.New(t, journalChat)}
+	h := &heard{Site: &stage.Site{TB: t, Dir: t.TempDir()}, tg: telegramtest.New(t, journalChat)}
 	stage.Must(t, os.WriteFile(filepath.Join(h.Dir, "tg"), []byte(telegramtest.Token), 0o600))
 	file := filepath.Join(h.Dir, "longshore.yaml")
 	stage.Must(t, os.WriteFile(file, fmt.Appendf(nil, journalConfig, h.tg.URL, journalChat), 0o600))

@@ -41,7 +41,7 @@ type killable struct {
 const killableEnv = "LONGSHORE_TEST_KILLABLE"
 
 // mainKillable is the host process.
-func mainKillable(spec string) {
+func mainKillable(spec string) int {
 	var k killable
 	if err := json.Unmarshal([]byte(spec), &k); err != nil {
 		panic(err)
@@ -68,6 +68,7 @@ func mainKillable(spec string) {
 	if err := errors.Join(h.Run(ctx), h.Close()); err != nil {
 		panic(err)
 	}
+	return 0
 }
 
 // trace kills the process in its step.

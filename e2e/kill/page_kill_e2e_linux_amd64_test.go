@@ -32,7 +32,7 @@ type pageSite struct {
 
 func newKillSite(tb testing.TB, dir string) *pageSite {
 	tb.Helper()
-	return &pageSite{site: stage.NewPageSite(tb, dir, 3), asked: map[string][]string{}, ids: map[string][]string{}}
+	return &pageSite{Site: stage.NewPageSite(tb, dir, 3), asked: map[string][]string{}, ids: map[string][]string{}}
 }
 
 // ask has each assistant ask n times for a text, for two small files and, at the

@@ -359,7 +359,7 @@ func (b *pageSite) afterLoss(d *disk, chance *mrand.Rand) (faults []string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	after := &pageSite{site: &stage.Site{TB: b.TB, Dir: dir, Cfg: cfg, Folders: b.Folders}, asked: b.asked, ids: b.ids}
+	after := &pageSite{Site: &stage.Site{TB: b.TB, Dir: dir, Cfg: cfg, Folders: b.Folders}, asked: b.asked, ids: b.ids}
 	if faults := after.broken(d.told); len(faults) > 0 {
 		return faults
 	}

@@ -96,7 +96,7 @@ func (s *soak) shown(g *soakGroup, page string) (all []string) {
 			}
 		}
 	default:
-		all = (&pageSite{site: &stage.Site{TB: s}}).shown(page, g.folder)
+		all = (&pageSite{Site: &stage.Site{TB: s}}).shown(page, g.folder)
 	}
 	return all
 }
@@ -186,13 +186,4 @@ func (s *soak) planned() {
 		data, _ := json.Marshal(r)
 		s.Fatalf("the task: %s, %v", data, err)
 	}
-}
-
-func (l *lastLines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all.Len() > 1<<20 {
-		l.all.Next(l.all.Len() - 1<<19)
-	}
-	return l.all.Write(b)
 }

@@ -258,3 +258,12 @@ func (l *lastLines) String() string {
 	defer l.mu.Unlock()
 	return l.all.String()
 }
+
+func (l *lastLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all.Len() > 1<<20 {
+		l.all.Next(l.all.Len() - 1<<19)
+	}
+	return l.all.Write(b)
+}

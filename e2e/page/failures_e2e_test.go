@@ -117,7 +117,7 @@ func newFailureTable(t *testing.T, cli string, rows []row) *failureTable {
 			return r.model
 		}))
 	}
-	x.changing = stage.NewChanging(t, x.config())
+	x.Changing = stage.NewChanging(t, x.config())
 	return x
 }
 
@@ -168,7 +168,7 @@ func (x *failureTable) happen(r row, model *modeltest.Server) error {
 		return err
 	}
 	began := time.Now()
-	x.chatPage.Say(chat, "hello")
+	x.ChatPage.Say(chat, "hello")
 	if r.kill {
 		if err := x.kill(r, model); err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 // startDemo runs the demo's host until the test ends and returns its page.
 func startDemo(t *testing.T) (page string, h *serve.Host) {
 	t.Helper()
-	h = stage.StartHost(t, stage.ConfigIn(t, filepath.Join(t.TempDir(), "demo.yaml"), string(stage.DemoConfig)), nil)
+	h = stage.StartHost(t, stage.ConfigIn(t, filepath.Join(t.TempDir(), "demo.yaml"), stage.DemoConfig(t)), nil)
 	return strings.TrimRight(stage.WebOf(h).URL(), "/"), h
 }
 

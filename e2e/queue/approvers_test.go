@@ -38,7 +38,7 @@ func newApproving(t *testing.T, limits media.Limits) *approving {
 	s := stage.NewSite(t, t.TempDir(), 2, stage.NoLimits)
 	s.Cfg.Groups[0].Approve = groups.Approve{Files: true}
 	s.Cfg.Approval = config.Approval{Group: "g1", Members: []string{officer}}
-	a := &approving{site: s, mem: memory.New(memory.Options{Online: true, Limits: limits})}
+	a := &approving{Site: s, mem: memory.New(memory.Options{Online: true, Limits: limits})}
 	a.h, _ = s.Start(nil, a.mem)
 	return a
 }
@@ -134,7 +134,7 @@ func TestWordsThatWaitForAYesWereCut(t *testing.T) {
 	stage.Write(t, s.Cfg.File, "state: ./state\ngroups: [{name: G0, folder: g0, chat: \"mem:g0\"}]\n") // for the command
 	s.Cfg.Groups[0].Approve, s.Cfg.Groups[0].MaySendTo = groups.Approve{Foreign: true}, []string{"g1"}
 	s.Cfg.Approval = config.Approval{Group: "g1", Members: []string{officer}}
-	a := &approving{site: s, mem: memory.New(memory.Options{Online: true})}
+	a := &approving{Site: s, mem: memory.New(memory.Options{Online: true})}
 	a.h, _ = s.Start(nil, a.mem)
 	words := "harmless " + strings.Repeat("and so on\n", 40) + "HIDDEN `*words*"
 	id, err := a.Client("g0").Enqueue(t.Context(), ipc.Request{Type: ipc.TypeMessage, Chat: "mem:g1", Text: words + strings.Repeat(" end", 100)})

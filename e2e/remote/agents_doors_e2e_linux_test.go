@@ -54,7 +54,7 @@ func newDoors(t *testing.T) *doors {
 	_, engine := containertest.Engine(t)
 	t.Setenv("DOCKER_HOST", engine)
 	m := sshtest.Start(t)
-	d := &doors{harbour: stage.NewHarbour(t), page: stage.FreeAddress(t), door: stage.FreeAddress(t)}
+	d := &doors{Harbour: stage.NewHarbour(t), page: stage.FreeAddress(t), door: stage.FreeAddress(t)}
 	d.model = modeltest.New(t, d.script)
 	env := []string{"LONGSHORE_MODEL: gemini-2.5-flash"} // opencode wants one to be named where it is told a server
 	for _, v := range d.model.Env() {

@@ -22,35 +22,35 @@ import (
 // Guest is a member at the page of a host.
 type Guest struct {
 	Member
-	t testing.TB
+	T testing.TB
 }
 
 // Posts writes a message with files, as the page does, and returns its id.
 func (g Guest) Posts(text, answers string, files map[string]string) string {
-	g.t.Helper()
+	g.T.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, value := range map[string]string{"from": "Ann", "text": text, "replyTo": answers} {
 		if err := form.WriteField(name, value); err != nil {
-			g.t.Fatal(err)
+			g.T.Fatal(err)
 		}
 	}
 	for name, content := range files {
 		part, err := form.CreateFormFile("files", name)
 		if err != nil {
-			g.t.Fatal(err)
+			g.T.Fatal(err)
 		}
 		_, _ = part.Write([]byte(content)) // to memory
 	}
 	_ = form.Close()
 	resp, err := http.Post(g.Messages(), form.FormDataContentType(), &body)
 	if err != nil {
-		g.t.Fatal(err)
+		g.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	var posted struct{ Messages []web.Message }
 	if err := json.NewDecoder(resp.Body).Decode(&posted); err != nil || len(posted.Messages) == 0 {
-		g.t.Fatalf("post: %s, %v", resp.Status, err)
+		g.T.Fatalf("post: %s, %v", resp.Status, err)
 	}
 	return posted.Messages[0].ID
 }
@@ -58,12 +58,12 @@ func (g Guest) Posts(text, answers string, files map[string]string) string {
 // Sees returns what the assistant wrote after a message, once is says that it is
 // there.
 func (g Guest) Sees(after string, is func([]web.Message) bool) []web.Message {
-	g.t.Helper()
+	g.T.Helper()
 	var answers []web.Message
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var page struct{ Messages []web.Message }
-		if err := g.Call(g.t.Context(), http.MethodGet, g.Messages()+"?after="+after, nil, &page); err != nil {
-			g.t.Fatal(err)
+		if err := g.Call(g.T.Context(), http.MethodGet, g.Messages()+"?after="+after, nil, &page); err != nil {
+			g.T.Fatal(err)
 		}
 		answers = nil
 		for _, m := range page.Messages {
@@ -75,7 +75,7 @@ func (g Guest) Sees(after string, is func([]web.Message) bool) []web.Message {
 			return answers
 		}
 		if time.Now().After(deadline) {
-			g.t.Fatalf("the chat has %+v", answers)
+			g.T.Fatalf("the chat has %+v", answers)
 		}
 	}
 }

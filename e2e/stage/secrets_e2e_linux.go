@@ -114,6 +114,9 @@ type Pages struct {
 	at, to int64
 }
 
+// NewPages reads memory from its beginning to a place.
+func NewPages(mem io.ReaderAt, to int64) *Pages { return &Pages{mem: mem, to: to} }
+
 func (p *Pages) Read(b []byte) (int, error) {
 	if p.at >= p.to {
 		return 0, io.EOF

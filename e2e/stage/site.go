@@ -114,10 +114,10 @@ func (e ErrorsOf) Write(b []byte) (int, error) {
 func (s *Site) Start(trace func(folder, request, step string), channels ...channel.Channel) (h *serve.Host, stop func()) {
 	s.Helper()
 	h = s.Open(trace, channels...)
-	return h, s.Run(h)
+	return h, s.RunHost(h)
 }
 
-func (s *Site) Run(h *serve.Host) (stop func()) {
+func (s *Site) RunHost(h *serve.Host) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()

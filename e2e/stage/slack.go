@@ -2,7 +2,6 @@ package stage
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/host/channel"

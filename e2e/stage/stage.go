@@ -47,7 +47,7 @@ func Main(m *testing.M, p Program, children ...Child) {
 		}
 	}
 	Become(p)
-	os.Exit(run(m))
+	os.Exit(Run(m))
 }
 
 // Become makes this process the longshore program, until its end, if a test asked for

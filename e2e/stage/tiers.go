@@ -6,4 +6,5 @@ import "testing"
 
 func ifTracer() {}
 
-func run(m *testing.M) int { return m.Run() }
+// Run runs the tests.
+func Run(m *testing.M) int { return m.Run() }

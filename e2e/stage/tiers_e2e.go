@@ -12,9 +12,9 @@ import (
 // ifTracer becomes the tracer of a host, if a test asked for it.
 func ifTracer() {
 	if spec := os.Getenv(TracerEnv); spec != "" {
-		os.Exit(mainTracer(spec))
+		os.Exit(MainTracer(spec))
 	}
 }
 
-// run stops the container engine of the tests after them.
-func run(m *testing.M) int { return containertest.Main(m) }
+// Run runs the tests, and stops the container engine that they started.
+func Run(m *testing.M) int { return containertest.Main(m) }

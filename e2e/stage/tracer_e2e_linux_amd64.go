@@ -94,7 +94,7 @@ type call struct {
 func MainTracer(spec string) int {
 	runtime.LockOSThread()
 	t := &tracer{calls: map[int]*call{}, known: map[int]bool{}, files: map[uint64]int{}, counts: map[string]int{}}
-	err := json.Unmarshal([]byte(spec), &t.tracing)
+	err := json.Unmarshal([]byte(spec), &t.Tracing)
 	if err == nil && t.Record != "" {
 		var f *os.File
 		if f, err = os.Create(t.Record); err == nil {

@@ -27,7 +27,7 @@ func TestAnInstallationOfTheFirstReleaseIsOpenedWhole(t *testing.T) {
 	t.Parallel()
 	dir, expected, by := opened(t, "real")
 	h := upgradedHarbour(t, dir)
-	u := &upgrade{harbour: h, expected: expected, deliveries: listsAreTheSame(t, h.Command, expected, by)}
+	u := &upgrade{Harbour: h, expected: expected, deliveries: listsAreTheSame(t, h.Command, expected, by)}
 	readJSON(t, filepath.Join(expected, "history.json"), &u.history)
 
 	host := h.Serve()

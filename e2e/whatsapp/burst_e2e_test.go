@@ -13,7 +13,7 @@ import (
 // it, be it the member's own or the assistant's.
 func TestAQuoteOnThePageReachesTheAssistant(t *testing.T) {
 	b := browsertest.Start(t)
-	g, _ := guestOf(t, string(stage.DemoConfig))
+	g, _ := guestOf(t, stage.DemoConfig(t))
 	g.Sees(g.Posts("show a picture", "", nil), says("That was a picture"))
 	p := b.Open(g.Base+"/c/family", browsertest.Screen{Width: 1200, Height: 820})
 	p.Wait(`document.querySelector("#messages .shot img")?.naturalWidth > 300`)

@@ -27,7 +27,7 @@ groups: [{name: Family, folder: family, chat: "web:family", assistant: sample, t
 func guestOf(t *testing.T, config string) (stage.Guest, *serve.Host) {
 	t.Helper()
 	h := stage.StartHost(t, stage.ConfigIn(t, filepath.Join(t.TempDir(), "longshore.yaml"), config), nil)
-	return stage.Guest{stage.Member{strings.TrimRight(stage.WebOf(h).URL(), "/"), "family"}, t}, h
+	return stage.Guest{Member: stage.Member{Base: strings.TrimRight(stage.WebOf(h).URL(), "/"), Chat: "family"}, T: t}, h
 }
 
 // says is a text of the assistant that begins so.
@@ -57,7 +57,7 @@ func fileIn(t testing.TB, messages []web.Message) *web.File {
 // A member meets the sample assistant: each thing that it shows arrives as what it is,
 // and no markup of the prompt does.
 func TestTheSampleAssistantIsAGoodHost(t *testing.T) {
-	g, _ := guestOf(t, string(stage.DemoConfig))
+	g, _ := guestOf(t, stage.DemoConfig(t))
 	for _, c := range []struct {
 		words, answer string
 		kind          media.Kind

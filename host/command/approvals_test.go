@@ -24,7 +24,7 @@ func TestAnOperatorSaysYesOrNo(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &stage.Site{TB: t, Cfg: cfg}
-	stop := s.Run(h)
+	stop := s.RunHost(h)
 	asked := func(args ...string) string {
 		t.Helper()
 		out, code := stage.Command(t, append([]string{"-c", file}, args...)...)

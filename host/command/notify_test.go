@@ -215,7 +215,7 @@ func TestATokenThatIsRefusedIsToldOnAnotherChannel(t *testing.T) {
 	text := fmt.Sprintf("channels: {telegram: {token_file: bot, server: %q}, web: {listen: %q}}\nlimits: {free_disk: 1MB}\nnotify: {after: 1s, group: ops}\n"+
 		"groups:\n  - {folder: dock, chat: \"tg:%d\"}\n  - {folder: ops, chat: \"web:ops\"}\n", srv.URL, port.Addr(), stage.DockChat)
 	b := stage.NewBerth(t, "dock", text, map[string]string{"bot": "123456789:replaced-token-of-nobody"}, stage.ServeEnv+"=1")
-	page := &stage.Changing{chatPage: stage.ChatPage{T: t, Base: "http://" + port.Addr().String()}, Client: operator.NewClient(filepath.Join(b.Dir, "state"))}
+	page := &stage.Changing{ChatPage: stage.ChatPage{T: t, Base: "http://" + port.Addr().String()}, Client: operator.NewClient(filepath.Join(b.Dir, "state"))}
 	stage.Must(t, port.Close())
 	serves := func() bool {
 		s, err := page.Client.Status(t.Context())

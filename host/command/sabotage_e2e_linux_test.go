@@ -72,7 +72,7 @@ func newSabotaged(t *testing.T, s sabotage) *sabotaged {
 		x.hooks <- string(body)
 	}))
 	t.Cleanup(hook.Close)
-	x.changing = stage.NewChangingWith(t, func(dir string) string {
+	x.Changing = stage.NewChangingWith(t, func(dir string) string {
 		if s.disk != "" {
 			stage.Must(t, os.Mkdir(filepath.Join(dir, "state"), 0o700))
 			if err := unix.Mount("tmpfs", filepath.Join(dir, "state"), "tmpfs", 0, s.disk); err != nil {

@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
+	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -63,3 +68,17 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+// TestMain lets the scripts and the tests run longshore as a process of its own.
+func TestMain(m *testing.M) {
+	confine.Child()
+	stage.Become(stage.Program{Main: Main, Run: Run})
+	// Hosts in processes of their own wait more than they work. A -parallel of the command line counts more.
+	flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
+	testscript.Main(withEngine{m}, map[string]func(){"longshore": func() { os.Exit(Main("", stage.AllPlatforms(), os.Args[1:])) }})
+}
+
+// withEngine stops the container engine of the tests after them.
+type withEngine struct{ m *testing.M }
+
+func (w withEngine) Run() int { return stage.Run(w.m) }
