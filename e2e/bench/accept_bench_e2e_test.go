@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/ipc"
-	"golang.org/x/sys/unix"
 )
 
 // BenchmarkAccept is what all checks of a file's request cost: decoding,

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/ipc"
-	"golang.org/x/sys/unix"
 )
 
 // memoryDir is a directory in memory, where a sync costs nothing: what is left

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
 	far "github.com/longshore-bridge/longshore/agentrunner/remote"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
@@ -18,8 +21,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/host/serve"
-	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // dropper is a running host into whose queue requests are dropped.

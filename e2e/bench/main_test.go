@@ -6,9 +6,8 @@ package bench
 import (
 	"testing"
 
-	longshore "github.com/longshore-bridge/longshore/host/command"
-
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	longshore "github.com/longshore-bridge/longshore/host/command"
 )
 
 func TestMain(m *testing.M) {

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/ipc"
-	"golang.org/x/sys/unix"
 )
 
 // BenchmarkStart starts "longshore serve" as a process with the page and many

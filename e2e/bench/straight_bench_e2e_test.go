@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/ipc"
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/ipc"
 )
 
 // straight is the straight line: one goroutine that makes the same system

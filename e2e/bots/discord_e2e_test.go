@@ -25,9 +25,6 @@ var discordKills = map[string]func(kill func()) discordtest.Fault{
 }
 
 func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnDiscord(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 8 hosts")
-	}
 	for name, fault := range discordKills {
 		for _, nth := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, time %d", name, nth), func(t *testing.T) {
@@ -101,9 +98,6 @@ func pierShown(p *stage.Pier, thread string) (all []string) {
 }
 
 func TestAFileOf100MBNeedsLittleMemoryOnItsWayToABoostedServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 100 MB")
-	}
 	const size, most = 100 << 20, 64 << 20
 	s := discordtest.New(t)
 	s.Tier = 3

@@ -28,9 +28,6 @@ var slackActs = []struct {
 
 // A host that is killed around a change makes it again, and it shows once.
 func TestKilledAroundAChangeSlackShowsItOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 16 hosts")
-	}
 	for _, act := range slackActs {
 		for when, fault := range map[string]func(func()) slacktest.Fault{"before": beforeIt, "after": afterIt} {
 			t.Run(when+" "+act.method, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -24,9 +25,6 @@ func answered(q *stage.Quay, id string) map[string]int {
 // A host is killed while it posts a question, and while members answer it. It is
 // asked once, and each member's latest choice counts.
 func TestAQuestionOnSlackSurvivesTheHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts six hosts")
-	}
 	for when, fault := range map[string]func(func()) slacktest.Fault{"before": beforeIt, "after": afterIt} {
 		t.Run(when+" it is posted", func(t *testing.T) {
 			t.Parallel()

@@ -23,9 +23,6 @@ import (
 // TestTwoThreadsOfASlackChannelAtOnceNeverMix has two containers of one group send
 // in every way at the same time.
 func TestTwoThreadsOfASlackChannelAtOnceNeverMix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	image := containertest.AgentImage(t, "none")
 	_, engine := containertest.Engine(t)
 	s := slacktest.New(t)
@@ -69,9 +66,6 @@ func TestTwoThreadsOfASlackChannelAtOnceNeverMix(t *testing.T) {
 }
 
 func TestAFileOf500MBNeedsLittleMemoryOnItsWayToSlack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 500 MB")
-	}
 	const size, most = 500 << 20, 64 << 20
 	s := slacktest.New(t)
 	chat := s.AddChannel(slacktest.Public, "harbour")
@@ -111,9 +105,6 @@ func peakMemory(t *testing.T, pid int) int {
 }
 
 func TestTenReconnectsUnderLoadLoseNoMessageFromSlack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a quarter of a minute")
-	}
 	t.Parallel()
 	s := slacktest.New(t)
 	anna := s.AddUser("Anna")

@@ -36,9 +36,6 @@ var killMoments = []killMoment{
 }
 
 func TestKilledAtEachStepNothingIsLostAndNothingShowsTwiceOnSlack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 44 hosts")
-	}
 	for _, moment := range killMoments {
 		for _, nth := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, time %d", moment.name, nth), func(t *testing.T) {

@@ -20,9 +20,6 @@ func run(q *stage.Quay, args ...string) (string, error) {
 // The operator's way from nothing to the first file, with the commands that
 // docs/slack.md names.
 func TestAnOperatorPairsASlackAppByItsTokens(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the program eight times")
-	}
 	s := slacktest.New(t)
 	s.SetScopes(slacktest.Without("reactions:read")...)
 	chat := s.AddChannel(slacktest.Public, "harbour\x1b[31m")

@@ -42,9 +42,6 @@ func telegramKills() (all []telegramKill) {
 }
 
 func TestKilledAtEachStepNothingShowsTwiceOnTelegramAndWhatIsMissingIsUncertain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 32 hosts")
-	}
 	for _, k := range telegramKills() {
 		for _, nth := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, depot %v, time %d", k.name, k.depot, nth), func(t *testing.T) {
@@ -119,9 +116,6 @@ func sumsOf(m telegramtest.Message) (all string) {
 }
 
 func TestAFileOf500MBNeedsLittleMemoryOnItsWayToALocalTelegramServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 500 MB")
-	}
 	const size, most = 500 << 20, 64 << 20
 	s := telegramtest.New(t, stage.DockChat)
 	s.MaxUpload = 2000 << 20

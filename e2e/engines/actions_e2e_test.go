@@ -49,9 +49,6 @@ func actor(r modeltest.Request) modeltest.Answer {
 // TestAssistantChangesItsMessagesInTheChat is Claude Code with the tools of a page's
 // chat, from the model to the page.
 func TestAssistantChangesItsMessagesInTheChat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real agent CLI")
-	}
 	model := modeltest.New(t, actor)
 	h := newProcess(t, append(model.Env(), "LONGSHORE_RIGHTS=full", "LONGSHORE_AGENT_PROGRAM="+modeltest.Install(t, "claude")))
 	opened := h.open()
@@ -93,9 +90,6 @@ func TestAssistantChangesItsMessagesInTheChat(t *testing.T) {
 
 // TestScheduledTaskComesBackToTheChat, and is listed and cancelled.
 func TestScheduledTaskComesBackToTheChat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real agent CLI")
-	}
 	schedule := func(kind, value string) modeltest.Answer {
 		return modeltest.Answer{Call: "schedule_task", Args: map[string]any{"prompt": "the tide table", "schedule_type": kind, "schedule_value": value}}
 	}

@@ -17,12 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/client"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/serve"
-	"github.com/moby/moby/client"
 )
 
 // boxes is an installation whose assistants run in containers.
@@ -38,9 +39,6 @@ type boxes struct {
 // the sample in a container, and at most three of which run.
 func newBoxes(t testing.TB, n int) *boxes {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	return newBoxesOf(t, n, fmt.Sprintf("{runtime: docker, agent: sample, image: %q, network: none, memory: 64MiB}", containertest.AgentImage(t, "none")))
 }
 

@@ -141,9 +141,6 @@ func TestImageBuildCommand(t *testing.T) {
 // TestRealAgentsFileLeavesContainer has real agent CLIs in their own images
 // call the tool that sends a file, on the word of a model on loopback.
 func TestRealAgentsFileLeavesContainer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
 	t.Parallel()
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
 )
 
 // v1Runner does in a container what NanoClaw v1's entry point and agent-runner
@@ -70,9 +71,6 @@ func (h *boxes) v1Image() string {
 // newV1Boxes is an installation over a v1 directory, with v1's image.
 func newV1Boxes(t *testing.T) *boxes {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	h := newBoxesOf(t, 1, `{runtime: docker, agent: claude, image: IMAGE, network: none, memory: 64MiB, env: {MODEL_KEY: "${V1_TEST_KEY}"}}`)
 	t.Setenv("V1_TEST_KEY", "of-the-model")
 	text, err := os.ReadFile(h.file)

@@ -16,12 +16,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
-	"github.com/moby/moby/api/types/mount"
-	"github.com/moby/moby/client"
 )
 
 // farBoxes are loneBoxes on an engine that the host reaches over ssh alone.
@@ -123,9 +124,6 @@ func TestContainersOnAnotherMachineSendTheirFiles(t *testing.T) {
 // TestKeyStaysAtHomeOnAnotherMachine: the calls of a container's model come over the
 // connection to the engine's machine.
 func TestKeyStaysAtHomeOnAnotherMachine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
 	const canary = "sk-canary-of-the-other-machine"
 	h := newFarBoxes(t, 1, fmt.Sprintf("agent: command, command: [bash, -c, %q], keys: proxy, env: {ANTHROPIC_BASE_URL: %q, ANTHROPIC_API_KEY: %s}", stage.AskModel, model.URL, canary))

@@ -20,9 +20,6 @@ import (
 // holds the state directory, and then send. The host lives, says what is the
 // matter, and carries on by itself once there is room.
 func TestContainerThatFillsTheDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	p := containertest.NewPrivate(t, "--bridge=none")
 	script := `cd /workspace/group; [ ! -e fill ] || head -c 200M /dev/zero >big 2>/dev/null; head -c 3M /dev/zero >/tmp/late.bin
 said=$(agentrunner send /tmp/late.bin 2>&1); case $said in *"no room left to queue it"*) rm fill;; esac; echo "$said"`

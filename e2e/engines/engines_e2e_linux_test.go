@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
@@ -21,9 +22,6 @@ import (
 // sent something, another has not, and before a third is called. What was sent
 // arrives once, what was not is made again, and every chat is told.
 func TestEngineDiesInTheMiddleOfATurn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	p := containertest.NewPrivate(t, "--bridge=none")
 	script := `cd /workspace/group; read -r prompt
 case $LONGSHORE_GROUP_FOLDER in g0) echo a >a.txt; agentrunner send /workspace/group/a.txt >&2;; esac

@@ -110,9 +110,6 @@ func (h *userHost) during(do func()) {
 // by the start and by the doctor, whoever runs it, with the command that mends
 // it; what an assistant can take away itself the start gives back.
 func TestHostAsAnOrdinaryUser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	p := containertest.NewPrivate(t, "--bridge=none")
 	h := newUserHost(t, p, ordinary, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
 		`cd /workspace/group; umask 077; echo a >a.txt; agentrunner send /workspace/group/a.txt >&2; echo "I am $(id -u):$(id -g)"`, p.Runner()))
@@ -184,9 +181,6 @@ func TestHostAsAnOrdinaryUser(t *testing.T) {
 // TestHostOfARootlessEngine runs engine and host as the same user, and the
 // host as root, which such an engine is no help to.
 func TestHostOfARootlessEngine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	p := containertest.NewRootless(t)
 	h := newUserHost(t, p, containertest.Nobody, fmt.Sprintf("{runtime: docker, agent: command, command: [/bin/sh, -c, %q], image: %q, network: none}",
 		`cd /workspace/group; umask 077; echo a >a.txt; agentrunner send /workspace/group/a.txt >&2; echo "I am $(id -u), $(grep CapEff /proc/self/status | cut -f2)"`, p.Runner()))

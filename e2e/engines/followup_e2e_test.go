@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web"
@@ -20,9 +21,6 @@ import (
 // the web chat while Claude Code is at work: what she writes reaches the same
 // turn, and one answer comes.
 func TestMembersSecondWordsReachTheRunningTurn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real agent CLI")
-	}
 	const enough = 100 // calls of a tool, after which the model gives up waiting
 	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
 		switch {

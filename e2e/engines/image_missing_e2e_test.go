@@ -8,20 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/client"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/internal/cause"
-	"github.com/moby/moby/client"
 )
 
 // TestAMessageWaitsForItsImage has a member write before the operator has built the
 // image. The chat is told, the message is kept, and it is answered by itself once the
 // image is there.
 func TestAMessageWaitsForItsImage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	t.Parallel()
 	const image = "longshore-test/late:here"
 	built := containertest.AgentImage(t, "none")

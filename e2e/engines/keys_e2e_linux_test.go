@@ -17,14 +17,15 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // TestKeyStaysAtHome has an assistant use the model, and then searches its container as
 // root for the key: memory, environ, cmdline, configuration, file systems, the group's
 // directories and logs. The same search finds the key with keys: inside.
 func TestKeyStaysAtHome(t *testing.T) {
-	if testing.Short() || os.Geteuid() != 0 {
-		t.Skip("starts containers, and reads their memory as root")
+	if os.Geteuid() != 0 {
+		need.Lacking(t, "read the memory of containers: only root can")
 	}
 	for _, where := range []string{"proxy", "described", "inside"} {
 		t.Run(where, func(t *testing.T) {
@@ -67,9 +68,6 @@ func TestKeyStaysAtHome(t *testing.T) {
 // TestEndedBudgetIsNamed has an assistant use up its group's budget: the chat, "why" and
 // the metrics name it, and the message that waited is answered once the budget is raised.
 func TestEndedBudgetIsNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "the model's words"} })
 	asks := strings.TrimSuffix(stage.AskModel, "cat <&3") + `answer=$(cat <&3); case $answer in HTTP/1.1\ 200*) echo "$answer";; *) echo refused >&2; exit 1;; esac`
 	h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: none, keys: proxy, env: {ANTHROPIC_BASE_URL: %q, ANTHROPIC_API_KEY: a-key}}",
@@ -119,9 +117,6 @@ func TestEndedBudgetIsNamed(t *testing.T) {
 // TestCallOfAKilledHostCounts kills the host with -9 while the model has a call of a
 // container: the next host counts the call's whole reservation.
 func TestCallOfAKilledHostCounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	model := modeltest.New(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Hang: true} })
 	h := newBoxesOf(t, 1, fmt.Sprintf("{runtime: docker, agent: command, command: [bash, -c, %q], image: %q, network: none, keys: proxy, env: {ANTHROPIC_BASE_URL: %q, ANTHROPIC_API_KEY: a-key}}",
 		strings.Replace(stage.AskModel, `"max_tokens":9`, `"max_tokens":700`, 1), containertest.AgentImage(t, "none"), model.URL))
@@ -171,9 +166,6 @@ func (h *boxes) until(what string, is func() bool) {
 // TestRealAgentsNameAnEndedBudget: whatever words a CLI has for it, the chat hears of the
 // budget, and the service of no call.
 func TestRealAgentsNameAnEndedBudget(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
 	t.Parallel()
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
@@ -214,9 +206,6 @@ func TestRealAgentsNameAnEndedBudget(t *testing.T) {
 // TestRealAgentsReachTheModelThroughTheHost has real agent CLIs without a network and
 // without a key call the model, which gets the real key.
 func TestRealAgentsReachTheModelThroughTheHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			image := containertest.AgentImage(t, agent)

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // search says where in and around the group's container the key is.

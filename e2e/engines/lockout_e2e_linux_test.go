@@ -18,9 +18,6 @@ import (
 // take the rights on its own directories away. It is served again by the same
 // host and by the next one, and the operator is told.
 func TestAssistantThatLocksItselfOutIsLetInAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	h := lockedBoxes(t, 1, "chmod 0 /workspace/ipc/* /workspace/group $HOME")
 	m := stage.Member{Base: h.base, Chat: "g0"}
 	var log stage.LockedBuffer
@@ -44,9 +41,6 @@ func TestAssistantThatLocksItselfOutIsLetInAgain(t *testing.T) {
 // TestGroupWithoutItsDirectoryEndsNoOthersHost gives one group's workspace to a
 // stranger. The host says so and serves the other group.
 func TestGroupWithoutItsDirectoryEndsNoOthersHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	h := lockedBoxes(t, 2, "true")
 	strangers := filepath.Join(filepath.Dir(h.file), "state/groups/g0")
 	if err := os.MkdirAll(strangers, 0o700); err != nil {

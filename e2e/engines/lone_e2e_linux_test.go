@@ -20,13 +20,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/internal/refusal"
-	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/api/types/mount"
-	"github.com/moby/moby/client"
 )
 
 // loneBoxes is an installation whose groups share no directory and no network with their
@@ -44,9 +45,6 @@ func newLoneBoxes(t *testing.T, n int) *loneBoxes {
 // newLoneBoxesOf is newLoneBoxes with the image of a CLI, and further keys of the assistant.
 func newLoneBoxesOf(t *testing.T, n int, cli, more string) *loneBoxes {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	h := &loneBoxes{boxes: newBoxesOf(t, n, fmt.Sprintf("{runtime: docker, image: %q, network: none, share: none, %s}", containertest.AgentImage(t, cli), more))}
 	h.state = filepath.Join(filepath.Dir(h.file), "state")
 	t.Cleanup(func() { // after the hosts have ended

@@ -11,8 +11,5 @@ import (
 // TestWholeTurnOnPodman has Podman build the image and run the assistants of
 // a host, from the member's message to the file that arrives.
 func TestWholeTurnOnPodman(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts another engine")
-	}
 	containertest.OnPodman(t, "TestImageBuildCommand", "TestFileLeavesContainer", "TestKilledHostsContainersAreEnded")
 }

@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // hostClock sets the clock of one process, and of no other: the code that the kernel maps

@@ -58,9 +58,6 @@ func diskFailures() (all []stage.Failure) {
 // should be.
 func TestADiskThatFailsForAWhileLosesNothingAndShowsNothingTwice(t *testing.T) {
 	all := diskFailures()
-	if testing.Short() {
-		all = all[:4]
-	}
 	for _, f := range all {
 		t.Run(strings.ReplaceAll(String(f), "/", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -100,9 +97,6 @@ func newFaultSite(t *testing.T) *pageSite {
 // control socket. Between two of them lie 60, or 4 with the variable for kills.
 func TestAnyOneCallThatFailsLosesNothing(t *testing.T) {
 	every := 60
-	if testing.Short() {
-		every = 400
-	}
 	if os.Getenv(stage.KillsEnv) != "" {
 		every = 4
 	}

@@ -84,12 +84,9 @@ func (h *heard) missing() (n int) {
 // again. The log has told the operator.
 func TestADiskThatFailsUnderWhatMembersWriteLosesNothing(t *testing.T) {
 	all := []stage.Failure{
-		{"write", "channels/telegram/telegram-messages.db-wal", 5, 3, syscall.ENOSPC},
-		{"sync", "channels/telegram/telegram-messages.db-wal", 2, 3, syscall.EIO},
-		{"write", "inbound/talks/*", 3, 3, syscall.EIO},
-	}
-	if testing.Short() {
-		all = all[:1]
+		{Kind: "write", Path: "channels/telegram/telegram-messages.db-wal", Nth: 5, Times: 3, Errno: syscall.ENOSPC},
+		{Kind: "sync", Path: "channels/telegram/telegram-messages.db-wal", Nth: 2, Times: 3, Errno: syscall.EIO},
+		{Kind: "write", Path: "inbound/talks/*", Nth: 3, Times: 3, Errno: syscall.EIO},
 	}
 	for _, f := range all {
 		t.Run(strings.ReplaceAll(String(f), "/", "_"), func(t *testing.T) {

@@ -221,7 +221,7 @@ func pageMoments() (all []stage.Moment) {
 	} {
 		for _, nth := range at.nth {
 			for _, after := range []bool{false, true} {
-				all = append(all, stage.Moment{at.kind, at.path, nth, after})
+				all = append(all, stage.Moment{Kind: at.kind, Path: at.path, Nth: nth, After: after})
 			}
 		}
 	}
@@ -232,9 +232,6 @@ func pageMoments() (all []stage.Moment) {
 const checkpoint = 50
 
 func TestKilledAtEachWriteOfItsStoresNothingIsLostAndNothingShowsTwiceOnThePage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts 80 hosts")
-	}
 	for _, m := range pageMoments() {
 		t.Run(momentString(m), func(t *testing.T) {
 			t.Parallel()
@@ -260,9 +257,6 @@ func TestKilledAtRandomUnderADrainNothingIsLostAndNothingShowsTwiceOnThePage(t *
 	kills, places := 30, 3
 	if n, err := strconv.Atoi(os.Getenv(stage.KillsEnv)); err == nil {
 		kills, places = n, max(1, n/50)
-	}
-	if testing.Short() {
-		kills = places
 	}
 	for place := range places {
 		t.Run(fmt.Sprint(place), func(t *testing.T) {

@@ -266,9 +266,6 @@ func TestAPowerLossAfterAnyOperationLosesNothingThatWasToldAndShowsNothingTwice(
 	if n, err := strconv.Atoi(os.Getenv(stage.KillsEnv)); err == nil && n >= 1000 {
 		every = 1
 	}
-	if testing.Short() {
-		every, recordings = 100, 1
-	}
 	for first := range recordings {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()

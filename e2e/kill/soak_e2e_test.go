@@ -30,14 +30,8 @@ const soakEnv = "LONGSHORE_TEST_SOAK"
 // the metrics say is compared. In the end every request has one result, and members see all
 // in order and nothing twice.
 func TestASoakLosesNothingAndLeaksNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("keeps the machine busy for a while")
-	}
 	t.Parallel()
-	long := 15 * time.Second
-	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		long = 90 * time.Second
-	}
+	long := 90 * time.Second
 	if text := os.Getenv(soakEnv); text != "" {
 		var err error
 		if long, err = time.ParseDuration(text); err != nil {

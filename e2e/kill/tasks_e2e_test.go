@@ -20,9 +20,6 @@ import (
 // TestAKilledHostRunsATaskOnce kills a host after it has claimed a due time, and the
 // next one after the assistant has it. The member gets one answer.
 func TestAKilledHostRunsATaskOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	s := newCrashSite(t, true)
 	text := strings.ReplaceAll("state: ./state\nassistants:\n  echo: {agent: command, command: [cat]}\ngroups:\n  - {name: G0, folder: g0, chat: \"mem:g0\", assistant: echo, gather: {after: 0s}}\n", "\t", "")
 	if err := os.WriteFile(s.config(), []byte(text), 0o644); err != nil {

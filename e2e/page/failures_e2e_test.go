@@ -79,9 +79,6 @@ func rows(cli string) []row {
 // docs/operations.md. LONGSHORE_TEST_CLIS names others than two of them, and
 // LONGSHORE_TEST_PATIENCE a patience as operators have it, to measure the table.
 func TestEveryFailureIsNamedInTheChat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
 	t.Parallel()
 	clis := []string{"claude", "codex"}
 	if named := os.Getenv("LONGSHORE_TEST_CLIS"); named != "" {

@@ -14,9 +14,6 @@ import (
 // TestMembersSeeAndRunTheChatsTasks: the button is there once the assistant has scheduled
 // something in this chat, and each of its verbs does what it says.
 func TestMembersSeeAndRunTheChatsTasks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
 	h := stage.NewChanging(t, stage.Registering)
 	schedule := func(folder, name, prompt string) {
 		got := stage.AskHost(t, h.Layout, folder, ipc.Request{Type: ipc.TypeScheduleTask, Prompt: prompt, ScheduleType: "cron", ScheduleValue: "0 9 1 1 *", Name: name})

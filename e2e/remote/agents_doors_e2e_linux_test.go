@@ -18,6 +18,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/moby/client"
+	"go.mau.fi/whatsmeow/types/events"
+
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/groups"
@@ -27,8 +30,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
-	"github.com/moby/moby/client"
-	"go.mau.fi/whatsmeow/types/events"
 )
 
 var theCLIs = []string{"claude", "codex", "gemini", "opencode"}
@@ -48,9 +49,6 @@ var waysIn = []string{"lone", "far", "http"}
 
 func newDoors(t *testing.T) *doors {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real agent CLIs")
-	}
 	_, engine := containertest.Engine(t)
 	t.Setenv("DOCKER_HOST", engine)
 	m := sshtest.Start(t)
@@ -144,7 +142,7 @@ func (d *doors) arrived(t *testing.T, m stage.Member, name, after string) {
 	t.Helper()
 	want := stage.Digest(tableOf(name))
 	isIt := func(msg web.Message) bool { return msg.Assistant && msg.File != nil && msg.File.Name == name+".csv" }
-	seen := stage.Guest{m, t}.Sees(after, func(all []web.Message) bool { return slices.ContainsFunc(all, isIt) })
+	seen := stage.Guest{Member: m, T: t}.Sees(after, func(all []web.Message) bool { return slices.ContainsFunc(all, isIt) })
 	file := seen[slices.IndexFunc(seen, isIt)].File
 	if got, err := m.Download(t.Context(), file.URL); err != nil || got != want {
 		t.Errorf("on the page is %s, want %s, %v", got, want, err)
@@ -181,7 +179,7 @@ func TestRealAgentsFilesArriveByEveryDoor(t *testing.T) {
 						d.arrived(t, m, name, "")
 						return
 					}
-					asked := stage.Guest{m, t}.Posts("the table "+name+", please", "", map[string]string{name + ".csv": string(tableOf(name))})
+					asked := stage.Guest{Member: m, T: t}.Posts("the table "+name+", please", "", map[string]string{name + ".csv": string(tableOf(name))})
 					d.arrived(t, m, name, asked)
 					if t.Failed() {
 						log, _ := os.ReadFile(filepath.Join(d.Dir, "state/logs", folder, "assistant.log"))

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -66,7 +67,7 @@ func mainCrawl(spec string) int {
 // host's memory grows by 64 MiB at most.
 func TestTenThousandCrawlersHoldNobodyUp(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("reads /proc, and needs all of 127.0.0.0/8")
+		need.Lacking(t, "count memory in /proc, and use all of 127.0.0.0/8")
 	}
 	r := newElsewhere(t)
 	desk, quay := r.token("desk", ""), r.token("quay", "")

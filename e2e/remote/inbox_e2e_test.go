@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestTheScriptOfTheDocsAnswersMembers(t *testing.T) {
 	for _, needed := range []string{"curl", "jq"} {
 		if _, err := exec.LookPath(needed); err != nil {
-			t.Skip("needs " + needed)
+			need.Lacking(t, "run the script of the docs: %v", err)
 		}
 	}
 	r := newElsewhere(t)

@@ -53,9 +53,6 @@ const linkToken = "a token for the page 0123456789"
 // newLinking has something in the entry of the page.
 func newLinking(t *testing.T, web string) *linking {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -41,9 +41,6 @@ const fetcher = "{runtime: remote}"
 // the configuration has them.
 func newElsewhereFor(t *testing.T, assistant string, more ...string) *elsewhere {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -45,9 +45,6 @@ type leaving struct {
 
 func newLeaving(t *testing.T, files map[string]string) *leaving {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 )
 
 // claudeWire is a transport of another implementation of MCP, whose client knows nothing of

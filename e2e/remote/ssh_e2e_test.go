@@ -27,9 +27,6 @@ type overSSH struct {
 
 func newOverSSH(t *testing.T, more string) *overSSH {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	m := sshtest.Start(t)
 	return &overSSH{newElsewhereFor(t, onMachine(m, more)), m}
 }

@@ -20,9 +20,6 @@ import (
 // searches every process of the connection there and the account's files for the key. The
 // same search finds the key with keys: inside. Without the key "keys" it stays at home.
 func TestKeyStaysAtHomeOverSSH(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	t.Parallel()
 	for _, keys := range []string{"", ", keys: proxy", ", keys: inside"} {
 		t.Run(strings.TrimPrefix(keys, ", "), func(t *testing.T) {

@@ -53,9 +53,6 @@ func TestAHostThatIsKilledAgainAndAgainNeverMixesThreads(t *testing.T) {
 // TestThreadsInParallelNeverMix has two containers of one group drop, name and send
 // files at the same time.
 func TestThreadsInParallelNeverMix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	image := containertest.AgentImage(t, "none")
 	_, engine := containertest.Engine(t)
 	d := newDeskOf(t, ", parallel: 2", fmt.Sprintf("{runtime: docker, agent: command, command: [sh, /workspace/global/talker.sh], image: %q, network: none}", image),

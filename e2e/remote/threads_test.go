@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/operator"
@@ -38,9 +39,6 @@ func newDesk(t *testing.T, group string) *desk {
 // calls longshore.
 func newDeskOf(t *testing.T, group, assistant, longshore string, env ...string) *desk {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs a host in a process of its own")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"go.mau.fi/whatsmeow/types"
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
-	"go.mau.fi/whatsmeow/types"
-	"golang.org/x/sys/unix"
 )
 
 const (

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/ipc"
-	"go.mau.fi/whatsmeow/types"
-	"go.mau.fi/whatsmeow/types/events"
 )
 
 // TestAnInstallationOfTheFirstReleaseIsOpenedWhole starts this program on what a
@@ -97,7 +98,7 @@ func (u *upgrade) servedPage() stage.ChatPage {
 		base = address.FindString(u.Run("status", "--json"))
 		return base != ""
 	})
-	return stage.ChatPage{u.T, base}
+	return stage.ChatPage{T: u.T, Base: base}
 }
 
 func (u *upgrade) client(folder string) *ipc.Client {

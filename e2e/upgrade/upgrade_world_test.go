@@ -16,10 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
 	waLog "go.mau.fi/whatsmeow/util/log"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // shift moves the times of an installation, so that it was left an hour ago. It

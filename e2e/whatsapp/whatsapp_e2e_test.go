@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"go.mau.fi/whatsmeow/types/events"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
-	"go.mau.fi/whatsmeow/types/events"
 )
 
 func TestANarrowTerminalPairsByThePage(t *testing.T) {

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types/events"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 // An assistant that answers with its prompt shows what a model reads.

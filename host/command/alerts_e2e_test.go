@@ -4,6 +4,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // expressions are those of the dashboard.
@@ -43,13 +45,9 @@ func expressions(t *testing.T) (all []string) {
 // promtool runs Prometheus's own tool.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
-	if _, err := exec.LookPath("promtool"); err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("promtool is not there")
-	}
-	if out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
+		need.Lacking(t, "check alert rules: %v; install prometheus", err)
+	} else if err != nil {
 		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }

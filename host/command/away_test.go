@@ -13,6 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/audit"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // The greatest number that -n takes is no reason to panic, and a negative one is refused.
@@ -82,8 +83,9 @@ func TestLogsFollowAllLinesAfterTheFirstLook(t *testing.T) {
 // A configuration that this user may not read was passed over for another one, which
 // the command then read, or wrote.
 func TestAConfigurationThatMayNotBeReadIsNotPassedOver(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may read everything")
+	if os.Geteuid() == 0 { // root may read everything
+		fstest.AsAnotherUser(t)
+		return
 	}
 	t.Chdir(t.TempDir())
 	home := t.TempDir()

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // A shell offered files where a group, a token, a store or a person's code was wanted.

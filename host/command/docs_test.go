@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // TestEveryCommandIsDescribed wants each command in docs/cli.md, and each of its

@@ -21,7 +21,7 @@ func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&stage.Site{TB: t, Cfg: cfg}).Run(h)
+	(&stage.Site{TB: t, Cfg: cfg}).RunHost(h)
 	stage.Eventually(t, "the host answers", func() bool {
 		_, code := stage.Command(t, "-c", file, "reload")
 		return code == exitOK

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/spf13/cobra"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // TestARemedyWorksAsPrintedWithAnotherConfiguration: hints of the host once named commands

@@ -17,12 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
-	"golang.org/x/sys/unix"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // The chats of the sabotaged host, and one that no group has.
@@ -76,7 +78,7 @@ func newSabotaged(t *testing.T, s sabotage) *sabotaged {
 		if s.disk != "" {
 			stage.Must(t, os.Mkdir(filepath.Join(dir, "state"), 0o700))
 			if err := unix.Mount("tmpfs", filepath.Join(dir, "state"), "tmpfs", 0, s.disk); err != nil {
-				t.Skipf("no file system of its own here: %v", err)
+				need.Lacking(t, "mount a file system: %v", err)
 			}
 			t.Cleanup(func() { stage.Must(t, unix.Unmount(filepath.Join(dir, "state"), unix.MNT_DETACH)) })
 		}

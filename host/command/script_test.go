@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/confine"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestScripts runs the transcripts in testdata/script: each command as its

@@ -43,9 +43,6 @@ func TestSetupWithClaudeCodeEndsWithItsFile(t *testing.T) {
 // TestSetupInAContainerKeepsTheKeyAtHome: a container assistant that setup makes has
 // keys: proxy and no network, and its file arrives, with the real CLI and a model on loopback.
 func TestSetupInAContainerKeepsTheKeyAtHome(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts containers")
-	}
 	image := containertest.AgentImage(t, "claude")
 	model := modeltest.New(t, func(r modeltest.Request) modeltest.Answer {
 		switch len(r.Results) {

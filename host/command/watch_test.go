@@ -13,9 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
-	"github.com/spf13/cobra"
 )
 
 func TestEveryListCanBeWatched(t *testing.T) {
