@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: build dist test race fuzz fuzz-hour kills soak bench lint vuln ci
+.PHONY: build dist test e2e race fuzz fuzz-hour kills soak bench lint vuln ci
 
 build: ## static binaries in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/longshore ./host
@@ -12,11 +12,14 @@ build: ## static binaries in bin/
 dist: ## reproducible programs, Debian packages and images in dist/, with checksums; LONGSHORE_SIGN_KEY signs them
 	./packaging/dist
 
-test: ## what the README promises
+test: ## what the README promises: the first tier
 	go test ./...
 
-race:
-	./.ci/race
+e2e: ## the second tier: engines, browsers, npm, agent CLIs, kills, power loss, floods, packages
+	LONGSHORE_TEST_ALL=1 ./.ci/e2e
+
+race: ## both tiers under the race detector
+	./.ci/race e2e
 
 fuzz: ## every fuzz target for FUZZTIME each
 	./.ci/fuzz $(or $(FUZZTIME),20s)
@@ -25,10 +28,10 @@ fuzz-hour: ## every fuzz target; an hour for all together
 	./.ci/fuzz 1h shared
 
 kills: ## KILLS hosts killed at random under a drain, a twentieth as many hosts, agentrunners and sshds at random steps of a send over HTTP and ssh, a power loss after each operation, and each call failing once; prints the faults and seeds
-	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|AtEachStepOver|APowerLoss|AnyOneCall' ./host/command
+	LONGSHORE_TEST_KILLS=$(or $(KILLS),1000) go test -tags e2e -count=1 -timeout 60m -v -run 'UnderADrain.*OnThePage$$|AtEachStepOver|APowerLoss|AnyOneCall' ./e2e/kill ./e2e/remote
 
 soak: ## twenty groups on three channels for SOAK, with faults, kills, reloads and approvals at random; prints its sums
-	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -count=1 -timeout 24h -v -run ASoak ./host/command
+	LONGSHORE_TEST_SOAK=$(or $(SOAK),10m) go test -tags e2e -count=1 -timeout 24h -v -run ASoak ./e2e/kill
 
 bench: ## each figure with the floor it is held against, from the same run
 	./.ci/bench

@@ -21,9 +21,9 @@ import (
 )
 
 var (
-	messages = stage.Load{"messages", 0}
-	files    = stage.Load{"files", 1 << 10}
-	large    = stage.Load{"large", 1 << 20}
+	messages = stage.Load{Name: "messages", Size: 0}
+	files    = stage.Load{Name: "files", Size: 1 << 10}
+	large    = stage.Load{Name: "large", Size: 1 << 20}
 )
 
 // diskEnv is a directory on another file system than that for temporary files.

@@ -88,7 +88,7 @@ func (h *boxes) getenv(name string) string {
 // open makes a host in this process, whose errors fail the test.
 func (h *boxes) open() *serve.Host {
 	h.Helper()
-	return h.openWith(stage.NewLog(stage.ErrorsOf{h.TB}, config.Log{Level: "warn", Format: "text"}))
+	return h.openWith(stage.NewLog(stage.ErrorsOf{TB: h.TB}, config.Log{Level: "warn", Format: "text"}))
 }
 
 func (h *boxes) openWith(log *slog.Logger) *serve.Host {

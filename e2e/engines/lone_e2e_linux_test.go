@@ -92,7 +92,7 @@ func (h *loneBoxes) exec(folder, user, script string) string {
 func (h *loneBoxes) givesBack(m stage.Member, size int) {
 	h.Helper()
 	content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
-	id := stage.Guest{m, h.TB}.Posts("", "", map[string]string{"log.bin": string(content)})
+	id := stage.Guest{Member: m, T: h.TB}.Posts("", "", map[string]string{"log.bin": string(content)})
 	ctx, cancel := context.WithTimeout(h.Context(), stage.Patience)
 	defer cancel()
 	answer, err := m.Wait(ctx, id, 1)

@@ -46,7 +46,7 @@ func diskFailures() (all []stage.Failure) {
 			if at.kind == "unlink" && errno == syscall.ENOSPC {
 				continue // takes no room
 			}
-			all = append(all, stage.Failure{at.kind, at.path, at.nth, 3, errno})
+			all = append(all, stage.Failure{Kind: at.kind, Path: at.path, Nth: at.nth, Times: 3, Errno: errno})
 		}
 	}
 	return all
