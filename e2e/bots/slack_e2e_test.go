@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"crypto/rand"
+
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
@@ -140,5 +142,52 @@ func TestTenReconnectsUnderLoadLoseNoMessageFromSlack(t *testing.T) {
 	}
 	if n := s.Calls("apps.connections.open"); n < 11 {
 		t.Errorf("the host connected %d times", n)
+	}
+}
+
+// TestTheSlackOfEmulateGetsTheReport takes a server that nobody here wrote.
+func TestTheSlackOfEmulateGetsTheReport(t *testing.T) {
+	for name, fault := range map[string]slacktest.Fault{"": {}, "the answer to the last step is lost": {Lost: true}, "Slack is slow to take it": {Status: 429, RetryAfter: 1}} {
+		t.Run(name, func(t *testing.T) {
+			e := slacktest.Emulate(t)
+			q := stage.NewQuay(t, e.Server, e.Private, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
+			e.Next("files.completeUploadExternal", fault)
+			host := q.Serve()
+			parent := e.Post(e.Private, "what a week")
+			e.PostInThread(e.Private, parent, slacktest.Mention(e.BotUser)+" send me the report")
+			e.Wait(t, "two files and the words", func() bool { return stage.FilesOf(e.FromBot(e.Private)) >= 2 && len(e.FromBot(e.Private)) >= 2 })
+			host.Stop()
+			files := 0
+			for _, m := range e.FromBot(e.Private) {
+				if files += len(m.Files); m.Thread != parent {
+					t.Errorf("this is not in the thread: %+v", m)
+				}
+				for _, f := range m.Files {
+					if got, err := os.ReadFile(filepath.Join(q.Dir, "state/groups/quay", f.Name)); err != nil || !bytes.Equal(got, f.Bytes(t)) {
+						t.Errorf("%s is not what the assistant wrote: %v", f.Name, err)
+					}
+				}
+			}
+			if files != 2 {
+				t.Errorf("%d files came, not 2", files)
+			}
+		})
+	}
+}
+
+func TestAFileOfAMemberOfEmulatesSlackReachesTheAssistant(t *testing.T) {
+	e := slacktest.Emulate(t)
+	q := stage.NewQuay(t, e.Server, e.Open, sampleAssistant, ", assistant: sample, gather: {after: 0s}, trigger: \"@Andy\"")
+	host := q.Serve()
+	data := []byte(rand.Text())
+	e.Upload(e.Open, "", slacktest.Mention(e.BotUser)+" help", "manifest.bin", data)
+	e.WaitFor(t, e.Open, 1)
+	host.Stop()
+	found, err := filepath.Glob(filepath.Join(q.Dir, "state/groups/quay/inbox/*manifest*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the inbox has %v, %v", found, err)
+	}
+	if got, err := os.ReadFile(found[0]); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("the assistant has %q, %v", got, err)
 	}
 }

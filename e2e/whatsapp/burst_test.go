@@ -1,16 +1,13 @@
 package whatsapp
 
 import (
-	"bytes"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/channel/web"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -105,64 +102,4 @@ func TestABurstOnThePageGetsOneAnswer(t *testing.T) {
 	if len(answers) != 3 {
 		t.Errorf("%d messages came back, want two files and a word: %+v", len(answers), answers)
 	}
-}
-
-// Clara's client is Baileys: she sends a document and the trigger in one burst, then
-// answers the assistant's picture, and her own document. Each answer brings the file.
-func TestABaileysMembersBurstAndQuotesReachTheAssistant(t *testing.T) {
-	h := stage.HarbourWith(t, "", `assistant: sample, trigger: "@Andy"`)
-	phone := h.Srv.AddPhone(claraNumber, "Clara")
-	h.Srv.AddMember(h.Group, claraNumber)
-	clara := h.Srv.NewBaileys(t)
-	if err := clara.PairQR(stage.Soon(t), phone); err != nil {
-		t.Fatal(err)
-	}
-	h.Link()
-	host := h.Serve()
-	sends := func(f whatsapptest.BaileysFile) string {
-		t.Helper()
-		f.Chat = h.Group.String()
-		id, err := clara.Send(stage.Soon(t), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	seen := map[string]bool{}
-	gets := func(what string, is func(whatsapptest.BaileysEvent) bool) whatsapptest.BaileysEvent {
-		t.Helper()
-		e, err := clara.Await(stage.Soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "message" && !seen[e.ID] && is(e) })
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		seen[e.ID] = true
-		return e
-	}
-	document := func(e whatsapptest.BaileysEvent) bool { return e.Kind == "document" }
-	image := func(e whatsapptest.BaileysEvent) bool { return e.Kind == "image" }
-	thanks := func(e whatsapptest.BaileysEvent) bool { return strings.HasPrefix(e.Text, "Thank you for ") }
-
-	path := filepath.Join(t.TempDir(), "manifest")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("manifest of the ship\n"), 2000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	own := sends(whatsapptest.BaileysFile{Kind: "document", Path: path, Name: "manifest.txt", MIME: "text/plain"})
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy"})
-	back := gets("the document", document)
-	gets("the kind word", thanks)
-
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy show a picture"})
-	picture := gets("the picture", image)
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "what is this?", Quoted: picture.ID})
-	if again := gets("the picture that was answered", image); again.Error != "" || again.Width != picture.Width || !wrote(h, again.SHA256) {
-		t.Errorf("the answered picture came back as %+v", again)
-	}
-	gets("the kind word", thanks)
-	sends(whatsapptest.BaileysFile{Kind: "reaction", About: own, Text: "👍"}) // starts nothing
-	sends(whatsapptest.BaileysFile{Kind: "text", Text: "@Andy and this?", Quoted: back.ID})
-	if again := gets("the document that was answered", document); again.SHA256 != back.SHA256 {
-		t.Errorf("%+v came back, want %s", again, back.SHA256)
-	}
-	gets("the kind word", thanks)
-	host.Stop()
 }
