@@ -53,7 +53,9 @@ const (
 
 	family = groups.JID("120363000000000001@g.us")
 	work   = groups.JID("120363000000000002@g.us")
-	nobody = groups.JID("120363000000000099@g.us")
+
+	byNumber = groups.JID("120363000000000003@g.us") // without Anna
+	nobody   = groups.JID("120363000000000099@g.us")
 )
 
 // world is a WhatsApp with the channel's account, a member who reads, and two
