@@ -134,6 +134,30 @@ func TestASlowDownloadAndALongPollGoOn(t *testing.T) {
 	})
 }
 
+// A client that never ends its header is cut off in seconds.
+func TestAHeaderThatTricklesEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		conn := serveOne(t, func(http.ResponseWriter, *http.Request) {})
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		go func() {
+			for _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "); err == nil; _, err = io.WriteString(conn, "x") {
+				time.Sleep(time.Second) // of synctest
+			}
+		}()
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("the connection ended after %v", took)
+		}
+	})
+}
+
 // A handler's own deadline counts if it is earlier, and ends with its request.
 func TestTheDeadlineOfOneRequestCutTheNextOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

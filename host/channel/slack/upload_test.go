@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 )
 
@@ -85,10 +86,8 @@ func TestALostAnswerOfCompletePostsOnce(t *testing.T) {
 
 // Slack says ok and never shares the file: it is pending, and stays so.
 func TestAFileThatIsNotSharedIsPending(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits six seconds for a share")
-	}
 	w := newWorld(t)
+	slack.ShareWithin(w.ch, 200*time.Millisecond)
 	w.run(t)
 	m, k := w.files("one", "bytes"), &kept{}
 	w.Next("files.completeUploadExternal", slacktest.Fault{NoShare: true})
