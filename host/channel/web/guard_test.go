@@ -206,7 +206,8 @@ func TestAssetsAreAskedForOnce(t *testing.T) {
 func TestAHeaderThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		c := serve(t).dial(t)
+		_, l := serve(t, options(t.TempDir()))
+		c := l.dial(t)
 		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")); err != nil {
 			t.Fatal(err)
 		}

@@ -123,6 +123,7 @@ func (s *site) wantPush(status int, method, body string, header ...string) {
 
 // TestABrowserThatIsGoneIsForgotten: 404 and 410 end a subscription, other answers do not.
 func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	s := start(t, pushing(t, service))
 	s.wantPush(204, "POST", newBrowser(service.URL+"/gone").json())
@@ -182,20 +183,19 @@ func TestNobodyIsNotifiedWhoIsThere(t *testing.T) {
 // TestWhoSignsOutIsNotNotifiedOfWhatWaited: a notification that is to be tried again
 // ends with the session.
 func TestWhoSignsOutIsNotNotifiedOfWhatWaited(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	o := pushing(t, service)
 	o.Token = token
 	s := start(t, o)
-	later := func(seconds string) http.HandlerFunc {
-		return func(rw http.ResponseWriter, _ *http.Request) {
-			rw.Header().Set("Retry-After", seconds)
-			rw.WriteHeader(http.StatusTooManyRequests)
-		}
+	later := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "1")
+		rw.WriteHeader(http.StatusTooManyRequests)
 	}
 	leaves, key := s.signIn()
 	head := []string{"Cookie", leaves.String(), "X-Longshore-Key", key}
 	s.wantPush(204, "POST", newBrowser(service.URL+"/leaves").json(), head...)
-	service.answer <- later("1")
+	service.answer <- later
 	s.send(channel.Message{Text: "one"})
 	if p := service.next(t); p.path != "/leaves" {
 		t.Error(p.path)
@@ -205,7 +205,7 @@ func TestWhoSignsOutIsNotNotifiedOfWhatWaited(t *testing.T) {
 	}
 	stays, key := s.signIn()
 	s.wantPush(204, "POST", newBrowser(service.URL+"/stays").json(), "Cookie", stays.String(), "X-Longshore-Key", key)
-	service.answer <- later("3") // by then the other's time has come, too
+	service.answer <- later // by then the other's time has come, too
 	s.send(channel.Message{Text: "two"})
 	for range 2 {
 		if p := service.next(t); p.path != "/stays" {

@@ -14,11 +14,16 @@ import (
 // behindToken is a site that has a token. The options are those of the same
 // site after a restart, at the same port.
 func behindToken(t testing.TB) (*site, web.Options) {
-	o := options(t.TempDir())
-	o.Token = token
+	o := withToken(t)
 	s := start(t, o)
 	o.Listen = s.Addr().String()
 	return s, o
+}
+
+func withToken(t testing.TB) web.Options {
+	o := options(t.TempDir())
+	o.Token = token
+	return o
 }
 
 // signIn shows the token as a browser does and returns the cookie and the key.
