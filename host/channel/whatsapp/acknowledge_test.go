@@ -45,34 +45,31 @@ func (w *world) times(chat groups.JID, id string) (n int) {
 }
 
 // One lost acknowledgement kept the library's lock, and every other chat waited
-// for 25 seconds; five of them for two minutes.
+// for 25 seconds; five of them for two minutes. Here the lock is kept for a tenth of a
+// second each time.
 func TestALostAcknowledgementDelaysOtherChatsByOneTimeout(t *testing.T) {
-	const patience = 3 * time.Second // as it is by default
 	for _, lost := range []int{1, 5} {
-		w := newWorld(t).run()
+		w := newWorld(t)
+		w.ch.Hurry(100*time.Millisecond, 30*time.Second)
+		w.run()
 		last := w.newChat()
 		w.send(text(last, "so that all is known")) // before the fault
 		var waiting []<-chan outcome
-		var since time.Time
-		for i := range lost {
+		since := time.Now()
+		for range lost {
 			chat := w.newChat()
 			hit := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Swallow, Chat: waJID(chat)})
 			waiting = append(waiting, w.sending(text(chat, "lost")))
 			<-hit.Hit()
-			if i == 0 {
-				since = time.Now()
-			}
 		}
 		w.send(text(last, "and on it goes"))
-		delay := time.Since(since)
-		t.Logf("with %d acknowledgements lost at once, a text of another chat took %v", lost, delay)
-		if most := patience * time.Duration(min(2*lost, 4)); delay > most { // one timeout, or less than two; and a busy machine
-			t.Errorf("with %d acknowledgements lost at once, a text of another chat took %v, want less than %v", lost, delay, most)
+		if delay := time.Since(since); delay > 20*time.Second { // on the busiest machine; an acknowledgement is waited for as long and longer
+			t.Errorf("with %d acknowledgements lost at once, a text of another chat took %v", lost, delay)
 		}
 		for i, c := range waiting {
 			select {
 			case got := <-c:
-				t.Errorf("message %d has ended first: %+v", i, got)
+				t.Errorf("message %d of %d has ended first: %+v", i, lost, got)
 			default:
 			}
 		}

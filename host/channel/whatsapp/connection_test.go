@@ -143,12 +143,11 @@ func TestTwoProcessesAreNotOneDevice(t *testing.T) {
 	if err := second.Pair(soon(t), whatsapp.PairOptions{}); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("Pair beside a running host: %v", err)
 	}
-	first := w.ch
+	second.Reconnect(20 * time.Millisecond)
 	w.ch = second
 	firstStop := w.stop
 	w.begin()
 	w.held("whatsapp_in_use", "another process")
 	firstStop()
 	w.connected() // it takes over
-	_ = first
 }

@@ -15,6 +15,10 @@ func (w *WhatsApp) Hurry(patience, most time.Duration) {
 	w.sendSlot.patience, w.sendSlot.most = patience, most
 }
 
+// Reconnect shortens the pauses before a connection, and before a look whether the
+// channel was paired.
+func (w *WhatsApp) Reconnect(pause time.Duration) { w.link.Pause, w.probe = pause, pause }
+
 // Watch shortens how often the connection is looked at.
 func (w *WhatsApp) Watch(every time.Duration) { w.watch = every }
 

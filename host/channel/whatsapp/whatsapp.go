@@ -120,6 +120,7 @@ type WhatsApp struct {
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
 	watch    time.Duration // as in watchEvery
+	probe    time.Duration // as in probeEvery
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -172,6 +173,7 @@ func New(opts Options) (*WhatsApp, error) {
 		version:  version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
+		probe:    probeEvery,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil

@@ -138,6 +138,7 @@ func (w *world) open() *whatsapp.WhatsApp {
 		w.t.Fatal(err)
 	}
 	w.ch = ch
+	ch.Reconnect(20 * time.Millisecond)
 	return ch
 }
 
