@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // childEnv has a directory and an address: the process is then a host that serves the
@@ -18,6 +20,7 @@ func TestMain(m *testing.M) {
 	if dir, listen, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
 		serveUntilKilled(dir, listen)
 	}
+	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }
 

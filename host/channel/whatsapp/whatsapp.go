@@ -119,8 +119,9 @@ type WhatsApp struct {
 	live     atomic.Pointer[session] // while Run has one
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
-	watch    time.Duration // as in watchEvery
-	probe    time.Duration // as in probeEvery
+	watch    time.Duration                    // as in watchEvery
+	probe    time.Duration                    // as in probeEvery
+	pace     func(patient bool) transfer.Pace // of a download
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -174,6 +175,7 @@ func New(opts Options) (*WhatsApp, error) {
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
 		probe:    probeEvery,
+		pace:     transfer.PaceFor,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil

@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 	if run, ok := childPrograms[os.Getenv("WHATSAPP_TEST_CHILD")]; ok {
 		os.Exit(run())
 	}
+	fstest.Memory()
 	goleak.VerifyTestMain(m, libraryLeak)
 }
 
