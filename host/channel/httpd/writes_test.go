@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,11 +145,13 @@ func TestAHeaderThatTricklesEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		go func() {
+		var trickle sync.WaitGroup
+		defer trickle.Wait()
+		trickle.Go(func() {
 			for _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "); err == nil; _, err = io.WriteString(conn, "x") {
 				time.Sleep(time.Second) // of synctest
 			}
-		}()
+		})
 		if _, err := io.Copy(io.Discard, conn); err != nil {
 			t.Error(err)
 		}

@@ -48,6 +48,7 @@ func (w *world) times(chat groups.JID, id string) (n int) {
 // for 25 seconds; five of them for two minutes. Here the lock is kept for a tenth of a
 // second each time.
 func TestALostAcknowledgementDelaysOtherChatsByOneTimeout(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []int{1, 5} {
 		w := newWorld(t)
 		w.ch.Hurry(100*time.Millisecond, 30*time.Second)
@@ -78,6 +79,7 @@ func TestALostAcknowledgementDelaysOtherChatsByOneTimeout(t *testing.T) {
 }
 
 func TestALateAcknowledgementIsHeard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	late := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Hold})
 	silent := w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Do: whatsapptest.Swallow, Phone: annaNumber, Times: whatsapptest.Forever})
@@ -96,6 +98,7 @@ func TestALateAcknowledgementIsHeard(t *testing.T) {
 }
 
 func TestALateRefusalIsHeard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	first := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Hold, Chat: waJID(family)})
 	c := w.sending(text(family, "hello"))
@@ -109,6 +112,7 @@ func TestALateRefusalIsHeard(t *testing.T) {
 }
 
 func TestAReceiptCountsAsAnAcknowledgement(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	for i, m := range []channel.Message{document(family, noise(1000)), text(groups.JID(w.anna.Phone.JID().String()), "you")} {
 		w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.LoseAck})
@@ -125,6 +129,7 @@ func TestAReceiptCountsAsAnAcknowledgement(t *testing.T) {
 
 // The receipt comes after Send has ended: the repeat needs not go out any more.
 func TestAReceiptAfterTheEndOfASendIsAnAcknowledgementToo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	held := w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Do: whatsapptest.Hold, Phone: annaNumber})
 	w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.LoseAck})
@@ -146,6 +151,7 @@ func TestAReceiptAfterTheEndOfASendIsAnAcknowledgementToo(t *testing.T) {
 
 // A member cannot end somebody else's wait: only receipts of the chat count.
 func TestAStrangersReceiptIsNoAcknowledgement(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk)
 	eve := w.withEve()
 	w.run()
@@ -172,6 +178,7 @@ func TestAStrangersReceiptIsNoAcknowledgement(t *testing.T) {
 
 // The library asks for the keys of new devices under its lock, for 75 seconds.
 func TestAnUnansweredQuestionAboutKeysDelaysOtherChatsByOneTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withBo("Bo", false)
 	w.hurried()

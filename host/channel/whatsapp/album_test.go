@@ -121,6 +121,7 @@ func TestAnAlbumIsReadIfItsLastFileIs(t *testing.T) {
 
 // What an album has sent stays sent, at whichever message it broke off.
 func TestAnAlbumGoesOnWhereItBrokeOff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	w.send(text(family, "so that all is known"))
 	for i, do := range []whatsapptest.Action{whatsapptest.LoseAck, whatsapptest.Swallow, whatsapptest.Refuse, whatsapptest.LoseAck} {

@@ -61,6 +61,7 @@ func TestWhatEndsTheConnectionForGoodHoldsTheDeliveries(t *testing.T) {
 }
 
 func TestWhatPassesIsMended(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).run()
 	for name, do := range map[string]func(w *world){
 		"the socket dies":     func(w *world) { w.bot.Cut() },

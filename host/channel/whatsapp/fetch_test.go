@@ -72,6 +72,7 @@ func (w *world) fetched(f channel.FileRef) ([]byte, error) {
 
 // A download that hung had no end: nothing of it was bounded in time.
 func TestADownloadThatHangsEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.ch.Window(time.Second)
 	w.run()

@@ -103,6 +103,7 @@ func TestUploadsThatAreCutOrHeld(t *testing.T) {
 }
 
 func TestSlowUploadTakesItsTimeAndCanBeGivenUp(t *testing.T) {
+	t.Parallel()
 	srv := serve(t)
 	m := srv.NewMember(t, anna, "Anna")
 	srv.Fail(whatsapptest.Fault{On: whatsapptest.OnUpload, Do: whatsapptest.Slow, Rate: 1_000_000})
