@@ -1,10 +1,9 @@
 // Package browsertest drives a real headless Chromium for tests of pages,
 // through the DevTools protocol over a pipe. Errors fail the test. Only tests
-// import it.
+// of the second tier (tag e2e) import it.
 //
-// If no chromium is installed, the test is skipped, or fails if
-// LONGSHORE_TEST_ALL is set. Pictures go to the directory that
-// LONGSHORE_ARTIFACTS names, or else to the test's own.
+// Pictures go to the directory that LONGSHORE_ARTIFACTS names, or else to the
+// test's own.
 package browsertest
 
 import (
@@ -20,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // Browser is a headless Chromium. JSON messages go over a pipe, each ended by a
@@ -31,6 +32,8 @@ type Browser struct {
 	next    int
 	replies map[int]chan reply
 	events  map[string]chan json.RawMessage // session + method
+	empty   string                          // the session of a page that is not used yet
+	gone    chan struct{}                   // closed when the browser has ended
 }
 
 type reply struct {
@@ -45,55 +48,55 @@ type Tab struct {
 	thrown  <-chan json.RawMessage // the page's errors that nobody caught
 }
 
-// Start starts a browser that ends with the test. If there is none, it skips
-// the test.
+// Start starts a browser that ends with the test. If this machine cannot open a
+// page with Chromium, it ends the test by need.Lacking.
 func Start(t testing.TB) *Browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser")
+	c, err := start(t)
+	if err == nil {
+		c.empty, err = c.attach()
 	}
-	path, err := exec.LookPath("chromium")
 	if err != nil {
-		if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal("chromium is not installed")
-		}
-		t.Skip("chromium is not installed")
+		need.Lacking(t, "open a page in Chromium: %v", err)
 	}
+	return c
+}
+
+func start(t testing.TB) (*Browser, error) {
 	toBrowser, to, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	from, fromBrowser, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	err = cmd.Start()
 	toBrowser.Close()
 	fromBrowser.Close()
-	c := &Browser{t: t, to: to, replies: map[int]chan reply{}, events: map[string]chan json.RawMessage{}}
-	read := make(chan struct{})
-	go func() { defer close(read); c.read(from) }()
+	c := &Browser{t: t, to: to, replies: map[int]chan reply{}, events: map[string]chan json.RawMessage{}, gone: make(chan struct{})}
+	go func() { defer close(c.gone); c.read(from) }() // ends at once if nothing was started
 	t.Cleanup(func() {
 		// After Browser.close, Chromium cleans its directory up and then closes
 		// the pipe.
 		c.command("", "Browser.close", nil)
 		to.Close()
 		select {
-		case <-read:
+		case <-c.gone:
 		case <-time.After(10 * time.Second):
 		}
 		cancel()
-		_ = cmd.Wait() // the exit status does not matter
+		if err == nil {
+			_ = cmd.Wait() // the exit status does not matter
+		}
 		from.Close()
-		<-read
+		<-c.gone
 	})
-	return c
+	return c, err
 }
 
 func (c *Browser) read(from io.Reader) {
@@ -158,20 +161,38 @@ func (c *Browser) ask(session, method string, params any) (json.RawMessage, erro
 			return nil, fmt.Errorf("%s: %s", method, r.Error.Message)
 		}
 		return r.Result, nil
+	case <-c.gone:
+		return nil, fmt.Errorf("%s: the browser has ended", method)
 	case <-time.After(60 * time.Second):
 		return nil, fmt.Errorf("%s: no answer", method)
 	}
 }
 
-func (c *Browser) call(session, method string, params, result any) {
-	c.t.Helper()
+// get sends a command and decodes its result, unless that is nil.
+func (c *Browser) get(session, method string, params, result any) error {
 	b, err := c.ask(session, method, params)
 	if err == nil && result != nil {
 		err = json.Unmarshal(b, result)
 	}
-	if err != nil {
+	return err
+}
+
+func (c *Browser) call(session, method string, params, result any) {
+	c.t.Helper()
+	if err := c.get(session, method, params, result); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// attach makes an empty page and returns its session.
+func (c *Browser) attach() (session string, err error) {
+	var target struct{ TargetID string }
+	var attached struct{ SessionID string }
+	if err := c.get("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+		return "", err
+	}
+	err = c.get("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	return attached.SessionID, err
 }
 
 // Screen is the screen that shows a page.
@@ -183,11 +204,14 @@ type Screen struct {
 // Open shows a page and waits until its scripts have loaded.
 func (c *Browser) Open(url string, s Screen) *Tab {
 	c.t.Helper()
-	var target struct{ TargetID string }
-	c.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	c.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &Tab{Browser: c, session: attached.SessionID}
+	session := c.empty
+	if c.empty = ""; session == "" {
+		var err error
+		if session, err = c.attach(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	p := &Tab{Browser: c, session: session}
 	p.thrown = p.On("Runtime.exceptionThrown")
 	p.Do("Page.enable", nil)
 	p.Do("Runtime.enable", nil)

@@ -1,8 +1,10 @@
-// Package npmtest installs packages of npm's that tests hold this project
-// against: programs and libraries that nobody here wrote.
+// Package npmtest installs packages from npm for tests: programs and libraries
+// that nobody here wrote. Only tests of the second tier (tag e2e), and the
+// servers that they start, import it.
 package npmtest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -12,29 +14,47 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // Modules returns a node_modules directory, installed by npm into LONGSHORE_NPM or
 // the user's cache directory, where it stays for the next run. The directory dir
 // of files has a package.json, and a package-lock.json that pins every package by
-// its hash. If npm cannot install them, the test is skipped, or fails with
-// LONGSHORE_TEST_ALL set. The tests of -short do not start Node.
+// its hash. If Node does not run or npm cannot install the packages, Modules ends
+// the test by need.Lacking.
 func Modules(t testing.TB, files embed.FS, dir string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts Node")
+	if err := runsNode(); err != nil {
+		need.Lacking(t, "run Node.js: %v", err)
 	}
 	at, err := install(t.Context(), files, dir)
-	if err != nil && os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatalf("%s is not there: %v", path.Base(dir), err)
-	}
 	if err != nil {
-		t.Skipf("%s is not there: %v", path.Base(dir), err)
+		need.Lacking(t, "install the packages of %s by npm: %v", path.Base(dir), err)
 	}
 	return filepath.Join(at, "node_modules")
 }
+
+// oldest is the first major version of Node.js that runs the packages.
+const oldest = 20
+
+// runsNode asks Node.js for its version, once a process.
+var runsNode = sync.OnceValue(func() error {
+	out, err := exec.Command("node", "--print", "process.versions.node").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	major, _, _ := strings.Cut(string(out), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < oldest {
+		return fmt.Errorf("version %s is older than %d", bytes.TrimSpace(out), oldest)
+	}
+	return nil
+})
 
 func install(ctx context.Context, files embed.FS, from string) (string, error) {
 	cache := os.Getenv("LONGSHORE_NPM")
@@ -44,9 +64,6 @@ func install(ctx context.Context, files embed.FS, from string) (string, error) {
 			return "", err
 		}
 		cache = filepath.Join(user, "longshore-test")
-	}
-	if _, err := exec.LookPath("node"); err != nil {
-		return "", err
 	}
 	lock, err := files.ReadFile(path.Join(from, "package-lock.json"))
 	if err != nil {

@@ -25,7 +25,6 @@ import (
 const (
 	maxVoters   = 500              // members whose votes one question counts
 	maxWho      = 60               // characters of the names beside a choice
-	redrawEvery = time.Second      // many votes are shown together
 	redrawAgain = 5 * time.Second  // after a failure
 	redrawTime  = 20 * time.Second // for one question
 )
@@ -149,6 +148,10 @@ func (o *Open) Editable(ctx context.Context, chat groups.JID, message string) er
 
 // Polls counts votes and lets their questions be drawn again. NewPolls makes one.
 type Polls struct {
+	// Every is the time between two drawings, so that many votes are shown together.
+	// NewPolls sets a second; only tests change it.
+	Every time.Duration
+
 	busy link.Keyed    // by a question's id, for who changes or shows it
 	news chan struct{} // holds a value after stale has grown
 
@@ -163,7 +166,7 @@ type shown struct {
 }
 
 // NewPolls returns Polls without a question.
-func NewPolls() *Polls { return &Polls{news: make(chan struct{}, 1)} }
+func NewPolls() *Polls { return &Polls{Every: time.Second, news: make(chan struct{}, 1)} }
 
 // Press is a member's press of a button.
 type Press struct {
@@ -276,7 +279,7 @@ func (p *Polls) Redraw(ctx context.Context, o *Open, log *slog.Logger, draw func
 			return
 		case <-p.news:
 		}
-		wait := redrawEvery
+		wait := p.Every
 		stale := p.take()
 		for _, id := range slices.Sorted(maps.Keys(stale)) {
 			at := stale[id]

@@ -146,10 +146,13 @@ func TestAnAssistantThatMayNotReactDoesNotGetTheBotBlocked(t *testing.T) {
 
 func TestABurstOfMessagesComesInOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	n := 10_000
-	if testing.Short() {
-		n = 500
-	}
+	comesInOnceAndInOrder(t, 500)
+}
+
+// comesInOnceAndInOrder has a member write n messages. The connection is lost in the
+// middle of them.
+func comesInOnceAndInOrder(t *testing.T, n int) {
+	t.Helper()
 	w := newWorld(t)
 	in, _ := w.run(t)
 	for i := range n {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -55,6 +56,7 @@ func (w *world) made(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.ch = ch
+	discord.Hurry(ch, 10*time.Millisecond)
 	return w
 }
 

@@ -52,6 +52,7 @@ type Discord struct {
 	denied   refusals // of changes and of typing, by chat and kind
 	polls    *bot.Polls
 	answers  chan reply           // to interactions
+	afresh   time.Duration        // a session that Discord does not know is begun anew after one to five times as long
 	self     atomic.Pointer[self] // once Discord has said who the bot is
 }
 
@@ -63,7 +64,7 @@ func newOf(s channel.Setup, net Net) (*Discord, error) {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
 	d := &Discord{Bot: bot.New(s, platformKey, "Discord", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()),
-		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers)}
+		polls: bot.NewPolls(), answers: make(chan reply, maxAnswers), afresh: time.Second}
 	d.Apply(s)
 	return d, nil
 }

@@ -245,7 +245,7 @@ func (g *gateway) invalid(ctx context.Context, resumable bool) error {
 	if !resumable {
 		g.session = ""
 	}
-	timer := time.NewTimer(time.Second + rand.N(4*time.Second))
+	timer := time.NewTimer(g.afresh + rand.N(4*g.afresh))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,32 @@ func TestASlowDownloadAndALongPollGoOn(t *testing.T) {
 		defer end()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A client that never ends its header is cut off in seconds.
+func TestAHeaderThatTricklesEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		conn := serveOne(t, func(http.ResponseWriter, *http.Request) {})
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		var trickle sync.WaitGroup
+		defer trickle.Wait()
+		trickle.Go(func() {
+			for _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "); err == nil; _, err = io.WriteString(conn, "x") {
+				time.Sleep(time.Second) // of synctest
+			}
+		})
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("the connection ended after %v", took)
 		}
 	})
 }

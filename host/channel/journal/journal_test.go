@@ -12,9 +12,13 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fstest.Memory()
+	goleak.VerifyTestMain(m)
+}
 
 func newJournal(t *testing.T) *Journal {
 	t.Helper()

@@ -28,9 +28,7 @@ import (
 
 const (
 	welcomeTime  = 90 * time.Second // from the start of connect to its call of up
-	firstPause   = time.Second
-	longestPause = time.Minute // between two attempts
-	steady       = time.Second // a connection that was up for this long is made again without a pause
+	longestPause = time.Minute      // between two attempts
 )
 
 // Stop is the reason why a connection stays down until somebody acts. connect
@@ -61,6 +59,10 @@ func After(d time.Duration) func(context.Context) {
 // Link is the connection of one channel. Its methods may be called
 // concurrently. Run is called once; its goroutines have ended when it returns.
 type Link struct {
+	// Pause is the first pause between two attempts. A connection that was up for
+	// as long is made again without a pause. New sets a second; only tests change it.
+	Pause time.Duration
+
 	platform string // "WhatsApp", for people
 	log      *slog.Logger
 	retry    chan struct{} // holds a value after Retry
@@ -76,7 +78,7 @@ type Link struct {
 // New returns a Link that is not connected. platform is the platform's name for
 // people.
 func New(platform string, log *slog.Logger) *Link {
-	return &Link{platform: platform, log: log, retry: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &Link{Pause: time.Second, platform: platform, log: log, retry: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
 // Run calls serve until ctx is done. serve opens what the channel needs and
@@ -143,7 +145,7 @@ func (l *Link) Retry() {
 // its ctx ends.
 func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up func(detail string)) error) error {
 	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = firstPause, longestPause
+	pause.InitialInterval, pause.MaxInterval = l.Pause, longestPause
 	l.set(func() { l.up, l.stop, l.detail = false, nil, "connecting to "+l.platform })
 	for {
 		since, err := l.once(ctx, connect)
@@ -160,7 +162,7 @@ func (l *Link) Stay(ctx context.Context, connect func(ctx context.Context, up fu
 		} else {
 			l.log.Info("lost the connection to "+l.platform, "error", err)
 		}
-		if !since.IsZero() && time.Since(since) >= steady {
+		if !since.IsZero() && time.Since(since) >= l.Pause {
 			pause.Reset()
 			continue
 		}

@@ -1,13 +1,10 @@
 package push_test
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -163,35 +160,6 @@ func TestTheOldSecretIsTakenWhileItIsReplaced(t *testing.T) {
 	in.Wait(t, 1)
 	if _, err := w.ch.Send(t.Context(), text("signed with the new one")); channel.ClassOf(err) != channel.Held {
 		t.Errorf("the receiver, which has the old secret alone: %v", err)
-	}
-}
-
-// Who trickles a header is cut off, and holds nobody up.
-func TestAHeaderThatTricklesEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes five seconds")
-	}
-	w := newWorld(t)
-	in, _ := w.run(t)
-	at, err := url.Parse(w.listens(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", at.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nX-Slow: ", at.Host)
-	if err := w.Post(t.Context(), w.listens(t), hello()); err != nil {
-		t.Errorf("meanwhile: %v", err)
-	}
-	in.Wait(t, 1)
-	if _, err := bufio.NewReader(conn).ReadByte(); err == nil {
-		_, err = io.Copy(io.Discard, conn)
-		if err != nil {
-			t.Errorf("the connection did not end: %v", err)
-		}
 	}
 }
 

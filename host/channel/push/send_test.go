@@ -3,10 +3,8 @@ package push_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,7 +15,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/push"
 	"github.com/longshore-bridge/longshore/host/channel/push/pushtest"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 func TestSeveralFilesAreOneMessage(t *testing.T) {
@@ -159,81 +156,5 @@ func TestWithoutItsAddressTheChannelStillSends(t *testing.T) {
 		if time.Since(start) > time.Minute {
 			t.Fatalf("connected: %t, %s", ok, detail)
 		}
-	}
-}
-
-// zeros is a file of so many.
-type zeros struct{ left int64 }
-
-func (z *zeros) Read(p []byte) (int, error) {
-	n := min(int64(len(p)), z.left)
-	if z.left -= n; n == 0 {
-		return 0, io.EOF
-	}
-	clear(p[:n])
-	return int(n), nil
-}
-
-func (z *zeros) Seek(int64, int) (int64, error) { return 0, errors.New("read once") }
-func (z *zeros) Close() error                   { return nil }
-
-func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hashes 500 MB twice")
-	}
-	const size = 500_000_000
-	w := newWorld(t, func(s *push.Settings) { s.MaxFile = size })
-	w.run(t)
-	m := withFiles("all zeros", "")
-	m.Files[0].Size, m.Files[0].SHA256 = size, "38f7c0648553d81ad9402ebdd1b275a0029644c5b7eef7c963dfa7db9ef0ba23"
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return &zeros{left: size}, nil }
-	told := int64(0)
-	m.Progress = func(n int64) { told = n }
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := w.ch.Send(t.Context(), m)
-	runtime.ReadMemStats(&after)
-	if err != nil || told != size {
-		t.Errorf("%d bytes are told: %v", told, err)
-	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 20*media.MiB {
-		t.Errorf("%d bytes were allocated", grown)
-	}
-}
-
-// What npm's standardwebhooks signs is taken, and what is signed here it takes.
-func TestAgainstStandardWebhooksOfNPM(t *testing.T) {
-	secret := pushtest.Secret()
-	node := pushtest.NewNode(t, secret)
-	w := newWorld(t, func(s *push.Settings) { *s = withSecret(*s, node.URL, secret) })
-	in, _ := w.run(t)
-	for _, m := range []channel.Message{text("Grüße & <b>good</b> morning 🚢"), withFiles("files", "one", strings.Repeat("two", 100_000))} {
-		r, err := w.ch.Send(t.Context(), m)
-		e := node.Next(t)
-		if err != nil || r.ID != "node-"+m.ID[:8] || e.Event != "message" || e.Message.Text != m.Text || len(e.Files) != len(m.Files) {
-			t.Errorf("%+v, %v; Node says %+v", r, err, e)
-		}
-		for i, f := range e.Message.Files {
-			if f.SHA256 != e.Files[i] || f.Name != m.Files[i].Name {
-				t.Errorf("file %d came as %+v", i, f)
-			}
-		}
-	}
-	for _, want := range []int{http.StatusAccepted, http.StatusConflict} {
-		node.Post(t, w.listens(t), "msg_1", hello())
-		if e := node.Next(t); e.Status != want {
-			t.Errorf("the reply was answered with %+v, want %d", e, want)
-		}
-	}
-	if got := in.Wait(t, 1); len(got) != 1 || got[0].Text != "hello" {
-		t.Errorf("came in: %+v", got)
-	}
-	stranger := newWorld(t, func(s *push.Settings) { *s = withSecret(*s, node.URL, pushtest.Secret()) })
-	stranger.run(t)
-	if _, err := stranger.ch.Send(t.Context(), text("forged")); channel.ClassOf(err) != channel.Held {
-		t.Errorf("signed with another secret: %v", err)
-	}
-	if e := node.Next(t); e.Event != "refused" {
-		t.Error(fmt.Sprint("Node says ", e))
 	}
 }

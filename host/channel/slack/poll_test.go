@@ -6,10 +6,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 )
 
@@ -214,6 +216,7 @@ func TestWhatIsNoPressOfOursIsNotHeard(t *testing.T) {
 // A crowd votes at once: every vote comes in, and few updates show them.
 func TestACrowdVotes(t *testing.T) {
 	w := newWorld(t)
+	slack.Hurry(w.ch, time.Second) // as it is by default: many votes are shown together
 	in, _ := w.run(t)
 	var choices, crowd []string
 	for i := range 16 {

@@ -51,6 +51,7 @@ type Slack struct {
 	signs    signs
 	emojis   emojis
 	polls    *bot.Polls
+	forShare time.Duration        // Send waits so long for the chat to have a file
 	self     atomic.Pointer[self] // once Slack has said who the bot is
 	trouble  atomic.Pointer[trouble]
 }
@@ -62,7 +63,7 @@ func newOf(s channel.Setup, net Net) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	c := &Slack{Bot: bot.New(s, platformKey, "Slack", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls()}
+	c := &Slack{Bot: bot.New(s, platformKey, "Slack", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), emojis: newEmojis(), polls: bot.NewPolls(), forShare: shareWithin}
 	c.Apply(s)
 	return c, nil
 }

@@ -191,7 +191,7 @@ func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, threa
 // shared waits until the chat has the files that Slack took.
 func (s *Slack) shared(ctx context.Context, m channel.Message, u *upload, thread *string) (channel.Receipt, error) {
 	u.Taken = true
-	for wait, end := firstLook, time.Now().Add(shareWithin); ; wait *= 2 {
+	for wait, end := firstLook, time.Now().Add(s.forShare); ; wait *= 2 {
 		r, err := s.look(ctx, m, *u, thread)
 		if r != nil || ctx.Err() != nil {
 			return pendingOr(r, *u), nil

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // shows checks that the chat has one message with the files of m, byte for byte.
@@ -87,10 +86,8 @@ func TestALostAnswerOfCompletePostsOnce(t *testing.T) {
 
 // Slack says ok and never shares the file: it is pending, and stays so.
 func TestAFileThatIsNotSharedIsPending(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits six seconds for a share")
-	}
 	w := newWorld(t)
+	slack.ShareWithin(w.ch, 200*time.Millisecond)
 	w.run(t)
 	m, k := w.files("one", "bytes"), &kept{}
 	w.Next("files.completeUploadExternal", slacktest.Fault{NoShare: true})
@@ -209,43 +206,6 @@ func TestAnEmptyFileIsRefused(t *testing.T) {
 	w.run(t)
 	_, err := w.attempt(t, w.files("one", ""), &kept{})
 	is(t, "empty", err, channel.Permanent, "file_empty")
-}
-
-// zeros is a file of so many.
-type zeros struct{ left int64 }
-
-func (z *zeros) Read(p []byte) (int, error) {
-	n := min(int64(len(p)), z.left)
-	if z.left -= n; n == 0 {
-		return 0, io.EOF
-	}
-	clear(p[:n])
-	return int(n), nil
-}
-
-func (z *zeros) Seek(int64, int) (int64, error) { return 0, errors.New("read once") }
-func (z *zeros) Close() error                   { return nil }
-
-func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hashes 500 MB twice")
-	}
-	const size = 500_000_000
-	w := newWorld(t)
-	w.run(t)
-	m := w.files("all zeros", "")
-	m.Files[0].Size, m.Files[0].SHA256 = size, "38f7c0648553d81ad9402ebdd1b275a0029644c5b7eef7c963dfa7db9ef0ba23"
-	m.Files[0].Open = func() (io.ReadSeekCloser, error) { return &zeros{left: size}, nil }
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := w.attempt(t, m, &kept{})
-	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Error(err)
-	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 30*media.MiB {
-		t.Errorf("%d bytes were allocated", grown)
-	}
 }
 
 // What one request sends together is one message, up to Slack's most.

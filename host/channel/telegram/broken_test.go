@@ -92,11 +92,11 @@ func TestAMessageWaitsForRoomOnTheDisk(t *testing.T) {
 	}
 }
 
-func TestABurstOfMessagesComesInOnceAndInOrder(t *testing.T) {
-	n := 10_000
-	if testing.Short() {
-		n = 500
-	}
+func TestABurstOfMessagesComesInOnceAndInOrder(t *testing.T) { comesInOnceAndInOrder(t, 500) }
+
+// comesInOnceAndInOrder has a member write n messages.
+func comesInOnceAndInOrder(t *testing.T, n int) {
+	t.Helper()
 	w, in := newWorld(t), make(inbox, 100)
 	w.runTo(t, in)
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"go.uber.org/goleak"
@@ -59,6 +60,7 @@ func (w *world) made(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.ch = ch
+	telegram.Hurry(ch, 10*time.Millisecond)
 	return w
 }
 

@@ -2,6 +2,10 @@ package web_test
 
 import (
 	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
 	"mime"
 	"net/url"
 	"strings"
@@ -108,4 +112,28 @@ func TestFilesComeInParts(t *testing.T) {
 	if res, _ := s.do("GET", f.URL, nil, "If-None-Match", `"`+f.SHA256+`"`); res.StatusCode != 304 {
 		t.Errorf("unchanged: %d", res.StatusCode)
 	}
+}
+
+// chart draws a picture worth looking at.
+func chart(t testing.TB, width, height int) []byte {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, width, height))
+	for x := range width {
+		h := float64(height) * (0.55 + 0.25*math.Sin(float64(x)/70) + 0.12*math.Sin(float64(x)/23))
+		for y := range height {
+			c := color.RGBA{244, 248, 248, 255}
+			if y%60 == 0 {
+				c = color.RGBA{214, 224, 226, 255}
+			}
+			if float64(y) > h {
+				c = color.RGBA{uint8(20 + y*60/height), 120, uint8(125 + y*60/height), 255}
+			}
+			img.Set(x, y, c)
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

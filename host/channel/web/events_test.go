@@ -196,6 +196,7 @@ func TestNothingIsMissedAndNothingHeardTwice(t *testing.T) {
 // One page stops reading. The others, and Send, do not wait for it. They read
 // all the time: on a busy machine they would else be let go as slow themselves.
 func TestASlowPageDelaysNobody(t *testing.T) {
+	t.Parallel()
 	s := start(t, options(t.TempDir()))
 	slow, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {

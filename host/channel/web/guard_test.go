@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"io"
 	"net"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -202,25 +204,18 @@ func TestAssetsAreAskedForOnce(t *testing.T) {
 
 // A client that never ends its header is let go.
 func TestAHeaderThatDoesNotEnd(t *testing.T) {
-	s := start(t, options(t.TempDir()))
-	c, err := net.Dial("tcp", s.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 1024)
-	for err == nil {
-		_, err = c.Read(b)
-	}
-	if ne, ok := err.(net.Error); ok && ne.Timeout() {
-		t.Error("the connection is still open")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, l := serve(t, options(t.TempDir()))
+		c := l.dial(t)
+		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, c) // until the connection is closed
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("the connection was open for %v", took)
+		}
+	})
 }
 
 func TestTheHandlerStandsAlone(t *testing.T) {

@@ -102,9 +102,10 @@ func (in *inbox) received() []channel.Inbound {
 // site is a channel that runs.
 type site struct {
 	*web.Web
-	in   *inbox
-	t    testing.TB
-	stop func() // ends Run; the clean-up does it too
+	in     *inbox
+	t      testing.TB
+	client http.Client
+	stop   func() // ends Run; the clean-up does it too
 }
 
 func options(dir string) web.Options {
@@ -174,7 +175,8 @@ func (s *site) do(method, path string, body io.Reader, header ...string) (*http.
 			req.Header.Set(header[i], header[i+1])
 		}
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := s.client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(req)
 	if err != nil {
 		s.t.Fatal(err)

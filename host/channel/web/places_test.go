@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/web"
 )
 
 // pipes is a listener in memory, so that its clients live in a test's own time.
@@ -88,10 +90,9 @@ func post(t *testing.T, c net.Conn) (status int) {
 }
 
 // serve runs a site on pipes within a test's own time.
-func serve(t *testing.T) *pipes {
+func serve(t *testing.T, o web.Options) (*site, *pipes) {
 	t.Helper()
 	l := newPipes()
-	o := options(t.TempDir())
 	o.Listener = l
 	w, err := opened(o)
 	if err != nil {
@@ -109,14 +110,15 @@ func serve(t *testing.T) *pipes {
 		}
 	})
 	synctest.Wait()
-	return l
+	dial := func(context.Context, string, string) (net.Conn, error) { return l.dial(t), nil }
+	return &site{Web: w, in: in, t: t, client: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}, l
 }
 
 func TestTwentyCrawlingUploadsDoNotKeepOthersOut(t *testing.T) {
 	for _, pace := range []int{1, 1000, 9 << 10} { // bytes a second; the last is quick enough while nobody waits
 		t.Run(fmt.Sprint(pace), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := serve(t)
+				_, l := serve(t, options(t.TempDir()))
 				var crawlers sync.WaitGroup
 				for range 20 {
 					c := l.dial(t)
@@ -146,7 +148,7 @@ func TestTwentyCrawlingUploadsDoNotKeepOthersOut(t *testing.T) {
 
 func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := serve(t)
+		_, l := serve(t, options(t.TempDir()))
 		c := l.dial(t)
 		const pace = 16 << 10
 		go func() {
@@ -172,19 +174,15 @@ func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 
 // holdFiles begins n posts with files in a session of its own and never goes
 // on. It returns what those are answered that are refused at once.
-func (s *site) holdFiles(n int) (refused <-chan string) {
-	s.t.Helper()
+func (s *site) holdFiles(t *testing.T, l *pipes, n int) (refused <-chan string) {
+	t.Helper()
 	answers := make(chan string, n)
 	c, key := s.signIn()
 	for range n {
-		conn, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.t.Cleanup(func() { conn.Close() })
+		conn := l.dial(t)
 		h := strings.Replace(head(1<<20), "\r\n\r\n", fmt.Sprintf("\r\nCookie: %s\r\nX-Longshore-Key: %s\r\n\r\n", pair(c), key), 1)
 		if _, err := conn.Write([]byte(h)); err != nil {
-			s.t.Fatal(err)
+			t.Fatal(err)
 		}
 		go func() {
 			if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
@@ -193,6 +191,7 @@ func (s *site) holdFiles(n int) (refused <-chan string) {
 			}
 		}()
 	}
+	synctest.Wait() // until each has its place, waits for one, or is refused
 	return answers
 }
 
@@ -209,22 +208,26 @@ func (s *site) promptly() {
 }
 
 func TestOneSessionCannotHoldAllPlaces(t *testing.T) {
-	s, _ := behindToken(t)
-	s.holdFiles(20)
-	s.promptly()
+	synctest.Test(t, func(t *testing.T) {
+		s, l := serve(t, withToken(t))
+		s.holdFiles(t, l, 20)
+		s.promptly()
+	})
 }
 
 // Its posts beyond the places that it may have waited, and everybody else was
 // answered busy although half of the places were free.
 func TestOneSessionCannotFillTheQueueForPlaces(t *testing.T) {
-	s, _ := behindToken(t)
-	const places, queue = 4, 64
-	for refused, n := s.holdFiles(100), 0; n < 100-places-queue; n++ {
-		if got := <-refused; got != "503 Service Unavailable" {
-			t.Fatalf("a post that never goes on is answered %s", got)
+	synctest.Test(t, func(t *testing.T) {
+		s, l := serve(t, withToken(t))
+		const places, queue = 4, 64
+		for refused, n := s.holdFiles(t, l, 100), 0; n < 100-places-queue; n++ {
+			if got := <-refused; got != "503 Service Unavailable" {
+				t.Fatalf("a post that never goes on is answered %s", got)
+			}
 		}
-	}
-	s.promptly()
+		s.promptly()
+	})
 }
 
 func TestTextsThatAreNoUTF8AreRefused(t *testing.T) {

@@ -1,30 +1,20 @@
 package web_test
 
 import (
-	"bytes"
 	"crypto/ecdh"
 	"crypto/rand"
-	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/web"
-	"github.com/longshore-bridge/longshore/internal/browsertest"
-	"github.com/longshore-bridge/longshore/internal/npmtest"
 )
-
-//go:embed testdata/webpush
-var webpush embed.FS
 
 func text(s string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(s)
@@ -131,53 +121,9 @@ func (s *site) wantPush(status int, method, body string, header ...string) {
 	}
 }
 
-// TestAMemberIsNotifiedWhileNoPageIsOpen opens the notification with programs that nobody
-// here wrote.
-func TestAMemberIsNotifiedWhileNoPageIsOpen(t *testing.T) {
-	modules := npmtest.Modules(t, webpush, "testdata/webpush")
-	for _, withText := range []bool{false, true} {
-		service := newPushService(t)
-		o := pushing(t, service)
-		o.Push.Text = withText
-		s := start(t, o)
-		b := newBrowser(service.URL + "/send/anna")
-		s.wantPush(204, "POST", b.json())
-		s.send(channel.Message{Text: "The report is **ready**"})
-		p := service.next(t)
-		in, _ := json.Marshal(map[string]string{
-			"private": base64.RawURLEncoding.EncodeToString(b.key.Bytes()), "auth": base64.RawURLEncoding.EncodeToString(b.auth),
-			"body": base64.RawURLEncoding.EncodeToString(p.body), "token": p.token, "key": p.key, "audience": service.URL,
-		})
-		program, err := filepath.Abs("testdata/webpush/open.mjs")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), "node", program, modules)
-		cmd.Stdin = bytes.NewReader(in)
-		out, err := cmd.CombinedOutput()
-		var got struct {
-			Text   string
-			Claims struct{ Sub string }
-		}
-		if err != nil || json.Unmarshal(out, &got) != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		want := `{"chat":"family","title":"Family"}`
-		if withText {
-			want = `{"chat":"family","title":"Family","text":"Andy: The report is ready"}`
-		}
-		if strings.TrimRight(got.Text, "\x00") != want || got.Claims.Sub != "mailto:ops@example.org" {
-			t.Errorf("%q for %q", got.Text, got.Claims.Sub)
-		}
-		if h := p.header; p.path != "/send/anna" || h.Get("TTL") != "86400" || h.Get("Content-Encoding") != "aes128gcm" || len(h.Get("Topic")) != 32 || len(p.body) > 4096 {
-			t.Errorf("%s %v, %d bytes", p.path, h, len(p.body))
-		}
-		s.stop()
-	}
-}
-
 // TestABrowserThatIsGoneIsForgotten: 404 and 410 end a subscription, other answers do not.
 func TestABrowserThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	s := start(t, pushing(t, service))
 	s.wantPush(204, "POST", newBrowser(service.URL+"/gone").json())
@@ -237,20 +183,19 @@ func TestNobodyIsNotifiedWhoIsThere(t *testing.T) {
 // TestWhoSignsOutIsNotNotifiedOfWhatWaited: a notification that is to be tried again
 // ends with the session.
 func TestWhoSignsOutIsNotNotifiedOfWhatWaited(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	o := pushing(t, service)
 	o.Token = token
 	s := start(t, o)
-	later := func(seconds string) http.HandlerFunc {
-		return func(rw http.ResponseWriter, _ *http.Request) {
-			rw.Header().Set("Retry-After", seconds)
-			rw.WriteHeader(http.StatusTooManyRequests)
-		}
+	later := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "1")
+		rw.WriteHeader(http.StatusTooManyRequests)
 	}
 	leaves, key := s.signIn()
 	head := []string{"Cookie", leaves.String(), "X-Longshore-Key", key}
 	s.wantPush(204, "POST", newBrowser(service.URL+"/leaves").json(), head...)
-	service.answer <- later("1")
+	service.answer <- later
 	s.send(channel.Message{Text: "one"})
 	if p := service.next(t); p.path != "/leaves" {
 		t.Error(p.path)
@@ -260,7 +205,7 @@ func TestWhoSignsOutIsNotNotifiedOfWhatWaited(t *testing.T) {
 	}
 	stays, key := s.signIn()
 	s.wantPush(204, "POST", newBrowser(service.URL+"/stays").json(), "Cookie", stays.String(), "X-Longshore-Key", key)
-	service.answer <- later("3") // by then the other's time has come, too
+	service.answer <- later // by then the other's time has come, too
 	s.send(channel.Message{Text: "two"})
 	for range 2 {
 		if p := service.next(t); p.path != "/stays" {
@@ -317,31 +262,4 @@ func FuzzASubscription(f *testing.F) {
 			t.Errorf("%q is taken", endpoint)
 		}
 	})
-}
-
-// TestThePageSubscribesItsBrowserAndItsWorkerNotifies has Chromium run the page and its
-// worker. The subscription is made up: a real one needs the browser maker's service.
-func TestThePageSubscribesItsBrowserAndItsWorkerNotifies(t *testing.T) {
-	service := newPushService(t)
-	s := start(t, pushing(t, service))
-	chrome := browsertest.Start(t)
-	p := s.page(chrome, "/c/family", desk)
-	p.Eval(`Notification.requestPermission = () => Promise.resolve("granted");
-		PushManager.prototype.getSubscription = () => Promise.resolve(null);
-		PushManager.prototype.subscribe = function (options) { window.asked = options; return Promise.resolve({ toJSON: () => (`+newBrowser(service.URL+"/tab").json()+`) }); };`, nil)
-	p.Eval(`document.getElementById("notify").click()`, nil)
-	p.Wait(`document.getElementById("notify").getAttribute("aria-pressed") === "true"`)
-	var options struct {
-		Visible bool
-		Key     int
-	}
-	p.Eval(`({ Visible: asked.userVisibleOnly, Key: asked.applicationServerKey.length })`, &options)
-	if n := web.Subscriptions(s.Web); n != 1 || !options.Visible || options.Key != 65 {
-		t.Errorf("%d browsers, asked with %+v", n, options)
-	}
-	var active string
-	p.Eval(`navigator.serviceWorker.ready.then((r) => r.active.scriptURL + " " + r.scope)`, &active)
-	if want := s.at("/assets/worker.js") + " " + s.at("/"); active != want {
-		t.Errorf("the worker is %s, want %s", active, want)
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	stores "github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -77,43 +76,5 @@ func TestAHistoryOfVersion5KeepsItsSmallFiles(t *testing.T) {
 	}
 	if names := stored(t, opts.Dir); len(names) != 2 || names[0] != id {
 		t.Errorf("stored: %q", names)
-	}
-}
-
-// TestAFullDiskTakesNoHalfFile sends small files until the disk is full: each one that
-// was taken is whole, and the next one is taken once there is room.
-func TestAFullDiskTakesNoHalfFile(t *testing.T) {
-	mount := fstest.SmallDisk(t, "1m")
-	opts := options(filepath.Join(mount, "web"))
-	s := start(t, opts)
-	ballast := filepath.Join(mount, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 100<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	content := []byte(strings.Repeat("x", 8000))
-	taken := 0
-	send := func() error {
-		_, err := s.Send(t.Context(), channel.Message{ID: newID(), Chat: "web:family", Files: outgoing("a.txt", "text/plain", media.Document, content)})
-		if err == nil {
-			taken++
-		}
-		return err
-	}
-	var err error
-	for err == nil && taken < 1000 {
-		err = send()
-	}
-	if stores.Words(err) == nil || !strings.Contains(err.Error(), "disk is") {
-		t.Errorf("after %d files: %v", taken, err)
-	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if err := send(); err != nil {
-		t.Errorf("once there is room: %v", err)
-	}
-	s.stop()
-	if n := len(stored(t, opts.Dir)); n != taken || taken == 1000 {
-		t.Errorf("%d of %d files are there", n, taken)
 	}
 }

@@ -244,3 +244,19 @@ func TestManyMembersAtOnce(t *testing.T) {
 		t.Errorf("%d messages, want %d", got, n)
 	}
 }
+
+// answering makes the assistant say what reply makes of a member's message.
+func answering(s *site, reply func(channel.Inbound) channel.Message) {
+	s.in.receive = func(ctx context.Context, m channel.Inbound) error {
+		s.Typing(ctx, m.Chat, "", true)
+		go func() {
+			defer s.Typing(context.Background(), m.Chat, "", false)
+			r := reply(m)
+			r.ID, r.Chat = newID(), m.Chat
+			if _, err := s.Send(context.Background(), r); err != nil {
+				s.t.Error(err)
+			}
+		}()
+		return nil
+	}
+}

@@ -45,34 +45,32 @@ func (w *world) times(chat groups.JID, id string) (n int) {
 }
 
 // One lost acknowledgement kept the library's lock, and every other chat waited
-// for 25 seconds; five of them for two minutes.
+// for 25 seconds; five of them for two minutes. Here the lock is kept for a tenth of a
+// second each time.
 func TestALostAcknowledgementDelaysOtherChatsByOneTimeout(t *testing.T) {
-	const patience = 3 * time.Second // as it is by default
+	t.Parallel()
 	for _, lost := range []int{1, 5} {
-		w := newWorld(t).run()
+		w := newWorld(t)
+		w.ch.Hurry(100*time.Millisecond, 30*time.Second)
+		w.run()
 		last := w.newChat()
 		w.send(text(last, "so that all is known")) // before the fault
 		var waiting []<-chan outcome
-		var since time.Time
-		for i := range lost {
+		since := time.Now()
+		for range lost {
 			chat := w.newChat()
 			hit := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Swallow, Chat: waJID(chat)})
 			waiting = append(waiting, w.sending(text(chat, "lost")))
 			<-hit.Hit()
-			if i == 0 {
-				since = time.Now()
-			}
 		}
 		w.send(text(last, "and on it goes"))
-		delay := time.Since(since)
-		t.Logf("with %d acknowledgements lost at once, a text of another chat took %v", lost, delay)
-		if most := patience * time.Duration(min(2*lost, 4)); delay > most { // one timeout, or less than two; and a busy machine
-			t.Errorf("with %d acknowledgements lost at once, a text of another chat took %v, want less than %v", lost, delay, most)
+		if delay := time.Since(since); delay > 20*time.Second { // on the busiest machine; an acknowledgement is waited for as long and longer
+			t.Errorf("with %d acknowledgements lost at once, a text of another chat took %v", lost, delay)
 		}
 		for i, c := range waiting {
 			select {
 			case got := <-c:
-				t.Errorf("message %d has ended first: %+v", i, got)
+				t.Errorf("message %d of %d has ended first: %+v", i, lost, got)
 			default:
 			}
 		}
@@ -81,6 +79,7 @@ func TestALostAcknowledgementDelaysOtherChatsByOneTimeout(t *testing.T) {
 }
 
 func TestALateAcknowledgementIsHeard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	late := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Hold})
 	silent := w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Do: whatsapptest.Swallow, Phone: annaNumber, Times: whatsapptest.Forever})
@@ -99,6 +98,7 @@ func TestALateAcknowledgementIsHeard(t *testing.T) {
 }
 
 func TestALateRefusalIsHeard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	first := w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Hold, Chat: waJID(family)})
 	c := w.sending(text(family, "hello"))
@@ -112,6 +112,7 @@ func TestALateRefusalIsHeard(t *testing.T) {
 }
 
 func TestAReceiptCountsAsAnAcknowledgement(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).hurried()
 	for i, m := range []channel.Message{document(family, noise(1000)), text(groups.JID(w.anna.Phone.JID().String()), "you")} {
 		w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.LoseAck})
@@ -128,6 +129,7 @@ func TestAReceiptCountsAsAnAcknowledgement(t *testing.T) {
 
 // The receipt comes after Send has ended: the repeat needs not go out any more.
 func TestAReceiptAfterTheEndOfASendIsAnAcknowledgementToo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	held := w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Do: whatsapptest.Hold, Phone: annaNumber})
 	w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.LoseAck})
@@ -149,6 +151,7 @@ func TestAReceiptAfterTheEndOfASendIsAnAcknowledgementToo(t *testing.T) {
 
 // A member cannot end somebody else's wait: only receipts of the chat count.
 func TestAStrangersReceiptIsNoAcknowledgement(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk)
 	eve := w.withEve()
 	w.run()
@@ -175,6 +178,7 @@ func TestAStrangersReceiptIsNoAcknowledgement(t *testing.T) {
 
 // The library asks for the keys of new devices under its lock, for 75 seconds.
 func TestAnUnansweredQuestionAboutKeysDelaysOtherChatsByOneTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withBo("Bo", false)
 	w.hurried()

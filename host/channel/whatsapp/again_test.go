@@ -11,6 +11,7 @@ import (
 // time. The library encrypted what is asked for without a lock: two messages
 // could get one key, and the device dropped the second as one that it had.
 func TestMessagesThatADeviceAsksForAtOneTimeAllArrive(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).run()
 	for round := range 5 {
 		chat := w.newChat()

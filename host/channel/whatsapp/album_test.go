@@ -121,6 +121,7 @@ func TestAnAlbumIsReadIfItsLastFileIs(t *testing.T) {
 
 // What an album has sent stays sent, at whichever message it broke off.
 func TestAnAlbumGoesOnWhereItBrokeOff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	w.send(text(family, "so that all is known"))
 	for i, do := range []whatsapptest.Action{whatsapptest.LoseAck, whatsapptest.Swallow, whatsapptest.Refuse, whatsapptest.LoseAck} {
@@ -293,40 +294,4 @@ func newAlone(t *testing.T) *whatsapp.WhatsApp {
 		t.Fatal(err)
 	}
 	return ch
-}
-
-func TestBaileysReadsAnAlbum(t *testing.T) {
-	w, clara := withBaileys(t)
-	for n, chat := range []groups.JID{byNumber, byLID, directly} {
-		to := string(chat)
-		if chat == directly {
-			to = w.bot.JID().String()
-		}
-		m := album(t, chat, 2)
-		r := w.send(m)
-		a, err := clara.Message(soon(t), r.ID)
-		if err != nil || a.Kind != "album" || a.Pictures != 2 || a.Videos != 1 || a.Secret != 32 {
-			t.Errorf("in %s Baileys read %+v, %v", chat, a, err)
-		}
-		var ids []string
-		for i, f := range m.Files {
-			e, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Album == r.ID && e.SHA256 == f.SHA256 })
-			if err != nil || e.Kind != string(f.Kind) || i == 0 && e.Text != m.Text || i > 0 && e.Text != "" {
-				t.Fatalf("in %s Baileys read %+v, %v", chat, e, err)
-			}
-			ids = append(ids, e.ID)
-		}
-		if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "text", Chat: to, Text: "Which one?", Quoted: ids[1]}); err != nil {
-			t.Fatal(err)
-		}
-		if q := w.received(n + 1)[n].Quote; q == nil || !q.Own || q.ID != r.ID || len(q.Files) != 1 {
-			t.Errorf("in %s Baileys' answer quotes %+v", chat, q)
-		}
-		made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: chat, Target: r.ID, Files: true}))
-		for _, id := range ids {
-			if _, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "deleted" && e.ID == id }); err != nil {
-				t.Errorf("in %s Baileys still shows %s: %v", chat, id, err)
-			}
-		}
-	}
 }

@@ -107,6 +107,7 @@ func (w *world) former() {
 // The callback got who asks and through which chat, and looked at neither: a
 // stranger who knew a message's id got the message with the keys of its file.
 func TestAMessageGoesAgainToPresentMembersOfItsChatAlone(t *testing.T) {
+	t.Parallel()
 	for _, lid := range []bool{false, true} {
 		w := newWorld(t)
 		bo, eve := &claims{w: w, who: w.withBo("Bo", lid)}, w.withEve()
@@ -151,6 +152,7 @@ func TestAMessageGoesAgainToPresentMembersOfItsChatAlone(t *testing.T) {
 }
 
 func TestAReceiptIsBelievedFromPresentMembersOfItsChatAlone(t *testing.T) {
+	t.Parallel()
 	for _, lid := range []bool{false, true} {
 		w := newWorld(t)
 		bo, eve := &claims{w: w, who: w.withBo("Bo", lid)}, w.withEve()

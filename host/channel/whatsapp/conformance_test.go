@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
@@ -28,6 +29,7 @@ func TestConformance(t *testing.T) {
 		Chat:  family, Other: work, Unknown: nobody,
 		New: func(t testing.TB) channel.Channel {
 			w.again(t)
+			w.ch.Hurry(300*time.Millisecond, 30*time.Second)
 			return w.ch
 		},
 		Restart: func(t testing.TB) channel.Channel {

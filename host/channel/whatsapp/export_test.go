@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
+
+	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // Client is the library's client of the session that runs.
@@ -15,8 +17,24 @@ func (w *WhatsApp) Hurry(patience, most time.Duration) {
 	w.sendSlot.patience, w.sendSlot.most = patience, most
 }
 
+// Reconnect shortens the pauses before a connection, and before a look whether the
+// channel was paired.
+func (w *WhatsApp) Reconnect(pause time.Duration) { w.link.Pause, w.probe = pause, pause }
+
 // Watch shortens how often the connection is looked at.
 func (w *WhatsApp) Watch(every time.Duration) { w.watch = every }
+
+// Window shortens the time over which the speed of a download's first attempt is
+// measured.
+func (w *WhatsApp) Window(window time.Duration) {
+	w.pace = func(patient bool) transfer.Pace {
+		p := transfer.PaceFor(patient)
+		if !patient {
+			p.Window = window
+		}
+		return p
+	}
+}
 
 // Missing is how many acknowledgements are waited for without the lock.
 func (w *WhatsApp) Missing() int64 { return w.sendSlot.missing.Load() }

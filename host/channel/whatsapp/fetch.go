@@ -9,7 +9,6 @@ import (
 	"go.mau.fi/whatsmeow"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
 )
 
 // sentRef begins the ref of a file of ours, with its message's id behind it.
@@ -37,7 +36,7 @@ func (w *WhatsApp) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if msg == nil {
 		return nil, channel.Unfetchable("the message holds no file")
 	}
-	file, err := s.fetch(ctx, m, msg, info, transfer.PaceFor(f.Patient))
+	file, err := s.fetch(ctx, m, msg, info, s.w.pace(f.Patient))
 	var lost *whatsmeow.DisconnectedError
 	if errors.Is(err, whatsmeow.ErrNotConnected) || errors.As(err, &lost) {
 		return nil, notAsked(err)

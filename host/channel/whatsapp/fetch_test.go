@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -71,7 +72,10 @@ func (w *world) fetched(f channel.FileRef) ([]byte, error) {
 
 // A download that hung had no end: nothing of it was bounded in time.
 func TestADownloadThatHangsEnds(t *testing.T) {
-	w := newWorld(t).run()
+	t.Parallel()
+	w := newWorld(t)
+	w.ch.Window(time.Second)
+	w.run()
 	data := noise(100_000)
 	ref := w.arrived(family, data)
 	hang := w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnDownload, Do: whatsapptest.Hold, Bytes: 1000})

@@ -23,6 +23,7 @@ func (w *world) secrets(id string) (list []string) {
 // WhatsApp's own apps put a secret on every message, and so does every client
 // but this one did.
 func TestEveryMessageHasASecretThatStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	captioned := document(family, noise(100))
 	captioned.Text = "look"

@@ -8,9 +8,6 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +15,7 @@ import (
 	"go.mau.fi/whatsmeow/proto/waE2E"
 
 	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/pace"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
-	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
@@ -165,7 +160,9 @@ func TestTextThatHasNoPlaceIsNotDropped(t *testing.T) {
 // An album is several images in one request: they go one after another. What
 // comes too soon after it is handed back at once, with the time to come again.
 func TestAnAlbumArrivesInOrder(t *testing.T) {
-	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = pace.Rates{} }).run()
+	rates := whatsapp.DefaultRates()
+	rates.Chat.PerMinute = 1 // slower than the slowest machine
+	w := newWorld(t, func(o *whatsapp.Options) { o.Rates = rates }).run()
 	for i := range 10 {
 		w.send(file(family, media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg"}, jpegOf(t, 10+i, 10)))
 	}
@@ -176,37 +173,10 @@ func TestAnAlbumArrivesInOrder(t *testing.T) {
 	}
 	start := time.Now()
 	_, err := w.ch.Send(soon(t), text(family, "and now?"))
-	if wait := channel.RetryAfterOf(err); channel.ClassOf(err) != channel.Passing || wait <= 0 || wait > 5*time.Second {
+	if wait := channel.RetryAfterOf(err); channel.ClassOf(err) != channel.Passing || wait <= 0 || wait > time.Minute {
 		t.Errorf("the eleventh: %v, again after %v", err, wait)
 	}
-	if d := time.Since(start); d > 2*time.Second {
+	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("Send waited for its turn, for %v", d)
-	}
-}
-
-// pdftoppm is part of poppler-utils.
-func TestAPDFShowsItsFirstPageWhereAToolCanDrawIt(t *testing.T) {
-	for _, tool := range []string{"pdftoppm", "pdfinfo"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "a.pdf")
-	data := []byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
-		"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\ntrailer<</Root 1 0 R>>\n")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, func(o *whatsapp.Options) { o.Tools = confine.Confined }).run()
-	m := file(family, media.Info{Name: "a.pdf", Kind: media.Document, MIME: "application/pdf"}, data)
-	m.Files[0].Open = openPath(path)
-	w.send(m)
-	d := w.seen(family, 1)[0].Message.GetDocumentMessage()
-	c, err := jpeg.DecodeConfig(bytes.NewReader(d.GetJPEGThumbnail()))
-	if err != nil || c.Height != 200 || d.GetPageCount() != 1 {
-		t.Errorf("thumbnail of %d x %d, %v, %d pages; want 200 high and 1 page", c.Width, c.Height, err, d.GetPageCount())
 	}
 }

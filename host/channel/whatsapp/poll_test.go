@@ -14,7 +14,6 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
-	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 func question(chat groups.JID, several bool, choices ...string) channel.Message {
@@ -26,38 +25,6 @@ func isVote(t *testing.T, in channel.Inbound, poll string, choices ...string) {
 	t.Helper()
 	if in.Kind != channel.KindVote || in.Target != poll || !slices.Equal(in.Choices, choices) || in.Sender == "" || in.Text != "" {
 		t.Errorf("came in %+v, want a vote for %q in %s", in, choices, poll)
-	}
-}
-
-func TestBaileysReadsAPollAndVotes(t *testing.T) {
-	w, clara := withBaileys(t)
-	n := 0
-	for _, chat := range []groups.JID{byNumber, byLID, directly} {
-		to := string(chat)
-		if chat == directly {
-			to = w.bot.JID().String()
-		}
-		for several, votes := range map[bool][][]string{
-			false: {{"Sunday — 日曜日"}, {"Saturday"}, nil},
-			true:  {{"Saturday", "never 🚢"}, {"never 🚢"}, nil},
-		} {
-			m := question(chat, several, "Saturday", "Sunday — 日曜日", "never 🚢")
-			asked := w.send(m)
-			e, err := clara.Message(soon(t), asked.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.Kind != "pollCreation" || e.Text != m.Text || !slices.Equal(e.Choices, m.Poll.Choices) || (e.Selectable == 1) == several || e.Secret != 32 {
-				t.Errorf("in %s Baileys read %+v", chat, e)
-			}
-			for _, v := range votes {
-				if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "vote", Chat: to, About: asked.ID, Choices: v}); err != nil {
-					t.Fatal(err)
-				}
-				n++
-				isVote(t, w.received(n)[n-1], asked.ID, v...)
-			}
-		}
 	}
 }
 

@@ -62,7 +62,7 @@ func (w *WhatsApp) withRemedy(err error) error {
 		stop.Hint = strings.Replace(stop.Hint, pairWhatsApp, w.pairCommand(), 1)
 		switch stop.Code {
 		case stopLocked.Code:
-			stop.Wait = link.After(probeEvery)
+			stop.Wait = link.After(w.probe)
 		case stopNotPaired.Code, stopLoggedOut.Code:
 			stop.Wait = w.pairedElsewhere
 		}
@@ -74,7 +74,7 @@ func (w *WhatsApp) withRemedy(err error) error {
 // sizes and times of the store's files.
 func (w *WhatsApp) pairedElsewhere(ctx context.Context) {
 	before := w.stamps()
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(w.probe)
 	defer tick.Stop()
 	for w.stamps() == before || w.inUse() {
 		select {

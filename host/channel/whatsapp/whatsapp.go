@@ -119,7 +119,9 @@ type WhatsApp struct {
 	live     atomic.Pointer[session] // while Run has one
 	sending  link.Keyed              // by WhatsApp's message id
 	sendSlot sendSlot
-	watch    time.Duration // as in watchEvery
+	watch    time.Duration                    // as in watchEvery
+	probe    time.Duration                    // as in probeEvery
+	pace     func(patient bool) transfer.Pace // of a download
 }
 
 // New checks the options and makes the channel. It opens and starts nothing.
@@ -172,6 +174,8 @@ func New(opts Options) (*WhatsApp, error) {
 		version:  version{http: opts.HTTPClient, log: log, number: store.GetWAVersion()},
 		sendSlot: sendSlot{taken: make(chan struct{}, 1), patience: defaultPatience, most: defaultSlot, ackTime: opts.AckTimeout},
 		watch:    watchEvery,
+		probe:    probeEvery,
+		pace:     transfer.PaceFor,
 	}
 	w.chats.Store(&opts.Chats)
 	return w, nil

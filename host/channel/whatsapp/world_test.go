@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 	if run, ok := childPrograms[os.Getenv("WHATSAPP_TEST_CHILD")]; ok {
 		os.Exit(run())
 	}
+	fstest.Memory()
 	goleak.VerifyTestMain(m, libraryLeak)
 }
 
@@ -53,7 +55,9 @@ const (
 
 	family = groups.JID("120363000000000001@g.us")
 	work   = groups.JID("120363000000000002@g.us")
-	nobody = groups.JID("120363000000000099@g.us")
+
+	byNumber = groups.JID("120363000000000003@g.us") // without Anna
+	nobody   = groups.JID("120363000000000099@g.us")
 )
 
 // world is a WhatsApp with the channel's account, a member who reads, and two
@@ -136,6 +140,7 @@ func (w *world) open() *whatsapp.WhatsApp {
 		w.t.Fatal(err)
 	}
 	w.ch = ch
+	ch.Reconnect(20 * time.Millisecond)
 	return ch
 }
 

@@ -23,6 +23,7 @@ func impatient(t *testing.T, m *whatsapptest.Member, chat types.JID, text string
 }
 
 func TestFaultsOnTheWayOfAMessage(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]mishap{
 		"swallowed":  {whatsapptest.Fault{Do: whatsapptest.Swallow}, whatsmeow.ErrMessageTimedOut, 0, 0},
 		"ack lost":   {whatsapptest.Fault{Do: whatsapptest.LoseAck}, whatsmeow.ErrMessageTimedOut, 1, 1},
@@ -94,6 +95,7 @@ func TestHeldMessageWaitsForItsRelease(t *testing.T) {
 }
 
 func TestClientsReconnectByThemselves(t *testing.T) {
+	t.Parallel()
 	for name, hurt := range map[string]func(*whatsapptest.Phone){
 		"socket killed":    (*whatsapptest.Phone).Cut,
 		"stream error 503": func(p *whatsapptest.Phone) { p.StreamError(503) },
@@ -112,6 +114,7 @@ func TestClientsReconnectByThemselves(t *testing.T) {
 }
 
 func TestServerThatIsDownIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	srv := serve(t)
 	m := srv.NewMember(t, anna, "Anna")
 	down := srv.Fail(whatsapptest.Fault{On: whatsapptest.OnConnect, Do: whatsapptest.Refuse, Code: 503})
@@ -165,6 +168,7 @@ func TestOfflineQueueIsKeptInOrder(t *testing.T) {
 }
 
 func TestUnconfirmedMessageComesAgainButIsSeenOnce(t *testing.T) {
+	t.Parallel()
 	srv := serve(t)
 	a, b, group := chat(t, srv, false)
 	lost := srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Do: whatsapptest.Swallow, Phone: boris})

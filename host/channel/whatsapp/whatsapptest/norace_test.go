@@ -14,12 +14,14 @@ import (
 // an error whether it is connected, without the lock under which it closes.
 // The race detector rightly complains, so it is not on here.
 func TestStreamErrorWithAMessageUnderWay(t *testing.T) {
+	t.Parallel()
 	mishap{whatsapptest.Fault{Do: whatsapptest.StreamError, Code: 503}, nil, 1, 1}.happens(t)
 }
 
 // whatsmeow's reader closes the socket that was replaced while Disconnect lets
 // go of it, and the two do not share a lock.
 func TestEndsWithoutReconnect(t *testing.T) {
+	t.Parallel()
 	srv := serve(t)
 	m := srv.NewMember(t, anna, "Anna")
 	m.Phone.Replace()

@@ -124,6 +124,7 @@ func TestPairingAgainMakesASecondDevice(t *testing.T) {
 }
 
 func TestLoginsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault whatsapptest.Fault
 		heard func(*testing.T, *whatsapptest.Member)

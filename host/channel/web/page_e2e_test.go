@@ -1,14 +1,11 @@
+//go:build e2e
+
 package web_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,46 +19,6 @@ var (
 	desk  = browsertest.Screen{Width: 1200, Height: 820}
 	phone = browsertest.Screen{Width: 360, Height: 740, Phone: true}
 )
-
-// chart draws a picture worth looking at.
-func chart(t testing.TB, width, height int) []byte {
-	t.Helper()
-	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	for x := range width {
-		h := float64(height) * (0.55 + 0.25*math.Sin(float64(x)/70) + 0.12*math.Sin(float64(x)/23))
-		for y := range height {
-			c := color.RGBA{244, 248, 248, 255}
-			if y%60 == 0 {
-				c = color.RGBA{214, 224, 226, 255}
-			}
-			if float64(y) > h {
-				c = color.RGBA{uint8(20 + y*60/height), 120, uint8(125 + y*60/height), 255}
-			}
-			img.Set(x, y, c)
-		}
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// answering makes the assistant say what reply makes of a member's message.
-func answering(s *site, reply func(channel.Inbound) channel.Message) {
-	s.in.receive = func(ctx context.Context, m channel.Inbound) error {
-		s.Typing(ctx, m.Chat, "", true)
-		go func() {
-			defer s.Typing(context.Background(), m.Chat, "", false)
-			r := reply(m)
-			r.ID, r.Chat = newID(), m.Chat
-			if _, err := s.Send(context.Background(), r); err != nil {
-				s.t.Error(err)
-			}
-		}()
-		return nil
-	}
-}
 
 // talk fills a chat with what a chat has.
 func talk(s *site) {

@@ -1,47 +1,20 @@
+//go:build e2e
+
 package web_test
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
-
-// childEnv has a directory and an address: the process is then a host that serves the
-// page there until it is killed.
-const childEnv = "LONGSHORE_TEST_PAGE"
-
-func TestMain(m *testing.M) {
-	if dir, listen, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
-		serveUntilKilled(dir, listen)
-	}
-	goleak.VerifyTestMain(m)
-}
-
-func serveUntilKilled(dir, listen string) {
-	o := options(dir)
-	o.Listen = listen
-	w, err := opened(o)
-	if err == nil {
-		fmt.Println(w.URL())
-		in := newInbox()
-		in.fetch = w.Fetch
-		err = w.Run(context.Background(), in)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
 
 // serveInChild starts such a host; kill ends it without a warning.
 func serveInChild(t *testing.T, dir, listen string) (url string, kill func()) {

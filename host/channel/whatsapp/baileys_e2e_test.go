@@ -1,9 +1,12 @@
+//go:build e2e
+
 package whatsapp_test
 
 import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +25,6 @@ import (
 const (
 	claraNumber = "4915550000003"
 
-	byNumber = groups.JID("120363000000000003@g.us")
 	byLID    = groups.JID("120363000000000004@g.us")
 	directly = groups.JID(claraNumber + "@s.whatsapp.net")
 )
@@ -266,5 +268,127 @@ func TestBaileysWhoLosesItsSessionsGetsTheMessagesAgain(t *testing.T) {
 	}
 	if retries == 0 {
 		t.Error("nothing was sent again: the sessions were not lost")
+	}
+}
+
+func TestBaileysReadsAnAlbum(t *testing.T) {
+	w, clara := withBaileys(t)
+	for n, chat := range []groups.JID{byNumber, byLID, directly} {
+		to := string(chat)
+		if chat == directly {
+			to = w.bot.JID().String()
+		}
+		m := album(t, chat, 2)
+		r := w.send(m)
+		a, err := clara.Message(soon(t), r.ID)
+		if err != nil || a.Kind != "album" || a.Pictures != 2 || a.Videos != 1 || a.Secret != 32 {
+			t.Errorf("in %s Baileys read %+v, %v", chat, a, err)
+		}
+		var ids []string
+		for i, f := range m.Files {
+			e, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Album == r.ID && e.SHA256 == f.SHA256 })
+			if err != nil || e.Kind != string(f.Kind) || i == 0 && e.Text != m.Text || i > 0 && e.Text != "" {
+				t.Fatalf("in %s Baileys read %+v, %v", chat, e, err)
+			}
+			ids = append(ids, e.ID)
+		}
+		if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "text", Chat: to, Text: "Which one?", Quoted: ids[1]}); err != nil {
+			t.Fatal(err)
+		}
+		if q := w.received(n + 1)[n].Quote; q == nil || !q.Own || q.ID != r.ID || len(q.Files) != 1 {
+			t.Errorf("in %s Baileys' answer quotes %+v", chat, q)
+		}
+		made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: chat, Target: r.ID, Files: true}))
+		for _, id := range ids {
+			if _, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool { return e.Event == "deleted" && e.ID == id }); err != nil {
+				t.Errorf("in %s Baileys still shows %s: %v", chat, id, err)
+			}
+		}
+	}
+}
+
+func TestBaileysSeesWhatIsEditedReactedToAndUnsent(t *testing.T) {
+	w, clara := withBaileys(t)
+	type seen struct{ event, id, text string }
+	await := func(want seen) {
+		t.Helper()
+		_, err := clara.Await(soon(t), func(e whatsapptest.BaileysEvent) bool {
+			return e.Event == want.event && e.ID == want.id && e.Text == want.text
+		})
+		if err != nil {
+			t.Errorf("Clara does not see %+v: %v", want, err)
+		}
+	}
+	n := 0
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		to := string(chat)
+		if chat == directly {
+			to = w.bot.JID().String()
+		}
+		said, err := clara.Send(soon(t), whatsapptest.BaileysFile{Chat: to, Kind: "text", Text: "How far are you?"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		w.received(n)
+		progress := w.send(text(chat, "10 %"))
+		answer := w.send(channel.Message{ID: newID(), Chat: chat, Text: "half", ReplyTo: said})
+		photo := file(chat, media.Info{Name: "a.jpg", Kind: media.Image, MIME: "image/jpeg"}, jpegOf(t, 40, 30))
+		photo.Text = "before"
+		picture := w.send(photo)
+		for _, id := range []string{progress.ID, answer.ID, picture.ID} {
+			if _, err := clara.Message(soon(t), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := channel.Change{ID: newID(), Chat: chat, Target: progress.ID, Text: "100 %"}
+		for range 2 { // the second time it is the same message
+			made(t, w.ch.Edit(soon(t), c))
+		}
+		await(seen{"edited", progress.ID, "100 %"})
+		made(t, w.ch.Edit(soon(t), channel.Change{ID: newID(), Chat: chat, Target: answer.ID, Text: "whole"}))
+		await(seen{"edited", answer.ID, "whole"})
+		made(t, w.ch.Edit(soon(t), channel.Change{ID: newID(), Chat: chat, Target: picture.ID, Files: true, Text: "after"}))
+		await(seen{"edited", picture.ID, "after"})
+		made(t, w.ch.React(soon(t), channel.Change{ID: newID(), Chat: chat, Target: said, Emoji: "👀"}))
+		await(seen{"reacted", said, "👀"})
+		made(t, w.ch.React(soon(t), channel.Change{ID: newID(), Chat: chat, Target: said}))
+		await(seen{"reacted", said, ""})
+		made(t, w.ch.React(soon(t), channel.Change{ID: newID(), Chat: chat, Target: picture.ID, Emoji: "👍"}))
+		await(seen{"reacted", picture.ID, "👍"})
+		made(t, w.ch.Unsend(soon(t), channel.Change{ID: newID(), Chat: chat, Target: answer.ID}))
+		await(seen{"deleted", answer.ID, ""})
+	}
+}
+
+func TestBaileysReadsAPollAndVotes(t *testing.T) {
+	w, clara := withBaileys(t)
+	n := 0
+	for _, chat := range []groups.JID{byNumber, byLID, directly} {
+		to := string(chat)
+		if chat == directly {
+			to = w.bot.JID().String()
+		}
+		for several, votes := range map[bool][][]string{
+			false: {{"Sunday — 日曜日"}, {"Saturday"}, nil},
+			true:  {{"Saturday", "never 🚢"}, {"never 🚢"}, nil},
+		} {
+			m := question(chat, several, "Saturday", "Sunday — 日曜日", "never 🚢")
+			asked := w.send(m)
+			e, err := clara.Message(soon(t), asked.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind != "pollCreation" || e.Text != m.Text || !slices.Equal(e.Choices, m.Poll.Choices) || (e.Selectable == 1) == several || e.Secret != 32 {
+				t.Errorf("in %s Baileys read %+v", chat, e)
+			}
+			for _, v := range votes {
+				if _, err := clara.Send(soon(t), whatsapptest.BaileysFile{Kind: "vote", Chat: to, About: asked.ID, Choices: v}); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				isVote(t, w.received(n)[n-1], asked.ID, v...)
+			}
+		}
 	}
 }

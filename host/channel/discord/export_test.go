@@ -1,0 +1,14 @@
+package discord
+
+import (
+	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// Hurry shortens the pauses before a connection, before a new session, and between two
+// drawings of a question.
+func Hurry(ch channel.Channel, pause time.Duration) {
+	d := ch.(*Discord)
+	d.Link.Pause, d.afresh, d.polls.Every = pause, pause, pause
+}
