@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/internal/fstest"
+	"github.com/longshore-bridge/longshore/internal/need"
 
 	"golang.org/x/sys/unix"
 
@@ -48,7 +48,7 @@ func TestAssistantThatLocksItselfOutIsLetInAgain(t *testing.T) {
 // somebody else's is the operator's business.
 func TestOthersDirectoriesAreLeftAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
-		fstest.Lacking(t, "root, who alone can give a directory to a stranger")
+		need.Lacking(t, "give a directory to a stranger: only root can")
 	}
 	l := layoutOfAgent(t, true)
 	uid, gid := groups.AgentUser()

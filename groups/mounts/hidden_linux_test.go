@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/internal/fstest"
+	"github.com/longshore-bridge/longshore/internal/need"
 
 	"golang.org/x/sys/unix"
 
@@ -113,7 +114,7 @@ func TestHiddenThingsUnderSecondNames(t *testing.T) {
 	}
 	for source, target := range map[string]string{g.State: bound, filepath.Join(g.Project, ".env"): file} {
 		if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
-			fstest.Lacking(t, "the right to mount")
+			need.Lacking(t, "mount: %v", err)
 		}
 		t.Cleanup(func() {
 			if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/internal/fstest"
+	"github.com/longshore-bridge/longshore/internal/need"
 
 	"golang.org/x/sys/unix"
 
@@ -46,7 +47,7 @@ func TestDeviceIsRefused(t *testing.T) {
 	// /dev/zero's numbers: it has size 0 and no end.
 	err := unix.Mknod(filepath.Join(g.Workspace("family"), "zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5)))
 	if err != nil {
-		fstest.Lacking(t, "the right to make devices")
+		need.Lacking(t, "make devices: %v", err)
 	}
 	refuses(t, g.mounts(t, g.family), "/workspace/group/zero", mounts.CodeNotAFile)
 }
@@ -60,7 +61,7 @@ func TestWhatIsMountedInsideIsRefused(t *testing.T) {
 	// A bind mount has the same device number as what is around it.
 	for source, target := range map[string]string{filepath.Dir(other): inside, other: file} {
 		if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
-			fstest.Lacking(t, "the right to mount")
+			need.Lacking(t, "mount: %v", err)
 		}
 		t.Cleanup(func() {
 			if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
@@ -114,7 +115,7 @@ func TestLeaseDoesNotMakeTheHostWait(t *testing.T) {
 	}
 	defer f.Close()
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-		fstest.Lacking(t, "leases on its temporary directory")
+		need.Lacking(t, "lease a file of its temporary directory: %v", err)
 	}
 	refuses(t, g.mounts(t, g.family), "/workspace/group/leased.txt", mounts.CodeFileBusy)
 }

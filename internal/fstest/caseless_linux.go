@@ -1,13 +1,15 @@
 package fstest
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // Caseless mounts a new file system that does not distinguish upper and lower
@@ -31,7 +33,7 @@ func Caseless(t *testing.T) string {
 			cmd.Path, cmd.Err = path, nil
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {
-			Lacking(t, "a file system without upper and lower case, by "+command[0]+": "+err.Error()+": "+strings.TrimSpace(string(out)))
+			need.Lacking(t, "mount a file system without upper and lower case by %s: %v: %s", command[0], err, bytes.TrimSpace(out))
 		}
 	}
 	t.Cleanup(func() {
@@ -41,7 +43,7 @@ func Caseless(t *testing.T) string {
 	})
 	Write(t, "x", dir, "probe")
 	if _, err := os.Stat(filepath.Join(dir, "PROBE")); err != nil {
-		Lacking(t, "a file system without upper and lower case")
+		need.Lacking(t, "mount a file system without upper and lower case: %v", err)
 	}
 	return dir
 }

@@ -59,13 +59,3 @@ func Code(err error) string {
 	}
 	return "passing"
 }
-
-// Lacking skips a test because this machine lacks something. It fails the test
-// if LONGSHORE_TEST_ALL is set.
-func Lacking(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatalf("this machine lacks %s", what)
-	}
-	t.Skipf("this machine lacks %s", what)
-}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // SmallDisk mounts a file system in memory of that size, such as "512k", until
@@ -12,7 +14,7 @@ func SmallDisk(t *testing.T, size string) string {
 	t.Helper()
 	mount := t.TempDir()
 	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size="+size); err != nil {
-		Lacking(t, "the right to mount a small file system: "+err.Error())
+		need.Lacking(t, "mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(mount, 0); err != nil {
