@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -17,9 +19,6 @@ import (
 // TypeScript, which throws where an answer breaks its tool's schema, list the
 // tools and call each, well and badly.
 func TestStrictClientTakesEverySchemaAndEveryAnswer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs a package of npm")
-	}
 	sdk := modeltest.Install(t, "mcp-sdk")
 	h := fakehost.New(t, func(r fakehost.Request) []ipc.Result {
 		part := ipc.Outcome{Name: "a.txt", Kind: "document", Size: 1, SHA256: "00", Status: ipc.Sent, MessageID: "m-1", Note: "as it is"}

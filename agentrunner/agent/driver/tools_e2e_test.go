@@ -1,3 +1,5 @@
+//go:build e2e
+
 package driver_test
 
 import (
@@ -6,13 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
 	"github.com/longshore-bridge/longshore/internal/cause"
@@ -127,22 +127,5 @@ func TestRealCodexFailsTheTurnWhoseDoorIsNone(t *testing.T) {
 	})
 	if err := w.turnOver(t, d.URL, doorToken); cause.Of(err) != cause.Tools || !strings.Contains(err.Error(), "token that counts") || d.sent.Load() > 0 {
 		t.Errorf("%d files were sent, cause %q: %v", d.sent.Load(), cause.Of(err), err)
-	}
-}
-
-// A mark of an earlier turn counted for a later one.
-func TestTurnNeedsAMarkOfItsOwn(t *testing.T) {
-	d, dir, _ := pretend(t, "claude", `[ -e ran ] && rm "$marks/listed"; touch ran; echo "$marks" >>dirs; echo '{"type":"result","subtype":"success","result":"ok"}'`)
-	if _, err := d.Turn(t.Context(), agent.Turn{}); err != nil {
-		t.Fatal(err)
-	}
-	said := 0
-	_, err := d.Turn(t.Context(), agent.Turn{Say: func(agent.Reply) error { said++; return nil }})
-	if cause.Of(err) != cause.Tools || said > 0 {
-		t.Errorf("%d answers were passed on, %v", said, err)
-	}
-	dirs, err := os.ReadFile(filepath.Join(dir, "dirs"))
-	if all := strings.Fields(string(dirs)); err != nil || len(all) != 2 || all[0] == all[1] {
-		t.Errorf("the turns' directories are %q, %v", dirs, err)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package driver_test
 
 import (
@@ -20,9 +22,6 @@ import (
 // names, and the close mark.
 func TestRealCLIThroughTheAgentProtocol(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
-		if testing.Short() {
-			t.Skip("starts a real agent CLI")
-		}
 		program := modeltest.Install(t, cli)
 		h := fakehost.New(t, fakehost.Sent)
 		h.File("group/a.pdf", "%PDF-1.4")

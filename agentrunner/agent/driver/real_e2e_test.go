@@ -1,3 +1,5 @@
+//go:build e2e
+
 package driver_test
 
 import (
@@ -13,32 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/driver"
 	"github.com/longshore-bridge/longshore/agentrunner/agent/modeltest"
 	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
 )
-
-const binDir = "AGENTRUNNER_TEST_BIN"
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "driver")
-	if err == nil {
-		err = os.Setenv(binDir, dir)
-	}
-	if err != nil {
-		panic(err)
-	}
-	status := m.Run()
-	os.RemoveAll(dir)
-	if err := goleak.Find(); err != nil && status == 0 {
-		_, _ = os.Stderr.WriteString(err.Error())
-		status = 1
-	}
-	os.Exit(status)
-}
 
 // agentrunner builds the program whose tools the CLIs start.
 func agentrunner(t *testing.T) string {
@@ -77,9 +58,6 @@ func newWorld(t *testing.T, cli string, script modeltest.Script) *world {
 // newWorldWith is newWorld with another server of tools.
 func newWorldWith(t *testing.T, cli string, script modeltest.Script, tools []string) *world {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real agent CLI")
-	}
 	w := &world{host: fakehost.New(t, fakehost.Sent), model: modeltest.New(t, script), log: &bytes.Buffer{}}
 	program, dir := modeltest.Install(t, cli), filepath.Join(w.host.Root, "group")
 	w.host.File("group/AGENTS.md", "Speak like the harbour master of Visby.")
@@ -301,40 +279,6 @@ func TestRealCLIIsStoppedWithAllThatItStarted(t *testing.T) {
 		}
 		gone(t, w.mark)
 	})
-}
-
-// gone waits for the kernel to have taken away what was killed.
-func gone(t *testing.T, mark string) {
-	t.Helper()
-	waitFor(t, func() bool { return len(marked(mark)) == 0 })
-}
-
-// waitFor looks until it is so; what it looks at tells of no change itself.
-func waitFor(t *testing.T, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(time.Minute)
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("never")
-		}
-	}
-}
-
-// marked lists the processes with the mark in their environment.
-func marked(mark string) (found []string) {
-	all, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range all {
-		env, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(env), mark) {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
-		}
-	}
-	return found
 }
 
 // Everything that a chat may have, called once each by each CLI.
