@@ -3,6 +3,7 @@ package convert_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -15,9 +16,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
+
+// needHEIF skips the test unless a program of libheif's examples starts.
+func needHEIF(t *testing.T, program string) {
+	t.Helper()
+	var exit *exec.ExitError
+	if out, err := exec.Command(program, "--help").CombinedOutput(); err != nil && !errors.As(err, &exit) || !bytes.Contains(out, []byte("sage")) {
+		need.Lacking(t, "make or read HEIC by %s: %v", program, err)
+	}
+}
 
 // coded is a picture of one colour, as HEVC units: the parameter sets, and the picture.
 func coded(t *testing.T, colour string, edge int) (sets [][]byte, picture []byte) {
@@ -100,7 +111,8 @@ func phonePicture(t *testing.T, colours []string, columns, edge, width, height, 
 // A phone's HEIC holds its picture as a grid of tiles, of which ffmpeg's first stream is one.
 // heif-convert, which is another program's reader, has to see the same picture.
 func TestAPhonesHEICIsConvertedWhole(t *testing.T) {
-	need(t, "ffmpeg", "ffprobe", "heif-convert")
+	needFFmpeg(t)
+	needHEIF(t, "heif-convert")
 	for turns := range 4 {
 		at := filepath.Join(t.TempDir(), "a.heic")
 		check(t, os.WriteFile(at, phonePicture(t, []string{"red", "lime", "blue", "white", "black", "yellow"}, 3, 64, 180, 120, turns), 0o600))
@@ -170,7 +182,8 @@ func TestAPictureOfHEIFThatNobodyReadsIsLeftAlone(t *testing.T) {
 }
 
 func TestOnePictureOfHEICIsConverted(t *testing.T) {
-	need(t, "ffmpeg", "ffprobe", "heif-enc")
+	needFFmpeg(t)
+	needHEIF(t, "heif-enc")
 	png := made(t, "a.png", "-f", "lavfi", "-i", "testsrc=size=320x240:duration=1", "-frames:v", "1")
 	at := filepath.Join(t.TempDir(), "a.heic")
 	if out, err := exec.Command("heif-enc", png.Name(), "-o", at).CombinedOutput(); err != nil {
