@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docker_test
 
 import (
@@ -102,7 +104,7 @@ func TestStopWithoutAnEngineEnds(t *testing.T) {
 	p.End(syscall.SIGKILL)
 	began := time.Now()
 	s.Stop(t.Context())
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("stopping took %s", took)
 	}
 	if err := s.Wait(); !errors.Is(err, runtime.ErrStopped) || !errors.Is(err, runtime.ErrLost) {

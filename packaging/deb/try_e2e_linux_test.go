@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -204,7 +206,7 @@ func freeAddress(t *testing.T) string {
 // tryImage loads the image into an engine and has it do the demo, with no rights and a
 // root that cannot be written.
 func tryImage(t *testing.T, image string) {
-	needs(t, "docker")
+	needs(t, "docker", "--version")
 	_, engine := containertest.Engine(t)
 	docker := func(args ...string) string {
 		t.Helper()

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package ssh
 
 import (
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/longshore-bridge/longshore/host/runtime/ssh/sshtest"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // machineUnderTest is another machine, as the runtime knows it.
@@ -59,14 +62,6 @@ func self(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return name
-}
-
-func wantFault(t *testing.T, err error, what string) {
-	t.Helper()
-	var fault *Fault
-	if !errors.As(err, &fault) || !strings.Contains(fault.What, what) || fault.Remedy == "" {
-		t.Errorf("got %v, want a fault with a remedy: %s", err, what)
-	}
 }
 
 func TestAProgramIsCopiedOnceAndSpeaksWithTheHostOverItsSocket(t *testing.T) {
@@ -211,7 +206,7 @@ func TestAChangedHostKeyIsRefused(t *testing.T) {
 func TestAFullDiskLeavesNoHalfProgram(t *testing.T) {
 	m := startMachine(t)
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", m.home).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount a small disk: %s", out)
+		need.Lacking(t, "mount a small disk: %s", out)
 	}
 	t.Cleanup(func() { exec.Command("umount", m.home).Run() })
 	c := m.dial(t)

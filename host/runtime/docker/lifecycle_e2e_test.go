@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docker_test
 
 import (
@@ -11,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/runtime"
 	"github.com/longshore-bridge/longshore/host/runtime/containertest"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // TestSessionSpeaksAndEnds is a run in which nothing goes wrong.
@@ -108,7 +111,7 @@ func TestStopEndsWhatDoesNotListen(t *testing.T) {
 	}
 	began := time.Now()
 	s.Stop(t.Context())
-	if took := time.Since(began); took < time.Second || took > 20*time.Second {
+	if took := time.Since(began); took < time.Second || took > time.Minute {
 		t.Errorf("stopping took %s, want its grace of 1s and little more", took)
 	}
 	if err := s.Wait(); !errors.Is(err, runtime.ErrStopped) {
@@ -165,7 +168,7 @@ func TestStartIsClear(t *testing.T) {
 	t.Run("no access", func(t *testing.T) {
 		dir := w.layout.IPC("family", "messages")
 		if err := os.Chown(dir, 4242, 4242); err != nil {
-			t.Skip("only root gives files away")
+			need.Lacking(t, "give files away: %v", err)
 		}
 		defer os.Chown(dir, 1000, 1000)
 		refused(t, "chown -R 1000:1000 '"+dir+"'")

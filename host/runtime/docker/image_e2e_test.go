@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docker_test
 
 import (
@@ -13,9 +15,6 @@ import (
 // TestImageHoldsItsAgent asks the CLIs in their images for their versions,
 // which must be the ones that Dockerfile.agent pins.
 func TestImageHoldsItsAgent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fetches the agents' CLIs")
-	}
 	for _, agent := range []string{"claude", "codex", "gemini", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			w := newWorld(t)
