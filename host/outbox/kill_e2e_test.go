@@ -1,3 +1,5 @@
+//go:build e2e
+
 package outbox_test
 
 import (
@@ -26,6 +28,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 )
 
+// TestMain is also the host that the tests kill. Without the tag e2e it is another one.
 func TestMain(m *testing.M) {
 	if os.Getenv("OUTBOX_TEST_DIR") != "" {
 		if err := host(); err != nil {
@@ -285,4 +288,22 @@ func get(ctx context.Context, method, address string, q url.Values, body io.Read
 	defer res.Body.Close()
 	_, err = io.Copy(io.Discard, res.Body)
 	return res.StatusCode, err
+}
+
+// TestKilledAroundAnAnswer kills the host between an answer and the move that follows it:
+// after the next start everything that was approved is in its chat once, in the order of
+// the answers.
+func TestKilledAroundAnAnswer(t *testing.T) {
+	for _, step := range []string{"answered", "sending", "shown", "settled"} {
+		for _, time := range []int{1, 2, 7} {
+			tr := newTrial(t, true, 10, "")
+			tr.waits = true
+			if tr.live(fmt.Sprint(step, ":", time), 0) || !tr.live("", 0) {
+				t.Errorf("the host did not die at %s:%d, or by itself afterwards", step, time)
+			}
+			if bad := tr.p.violations(tr.n); len(bad) > 0 {
+				t.Errorf("killed at %s:%d: %q", step, time, bad)
+			}
+		}
+	}
 }

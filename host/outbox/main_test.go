@@ -1,0 +1,11 @@
+//go:build !e2e
+
+package outbox_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
