@@ -34,7 +34,7 @@ func program(t testing.TB) string {
 func command(t testing.TB, h *fakehost.Host, args ...string) *exec.Cmd {
 	cmd := exec.Command(program(t), args...)
 	cmd.Dir = filepath.Join(h.Root, "group")
-	cmd.Env = append(append(os.Environ(), h.Env()...), "LONGSHORE_WAIT=20s")
+	cmd.Env = append(append(os.Environ(), h.Env()...), "LONGSHORE_WAIT=2m")
 	cmd.Stderr = os.Stderr
 	return cmd
 }

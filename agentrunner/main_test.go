@@ -65,7 +65,7 @@ func TestCommands(t *testing.T) {
 				return []ipc.Result{{Status: status, MessageID: "m-1"}}
 			})
 			h.Tell(fakehost.AbleContext())
-			env.Vars = append(append(env.Vars, h.Env()...), "LONGSHORE_WAIT=20s", "GROUP="+filepath.Join(h.Root, "group"))
+			env.Vars = append(append(env.Vars, h.Env()...), "LONGSHORE_WAIT=2m", "GROUP="+filepath.Join(h.Root, "group"))
 			env.Values["answer"], env.Values["host"] = answer, h
 			return nil
 		},

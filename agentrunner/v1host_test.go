@@ -133,7 +133,7 @@ func (h *v1Host) next() string {
 		return words
 	case request := <-h.lost:
 		h.Fatalf("v1 deletes without a word: %s", request)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		h.Fatal("nothing came")
 	}
 	return ""
@@ -204,7 +204,7 @@ func answer1(t *testing.T, outputs <-chan v1Output) string {
 			if o.Result != nil {
 				return *o.Result
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("no output came")
 		}
 	}
@@ -314,7 +314,7 @@ func TestForkThatCallsItSendFile(t *testing.T) {
 	case <-h.lost:
 	case words := <-h.sent:
 		t.Errorf("without a word from the operator the fork shows %q", words)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("nothing came")
 	}
 	if said := send("NANOCLAW_FILE_REQUEST=pony"); !strings.Contains(said, "neither file nor send_file") {

@@ -19,9 +19,10 @@ import (
 
 // TestRealCLIThroughTheAgentProtocol runs the program as a host does: prompt
 // by stdin, keys as secrets, a follow-up by input/, a file that the answer only
-// names, and the close mark.
+// names, and the close mark. Claude Code listens on in a turn, and codex stands for the
+// CLIs that do not: what the program does is the same for all of these.
 func TestRealCLIThroughTheAgentProtocol(t *testing.T) {
-	each(t, func(t *testing.T, cli string) {
+	eachOf(t, []string{"claude", "codex"}, func(t *testing.T, cli string) {
 		program := modeltest.Install(t, cli)
 		h := fakehost.New(t, fakehost.Sent)
 		h.File("group/a.pdf", "%PDF-1.4")

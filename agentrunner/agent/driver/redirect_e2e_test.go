@@ -157,7 +157,8 @@ func (w *world) untilAsked(t *testing.T, done chan error, cancel func(), want st
 }
 
 // TestPlantedFileDoesNotTakeOverAModelOnLoopback is the same with an address of
-// the operator's own, and a model that tries to run a program.
+// the operator's own, and a model that tries to run a program. The right to edit must
+// not become the right to run commands a turn later.
 func TestPlantedFileDoesNotTakeOverAModelOnLoopback(t *testing.T) {
 	unsetenv(t, "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")
 	each(t, func(t *testing.T, cli string) {

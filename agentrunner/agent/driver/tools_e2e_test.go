@@ -82,7 +82,6 @@ func (w *world) turnOver(t *testing.T, url, token string, more ...string) error 
 // end as if all were well.
 func TestRealCLIWithoutOurToolsFailsTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, cli string) {
-		t.Parallel()
 		w, d := newWorld(t, cli, modeltest.SendFile("a.pdf", "Ahoy.")), newDoor(t)
 		w.host.File("group/a.pdf", "%PDF-1.4")
 		t.Run("right token", func(t *testing.T) {
