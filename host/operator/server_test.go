@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 			os.Stdout.WriteString("refused: " + err.Error())
 			os.Exit(0)
 		}
-		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
 		conn.Write([]byte("GET /v1/status HTTP/1.0\r\n\r\n"))
 		answer, _ := io.ReadAll(conn)
 		os.Stdout.WriteString("answered: " + string(answer))
