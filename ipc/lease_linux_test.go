@@ -80,6 +80,7 @@ func request(dir, folder, name string) string { return filepath.Join(dir, folder
 // A container takes a lease on one of its request files: an open without
 // O_NONBLOCK would wait for 45 s, and with it fails.
 func TestALeaseOnOneRequestDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel() // it waits for seconds
 	dir := prepare(t, "fam")
 	drop(t, dir, "fam", "a.json", hello)
 	for i := range 3 {

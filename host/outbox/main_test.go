@@ -6,6 +6,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fstest.InMemory()
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package fstest
+
+// InMemory does nothing: only Linux has a file system in memory at a known place.
+func InMemory() {}
