@@ -133,7 +133,7 @@ func (h *v1Host) next() string {
 		return words
 	case request := <-h.lost:
 		h.Fatalf("v1 deletes without a word: %s", request)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		h.Fatal("nothing came")
 	}
 	return ""
@@ -204,7 +204,7 @@ func answer1(t *testing.T, outputs <-chan v1Output) string {
 			if o.Result != nil {
 				return *o.Result
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("no output came")
 		}
 	}
@@ -215,7 +215,7 @@ func answer1(t *testing.T, outputs <-chan v1Output) string {
 func TestEntryPointUnderAV1Host(t *testing.T) {
 	h := startV1Host(t)
 	h.follow("_close", "") // stale: of the session before
-	cmd := exec.Command(binary(t), "run", "--agent", "sample")
+	cmd := exec.Command(program(t), "run", "--agent", "sample")
 	cmd.Env, cmd.Dir = h.env(), h.workspace()
 	start, err := json.Marshal(map[string]any{"prompt": "<context timezone=\"UTC\" />\n<messages>\n<message sender=\"Ada\" time=\"now\">@Andy send me the report</message>\n</messages>",
 		"groupFolder": v1Folder, "chatJid": v1Chat, "isMain": false, "assistantName": "Andy", "secrets": map[string]string{}, "script": ""})
@@ -272,7 +272,7 @@ func TestSendUnderAV1HostIsHonest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(binary(t), "send", "a.txt", outside, "--caption", "both")
+	cmd := exec.Command(program(t), "send", "a.txt", outside, "--caption", "both")
 	cmd.Env, cmd.Dir = append(h.env(), "NANOCLAW_CHAT_JID="+v1Chat, "NANOCLAW_GROUP_FOLDER="+v1Folder, "NANOCLAW_IS_MAIN=0", "TMPDIR="+temp), h.workspace()
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -298,7 +298,7 @@ func TestForkThatCallsItSendFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	send := func(env ...string) string {
-		cmd := exec.Command(binary(t), "send", "a.txt")
+		cmd := exec.Command(program(t), "send", "a.txt")
 		cmd.Env, cmd.Dir = append(append(h.env(), "NANOCLAW_CHAT_JID="+v1Chat, "NANOCLAW_GROUP_FOLDER="+v1Folder), env...), h.workspace()
 		out, _ := cmd.CombinedOutput() // its code says that nobody knows
 		return string(out)
@@ -314,7 +314,7 @@ func TestForkThatCallsItSendFile(t *testing.T) {
 	case <-h.lost:
 	case words := <-h.sent:
 		t.Errorf("without a word from the operator the fork shows %q", words)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("nothing came")
 	}
 	if said := send("NANOCLAW_FILE_REQUEST=pony"); !strings.Contains(said, "neither file nor send_file") {

@@ -14,9 +14,14 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fstest.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 const hello = `{"type":"message","text":"hello"}`
 

@@ -127,6 +127,7 @@ func TestTheEndOfStdinEndsTheAssistant(t *testing.T) {
 
 // TestANewSessionEndsTheOldOne, also if the old one was killed and its assistant was not.
 func TestANewSessionEndsTheOldOne(t *testing.T) {
+	t.Parallel() // it waits for seconds
 	for _, killed := range []bool{false, true} {
 		home := t.TempDir()
 		old := start(t, home, `trap '' TERM; cat >/dev/null; echo $$; while :; do sleep 0.2; done`)

@@ -57,10 +57,14 @@ var (
 // remove. Errors are *Missing, ErrTooLarge and ErrTimeout, which are permanent, or
 // hold the program's own words.
 func Make(ctx context.Context, d Document, dir string) (string, error) {
+	return makeWithin(ctx, d, dir, Timeout)
+}
+
+func makeWithin(ctx context.Context, d Document, dir string, limit time.Duration) (string, error) {
 	if len(d.Text) > MaxSource {
 		return "", ErrTooLarge
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTimeout)
 	defer cancel()
 	if !canPrint() {
 		return "", &Missing{Step: "print HTML", Programs: append(browsers(), "weasyprint")}

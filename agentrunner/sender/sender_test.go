@@ -32,7 +32,7 @@ func newSender(t *testing.T, h *fakehost.Host, change func(*sender.Config)) *sen
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Wait = 20 * time.Second
+	config.Wait = 2 * time.Minute
 	if change != nil {
 		change(&config)
 	}

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // connect returns a client in the same process as the server.
 func connect(t *testing.T, h *fakehost.Host, main bool) *client.Client {
 	t.Helper()
-	s := sender.New(sender.Config{IPC: h.IPC, Chat: "web:family", Folder: "family", Main: main, Wait: 20 * time.Second,
+	s := sender.New(sender.Config{IPC: h.IPC, Chat: "web:family", Folder: "family", Main: main, Wait: 2 * time.Minute,
 		Mounts: []sender.Mount{{Path: "/workspace/group", Local: filepath.Join(h.Root, "group")}}})
 	c, err := client.NewInProcessClient(tools.Server(s, "1.2.3"))
 	if err != nil {

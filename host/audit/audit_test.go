@@ -16,9 +16,14 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fstest.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 func quiet(dir string) Options {
 	return Options{Dir: dir, Keep: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler)}

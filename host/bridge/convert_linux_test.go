@@ -3,15 +3,20 @@ package bridge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/host/bridge"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/convert"
@@ -24,13 +29,26 @@ func narrow(l *media.Limits) {
 	l.LargeAsDocument = true
 }
 
+var ffmpegWorks = sync.OnceValue(func() error { // asked once for all tests
+	_, err := confine.Runner{Mode: confine.Confined}.Run(context.Background(), confine.Command{Program: "ffmpeg", Args: []string{"-version"}, Time: time.Minute})
+	for _, args := range [][]string{{"-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac", "-f", "mp4"}, {"-vn", "-c:a", "libopus", "-f", "ogg"}, {"-vn", "-f", "mp3"}} {
+		if err != nil {
+			return err
+		}
+		args = slices.Concat([]string{"-v", "error"}, moment, []string{"-f", "lavfi", "-i", "sine=duration=1"}, args, []string{"-y", os.DevNull})
+		var out []byte
+		if out, err = exec.Command("ffmpeg", args...).CombinedOutput(); err != nil {
+			err = fmt.Errorf("ffmpeg %s: %w: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	return err
+})
+
 // converting is a site whose bridge converts, by ffmpeg in that mode.
 func converting(t *testing.T, mode confine.Mode) *site {
 	t.Helper()
-	if _, err := exec.LookPath("ffmpeg"); err != nil && os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Skip(err)
+	if err := ffmpegWorks(); err != nil {
+		need.Lacking(t, "convert files by ffmpeg: %v", err)
 	}
 	s := newSiteOf(t, narrow)
 	s.opts.Channels[0] = s.memory

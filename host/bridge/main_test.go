@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 func TestMain(m *testing.M) {
 	confine.Child() // ffmpeg runs as a process of this binary
+	fstest.InMemory()
 	os.Exit(m.Run())
 }

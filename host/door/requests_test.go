@@ -116,6 +116,7 @@ func TestARepeatedRequestThatWaitsIsKnown(t *testing.T) {
 		t.Errorf("%d %s, then %d %s", first.http, first.body, again.http, again.body)
 	}
 	w.hold(false)
+	w.spool.Wake("b")
 	if got := w.ask("GET", "/api/deliveries/"+first.ID+"?wait=45s", token, nil); got.Status != ipc.Sent || len(w.all()) != 1 {
 		t.Errorf("%d %s", got.http, got.body)
 	}

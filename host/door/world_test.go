@@ -17,10 +17,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fstest.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // world is a door before a queue whose road sends everything.
 type world struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestEndedBudgetAnswersInTheServicesOwnForm spends a budget, and asks once more.
@@ -260,6 +261,7 @@ func TestLedgerForgetsWhatNoBudgetCounts(t *testing.T) {
 func TestMain(m *testing.M) {
 	dir := os.Getenv("LONGSHORE_TEST_KEYS_DIR")
 	if dir == "" {
+		fstest.InMemory()
 		os.Exit(m.Run())
 	}
 	u, err := ParseURL(os.Getenv("LONGSHORE_TEST_KEYS_URL"))

@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,24 +219,6 @@ func stats(t *testing.T, o *outbox.Outbox) outbox.Stats {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// TestKilledAroundAnAnswer kills the host between an answer and the move that follows it:
-// after the next start everything that was approved is in its chat once, in the order of
-// the answers.
-func TestKilledAroundAnAnswer(t *testing.T) {
-	for _, step := range []string{"answered", "sending", "shown", "settled"} {
-		for _, time := range []int{1, 2, 7} {
-			tr := newTrial(t, true, 10, "")
-			tr.waits = true
-			if tr.live(fmt.Sprint(step, ":", time), 0) || !tr.live("", 0) {
-				t.Errorf("the host did not die at %s:%d, or by itself afterwards", step, time)
-			}
-			if bad := tr.p.violations(tr.n); len(bad) > 0 {
-				t.Errorf("killed at %s:%d: %q", step, time, bad)
-			}
-		}
-	}
 }
 
 // TestAPollForAnApprovalIsNoQuestionOfTheGroup: it takes no place of the group's

@@ -12,7 +12,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // accepts says whether a file can be accepted, by accepting one.
@@ -80,29 +79,6 @@ func details(err error) string {
 		return full.Cause.Error()
 	}
 	return err.Error()
-}
-
-// TestADiskThatRunsFullIsSaidSo, by acceptance and by the check, with free_disk
-// turned off: SQLite's word for it is "database or disk is full (13)".
-func TestADiskThatRunsFullIsSaidSo(t *testing.T) {
-	mount := fstest.SmallDisk(t, "2m")
-	o := open(t, outbox.Options{Dir: filepath.Join(mount, "outbox")})
-	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	ballast := fill(t, mount, 0)
-	for what, err := range map[string]error{"accepted": accepts(o), "checked": o.Check(t.Context())} {
-		var full *outbox.FullError
-		if !errors.As(err, &full) || full.Code != "disk_full" || !strings.Contains(details(err), "the disk is full") && !strings.Contains(details(err), "no space") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(accepts(o), o.Check(t.Context())); err != nil {
-		t.Errorf("once there is room: %v", err)
-	}
 }
 
 func TestACheckDoesNotWaitLongerThanItsCaller(t *testing.T) {

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/store"
-	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -124,24 +122,5 @@ func TestTwoSweepsOfOneSecondLieApart(t *testing.T) {
 	must(t, err)
 	if left, _ := os.ReadDir(s.Home.Aside); len(left) != 0 {
 		t.Errorf("left: %v", left)
-	}
-}
-
-// TestAFullDiskHasWords: SQLite's are "database or disk is full (13)".
-func TestAFullDiskHasWords(t *testing.T) {
-	mount := fstest.SmallDisk(t, "256k")
-	db, closing, err := open(specIn(mount))
-	must(t, err)
-	for err == nil {
-		_, err = db.Exec(`INSERT INTO note VALUES (?)`, strings.Repeat("x", 4096))
-	}
-	if err := store.Words(err); !errors.Is(err, store.ErrFull) || !strings.HasPrefix(err.Error(), "the disk is full") {
-		t.Error(err)
-	}
-	if err := closing(); err != nil {
-		t.Log("closed with:", err)
-	}
-	if err := os.WriteFile(filepath.Join(mount, "x"), make([]byte, 1<<20), 0o600); !errors.Is(store.Words(err), store.ErrFull) {
-		t.Error(err)
 	}
 }

@@ -14,12 +14,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(makeEnv); dir != "" {
 		makeStores(dir)
 	}
+	fstest.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,7 +2,6 @@ package transcribe_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,56 +9,15 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/transcribe"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
-// need skips unless the programs are there.
-func need(t *testing.T, programs ...string) {
+// needConfined skips the test unless a program starts confined.
+func needConfined(t *testing.T, program string, args ...string) {
 	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil && os.Getenv("LONGSHORE_TEST_ALL") != "" {
-			t.Fatal(err)
-		} else if err != nil {
-			t.Skip(err)
-		}
-	}
-}
-
-// spoken is a voice note: Ogg Opus, as phones make it.
-func spoken(t *testing.T, text string) *os.File {
-	t.Helper()
-	dir := t.TempDir()
-	wav, ogg := filepath.Join(dir, "a.wav"), filepath.Join(dir, "a.ogg")
-	for _, c := range [][]string{
-		{"espeak-ng", "-v", "en-us", "-s", "145", "-g", "6", "-w", wav, text},
-		{"ffmpeg", "-v", "error", "-i", wav, "-ar", "16000", "-ac", "1", "-c:a", "libopus", ogg},
-	} {
-		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v %s", c, err, out)
-		}
-	}
-	f, err := os.Open(ogg)
-	check(t, err)
-	t.Cleanup(func() { _ = f.Close() })
-	return f
-}
-
-const grammar = `#JSGF V1.0;
-grammar order;
-public <order> = [please] send me the (report | letter | picture | receipt) (today | tomorrow | tonight) (morning | evening | afternoon);
-`
-
-func TestASpokenSentenceIsUnderstoodByAProgramOfTheMachine(t *testing.T) {
-	need(t, "pocketsphinx_continuous", "espeak-ng", "ffmpeg")
-	rules := filepath.Join(shared(t), "order.gram")
-	check(t, os.WriteFile(rules, []byte(grammar), 0o644))
-	tr := transcribe.New(confine.Confined, temporary(t))
-	t.Cleanup(tr.Close)
-	found, err := tr.Transcribe(t.Context(), []transcribe.Entry{{
-		Command: []string{"pocketsphinx_continuous", "-jsgf", rules, "-infile", transcribe.WAVWord}, Timeout: time.Minute,
-	}}, spoken(t, "please send me the report tomorrow morning"), "audio/ogg")
-	check(t, err)
-	if !strings.Contains(found.Text, "report tomorrow morning") || found.Seconds < 2 || found.Seconds > 5 {
-		t.Errorf("understood %+v", found)
+	c := confine.Command{Program: program, Args: args, Time: time.Minute}
+	if _, err := (confine.Runner{Mode: confine.Confined}).Run(t.Context(), c); err != nil {
+		need.Lacking(t, "run %s confined: %v", program, err)
 	}
 }
 
@@ -74,7 +32,7 @@ func shared(t *testing.T) string {
 }
 
 func TestAProgramReadsTheSoundAndWhatItsArgumentsNameAndNothingElse(t *testing.T) {
-	need(t, "cat")
+	needConfined(t, "cat")
 	dir := shared(t)
 	model, secret := filepath.Join(dir, "model"), filepath.Join(dir, "secret")
 	check(t, os.WriteFile(model, []byte("model"), 0o644))
@@ -95,7 +53,8 @@ func TestAProgramReadsTheSoundAndWhatItsArgumentsNameAndNothingElse(t *testing.T
 }
 
 func TestWhatIsNoSoundIsNoTranscript(t *testing.T) {
-	need(t, "ffmpeg", "cat")
+	needConfined(t, "cat")
+	needConfined(t, "ffmpeg", "-version")
 	tr := transcribe.New(confine.Confined, temporary(t))
 	t.Cleanup(tr.Close)
 	for name, data := range map[string]string{"text": "no sound at all", "a torn file": "OggS\x00\x02\x00\x00", "a playlist": "#EXTM3U\n/etc/passwd\n"} {

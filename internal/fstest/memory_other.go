@@ -2,5 +2,5 @@
 
 package fstest
 
-// Memory does something on Linux only.
-func Memory() {}
+// InMemory does nothing: only Linux has a file system in memory at a known place.
+func InMemory() {}

@@ -35,6 +35,7 @@ type Temp func(bytes int64) (f *os.File, release func(), err error)
 type Converter struct {
 	mode    confine.Mode
 	temp    Temp
+	time    time.Duration // for one conversion
 	running chan struct{}
 	waiting chan struct{}
 }
@@ -42,7 +43,7 @@ type Converter struct {
 // New returns a Converter. mode says how it runs ffmpeg; with confine.Off it
 // converts nothing.
 func New(mode confine.Mode, temp Temp) *Converter {
-	return &Converter{mode: mode, temp: temp, running: make(chan struct{}, atOnce), waiting: make(chan struct{}, atOnce+queued)}
+	return &Converter{mode: mode, temp: temp, time: Time, running: make(chan struct{}, atOnce), waiting: make(chan struct{}, atOnce+queued)}
 }
 
 // File is the result of a conversion, from its beginning. The caller closes it.
@@ -117,14 +118,14 @@ func (c *Converter) tiles(src *os.File, r *Recipe) (tiles *os.File, done func(),
 	return tiles, done, nil
 }
 
-// enter waits for a place among those that run, for at most Time.
+// enter waits for a place among those that run, for at most the time of a conversion.
 func (c *Converter) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case c.waiting <- struct{}{}:
 	default:
 		return nil, ErrBusy
 	}
-	timeout := time.NewTimer(Time)
+	timeout := time.NewTimer(c.time)
 	defer timeout.Stop()
 	select {
 	case c.running <- struct{}{}:
@@ -150,7 +151,7 @@ func (c *Converter) ffmpeg(ctx context.Context, src *os.File, out *File, input [
 		return f, err
 	}}
 	_, err := runner.Run(ctx, confine.Command{
-		Program: "ffmpeg", Args: args, Input: src, Result: out.File, Output: int(most), Time: Time,
+		Program: "ffmpeg", Args: args, Input: src, Result: out.File, Output: int(most), Time: c.time,
 		Limits: confine.Limits{CPU: int(2 * Time / time.Second), Memory: 3 << 30},
 	})
 	copied()

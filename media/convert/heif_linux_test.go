@@ -3,6 +3,7 @@ package convert_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -15,9 +16,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/convert"
 )
+
+// needHEIF skips the test unless a program of libheif's examples starts.
+func needHEIF(t *testing.T, program string) {
+	t.Helper()
+	var exit *exec.ExitError
+	if out, err := exec.Command(program, "--help").CombinedOutput(); err != nil && !errors.As(err, &exit) || !bytes.Contains(out, []byte("sage")) {
+		need.Lacking(t, "make or read HEIC by %s: %v", program, err)
+	}
+}
 
 // coded is a picture of one colour, as HEVC units: the parameter sets, and the picture.
 func coded(t *testing.T, colour string, edge int) (sets [][]byte, picture []byte) {
@@ -55,17 +66,10 @@ func u32(all ...int) (b []byte) {
 	return b
 }
 
-// phonePicture is a HEIC as phones write it: a grid of tiles of one colour each, cut to width
-// and height, and turned.
-func phonePicture(t *testing.T, colours []string, columns, edge, width, height, turns int) []byte {
-	t.Helper()
-	n := len(colours)
-	var sets [][]byte
-	var pictures [][]byte
-	for _, c := range colours {
-		s, picture := coded(t, c, edge)
-		sets, pictures = s, append(pictures, picture)
-	}
+// phonePicture is a HEIC as phones write it: a grid of tiles, cut to width and height, and
+// turned.
+func phonePicture(sets, pictures [][]byte, columns, edge, width, height, turns int) []byte {
+	n := len(pictures)
 	config := append([]byte{1}, sets[1][3:15]...)                                         // profile and level
 	config = append(config, 0xf0, 0, 0xfc, 0xfd, 0xf8, 0xf8, 0, 0, 0x0f, byte(len(sets))) // 4:2:0, 8 bits, lengths of four bytes
 	infos := [][]byte{u32(0), u16(n + 1), boxOf("infe", u32(2<<24), u16(100, 0), []byte("grid\x00"))}
@@ -100,10 +104,16 @@ func phonePicture(t *testing.T, colours []string, columns, edge, width, height, 
 // A phone's HEIC holds its picture as a grid of tiles, of which ffmpeg's first stream is one.
 // heif-convert, which is another program's reader, has to see the same picture.
 func TestAPhonesHEICIsConvertedWhole(t *testing.T) {
-	need(t, "ffmpeg", "ffprobe", "heif-convert")
+	needFFmpeg(t)
+	needHEIF(t, "heif-convert")
+	var sets, pictures [][]byte
+	for _, colour := range []string{"red", "lime", "blue", "white", "black", "yellow"} {
+		s, picture := coded(t, colour, 64)
+		sets, pictures = s, append(pictures, picture)
+	}
 	for turns := range 4 {
 		at := filepath.Join(t.TempDir(), "a.heic")
-		check(t, os.WriteFile(at, phonePicture(t, []string{"red", "lime", "blue", "white", "black", "yellow"}, 3, 64, 180, 120, turns), 0o600))
+		check(t, os.WriteFile(at, phonePicture(sets, pictures, 3, 64, 180, 120, turns), 0o600))
 		other := filepath.Join(t.TempDir(), "b.png")
 		if out, err := exec.Command("heif-convert", at, other).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -170,7 +180,8 @@ func TestAPictureOfHEIFThatNobodyReadsIsLeftAlone(t *testing.T) {
 }
 
 func TestOnePictureOfHEICIsConverted(t *testing.T) {
-	need(t, "ffmpeg", "ffprobe", "heif-enc")
+	needFFmpeg(t)
+	needHEIF(t, "heif-enc")
 	png := made(t, "a.png", "-f", "lavfi", "-i", "testsrc=size=320x240:duration=1", "-frames:v", "1")
 	at := filepath.Join(t.TempDir(), "a.heic")
 	if out, err := exec.Command("heif-enc", png.Name(), "-o", at).CombinedOutput(); err != nil {

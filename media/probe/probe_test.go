@@ -9,12 +9,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
+
+// patient are tools whose time no busy machine uses up.
+func patient(mode confine.Mode) tools { return tools{mode: mode, time: 10 * time.Minute} }
 
 func TestMain(m *testing.M) {
 	confine.Child() // the tools of the machine run as a process of this binary
@@ -156,34 +160,34 @@ func TestToolsOfTheMachineAreUsedWithCare(t *testing.T) {
 		}
 	}
 	ctx := t.Context()
-	if got := (tools{mode: confine.Unconfined}).frame(ctx, src); got != nil {
+	if got := patient(confine.Unconfined).frame(ctx, src); got != nil {
 		t.Errorf("without ffmpeg there is a frame of %d bytes", len(got))
 	}
 	script("ffmpeg", "cat "+small)
-	if got := (tools{mode: confine.Unconfined}).frame(ctx, src); len(got) == 0 {
+	if got := patient(confine.Unconfined).frame(ctx, src); len(got) == 0 {
 		t.Error("ffmpeg's frame is not used")
 	}
 	if got := (tools{}).frame(ctx, src); got != nil {
 		t.Error("ffmpeg runs although tools are off")
 	}
-	if got := (tools{mode: confine.Unconfined}).frame(ctx, bytes.NewReader(nil)); got != nil {
+	if got := patient(confine.Unconfined).frame(ctx, bytes.NewReader(nil)); got != nil {
 		t.Error("ffmpeg is given what is no file")
 	}
 	script("ffmpeg", "echo not a picture")
-	if got := (tools{mode: confine.Unconfined}).frame(ctx, src); got != nil {
+	if got := patient(confine.Unconfined).frame(ctx, src); got != nil {
 		t.Errorf("what is no picture became a thumbnail of %d bytes", len(got))
 	}
 	script("ffmpeg", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done")
-	if got := (tools{mode: confine.Unconfined}).frame(ctx, src); got != nil {
+	if got := patient(confine.Unconfined).frame(ctx, src); got != nil {
 		t.Error("output without an end became a thumbnail")
 	}
 	script("ffprobe", `read -r x < /dev/stdin; echo 12.6; [ -z "$SECRET" ]`)
 	t.Setenv("SECRET", "1")
-	if got := (tools{mode: confine.Unconfined}).seconds(ctx, src); got != 13 {
+	if got := patient(confine.Unconfined).seconds(ctx, src); got != 13 {
 		t.Errorf("ffprobe's 12.6 s became %d, or it saw the environment", got)
 	}
 	script("pdfinfo", `printf 'Title: Pages: 9\nPages:          7\n'`)
-	if got := (tools{mode: confine.Unconfined}).pages(ctx, src); got != 7 {
+	if got := patient(confine.Unconfined).pages(ctx, src); got != 7 {
 		t.Errorf("pdfinfo's 7 pages became %d", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
 )
@@ -17,6 +18,7 @@ import (
 type tools struct {
 	mode confine.Mode
 	temp Temp
+	time time.Duration // for one program; 0: as confine has it
 }
 
 var pdfinfoPages = regexp.MustCompile(`(?m)^Pages:\s+([0-9]+)`)
@@ -82,7 +84,7 @@ func (t tools) run(ctx context.Context, src io.ReadSeeker, name string, args ...
 		}
 		return f, err
 	}}
-	out, err := runner.Run(ctx, confine.Command{Program: name, Args: args, Input: file})
+	out, err := runner.Run(ctx, confine.Command{Program: name, Args: args, Input: file, Time: t.time})
 	release()
 	if err != nil {
 		return nil

@@ -2,43 +2,55 @@ package probe
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"fmt"
 	"image/jpeg"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/need"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
 )
 
-// needTool skips if the machine lacks a tool.
-func needTool(t *testing.T, names ...string) {
+// needTools skips the test unless the tools of this machine work, confined and not.
+func needTools(t *testing.T) {
 	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+	if err := toolsWork(); err != nil {
+		need.Lacking(t, "read films and pages by tools: %v", err)
 	}
 }
+
+var toolsWork = sync.OnceValue(func() error { // asked once for all tests
+	for _, args := range [][]string{{"ffmpeg", "-version"}, {"ffprobe", "-version"}, {"pdfinfo", "-v"}, {"pdftoppm", "-v"}} {
+		if _, err := (confine.Runner{Mode: confine.Confined}).Run(context.Background(), confine.Command{Program: args[0], Args: args[1:], Time: time.Minute}); err != nil {
+			return err
+		}
+	}
+	out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=32x32", "-pix_fmt", "yuv420p", "-f", "mp4", "-y", "/dev/null").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("make a film: %w: %s", err, out)
+	}
+	return nil
+})
 
 // confinedTools are as a host has them.
 func confinedTools(t *testing.T) tools {
 	dir := t.TempDir()
-	return tools{
-		mode: confine.Confined,
-		temp: func(int64) (*os.File, func(), error) {
-			f, err := os.CreateTemp(dir, "")
-			if err != nil {
-				return nil, nil, err
-			}
-			return f, func() {}, os.Remove(f.Name())
-		},
+	c := patient(confine.Confined)
+	c.temp = func(int64) (*os.File, func(), error) {
+		f, err := os.CreateTemp(dir, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, func() {}, os.Remove(f.Name())
 	}
+	return c
 }
 
 // private is a file that only the host's user can open.
@@ -59,7 +71,6 @@ func private(t *testing.T, content []byte) *os.File {
 // film is what ffmpeg makes of a test picture; args come before its name.
 func film(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	needTool(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), name)
 	cmd := exec.CommandContext(t.Context(), "ffmpeg", append(append([]string{"-v", "error", "-f", "lavfi"}, args...), path)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -78,7 +89,7 @@ const onePage = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<<
 
 // The real tools do all their work behind the walls.
 func TestConfinedToolsStillKnowFilmsAndPages(t *testing.T) {
-	needTool(t, "ffmpeg", "ffprobe", "pdfinfo", "pdftoppm")
+	needTools(t)
 	tools := confinedTools(t)
 	mp4 := private(t, film(t, "a.mp4", "-i", "testsrc=duration=2:size=320x200", "-pix_fmt", "yuv420p"))
 	c, err := jpeg.DecodeConfig(bytes.NewReader(tools.frame(t.Context(), mp4)))
@@ -99,6 +110,7 @@ func TestConfinedToolsStillKnowFilmsAndPages(t *testing.T) {
 
 // The picture of a film stands as the film does.
 func TestATurnedFilmsPictureIsUpright(t *testing.T) {
+	needTools(t)
 	b := film(t, "a.mp4", "-i", "testsrc=duration=1:size=320x200", "-pix_fmt", "yuv420p")
 	at := bytes.Index(b, []byte("tkhd")) + 4 + 40 // behind the name, and before the matrix
 	copy(b[at:], probetest.Matrix(90))
@@ -115,14 +127,14 @@ func TestATurnedFilmsPictureIsUpright(t *testing.T) {
 // A playlist that names another file is not followed, whatever ffmpeg believes:
 // neither is the file there, nor a network.
 func TestAFileThatNamesAnotherShowsNothingOfIt(t *testing.T) {
-	needTool(t, "ffprobe")
+	needTools(t)
 	secret := private(t, film(t, "secret.mp4", "-i", "testsrc=duration=7:size=320x200", "-pix_fmt", "yuv420p")).Name()
 	list := private(t, []byte("ffconcat version 1.0\nfile "+secret+"\n"))
 	args := []string{"-v", "error", "-protocol_whitelist", "file,pipe,fd", "-safe", "0", "-f", "concat", "-show_entries", "stream=width", "-of", "default=nw=1:nk=1", "/dev/stdin"}
 	if got := confinedTools(t).run(t.Context(), list, "ffprobe", args...); len(bytes.TrimSpace(got)) != 0 {
 		t.Errorf("ffprobe says %q of a file that it was not given", got)
 	}
-	if got := (tools{mode: confine.Unconfined}).run(t.Context(), list, "ffprobe", args...); string(bytes.TrimSpace(got)) != "320" {
+	if got := patient(confine.Unconfined).run(t.Context(), list, "ffprobe", args...); string(bytes.TrimSpace(got)) != "320" {
 		t.Errorf("without walls ffprobe says %q, and so this proves nothing", got)
 	}
 }

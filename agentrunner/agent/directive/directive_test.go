@@ -27,7 +27,7 @@ func (s says) Turn(context.Context, agent.Turn) (agent.Reply, error) {
 
 func answer(t *testing.T, h *fakehost.Host, text string, env ...string) string {
 	t.Helper()
-	turn := agent.Turn{Env: append(append(h.Env(), "LONGSHORE_WAIT=20s"), env...)}
+	turn := agent.Turn{Env: append(append(h.Env(), "LONGSHORE_WAIT=2m"), env...)}
 	reply, err := directive.Agent{Next: says(text)}.Turn(t.Context(), turn)
 	if err != nil || reply.Session != "s-1" {
 		t.Fatalf("reply %+v, error %v", reply, err)
@@ -111,7 +111,7 @@ func TestFilesNamedBeforeTheLastAnswerAreSentToo(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
 	h.File("group/chart.png", "\x89PNG\r\n\x1a\n")
 	var said []string
-	turn := agent.Turn{Env: append(h.Env(), "LONGSHORE_WAIT=20s"), Say: func(r agent.Reply) error {
+	turn := agent.Turn{Env: append(h.Env(), "LONGSHORE_WAIT=2m"), Say: func(r agent.Reply) error {
 		said = append(said, r.Text)
 		return nil
 	}}

@@ -203,6 +203,7 @@ echo '{"type":"result","result":"Done.","session_id":"s"}'`)
 }
 
 func TestWhatATurnLeavesBehindEndsWithIt(t *testing.T) {
+	t.Parallel() // it waits for seconds
 	mark := "LONGSHORE_SESSION=stray-" + t.TempDir()
 	d, _, _ := pretend(t, "claude", `sleep 600 & echo '{"type":"result","result":"Done.","session_id":"s"}'`)
 	reply, err := d.Turn(t.Context(), agent.Turn{Env: []string{mark}})
@@ -213,6 +214,7 @@ func TestWhatATurnLeavesBehindEndsWithIt(t *testing.T) {
 }
 
 func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
+	t.Parallel() // it waits for seconds
 	mark := "LONGSHORE_SESSION=deaf-" + t.TempDir()
 	d, dir, _ := pretend(t, "codex", `trap '' TERM; mkfifo fifo; echo >started; while :; do cat fifo; done`)
 	ctx, cancel := context.WithCancel(t.Context())

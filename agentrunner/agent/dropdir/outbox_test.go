@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func (w worker) Turn(ctx context.Context, _ agent.Turn) (agent.Reply, error) {
 
 func turn(t *testing.T, h *fakehost.Host, work worker, env ...string) {
 	t.Helper()
-	reply, err := dropdir.Agent{Next: work}.Turn(t.Context(), agent.Turn{Env: append(append(h.Env(), "LONGSHORE_WAIT=20s"), env...)})
+	reply, err := dropdir.Agent{Next: work}.Turn(t.Context(), agent.Turn{Env: append(append(h.Env(), "LONGSHORE_WAIT=2m"), env...)})
 	if err != nil || reply.Text != "done" {
 		t.Fatalf("reply %+v, error %v", reply, err)
 	}
@@ -84,14 +85,17 @@ func TestCompleteFilesDoNotWaitForTheTurnsEnd(t *testing.T) {
 	for name, manifest := range map[string]string{"declared": `{"message":"look"}`, "stable": ""} {
 		t.Run(name, func(t *testing.T) {
 			h := fakehost.New(t, fakehost.Sent)
-			turn(t, h, func(context.Context) {
-				h.File("group/outbox/a.pdf", "%PDF-1.4")
-				if manifest != "" {
-					h.File("group/outbox/a.pdf.manifest.json", manifest)
-				}
-				if r := h.Next(); r.Files[0].Name != "a.pdf" {
-					t.Errorf("request %+v", r)
-				}
+			synctest.Test(t, func(t *testing.T) {
+				turn(t, h, func(context.Context) {
+					h.File("group/outbox/a.pdf", "%PDF-1.4")
+					if manifest != "" {
+						h.File("group/outbox/a.pdf.manifest.json", manifest)
+					}
+					time.Sleep(3 * time.Second) // the bubble's time
+					if r := h.Next(); r.Files[0].Name != "a.pdf" {
+						t.Errorf("request %+v", r)
+					}
+				})
 			})
 		})
 	}
@@ -99,24 +103,24 @@ func TestCompleteFilesDoNotWaitForTheTurnsEnd(t *testing.T) {
 
 func TestFileThatStillGrowsIsNotSent(t *testing.T) {
 	h := fakehost.New(t, fakehost.Sent)
-	turn(t, h, func(context.Context) {
-		path := h.File("group/outbox/a.pdf", "%PDF")
-		grow := time.NewTicker(300 * time.Millisecond)
-		defer grow.Stop()
-		for range 10 {
-			<-grow.C
-			if len(h.Pending()) > 0 || len(h.Staged()) > 0 {
-				t.Error("sent while it grew")
-				return
+	synctest.Test(t, func(t *testing.T) { // in whose time a busy machine does not let the file rest
+		turn(t, h, func(context.Context) {
+			path := h.File("group/outbox/a.pdf", "%PDF")
+			for range 10 {
+				time.Sleep(1400 * time.Millisecond)
+				if len(h.Pending()) > 0 || len(h.Staged()) > 0 {
+					t.Error("sent while it grew")
+					return
+				}
+				f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = f.WriteString("x")
+				f.Close()
 			}
-			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_, _ = f.WriteString("x")
-			f.Close()
-		}
+		})
 	})
 	if r := h.Next(); r.Files[0].Name != "a.pdf" {
 		t.Errorf("request %+v", r)

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // distribution is where an agent CLI comes from.
 type distribution struct {
 	pkg, version string
 	program      string // below node_modules; of a library its package.json
-	must         bool   // a test run that leaves nothing out fails without it
 }
 
 // distributions pins the versions that the drivers were measured with. Claude
@@ -26,36 +27,29 @@ func distributions() map[string]distribution {
 	arch := strings.ReplaceAll(runtime.GOARCH, "amd64", "x64")
 	claude := "@anthropic-ai/claude-code-linux-" + arch
 	return map[string]distribution{
-		"claude":   {claude, "2.1.329", claude + "/claude", true},
-		"codex":    {"@openai/codex", "0.169.0", ".bin/codex", true},
-		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini", true},
-		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode", true},
+		"claude":   {claude, "2.1.329", claude + "/claude"},
+		"codex":    {"@openai/codex", "0.169.0", ".bin/codex"},
+		"gemini":   {"@google/gemini-cli", "0.61.0", ".bin/gemini"},
+		"opencode": {"opencode-ai", "1.18.33", "opencode-linux-" + arch + "/bin/opencode"},
 		// Not an agent: the client that holds every answer against its schema, and
 		// what a server that ours is measured against is made of.
-		"mcp-sdk":       {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json", true},
-		"mcp-inspector": {"@modelcontextprotocol/inspector", "0.17.2", ".bin/mcp-inspector", true},
+		"mcp-sdk":       {"@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk/package.json"},
+		"mcp-inspector": {"@modelcontextprotocol/inspector", "0.17.2", ".bin/mcp-inspector"},
 	}
 }
 
 // Install returns the program of an agent CLI, installed by npm at a pinned
 // version into LONGSHORE_NPM or the user's cache directory, where it stays for
-// the next run (100 to 400 MB each). Where that is not possible the test is
-// skipped; with LONGSHORE_TEST_ALL set it fails for the agent CLIs.
+// the next run (100 to 400 MB each). If that is not possible, the test lacks it.
 func Install(t testing.TB, cli string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a program of npm's")
-	}
 	d, ok := distributions()[cli]
 	if !ok {
 		t.Fatalf("there is no distribution of %q", cli)
 	}
 	program, err := d.install(t.Context(), cli)
-	if err != nil && d.must && os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatalf("%s is not there: %v", cli, err)
-	}
 	if err != nil {
-		t.Skipf("%s is not there: %v", cli, err)
+		need.Lacking(t, "run %s: %v", cli, err)
 	}
 	return program
 }
@@ -99,7 +93,7 @@ func Cache(t testing.TB) string {
 	t.Helper()
 	dir, err := cacheDir()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	return dir
 }

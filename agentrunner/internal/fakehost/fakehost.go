@@ -120,7 +120,7 @@ func (h *Host) Next() Request {
 	select {
 	case r := <-h.requests:
 		return r
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		h.t.Fatal("no request came")
 		return Request{}
 	}

@@ -15,19 +15,20 @@
 //	  podman…       the same for Podman, see [OnPodman]
 //	  private…      the same for the engine of a single test, see [Private]; one at a time
 //
-// A test that cannot have an engine is skipped, or fails if LONGSHORE_TEST_ALL
-// is set.
+// An engine counts if a container starts there. A test that cannot have one is
+// skipped, or fails if LONGSHORE_TEST_ALL is set. Only tests of the second tier use
+// this package.
 package containertest
 
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // Network is the network that a container needs to reach the tests' servers on
@@ -61,8 +62,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Engine returns a connection to the engine, which belongs to the process, and
-// the engine's address in the form of DOCKER_HOST.
+// Engine returns a connection to the engine, which belongs to the process and has
+// the base image, and the engine's address in the form of DOCKER_HOST.
 func Engine(t testing.TB) (*docker.Engine, string) {
 	t.Helper()
 	shared.once.Do(func() { shared.err = shared.find() })
@@ -74,10 +75,7 @@ func Engine(t testing.TB) (*docker.Engine, string) {
 
 func unavailable(t testing.TB, err error) {
 	t.Helper()
-	if os.Getenv("LONGSHORE_TEST_ALL") != "" {
-		t.Fatalf("no container engine for this test: %v", err)
-	}
-	t.Skipf("no container engine for this test: %v", err)
+	need.Lacking(t, "run a container: %v", err)
 }
 
 func (w *world) find() (err error) {
@@ -91,10 +89,11 @@ func (w *world) find() (err error) {
 		}
 		w.engine, err = connect(w.own.getenv)
 	}
-	if err == nil {
-		w.host = w.engine.Facts().Host
+	if err != nil {
+		return err
 	}
-	return err
+	w.host = w.engine.Facts().Host
+	return starts(context.Background(), w.host)
 }
 
 func connect(getenv func(string) string) (*docker.Engine, error) {

@@ -29,11 +29,6 @@ const buildTime = 10 * time.Minute
 func Base(t testing.TB) string {
 	t.Helper()
 	Engine(t)
-	shared.images.Lock()
-	defer shared.images.Unlock()
-	if err := shared.base(); err != nil {
-		unavailable(t, fmt.Errorf("make a base image: %w", err))
-	}
 	return baseName
 }
 
@@ -108,9 +103,7 @@ func trusted() string {
 	return list
 }
 
-// base imports the Debian image unless the engine has it.
-func (w *world) base() error { return importBase(context.Background(), w.host) }
-
+// importBase imports the Debian image unless the engine has it.
 func importBase(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTime)
 	defer cancel()

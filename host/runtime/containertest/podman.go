@@ -5,23 +5,26 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // engineVariable names the kind of engine that tests start and use, even if
 // another one answers: podman, or empty.
 const engineVariable = "LONGSHORE_TEST_ENGINE"
 
+// lacking is how the reason of [unavailable] begins.
+const lacking = "this machine cannot run a container: "
+
 func podmanWanted() bool { return os.Getenv(engineVariable) == "podman" }
 
 // OnPodman runs tests of the same package once more, on Podman. They run in
-// another process, because each process has one engine.
+// another process, because each process has one engine. If Podman starts no container
+// here, they are skipped there, and so is this test.
 func OnPodman(t *testing.T, tests ...string) {
 	t.Helper()
 	if podmanWanted() {
 		t.Skip("starts other tests on Podman; this process is already on Podman")
-	}
-	if _, err := exec.LookPath("podman"); err != nil {
-		unavailable(t, err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^("+strings.Join(tests, "|")+")$")
 	cmd.Env = append(os.Environ(), engineVariable+"=podman")
@@ -29,6 +32,9 @@ func OnPodman(t *testing.T, tests ...string) {
 	if err != nil {
 		t.Errorf("on Podman: %v\n%s", err, said)
 		return
+	}
+	if _, reason, skipped := strings.Cut(string(said), lacking); skipped {
+		need.Lacking(t, "run a container on Podman: %s", strings.SplitN(reason, "\n", 2)[0])
 	}
 	for _, name := range tests {
 		if !strings.Contains(string(said), "--- PASS: "+name+" ") {

@@ -2,7 +2,6 @@ package containertest
 
 import (
 	"archive/tar"
-	"fmt"
 	"io"
 	"os"
 
@@ -14,8 +13,8 @@ import (
 // does for the shared engine.
 func (p *Private) Base() string {
 	p.t.Helper()
-	if err := importBase(p.t.Context(), p.Host()); err != nil {
-		unavailable(p.t, fmt.Errorf("make a base image: %w", err))
+	if err := starts(p.t.Context(), p.Host()); err != nil {
+		unavailable(p.t, err)
 	}
 	return baseName
 }

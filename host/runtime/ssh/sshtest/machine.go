@@ -1,6 +1,7 @@
 // Package sshtest provides tests with another machine: Debian's sshd on loopback, with
-// keys, settings and a home directory of its own. Without openssh-server, or if the test
-// is not root, a test is skipped, or fails if LONGSHORE_TEST_ALL is set.
+// keys, settings and a home directory of its own. If sshd does not start here, a test is
+// skipped, or fails if LONGSHORE_TEST_ALL is set. Only tests of the second tier use this
+// package.
 package sshtest
 
 import (
@@ -18,6 +19,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/longshore-bridge/longshore/internal/need"
 )
 
 // Machine is an account of root on a machine that a test may end.
@@ -40,11 +43,8 @@ func Start(t testing.TB, settings ...string) *Machine {
 	if err != nil {
 		sshd = "/usr/sbin/sshd"
 	}
-	if _, err := os.Stat(sshd); err != nil || os.Getuid() != 0 {
-		if os.Getenv("LONGSHORE_TEST_ALL") == "1" {
-			t.Fatal("no sshd (Debian's openssh-server), or not root")
-		}
-		t.Skip("no sshd (Debian's openssh-server), or not root")
+	if os.Getuid() != 0 {
+		need.Lacking(t, "serve ssh: this is not root")
 	}
 	dir, err := os.MkdirTemp("/tmp", "ls") // short, for the path of a socket
 	if err != nil {
@@ -66,23 +66,32 @@ func Start(t testing.TB, settings ...string) *Machine {
 	log := &bytes.Buffer{}
 	m.Sshd.Stderr, m.Sshd.WaitDelay = log, time.Second
 	if err := m.Sshd.Start(); err != nil {
-		t.Fatal(err)
+		need.Lacking(t, "serve ssh: %v; install openssh-server", err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		m.Sshd.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		m.Sshd.Process.Kill()
-		m.Sshd.Wait()
+		<-ended
 		if t.Failed() {
 			t.Log(log.String())
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); ; {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		c, err := net.Dial("tcp", m.Host)
 		if err == nil {
 			c.Close()
 			return m
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("sshd does not listen: %v", err)
+		select {
+		case <-tick.C:
+		case <-ended:
+			need.Lacking(t, "serve ssh: sshd ends at once: %s", log.String())
 		}
 	}
 }

@@ -1,0 +1,13 @@
+package tasks_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/longshore-bridge/longshore/internal/fstest"
+)
+
+func TestMain(m *testing.M) {
+	fstest.InMemory()
+	os.Exit(m.Run())
+}
