@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	fstest.InMemory()
+	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }
 

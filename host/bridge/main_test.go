@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	confine.Child() // ffmpeg runs as a process of this binary
-	fstest.InMemory()
+	fstest.Memory()
 	os.Exit(m.Run())
 }

@@ -261,7 +261,7 @@ func TestLedgerForgetsWhatNoBudgetCounts(t *testing.T) {
 func TestMain(m *testing.M) {
 	dir := os.Getenv("LONGSHORE_TEST_KEYS_DIR")
 	if dir == "" {
-		fstest.InMemory()
+		fstest.Memory()
 		os.Exit(m.Run())
 	}
 	u, err := ParseURL(os.Getenv("LONGSHORE_TEST_KEYS_URL"))

@@ -11,6 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	fstest.InMemory()
+	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }

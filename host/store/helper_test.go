@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(makeEnv); dir != "" {
 		makeStores(dir)
 	}
-	fstest.InMemory()
+	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	fstest.InMemory()
+	fstest.Memory()
 	os.Exit(m.Run())
 }

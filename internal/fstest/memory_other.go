@@ -2,5 +2,5 @@
 
 package fstest
 
-// InMemory does nothing: only Linux has a file system in memory at a known place.
-func InMemory() {}
+// Memory does something on Linux only.
+func Memory() {}
