@@ -13,6 +13,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/internal/confine"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // Child is a further program that a test binary can be: the one to which the variable
@@ -40,6 +41,7 @@ var program Program //nolint:gochecknoglobals // as long-lived as the test proce
 //	}
 func Main(m *testing.M, p Program, children ...Child) {
 	confine.Child()
+	fstest.Memory()
 	ifTracer()
 	for _, c := range children {
 		if spec := os.Getenv(c.Env); spec != "" {
