@@ -41,7 +41,6 @@ var program Program //nolint:gochecknoglobals // as long-lived as the test proce
 //	}
 func Main(m *testing.M, p Program, children ...Child) {
 	confine.Child()
-	fstest.Memory()
 	ifTracer()
 	for _, c := range children {
 		if spec := os.Getenv(c.Env); spec != "" {
@@ -49,6 +48,7 @@ func Main(m *testing.M, p Program, children ...Child) {
 		}
 	}
 	Become(p)
+	fstest.Memory()
 	os.Exit(Run(m))
 }
 

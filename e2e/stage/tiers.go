@@ -2,9 +2,13 @@
 
 package stage
 
-import "testing"
+import (
+	"testing"
+)
 
 func ifTracer() {}
 
 // Run runs the tests.
-func Run(m *testing.M) int { return m.Run() }
+func Run(m *testing.M) int {
+	return m.Run()
+}

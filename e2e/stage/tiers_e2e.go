@@ -17,4 +17,6 @@ func ifTracer() {
 }
 
 // Run runs the tests, and stops the container engine that they started.
-func Run(m *testing.M) int { return containertest.Main(m) }
+func Run(m *testing.M) int {
+	return containertest.Main(m)
+}

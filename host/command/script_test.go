@@ -16,7 +16,6 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/internal/confine"
-	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestScripts runs the transcripts in testdata/script: each command as its
@@ -74,7 +73,6 @@ func awaitHost(ts *testscript.TestScript, neg bool, args []string) {
 // TestMain lets the scripts and the tests run longshore as a process of its own.
 func TestMain(m *testing.M) {
 	confine.Child()
-	fstest.Memory()
 	stage.Become(stage.Program{Main: Main, Run: Run})
 	// Hosts in processes of their own wait more than they work. A -parallel of the command line counts more.
 	flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
