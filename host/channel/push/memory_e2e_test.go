@@ -29,9 +29,6 @@ func (z *zeros) Seek(int64, int) (int64, error) { return 0, errors.New("read onc
 func (z *zeros) Close() error { return nil }
 
 func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("hashes 500 MB twice")
-	}
 	const size = 500_000_000
 	w := newWorld(t, func(s *push.Settings) { s.MaxFile = size })
 	w.run(t)
