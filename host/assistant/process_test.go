@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/assistant"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // TestMain is also the assistant: the tests start this binary as one that does
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		play()
 		return
 	}
+	fstest.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

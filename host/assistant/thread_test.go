@@ -67,6 +67,7 @@ func TestTwoThreadsOfAChatNeverMix(t *testing.T) {
 		w.writeIn("family", "t1", "1", "the cats")
 		a := w.runtime.next()
 		w.writeIn("family", "t2", "2", "the dogs")
+		time.Sleep(time.Millisecond) // of two messages of one instant none is the first
 		w.writeIn("family", "t1", "3", "and their food")
 		w.write("family", "4", "the weather")
 		if w.runtime.next() != nil {
