@@ -143,7 +143,14 @@ func TestSentencesAreUnderstood(t *testing.T) {
 }
 
 func TestEachSkillIsFoundByItsOwnWords(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/assistant-authors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range skills() {
+		if !bytes.Contains(page, []byte("`"+want.words+"`")) {
+			t.Errorf("docs/assistant-authors.md does not list %q", want.words)
+		}
 		for _, words := range []string{want.words, "@Andy Hello! Could you please " + want.words + "?", strings.ToUpper(want.words) + "!"} {
 			if s, _ := skillFor(command(words)); s == nil || s.words != want.words {
 				t.Errorf("%q asks for %+v", words, s)
