@@ -6,6 +6,7 @@ import (
 	"embed"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,7 +53,7 @@ func TestAxeFindsNothingOnThePages(t *testing.T) {
 	s.must(s.React(t.Context(), edit))
 	s.Typing(t.Context(), "web:family", "", true)
 	for name, view := range map[string]browsertest.Screen{"light": desk, "dark": {Width: 1200, Height: 820, Dark: true}, "phone": phone} {
-		p := s.page(b, "/c/family", view)
+		p := b.Open(s.at("/c/family"), view)
 		p.Wait(`document.querySelectorAll("#messages .msg").length === 10 && !document.getElementById("stop").hidden`)
 		check(p, name+", a chat")
 		for _, open := range []string{of(mine.ID) + `.querySelector(".more")`, `document.getElementById("who")`} {
@@ -96,7 +97,7 @@ func TestAScreenReaderFindsTheMessagesAsAListInTheLog(t *testing.T) {
 		case n.Role.Value == "listitem" && !n.Ignored && len(roles) > 3 && roles[2] == "log":
 			messages = append(messages, roles)
 		case n.Role.Value == "textbox" && !n.Ignored:
-			composed = composed || cmp.Equal(roles, []string{"textbox", "main", "RootWebArea"})
+			composed = composed || slices.Contains(roles, "main")
 		}
 	}
 	item := []string{"listitem", "list", "log", "region", "main", "RootWebArea"}

@@ -47,12 +47,13 @@ func TestReadFellBackAfterAReactionOrAnEdit(t *testing.T) {
 	ticks("Read,Read")
 
 	// What is only delivered is not made "Read" by it.
+	p.Eval(`document.getElementById("text").focus()`, nil)
 	p.Write("later")
 	submit(p)
 	ticks("Read,Read,Delivered")
 	liked := to(s.history("")[4].ID)
 	liked.Emoji = "👀"
 	s.must(s.React(t.Context(), liked))
-	p.Wait(of(liked.ID) + `.querySelector(".reactions") !== null`)
+	p.Wait(of(liked.Target) + `.querySelector(".reactions") !== null`)
 	ticks("Read,Read,Delivered")
 }

@@ -219,7 +219,7 @@ function reactions(all) {
 }
 
 function quoted(m) {
-  const node = el("button", { type: "button", className: "quote", "aria-label": `Go to the message of ${m.quote.from} that this answers` },
+  const node = el("button", { type: "button", className: "quote", title: `Go to the message of ${m.quote.from} that this answers` },
     el("b", {}, m.quote.from), el("span", {}, m.quote.text));
   node.addEventListener("click", () => reveal(m.replyTo));
   return node;
