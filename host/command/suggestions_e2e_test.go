@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,6 +29,7 @@ func TestAStrangersFirstClickBringsAFile(t *testing.T) {
 		p.Wait(`document.activeElement.id === "text" && document.getElementById("text").value === ""`)
 		p.Wait(`document.querySelector("#messages .other .text") && document.querySelector("#messages .own .tick").title === "Read" && document.getElementById("typing").hidden`)
 		p.Wait(`[...document.querySelectorAll("#messages .shot img")].every((n) => n.naturalWidth > 300)`)
+		p.Wait(`document.querySelector('[data-chat="family"] small').textContent.startsWith("Andy: ")`)
 		p.Shot(fmt.Sprintf("suggestion-%d.png", i+1))
 		var links []string
 		p.Eval(`[...document.querySelectorAll("#messages a[href*='/files/'], #messages .shot img")].map((n) => n.href || n.src)`, &links)
@@ -43,10 +43,10 @@ func TestAStrangersFirstClickBringsAFile(t *testing.T) {
 			if wrote, err := sumOfFile(h.Layout.Workspace("family"), name); err != nil || wrote != hex.EncodeToString(sum[:]) {
 				t.Errorf("%s is not what the assistant wrote: %v", name, err)
 			}
-			if begin := begins[path.Ext(name)]; begin == "" || !strings.HasPrefix(content, begin) {
+			if begin := begins[filepath.Ext(name)]; begin == "" || !strings.HasPrefix(content, begin) {
 				t.Errorf("%s begins with %.20q", name, content)
 			}
-			seen[path.Ext(name)] = true
+			seen[filepath.Ext(name)] = true
 		}
 	}
 	if len(seen) != len(begins) {
