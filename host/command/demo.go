@@ -78,11 +78,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return h.Run(ctx)
 }
 
-// invite prints the page's address and what to write there.
+// invite prints the page's address and what to try there.
 func (d *demo) invite(h *serve.Host) {
 	page := webOf(h)
 	fmt.Fprintf(d.stdout, "open   %s\n", page.URL())
-	fmt.Fprintf(d.stdout, "write  send me the report\n")
+	fmt.Fprintf(d.stdout, "try    pick a chat and click a suggestion, or write \"send me the report\"\n")
+	fmt.Fprintf(d.stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
 	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
 }

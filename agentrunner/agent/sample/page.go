@@ -1,6 +1,9 @@
 package sample
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 const (
 	left   = 48.0
@@ -28,19 +31,44 @@ func colours() palette {
 func (r report) pdf() []byte {
 	const title = "Harbour week"
 	c := colours()
+	p := newPage(c, title, r.span(), r.made)
+	r.drawFigures(p, c, pageHeight-206)
+	r.drawChart(p, c, pageHeight-470)
+	r.drawTable(p, c, pageHeight-500)
+	return encodePDF(p, title, r.made)
+}
+
+// welcome returns a page that lists what members can ask for.
+func welcome(all []skill, made time.Time) []byte {
+	const title, row = "What I can do", 30.0
+	c := colours()
+	p := newPage(c, title, "Longshore's sample assistant", made)
+	y := pageHeight - 170.0
+	p.text(left, y, 13, bold, c.navy, "Write this")
+	p.text(left+210, y, 13, bold, c.navy, "and this comes")
+	for i, s := range all {
+		y -= row
+		if i%2 == 0 {
+			p.rect(left, y-10, reader, row, c.pale)
+		}
+		p.text(left+12, y, 11, bold, c.ink, s.words)
+		p.text(left+210, y, 11, regular, c.ink, s.comes)
+	}
+	return encodePDF(p, title, made)
+}
+
+// newPage returns a page with its head and foot.
+func newPage(c palette, title, below string, made time.Time) *page {
 	p := &page{}
 	p.rect(0, pageHeight-118, pageWidth, 118, c.navy)
 	p.rect(0, pageHeight-122, pageWidth, 4, c.amber)
 	p.text(left, pageHeight-64, 28, bold, c.white, title)
-	p.text(left, pageHeight-88, 12, regular, rgb{0.78, 0.84, 0.91}, r.span())
-	p.textRight(right, pageHeight-88, 10, rgb{0.78, 0.84, 0.91}, "Made "+r.made.Format("2 January 2006, 15:04"))
-	r.drawFigures(p, c, pageHeight-206)
-	r.drawChart(p, c, pageHeight-470)
-	r.drawTable(p, c, pageHeight-500)
+	p.text(left, pageHeight-88, 12, regular, rgb{0.78, 0.84, 0.91}, below)
+	p.textRight(right, pageHeight-88, 10, rgb{0.78, 0.84, 0.91}, "Made "+made.Format("2 January 2006, 15:04"))
 	p.line(left, 58, right, 58, 0.6, 0, c.rule)
 	p.text(left, 42, 8.5, regular, c.grey, "Made by Longshore's sample assistant. The figures are invented; the way this file took is not.")
 	p.textRight(right, 42, 8.5, c.grey, "1 / 1")
-	return encodePDF(p, title, r.made)
+	return p
 }
 
 // drawFigures draws the three boxes below the title; y is their lower edge.

@@ -75,6 +75,11 @@ func (r report) best() day {
 	return best
 }
 
+// alt is what the chart shows, for members who cannot see it.
+func (r report) alt() string {
+	return fmt.Sprintf("A bar for each day's containers; the best day is %s with %d.", r.best().date.Format("Monday"), r.best().boxes)
+}
+
 // top is the chart's upper edge: the next full hundred above every bar.
 func (r report) top() int {
 	return (max(r.best().boxes, r.goal)/100 + 1) * 100

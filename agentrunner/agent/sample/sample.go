@@ -7,10 +7,9 @@
 //	say TEXT                 a message through send_message
 //	send FILE                a file of the workspace through send_file
 //	send me the report       harbour-week.pdf and harbour-week.png through send_files
-//	show markdown, show a picture, a PDF, a voice note, a schedule
 //
-// A member's file comes back with a kind word. It understands only these sentences
-// and remembers nothing.
+// skills lists the other things that it makes and sends. A member's file comes back
+// with a kind word. It understands only these sentences and remembers nothing.
 package sample
 
 import (
@@ -52,17 +51,15 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 		return "", nil // notices alone, which ask for nothing
 	}
 	verb, rest := command(asked.text)
-	thing, gives := object(rest), verb == "send" || verb == "make" || verb == "show"
+	s, ordered := skillFor(verb, rest)
 	switch {
 	case verb == "ping":
 		answer, err := a.call(ctx, t, "chat_info", nil)
 		return "Pong. " + answer.text, err
 	case verb == "say" && rest != "":
 		return a.say(ctx, t, rest)
-	case gives && thing == "report", object(verb) == "report":
-		return a.report(ctx, t)
-	case gives && a.shows(thing) != nil:
-		return a.shows(thing)(ctx, t)
+	case s != nil && (ordered || len(asked.files) == 0):
+		return s.do(a, ctx, t)
 	case verb == "send" && rest != "":
 		answer, err := a.call(ctx, t, "send_file", map[string]any{"file_path": rest})
 		if answer.sent {
@@ -72,20 +69,14 @@ func (a Agent) answer(ctx context.Context, t agent.Turn) (string, error) {
 	case len(asked.files) > 0:
 		return a.giveBack(ctx, t, asked.files)
 	case verb == "help", verb == "":
-		return help, nil
+		return "I am the sample assistant. Send me a file, and I send it back. Or write one of these:\n" + abilities(), nil
 	}
-	return fmt.Sprintf("I am only the sample assistant and do not know what to do with %q. Write \"help\" to see what I can do.", short(verb+" "+rest)), nil
+	return fmt.Sprintf("Sorry, %q is more than I can do: I am the sample assistant, and no model is behind me. Send me a file, or write one of these:\n%s",
+		short(verb+" "+rest), abilities()), nil
 }
 
-const help = `I am the sample assistant. Send me a file, and I send it back. Or write one of these:
-- send me the report: I make a PDF and a chart and send both
-- show markdown, show a picture, show a PDF, show a voice note, show a schedule
-- send FILE: I send a file of my workspace, such as: send inbox/photo.jpg
-- say TEXT: I send TEXT as a message
-- ping: I check whether my tools work`
-
 // command splits a message into its first word, in lower case, and the rest. It
-// removes mentions and greetings at the start.
+// removes mentions, greetings and kind words at the start.
 func command(message string) (verb, rest string) {
 	message = strings.TrimSpace(message)
 	for strings.HasPrefix(message, "@") {
@@ -94,7 +85,8 @@ func command(message string) (verb, rest string) {
 	}
 	verb, rest, _ = strings.Cut(message, " ")
 	verb = strings.ToLower(strings.Trim(verb, ".,:;!?"))
-	if verb == "please" || verb == "hi" || verb == "hello" {
+	switch verb {
+	case "please", "hi", "hello", "can", "could", "you":
 		return command(rest)
 	}
 	return verb, strings.TrimSpace(rest)
@@ -105,7 +97,7 @@ func command(message string) (verb, rest string) {
 func object(s string) string {
 	for _, word := range strings.Fields(strings.ToLower(s)) {
 		switch word = strings.Trim(word, ",:;!?"); strings.TrimSuffix(word, ".") {
-		case "me", "us", "the", "a", "an", "your", "this", "week's", "weekly", "please", "some":
+		case "me", "us", "the", "a", "an", "my", "your", "this", "next", "week's", "weekly", "please", "some":
 		default:
 			return strings.TrimSuffix(word, ".")
 		}
@@ -114,32 +106,6 @@ func object(s string) string {
 }
 
 func short(s string) string { return media.Cut(strings.TrimSpace(s), 60) }
-
-// report writes both files and sends them in one call.
-func (a Agent) report(ctx context.Context, t agent.Turn) (string, error) {
-	r := a.today()
-	chart, err := r.png()
-	if err != nil {
-		return "", err
-	}
-	pdfPath, err := a.write("harbour-week.pdf", r.pdf())
-	if err != nil {
-		return "", err
-	}
-	pngPath, err := a.write("harbour-week.png", chart)
-	if err != nil {
-		return "", err
-	}
-	answer, err := a.call(ctx, t, "send_files", map[string]any{"files": []any{
-		map[string]any{"file_path": pdfPath, "caption": "The harbour's week, " + r.span()},
-		map[string]any{"file_path": pngPath, "caption": fmt.Sprintf("%s containers in seven days; the best was %s with %d",
-			thousands(r.boxes()), r.best().date.Format("Monday"), r.best().boxes)},
-	}})
-	if answer.sent {
-		return fmt.Sprintf("Here is the report for %s, with its chart: %s containers from %d ships.", r.span(), thousands(r.boxes()), r.ships()), nil
-	}
-	return answer.text, err
-}
 
 // write replaces a file of the workspace in one step, since an earlier file of the
 // same name may still be being sent.

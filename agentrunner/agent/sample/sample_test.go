@@ -2,6 +2,7 @@ package sample
 
 import (
 	"bytes"
+	"encoding/csv"
 	"image/png"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/agentrunner/agent"
 	"github.com/longshore-bridge/longshore/internal/need"
@@ -137,11 +140,47 @@ func TestSentencesAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestWhatItDoesNotUnderstandGetsAFriendlyHint(t *testing.T) {
-	for _, prompt := range []string{"write me a poem", "send", "say"} {
+func TestEachSkillIsFoundByItsOwnWords(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/assistant-authors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range skills() {
+		if !bytes.Contains(page, []byte("`"+want.words+"`")) {
+			t.Errorf("docs/assistant-authors.md does not list %q", want.words)
+		}
+		for _, words := range []string{want.words, "@Andy Hello! Could you please " + want.words + "?", strings.ToUpper(want.words) + "!"} {
+			if s, _ := skillFor(command(words)); s == nil || s.words != want.words {
+				t.Errorf("%q asks for %+v", words, s)
+			}
+		}
+	}
+	for _, words := range []string{"send chart.png", "show me the boat", "what do you see?", "say the report", "plan a party", ""} {
+		if s, _ := skillFor(command(words)); s != nil {
+			t.Errorf("%q asks for %q", words, s.words)
+		}
+	}
+}
+
+// Members' words about a file of theirs may name a skill: the file goes back all the same.
+func TestANounBesideAFileIsNoOrder(t *testing.T) {
+	for words, want := range map[string]bool{"Picture of the boat": false, "What can you see?": false, "chart": false, "Make a chart of it": true} {
+		if s, ordered := skillFor(command(words)); s == nil || ordered != want {
+			t.Errorf("%q: %+v, an order: %v", words, s, ordered)
+		}
+	}
+}
+
+func TestWhatItDoesNotKnowIsAnsweredWithWhatItCanDo(t *testing.T) {
+	for _, prompt := range []string{"write me a poem", "send", "say", "@Andy help"} {
 		reply, err := Agent{}.Turn(t.Context(), agent.Turn{Prompt: prompt})
-		if err != nil || !strings.Contains(reply.Text, `Write "help"`) {
-			t.Errorf("%q: %q, %v", prompt, reply.Text, err)
+		if err != nil {
+			t.Errorf("%q: %v", prompt, err)
+		}
+		for _, s := range skills() {
+			if !strings.Contains(reply.Text, "- **"+s.words+"**: "+s.comes+"\n") {
+				t.Errorf("%q is answered without %q:\n%s", prompt, s.words, reply.Text)
+			}
 		}
 	}
 	for _, prompt := range []string{`<context timezone="UTC" />` + "\n<notice time=\"x\">a file arrived</notice>\n",
@@ -150,7 +189,44 @@ func TestWhatItDoesNotUnderstandGetsAFriendlyHint(t *testing.T) {
 			t.Errorf("%q was answered by %q, %v", prompt, reply.Text, err)
 		}
 	}
-	if reply, err := (Agent{}).Turn(t.Context(), agent.Turn{Prompt: "@Andy help"}); err != nil || reply.Text != help {
-		t.Errorf("help: %q, %v", reply.Text, err)
+}
+
+func TestTheWelcomeFitsOnItsPageAndListsEachSkill(t *testing.T) {
+	doc := string(welcome(skills(), someDay()))
+	for _, s := range skills() {
+		if !strings.Contains(doc, "("+s.words+") Tj") || !strings.Contains(doc, "("+s.comes+") Tj") {
+			t.Errorf("the page lacks %q", s.words)
+		}
+		if width(s.comes, 11) > reader-222 {
+			t.Errorf("%q is too long for the page", s.comes)
+		}
+	}
+	if len(skills()) > 15 {
+		t.Errorf("%d skills do not fit on one page", len(skills()))
+	}
+}
+
+func TestTheTableAndTheCalendarHaveALineOrAnEventForEachDay(t *testing.T) {
+	r := newReport(someDay())
+	rows, err := csv.NewReader(bytes.NewReader(r.csv())).ReadAll()
+	if err != nil || len(rows) != 8 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if diff := cmp.Diff([]string{"2026-11-14", "412", "3", "95"}, rows[1]); diff != "" {
+		t.Error(diff)
+	}
+	plan := string(r.calendar())
+	for _, line := range strings.Split(plan, "\n") {
+		if line != "" && !strings.HasSuffix(line, "\r") || len(line) > 76 {
+			t.Errorf("the line %q is none of iCalendar's", line)
+		}
+	}
+	if n := strings.Count(plan, "BEGIN:VEVENT\r\n"); n != 7 || n != strings.Count(plan, "END:VEVENT\r\n") {
+		t.Errorf("%d events", n)
+	}
+	for _, want := range []string{"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", "DTSTAMP:20261121T093000Z\r\nDTSTART:20261122T060000\r\n", "UID:20261128@", "END:VEVENT\r\nEND:VCALENDAR\r\n"} {
+		if !strings.Contains(plan, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, plan)
+		}
 	}
 }

@@ -36,7 +36,7 @@ function written() {
 }
 
 // write puts words where the member writes, in front of what is there already.
-export function write(words) {
+function write(words) {
   text.value = [words, text.value].filter((s) => s.trim()).join("\n");
   written();
   keep();

@@ -16,7 +16,7 @@ export function badge(name) {
 const names = { "application/octet-stream": "Binary file", "application/pdf": "PDF document", "text/plain": "Text", "text/markdown": "Markdown", "text/html": "Web page", "application/json": "JSON", "image/svg+xml": "SVG drawing", "application/gzip": "Archive",
   "application/msword": "Word document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word document",
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Excel workbook", "application/vnd.openxmlformats-officedocument.presentationml.presentation": "Presentation",
-  "text/csv": "Table", "application/zip": "Zip archive" };
+  "text/csv": "Table", "text/calendar": "Calendar", "application/zip": "Zip archive" };
 export const typeName = (file) => names[file.mime.split(";")[0]] ?? file.mime.split(";")[0];
 
 const about = (file) => [badge(file.name),

@@ -1,7 +1,7 @@
 // The list of messages: order, days, groups, scrolling, earlier ones, receipts.
 import { $, el, icon, time, moment, dayKey, dayName } from "./dom.js";
 import { colour } from "./colours.js";
-import { tick, raise as raiseMarks } from "./marks.js";
+import { tick, later } from "./marks.js";
 import { suggestions } from "./suggest.js";
 import { format } from "./text.js";
 import { shown } from "./file.js";
@@ -12,7 +12,7 @@ import * as api from "./api.js";
 const log = $("log"), list = $("messages"), start = $("start");
 const known = new Map(); // id -> message
 const nodes = new Map(); // id -> its node
-let isOwn, onReply, onShow, onMenu, write, onVote, mark; // given by init
+let isOwn, onReply, onShow, onMenu, say, onVote, mark; // given by init
 let answered = false;      // the assistant has written after whatever comes before
 let oldest = null, more = false, gone = false, loading = null, missed = 0, stuck = true;
 
@@ -21,7 +21,7 @@ export let last = "0"; // the newest message's id; "0" while there is none
 export let changed = 0; // the number of the last change that is shown
 
 export async function init(options) {
-  ({ isOwn, onReply, onShow, onMenu, write, onVote, mark } = options);
+  ({ isOwn, onReply, onShow, onMenu, say, onVote, mark } = options);
   const page = await api.history({});
   ({ more, gone, changed = 0 } = page);
   page.messages.forEach((m) => insert(m, null));
@@ -80,6 +80,7 @@ export function change({ n, message: m }) {
   const old = nodes.get(m.id);
   if (!old) return; // it comes with the earlier ones
   const shown = together(old), focus = [...shown[0].querySelectorAll("button")].indexOf(document.activeElement), focused = shown[0].contains(document.activeElement);
+  if (own(m)) m.status = later(m.status, known.get(m.id).status); // "read" is known to this page alone
   known.set(m.id, m);
   const messages = shown.map((item) => known.get(item.dataset.id));
   shown.forEach((item, i) => renew(item, [messages[i]]));
@@ -95,7 +96,13 @@ export const has = (id) => known.has(id), find = (id) => known.get(id);
 export function raise(id, status) {
   let item = nodes.get(id);
   for (let n = item && nextMessage(item); n?.dataset.id.startsWith(id + "-"); n = nextMessage(n)) item = n; // the files of the same post
-  if (item) raiseMarks(item, status);
+  for (let n = item; n; n = prevMessage(n)) {
+    const m = known.get(n.dataset.id);
+    if (!own(m)) continue;
+    if (later(m.status, status) === m.status) break; // so have those before it
+    m.status = status;
+    n.querySelector(":scope > .bubble > .meta > .tick")?.replaceWith(tick(status));
+  }
   return !!item;
 }
 
@@ -212,7 +219,7 @@ function reactions(all) {
 }
 
 function quoted(m) {
-  const node = el("button", { type: "button", className: "quote", "aria-label": `Go to the message of ${m.quote.from} that this answers` },
+  const node = el("button", { type: "button", className: "quote", title: `Go to the message of ${m.quote.from} that this answers` },
     el("b", {}, m.quote.from), el("span", {}, m.quote.text));
   node.addEventListener("click", () => reveal(m.replyTo));
   return node;
@@ -235,7 +242,7 @@ function frame() {
   document.body.classList.toggle("empty-chat", known.size === 0);
   start.replaceChildren(...(known.size ? [gone ? "Earlier messages are no longer kept." : "This is where the chat begins."] :
     [el("b", {}, gone ? "Nothing is kept here now" : "Nothing here yet"), settings.trigger ? `${settings.assistant} answers if a message contains ${settings.trigger}, or replies to it. You can drop a file anywhere on this page.` : `Write to ${settings.assistant} below, or drop a file anywhere on this page.`,
-      suggestions(settings.trigger, write)]));
+      suggestions(settings.trigger, say)]));
 }
 
 const older = async () => more && oldest && (loading ??= loadOlder());

@@ -112,12 +112,16 @@ $("stop").addEventListener("click", () => { $("stop").disabled = true; composer.
 const act = (fields) => api.act({ ...fields, secret: me.secret, from: me.name });
 const doIt = (fields) => act(fields).then(() => composer.notice(""), (e) => composer.notice(`Not done: ${e.message}.`));
 
+// ready lets the member write on. A wide screen has its keyboard at hand; on a phone it would cover the chat.
+const ready = () => { if (!matchMedia("(pointer: coarse)").matches) $("text").focus(); };
+const suggest = (words) => { composer.say(words); ready(); };
+
 const read = chats.lastRead();
 async function begin() {
   try {
     me.mark ||= await api.mark(me.secret);
     menu.init({ mark: me.mark, find: log.find, act, doIt });
-    await log.init({ isOwn, onReply: composer.setReply, write: composer.write, onShow: (m) => outbox.arrived(m.key), mark: me.mark, read, onMenu: menu.open,
+    await log.init({ isOwn, onReply: composer.setReply, say: suggest, onShow: (m) => outbox.arrived(m.key), mark: me.mark, read, onMenu: menu.open,
       onVote: (m, choices) => doIt({ kind: "vote", target: m.id, choices }) });
   } catch (e) {
     composer.notice(`The messages could not be loaded: ${e.message}.`);
@@ -131,8 +135,7 @@ async function begin() {
   api.listen({ stays: notify.active, leaves: notify.pushed, chats: chats.soon, last: () => log.last, changed: () => log.changed, message, change: log.change, activity, state: (s) => { live = s; state(); if (s === "live") { outbox.connected(); chats.soon(); } } });
 }
 
-// A wide screen has its keyboard at hand; on a phone it would cover the chat.
-if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
+ready();
 notify.init({ notice: composer.notice });
 composer.init({ me, onSend: log.bottom, shown: log.has });
 begin();

@@ -12,13 +12,5 @@ export function tick(status) {
   return node;
 }
 
-// raise gives item and the own messages before it a status, unless they have a later one.
-export function raise(item, status) {
-  for (let n = item; n; n = n.previousElementSibling) {
-    const old = n.querySelector(":scope > .bubble > .meta > .tick");
-    if (!old) continue;
-    const has = rank.findIndex((r) => old.classList.contains(r));
-    if (has >= rank.indexOf(status)) return;
-    old.replaceWith(tick(status));
-  }
-}
+// later is the further of two statuses.
+export const later = (a, b) => rank.indexOf(b) > rank.indexOf(a) ? b : a;

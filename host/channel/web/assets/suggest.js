@@ -1,13 +1,14 @@
 // What a member can say in a chat that is still empty.
 import { el } from "./dom.js";
 
-const ideas = ["Hello! What can you help me with?", "Make a small file and send it here.", "Summarize the next file that I send you."];
+// The sample assistant answers each of them with a file; a test walks this list.
+const ideas = ["Hello! What can you do?", "Make a chart, and send its figures as a table.", "Plan my week, and send it as a calendar file."];
 
-// suggestions are buttons that write an idea, with the word that the assistant waits for.
-export function suggestions(trigger, write) {
+// suggestions are buttons that say an idea, with the word that the assistant waits for.
+export function suggestions(trigger, say) {
   return el("div", { className: "ideas", role: "group", "aria-label": "Suggestions" }, ...ideas.map((idea) => {
     const button = el("button", { type: "button" }, idea);
-    button.addEventListener("click", () => write(trigger ? `${trigger} ${idea}` : idea));
+    button.addEventListener("click", () => say(trigger ? `${trigger} ${idea}` : idea));
     return button;
   }));
 }
