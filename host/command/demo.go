@@ -39,8 +39,8 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "run everything here, with a chat page and a sample assistant",
 		Long: `demo runs a host with two groups, the web channel and the sample assistant, and
-prints the page's address. Nothing in it is special: the assistant's files take
-the same way as anybody's.
+prints the addresses of the chat page and of the operator's page. Nothing in it is
+special: the assistant's files take the same way as anybody's.
 
 With --once it plays a member without a browser: it asks for the report, waits
 for the files, compares what arrived with what the assistant wrote, and prints
@@ -75,7 +75,18 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.playOnce(ctx, h, steps)
 	}
 	d.invite(h)
-	return h.Run(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	invited := make(chan struct{})
+	go func() {
+		defer close(invited)
+		if page, err := signInAddress(ctx, h.Layout); err == nil { // else the host has ended
+			fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", page)
+		}
+	}()
+	err = h.Run(ctx)
+	stop()
+	<-invited
+	return err
 }
 
 // invite prints the page's address and what to write there.
@@ -112,6 +123,9 @@ func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	}
 	page, _ := cfg.Channels.Named("web")
 	page.Settings.(*web.Settings).Listen = d.address()
+	if !d.once {
+		cfg.OperatorPage.Listen = "127.0.0.1:0"
+	}
 	return cfg, cleanup, nil
 }
 
