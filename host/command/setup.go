@@ -183,7 +183,7 @@ func (s *setup) askGroup(ctx context.Context) error {
 		case name == "" && s.in == nil:
 			return usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
 		case folder == "":
-			return usage(fmt.Sprintf("the name %q has no letter or digit of a-z and 0-9, of which its folder is made", name), "add one, such as: longshore setup --group Family")
+			return usage(fmt.Sprintf("the name %q has no letter or digit of a-z and 0-9, of which its folder is made", name), "give it a name with one, such as Family")
 		default:
 			if err = groups.CheckFolder(folder); err == nil {
 				s.group = name

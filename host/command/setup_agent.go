@@ -79,6 +79,11 @@ func (s *setup) askAgent(ctx context.Context) error {
 			return usage(fmt.Sprintf("setup knows no assistant %q", name), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
 		}
 		usual = name
+		if name == "opencode" && s.in == nil { // the flags before the machine
+			if err := s.askOpencode(ctx); err != nil {
+				return err
+			}
+		}
 		if err := s.checkProgram(ctx, name); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -182,6 +183,19 @@ func (k *keyboard) answers(about, answer, reason string) {
 	}
 }
 
+// withTelegramAt are all platforms, with Telegram on loopback.
+func withTelegramAt(server string) []channel.Platform {
+	platforms := allPlatforms()
+	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
+	real := platforms[i].Settings
+	platforms[i].Settings = func() channel.Settings {
+		s := real().(*telegram.Settings)
+		s.Server = server
+		return s
+	}
+	return platforms
+}
+
 // TestAWrongAnswerEndedSetup, and all answers before were lost: a typo, a program that is
 // not there yet, an empty key, a refused one.
 func TestAWrongAnswerEndedSetup(t *testing.T) {
@@ -194,19 +208,11 @@ func TestAWrongAnswerEndedSetup(t *testing.T) {
 		}
 	}))
 	defer service.Close()
-	server := telegramtest.New(t, dockChat)
-	platforms := allPlatforms()
-	i := slices.IndexFunc(platforms, func(p channel.Platform) bool { return p.Key == "telegram" })
-	real := platforms[i].Settings
-	platforms[i].Settings = func() channel.Settings {
-		s := real().(*telegram.Settings)
-		s.Server = server.URL
-		return s
-	}
+	platforms := withTelegramAt(telegramtest.New(t, dockChat).URL)
 	bin, dir := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", bin)
 	file := filepath.Join(dir, "longshore.yaml")
-	k, stop, ended := dialog(t, platforms, "-c", file, "setup", "--no-service", "--listen", "127.0.0.1:0", "--model", "claude-gone", "--base-url", service.URL)
+	k, stop, ended := dialog(t, platforms, "-c", file, "setup", "--no-service", "--listen", "127.0.0.1:0", "--model", "claude-gone", "--base-url", service.URL, "--chat", fmt.Sprint("tg:", dockChat))
 	k.answers("name", "", "no letter or digit")
 	k.answers("name", "日本語", "no letter or digit of a-z and 0-9")
 	k.answers("name", "Errors", "reserved")
@@ -239,6 +245,25 @@ func TestAWrongAnswerEndedSetup(t *testing.T) {
 	}
 	if strings.Contains(string(k.all), telegramtest.Token) || strings.Contains(string(k.all), "refused-key") {
 		t.Errorf("a secret is shown:\n%s", k.all)
+	}
+}
+
+// TestAnInterruptWhileAnAccountIsLinkedLeavesNothing that keeps a second setup from its work.
+func TestAnInterruptWhileAnAccountIsLinkedLeavesNothing(t *testing.T) {
+	platforms := withTelegramAt(telegramtest.New(t, dockChat).URL)
+	dir := t.TempDir()
+	for range 2 {
+		k, stop, ended := dialog(t, platforms, "-c", filepath.Join(dir, "longshore.yaml"), "setup", "--group", "Family", "--agent", "sample", "--no-service", "--channel", "telegram")
+		k.answers("token of telegram", telegramtest.Token, "this waits two minutes")
+		stop()
+		if code := <-ended; code != exitInterrupted {
+			t.Errorf("setup ended with %d:\n%s", code, k.all)
+		}
+		for _, left := range filesBelow(t, dir) {
+			if !strings.HasPrefix(left, filepath.Join(dir, "state")) {
+				t.Errorf("%s is left", left)
+			}
+		}
 	}
 }
 
