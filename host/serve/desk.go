@@ -102,15 +102,18 @@ func (h *Host) environment(ctx context.Context, folder string) []channel.Finding
 	return append(doctor.Environment(ctx, &c, h.opts.Getenv), h.notStarted(folder)...)
 }
 
-// notStarted says why the engine did not start assistants the last time.
+// notStarted says why the engine did not start assistants the last time, each reason once.
 func (h *Host) notStarted(folder string) (all []channel.Finding) {
+	seen := map[string]bool{}
 	for _, s := range h.assistants.Status() {
-		if s.Cause == cause.Start && (folder == "" || folder == s.Folder) {
-			all = append(all, channel.Finding{
-				Check: "engine", Severity: channel.Fault, Message: fmt.Sprintf("group %s: the assistant was not started: %s", s.Folder, s.LastError),
-				Remedy: "correct that; then: longshore reload, or wait: the host tries again by itself",
-			})
+		if s.Cause != cause.Start || folder != "" && folder != s.Folder || seen[s.LastError] {
+			continue
 		}
+		seen[s.LastError] = true
+		all = append(all, channel.Finding{
+			Check: "engine", Severity: channel.Fault, Message: fmt.Sprintf("group %s: the assistant was not started: %s", s.Folder, s.LastError),
+			Remedy: "correct that; then: longshore reload, or wait: the host tries again by itself",
+		})
 	}
 	return all
 }
