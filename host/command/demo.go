@@ -66,7 +66,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		log = d.stderr
 	}
 	steps := newSteps()
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note, Ready: d.manage})
 	if err != nil {
 		return err
 	}
@@ -75,18 +75,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return d.playOnce(ctx, h, steps)
 	}
 	d.invite(h)
-	ctx, stop := context.WithCancel(ctx)
-	invited := make(chan struct{})
-	go func() {
-		defer close(invited)
-		if page, err := signInAddress(ctx, h.Layout); err == nil { // else the host has ended
-			fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", page)
-		}
-	}()
-	err = h.Run(ctx)
-	stop()
-	<-invited
-	return err
+	return h.Run(ctx)
 }
 
 // invite prints the page's address and what to write there.
@@ -96,6 +85,11 @@ func (d *demo) invite(h *serve.Host) {
 	fmt.Fprintf(d.stdout, "write  send me the report\n")
 	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
+}
+
+// manage prints the address of the operator's page.
+func (d *demo) manage(signIn string) {
+	fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", signIn)
 }
 
 // webOf is the demo's one channel.

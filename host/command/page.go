@@ -1,13 +1,10 @@
 package command
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
@@ -31,23 +28,5 @@ pass it on. The host serves the page if operator_page.listen is set.`,
 				return e.answer(page, func() error { e.say("%s", page.URL); return nil })
 			})
 		},
-	}
-}
-
-// signInAddress returns an address that signs one browser in to the operator's page of a
-// host that is starting.
-func signInAddress(ctx context.Context, l groups.Layout) (string, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		page, err := operator.NewClient(operator.ControlDir(l)).PageURL(ctx)
-		if !errors.Is(err, operator.ErrNoHost) {
-			return page.URL, err
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-tick.C:
-		}
 	}
 }

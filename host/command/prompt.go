@@ -45,19 +45,16 @@ func (p *prompter) given(ctx context.Context, flag *string, question string) (an
 func (p *prompter) secret(ctx context.Context, question string) (string, error) {
 	fd := int(p.in.Fd())
 	shown, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil {
-		return "", fmt.Errorf("%w: read the terminal's settings: %w", errNoAnswer, err)
+	if err == nil {
+		hidden := *shown
+		hidden.Lflag = hidden.Lflag&^unix.ECHO | unix.ECHONL
+		err = unix.IoctlSetTermios(fd, setTermios, &hidden)
 	}
-	hidden := *shown
-	hidden.Lflag = hidden.Lflag&^unix.ECHO | unix.ECHONL
-	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("%w: turn the terminal's echo off: %w", errNoAnswer, err)
 	}
-	answer, err := p.ask(ctx, question+" (it is not shown): ")
-	if undone := unix.IoctlSetTermios(fd, setTermios, shown); undone != nil && err == nil {
-		err = fmt.Errorf("%w: turn the terminal's echo on again: %w", errNoAnswer, undone)
-	}
-	return answer, err
+	defer unix.IoctlSetTermios(fd, setTermios, shown)
+	return p.ask(ctx, question+" (it is not shown): ")
 }
 
 // ask prints a question and returns the line that is typed, without space around it. When

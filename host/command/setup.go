@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -202,14 +204,11 @@ func (s *setup) askService(ctx context.Context) error {
 	}
 	return s.until(ctx, func() error {
 		answer, err := s.ask(ctx, "have the service manager run the host? [y/N] ")
-		if err != nil {
-			return err
+		i := slices.Index([]string{"", "n", "no", "y", "yes"}, strings.ToLower(answer))
+		if s.service = i > 2; err == nil && i < 0 {
+			err = usage(fmt.Sprintf("%q is neither yes nor no", answer), "answer y or n")
 		}
-		s.service = strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
-		if !s.service && answer != "" && !strings.EqualFold(answer, "n") && !strings.EqualFold(answer, "no") {
-			return usage(fmt.Sprintf("%q is neither yes nor no", answer), "answer y or n")
-		}
-		return nil
+		return err
 	})
 }
 
@@ -344,7 +343,9 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 		return err
 	}
 	took := time.Since(begin).Seconds()
-	end.Operator, _ = signInAddress(ctx, cfg.Layout()) // a service may belong to another user
+	if page, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PageURL(ctx); err == nil { // else another user's
+		end.Operator = page.URL
+	}
 	return s.answer(end, func() error {
 		s.say("the chat has %s, as the assistant wrote it (%.1f s)", strings.Join(end.Files, ", "), took)
 		s.say("page: %s", end.Page)

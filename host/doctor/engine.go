@@ -84,15 +84,15 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findi
 	return findings
 }
 
-// Containers is Images, and if none is missing has the engine make a container from one of
-// them, which it does not start.
+// Containers is Images, and if none is missing has the engine start a container from one of
+// them, in which no program of the image runs.
 func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []Finding {
 	findings, boxed := Images(ctx, engine, c), c.InContainers()
 	if len(findings) > 0 || len(boxed) == 0 {
 		return findings
 	}
 	if err := engine.Try(ctx, c.Assistants[boxed[0].Assistant].Image); err != nil {
-		return []Finding{{Check: "engine", Severity: Fault, Message: "it starts no containers: " + err.Error(), Remedy: docker.StartRemedy(err)}}
+		return []Finding{{Check: "engine", Severity: Fault, Message: "it starts no containers: " + err.Error(), Remedy: "install or correct what it names: see docs/containers.md"}}
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/host/outbox"
-	"github.com/longshore-bridge/longshore/internal/cause"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -99,23 +98,7 @@ func (h *Host) environment(ctx context.Context, folder string) []channel.Finding
 	if folder != "" {
 		c.Groups = slices.DeleteFunc(slices.Clone(c.Groups), func(g groups.Group) bool { return g.Folder != folder })
 	}
-	return append(doctor.Environment(ctx, &c, h.opts.Getenv), h.notStarted(folder)...)
-}
-
-// notStarted says why the engine did not start assistants the last time, each reason once.
-func (h *Host) notStarted(folder string) (all []channel.Finding) {
-	seen := map[string]bool{}
-	for _, s := range h.assistants.Status() {
-		if s.Cause != cause.Start || folder != "" && folder != s.Folder || seen[s.LastError] {
-			continue
-		}
-		seen[s.LastError] = true
-		all = append(all, channel.Finding{
-			Check: "engine", Severity: channel.Fault, Message: fmt.Sprintf("group %s: the assistant was not started: %s", s.Folder, s.LastError),
-			Remedy: "correct that; then: longshore reload, or wait: the host tries again by itself",
-		})
-	}
-	return all
+	return doctor.Environment(ctx, &c, h.opts.Getenv)
 }
 
 // assistantsNow describes the assistants that have something to do.

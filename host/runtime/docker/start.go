@@ -62,32 +62,24 @@ func cannotStart(err error) error {
 	return &cause.Error{Cause: cause.Start, Err: err, Package: missing}
 }
 
-// StartRemedy says what to do about an error of Start or Try with the cause [cause.Start].
-func StartRemedy(err error) string {
-	if missing := cause.Package(err); missing != "" {
-		return "install the package " + missing + " on the engine's machine"
-	}
-	return "correct what the engine says; its own log has more"
-}
-
-// Try has the engine create a container from the image as an assistant's, and removes it.
-// No program of the image runs. The error is permanent until an operator has corrected
-// something, unless the engine does not answer.
+// Try starts a container from the image, as an assistant's, and removes it. In it only the
+// engine's init runs, which finds no program. An error with the cause [cause.Start] is
+// permanent until an operator has corrected something.
 func (e *Engine) Try(ctx context.Context, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Entrypoint: []string{"agentrunner"}},
-		HostConfig: Runtime{Engine: e, Network: "none"}.withDefaults().confine(nil),
+		Config:     &container.Config{Image: image, Entrypoint: []string{"/longshore-no-program"}},
+		HostConfig: Runtime{Engine: e, Network: "none", Memory: 64 << 20, CPUs: 0.1}.withDefaults().confine(nil),
 	})
 	if err == nil {
-		err = e.prepare(ctx, made.ID)
-		if left := e.remove(context.WithoutCancel(ctx), made.ID); left != nil && err == nil {
-			err = fmt.Errorf("remove the container of a check: %w", left)
+		if err = e.prepare(ctx, made.ID); err == nil {
+			_, err = e.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{})
 		}
+		defer e.remove(context.WithoutCancel(ctx), made.ID)
 	}
 	if err != nil {
-		return fmt.Errorf("create a container from %s: %w", image, explain(cannotStart(err)))
+		return explain(cannotStart(err))
 	}
 	return nil
 }
