@@ -112,7 +112,7 @@ func (m *Manager) tellAbsent(ctx context.Context) {
 		}
 	}
 	m.mu.Unlock()
-	words := waitsFor(cause.Absent, m.limits().Hold)
+	words := waitsFor(cause.Absent, "", m.limits().Hold)
 	for c, of := range said {
 		if err := m.say(ctx, c, words, key(of, string(cause.Absent))); err != nil {
 			m.o.Log.Error("chat not told", "group", c.group.Folder, "error", err)

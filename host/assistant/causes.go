@@ -31,6 +31,8 @@ func phrase(c cause.Cause) string {
 		return "The assistant's tools do not work"
 	case cause.Image:
 		return "The assistant's image is missing"
+	case cause.Start:
+		return "The container engine does not start the assistant"
 	case cause.Absent:
 		return "The assistant does not fetch its messages"
 	}
@@ -50,15 +52,19 @@ func tooLong(c cause.Cause) string {
 	return phrase(c) + ", so the assistant was ended. Please ask again later."
 }
 
-// waitsFor says that a message waits until an operator has fixed something.
-func waitsFor(c cause.Cause, hold time.Duration) string {
+// waitsFor says that a message waits until an operator has fixed something, such as a
+// missing package; empty: none is known.
+func waitsFor(c cause.Cause, missing string, hold time.Duration) string {
 	if c == cause.Absent {
 		return fmt.Sprintf("The assistant is not connected at the moment. Your message is kept for %s and answered when the assistant is back.", span(hold))
 	}
 	if c == cause.Budget {
 		return fmt.Sprintf("%s. Your message is kept for %s and answered when the budget begins anew, or the operator raises it.", phrase(c), span(hold))
 	}
-	return fmt.Sprintf("%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), span(hold))
+	if missing != "" {
+		missing = ": the package " + missing + " is missing"
+	}
+	return fmt.Sprintf("%s%s. An operator has to see to it. Your message is kept for %s and answered after that.", phrase(c), missing, span(hold))
 }
 
 // expired says that messages have waited too long, or were too many.

@@ -155,7 +155,7 @@ func (s *session) broken(ctx context.Context, err error, sent bool, unread []*re
 		"hint", "see "+filepath.Join(m.o.Layout.Logs(), c.group.Folder, "assistant.log"))
 
 	if tell {
-		if s.tell(ctx, s.words(why, again, sent)) != nil && !again {
+		if s.tell(ctx, s.words(why, cause.Package(err), again, sent)) != nil && !again {
 			return // turn and records stay on disk, and a later host tells
 		}
 	}
@@ -215,10 +215,10 @@ func (s *session) tell(ctx context.Context, words string) error {
 	return err
 }
 
-func (s *session) words(why cause.Cause, again, sent bool) string {
+func (s *session) words(why cause.Cause, missing string, again, sent bool) string {
 	switch {
 	case again && why.Permanent():
-		return waitsFor(why, s.m.limits().Hold)
+		return waitsFor(why, missing, s.m.limits().Hold)
 	case again:
 		return retryWords(why)
 	case s.slow && why == cause.Slow:

@@ -61,9 +61,18 @@ func (e *env) run(ctx context.Context, args []string) int {
 	root := newRoot(e)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return e.fail(err)
+		return e.fail(interrupted(ctx, err))
 	}
 	return exitOK
+}
+
+// interrupted returns what a command ends with whose context a signal ended. Other errors
+// stay as they are.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
 }
 
 // newAgentrunner only shows up in the help: Run handles "agentrunner" before cobra does.
@@ -121,6 +130,8 @@ const (
 	exitRefused = 3 // a request, a file or the command itself was refused
 	exitFailed  = 4 // a delivery failed, or what the command checked is not well
 	exitPending = 5 // kept, not yet sent
+
+	exitInterrupted = 130 // a signal ended the command before it was done, as in a shell
 )
 
 // exitError carries an exit code and a hint up to main.

@@ -39,8 +39,8 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "run everything here, with a chat page and a sample assistant",
 		Long: `demo runs a host with two groups, the web channel and the sample assistant, and
-prints the page's address. Nothing in it is special: the assistant's files take
-the same way as anybody's.
+prints the addresses of the chat page and of the operator's page. Nothing in it is
+special: the assistant's files take the same way as anybody's.
 
 With --once it plays a member without a browser: it asks for the report, waits
 for the files, compares what arrived with what the assistant wrote, and prints
@@ -66,7 +66,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		log = d.stderr
 	}
 	steps := newSteps()
-	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note})
+	h, err := serve.New(ctx, cfg, serve.Options{Version: readVersion(d.version).Version, Log: newLog(log, config.Log{Level: slog.LevelInfo.String()}), Trace: steps.note, Ready: d.manage})
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,11 @@ func (d *demo) invite(h *serve.Host) {
 	fmt.Fprintf(d.stdout, "more   write \"plan my week\" or \"show a voice note\", drop a file into the chat, or ask for help\n")
 	fmt.Fprintf(d.stdout, "state  %s\n", h.Config().State)
 	fmt.Fprintf(d.stdout, "stop   ctrl-c\n")
+}
+
+// manage prints the address of the operator's page.
+func (d *demo) manage(signIn string) {
+	fmt.Fprintf(d.stdout, "manage %s (the operator's page; works once, within ten minutes)\n", signIn)
 }
 
 // webOf is the demo's one channel.
@@ -113,6 +118,9 @@ func (d *demo) configure() (_ *config.Config, cleanup func() error, err error) {
 	}
 	page, _ := cfg.Channels.Named("web")
 	page.Settings.(*web.Settings).Listen = d.address()
+	if !d.once {
+		cfg.OperatorPage.Listen = "127.0.0.1:0"
+	}
 	return cfg, cleanup, nil
 }
 

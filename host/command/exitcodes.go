@@ -20,8 +20,10 @@ func newExitCodes() *cobra.Command {
      verify), no running service (service status), a target that did not take
      "notify test", a key or model that its service refused (setup)
   5  the file is kept and was not sent yet
+  130  ctrl-c or SIGTERM ended the command before it was done, such as at a question
+     of setup; a host or --watch that you end this way ends with 0
 
-With --json the answer is on stdout in every case but 1 and 2.
-agentrunner also ends with 6 and 130: longshore agentrunner help`,
+With --json the answer is on stdout in every case but 1, 2 and 130.
+agentrunner also ends with 6: longshore agentrunner help`,
 	}
 }

@@ -36,6 +36,7 @@ func newInit(e *env) *cobra.Command {
 			e.say("  2. longshore%s config validate", with)
 			e.say("  3. longshore%s doctor", with)
 			e.say("  4. longshore%s serve", with)
+			e.say("  5. longshore%s page, which prints an address of the operator's page", with)
 			return nil
 		},
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	_ "embed"
@@ -12,15 +11,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
+	"github.com/longshore-bridge/longshore/host/operator"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,6 +30,8 @@ var setupConfig []byte
 // setup is one run of "setup": its answers.
 type setup struct {
 	*env
+	prompter
+	manager   manager
 	group     string
 	listen    string
 	service   bool
@@ -49,11 +51,15 @@ CLI: it tries the key, writes longshore.yaml, starts the host or has the service
 do so, asks the assistant for a file as a member would, and compares the files on the
 page with those that the assistant wrote. It never changes a longshore.yaml that is there.
 
-It asks for what no flag says; without a terminal the flags have to say everything, and
-the assistant is the sample. With --channel it also links an account of that platform, as
+It asks for what no flag says, and asks again with the reason if an answer does not do.
+Without a terminal the flags have to say everything, and the assistant is the sample.
+Ctrl-c ends it at every question. With --channel it also links an account of that platform, as
 "longshore pair" does, and with --chat makes one of its chats a group.`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.prompter, s.manager = e.prompter(), managerHere(e.getenv)
+			return s.run(cmd.Context())
+		},
 	}
 	cmd.Flags().StringVar(&s.group, "group", "", "what people call the first group")
 	cmd.Flags().StringVar(&s.listen, "listen", "", "`address` of the chat page (default "+demoListen+", or a free port)")
@@ -78,12 +84,13 @@ func (s *setup) run(ctx context.Context) error {
 		return &exitError{code: exitRefused, err: fmt.Errorf("%s is there already; it is left as it is", s.config),
 			hint: "for one more group: longshore groups add --help; to start the host: longshore serve"}
 	}
-	m := managerHere(s.getenv)
-	if err := s.ask(ctx, m); err != nil {
-		return err
+	for _, ask := range []func(context.Context) error{s.askGroup, s.askAgent, s.askChannel, s.askService} {
+		if err := ask(ctx); err != nil {
+			return err
+		}
 	}
 	if s.service {
-		if err := m.here(); err != nil { // before anything is written
+		if err := s.manager.here(); err != nil { // before anything is written
 			return err
 		}
 	}
@@ -94,32 +101,18 @@ func (s *setup) run(ctx context.Context) error {
 		}
 		s.listen = listen
 	}
-	folder, err := s.write()
+	cfg, folder, err := s.make(ctx)
 	if err != nil {
-		return err
-	}
-	s.note("wrote %s", s.config)
-	cfg, err := s.load()
-	if err != nil {
-		return err
-	}
-	err = s.checkContainer(ctx, cfg)
-	if err == nil {
-		err = s.link(ctx)
-	}
-	if err != nil {
-		s.undo()
-		s.note("removed %s again", s.config)
 		return err
 	}
 	if !s.service {
 		return s.serveAndTry(ctx, cfg, folder)
 	}
-	d, err := s.describeService(m)
+	d, err := s.describeService(s.manager)
 	if err != nil {
 		return err
 	}
-	text, err := m.text(d)
+	text, err := s.manager.text(d)
 	if err != nil {
 		return err
 	}
@@ -127,10 +120,41 @@ func (s *setup) run(ctx context.Context) error {
 	if s.json { // one value, at the end
 		installer.stdout = io.Discard
 	}
-	if err := installer.installService(ctx, m, text); err != nil {
+	if err := installer.installService(ctx, s.manager, text); err != nil {
 		return err
 	}
 	return s.try(ctx, cfg, folder)
+}
+
+// make writes the configuration and links the channel's account. If that fails, it removes
+// what it has written, and asks for the channel again.
+func (s *setup) make(ctx context.Context) (cfg *config.Config, folder string, err error) {
+	for {
+		if folder, err = s.write(); err != nil {
+			return nil, "", err
+		}
+		s.note("wrote %s", s.config)
+		if cfg, err = s.load(); err != nil {
+			return nil, "", err
+		}
+		if err = s.link(ctx); err == nil {
+			return cfg, folder, nil
+		}
+		s.undo()
+		s.note("removed %s again", s.config)
+		if s.final(ctx, err) {
+			return nil, "", err
+		}
+		s.fail(err)
+		chat := groups.JID(s.chat)
+		s.setupChannel = setupChannel{usual: s.channel}
+		if err = s.askChannel(ctx); err != nil {
+			return nil, "", err
+		}
+		if s.platform != nil && s.platform.Form(chat) {
+			s.chat = string(chat)
+		}
+	}
 }
 
 // note is for people only.
@@ -140,53 +164,64 @@ func (s *setup) note(format string, args ...any) {
 	}
 }
 
-// ask fills in the answers that no flag gives.
-func (s *setup) ask(ctx context.Context, m manager) error {
-	in, ok := s.stdin.(*os.File)
-	asks := ok && term.IsTerminal(int(in.Fd()))
-	if !asks {
-		in = nil
-	}
-	lines := bufio.NewReader(s.stdin)
-	question := func(text string) (string, error) {
-		fmt.Fprint(s.stderr, text)
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return "", fmt.Errorf("read the answer: %w", err)
-		}
-		return strings.TrimSpace(line), nil
-	}
-	if s.group == "" {
-		if !asks {
-			return usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
-		}
-		name, err := question("name of the first group: ")
-		if err != nil {
+// until calls try until it succeeds, and prints the reason of each failure. try asks for
+// what was wrong. An error that no other answer removes is returned.
+func (s *setup) until(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || s.final(ctx, err) {
 			return err
 		}
-		s.group = name
+		s.fail(err)
 	}
-	if err := s.askAgent(ctx, in, question); err != nil {
-		return err
-	}
-	if err := s.askChannel(in, question); err != nil {
-		return err
-	}
-	if s.service || s.noService || m.here() != nil {
+}
+
+func (s *setup) askGroup(ctx context.Context) error {
+	return s.until(ctx, func() error {
+		name, err := s.given(ctx, &s.group, "name of the first group: ")
+		switch folder := groups.FolderOf(name); {
+		case err != nil:
+			return err
+		case name == "" && s.in == nil:
+			return usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
+		case folder == "":
+			return usage(fmt.Sprintf("the name %q has no letter or digit of a-z and 0-9, of which its folder is made", name), "give it a name with one, such as Family")
+		default:
+			if err = groups.CheckFolder(folder); err == nil {
+				s.group = name
+			}
+			return err
+		}
+	})
+}
+
+func (s *setup) askService(ctx context.Context) error {
+	if s.service || s.noService || s.manager.here() != nil {
 		return nil
 	}
-	if !asks {
+	if s.in == nil {
 		return usage("neither --service nor --no-service given, and there is no terminal to ask", "longshore setup --group Family --no-service")
 	}
-	answer, err := question("have the service manager run the host? [y/N] ")
-	s.service = strings.HasPrefix(strings.ToLower(answer), "y")
-	return err
+	return s.until(ctx, func() error {
+		answer, err := s.ask(ctx, "have the service manager run the host? [y/N] ")
+		i := slices.Index([]string{"", "n", "no", "y", "yes"}, strings.ToLower(answer))
+		if s.service = i > 2; err == nil && i < 0 {
+			err = usage(fmt.Sprintf("%q is neither yes nor no", answer), "answer y or n")
+		}
+		return err
+	})
 }
 
 // pageAddress is the usual address of the page, or one with a free port: one that stays
 // the same at each start.
-func pageAddress() (string, error) {
-	ln, err := net.Listen("tcp", demoListen)
+func pageAddress() (string, error) { return usualOrFree(demoListen) }
+
+// operatorListen is the usual address of the operator's page.
+const operatorListen = "127.0.0.1:8400"
+
+// usualOrFree is an address, or one with a free port if that is taken.
+func usualOrFree(usual string) (string, error) {
+	ln, err := net.Listen("tcp", usual)
 	if err != nil {
 		ln, err = net.Listen("tcp", "127.0.0.1:0")
 	}
@@ -200,10 +235,12 @@ func pageAddress() (string, error) {
 // serve would not start with.
 func (s *setup) write() (folder string, err error) {
 	folder = groups.FolderOf(s.group)
-	if folder == "" {
-		return "", usage("the group's name has no letter or digit", "longshore setup --group Family")
+	operators, err := usualOrFree(operatorListen)
+	if err != nil {
+		return "", err
 	}
 	text := bytes.Replace(setupConfig, []byte(`"`+demoListen+`"`), []byte(strconv.Quote(s.listen)), 1)
+	text = bytes.Replace(text, []byte(operatorListen), []byte(operators), 1)
 	if filepath.Clean(s.config) == systemConfig {
 		text = bytes.Replace(text, []byte("state: state\n"), []byte("state: "+systemState+"\n"), 1)
 	}
@@ -261,9 +298,10 @@ func (s *setup) serveAndTry(ctx context.Context, cfg *config.Config, folder stri
 
 // tried is what "setup" says at the end.
 type tried struct {
-	Wrote string   `json:"wrote"`
-	Page  string   `json:"page"`
-	Files []string `json:"files"` // that arrived in the chat as the assistant wrote them
+	Wrote    string   `json:"wrote"`
+	Page     string   `json:"page"`
+	Operator string   `json:"operator_page,omitempty"` // signs one browser in to it, once
+	Files    []string `json:"files"`                   // that arrived in the chat as the assistant wrote them
 }
 
 // try asks the assistant for its report as a member would, and checks each file.
@@ -305,9 +343,15 @@ func (s *setup) try(ctx context.Context, cfg *config.Config, folder string) erro
 		return err
 	}
 	took := time.Since(begin).Seconds()
+	if page, err := operator.NewClient(operator.ControlDir(cfg.Layout())).PageURL(ctx); err == nil { // else another user's
+		end.Operator = page.URL
+	}
 	return s.answer(end, func() error {
 		s.say("the chat has %s, as the assistant wrote it (%.1f s)", strings.Join(end.Files, ", "), took)
 		s.say("page: %s", end.Page)
+		if end.Operator != "" {
+			s.say("operator's page: %s (works once, within ten minutes; a new one: %s)", end.Operator, s.command("page"))
+		}
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/term"
-
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/doctor"
 	"github.com/longshore-bridge/longshore/host/runtime/docker"
@@ -32,8 +32,9 @@ type setupAgent struct {
 	boxed   bool   // in a container
 	image   string // of it; empty: the usual one
 
-	key   string // as it was typed or read
-	typed bool
+	key     string // as it was typed or read
+	typed   bool
+	refused bool // the model: another one is asked for
 }
 
 // cliKey are the variables of an agent CLI for one service.
@@ -58,51 +59,111 @@ func (s *setupAgent) cliKeyOf() (cliKey, bool) {
 // maxKey is the most that is read as a key, in bytes.
 const maxKey = 16 << 10
 
-// askAgent fills in which assistant it is and its key, and tries the key. terminal is the
-// terminal to ask on; nil: there is none.
-func (s *setup) askAgent(ctx context.Context, terminal *os.File, question func(string) (string, error)) (err error) {
-	if s.agent == "" && terminal != nil {
-		if s.agent, err = question("assistant: sample (needs nothing), claude, codex, gemini or opencode [sample]: "); err != nil {
-			return err
-		}
-	}
+// cliPackages are npm's packages of the agent CLIs.
+func cliPackages() map[string]string {
+	return map[string]string{"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex", "gemini": "@google/gemini-cli", "opencode": "opencode-ai"}
+}
+
+// askAgent fills in which assistant it is, its model and its key, and tries the key.
+func (s *setup) askAgent(ctx context.Context) error {
 	if s.image != "" && !s.boxed {
 		return usage("--image is for an assistant in a container", "longshore setup --container --image "+s.image)
 	}
-	if s.agent == "" || s.agent == "sample" {
-		s.agent = "sample"
-		if s.boxed {
-			return usage("--container needs an agent CLI", "longshore setup --container --agent claude")
+	usual := "sample"
+	err := s.until(ctx, func() error {
+		name, err := s.given(ctx, &s.agent, "assistant: sample (needs nothing), claude, codex, gemini or opencode ["+usual+"]: ")
+		if name = cmp.Or(name, usual); err != nil {
+			return err
+		}
+		if name != "sample" && cliPackages()[name] == "" {
+			return usage(fmt.Sprintf("setup knows no assistant %q", name), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
+		}
+		usual = name
+		if name == "opencode" && s.in == nil { // the flags before the machine
+			if err := s.askOpencode(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.checkProgram(ctx, name); err != nil {
+			return err
+		}
+		s.agent = name
+		return nil
+	})
+	if err != nil || s.agent == "sample" {
+		return err
+	}
+	return s.until(ctx, func() error { return s.askKey(ctx) })
+}
+
+// checkProgram looks whether what runs the assistant is here: its CLI, or the engine and
+// the image.
+func (s *setup) checkProgram(ctx context.Context, agent string) error {
+	then := "; or begin with: longshore setup --agent sample"
+	if s.in != nil {
+		then = "; then press Enter, or name another assistant, or stop by ctrl-c"
+	}
+	switch {
+	case agent == "sample" && s.boxed:
+		return usage("--container needs an agent CLI", "longshore setup --container --agent claude")
+	case agent == "sample":
+		return nil
+	case !s.boxed:
+		if _, err := exec.LookPath(agent); err != nil {
+			return hinted(fmt.Errorf("the program %s is not in the PATH", agent), "install it: npm install -g "+cliPackages()[agent]+then)
 		}
 		return nil
 	}
-	if _, ok := s.cliKeyOf(); !ok {
-		return usage(fmt.Sprintf("setup knows no assistant %q", s.agent), "choose sample, claude, codex, gemini or opencode; others go into longshore.yaml: docs/assistants.md")
+	engine, err := docker.Connect(ctx, s.getenv)
+	if err != nil {
+		_, hint := exitOf(err)
+		return hinted(err, cmp.Or(hint, "see docs/containers.md")+then)
 	}
-	if _, err := exec.LookPath(s.agent); err != nil && !s.boxed {
-		return hinted(fmt.Errorf("the program %s is not in the PATH", s.agent), "install it, or begin with: longshore setup --agent sample")
+	defer engine.Close()
+	image := config.Assistant{Runtime: "docker", Agent: agent, Image: cmp.Or(s.image, "longshore-agent:latest")}
+	for _, f := range doctor.Containers(ctx, engine, &config.Config{Groups: []groups.Group{{Assistant: agent}}, Assistants: map[string]config.Assistant{agent: image}}) {
+		return hinted(errors.New(f.Message), f.Remedy+then)
 	}
-	if s.agent == "opencode" {
-		if err := s.askOpencode(terminal, question); err != nil {
-			return err
-		}
+	return nil
+}
+
+// askKey fills in the model, if the agent needs one, and the key, and tries both.
+func (s *setup) askKey(ctx context.Context) (err error) {
+	switch {
+	case s.agent == "opencode":
+		err = s.askOpencode(ctx)
+	case s.refused:
+		s.model, err = s.ask(ctx, "model (empty: the one that "+s.agent+" chooses): ")
 	}
-	if err := s.readKey(terminal); err != nil {
+	if err == nil && s.key == "" {
+		err = s.readKey(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return s.tryKey(ctx)
 }
 
-// tryKey asks the service whether it takes the key, and has the model.
+// tryKey asks the service whether it takes the key, and has the model. It forgets what the
+// service refuses.
 func (s *setup) tryKey(ctx context.Context) error {
 	variables, _ := s.cliKeyOf()
 	f := doctor.Probe(ctx, s.agent, config.Assistant{Agent: s.agent, Env: map[string]setting.Secret{
 		variables.key: setting.NewSecret(s.key), variables.base: setting.NewSecret(s.baseURL), "LONGSHORE_MODEL": setting.NewSecret(s.model),
 	}})
-	switch f.Severity {
-	case doctor.Fault:
-		return &exitError{code: exitFailed, err: errors.New(f.Message), hint: "nothing is written; run setup again with a key, and a model, that the service has"}
-	case doctor.Warning:
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.refused = f.Severity == doctor.Fault && f.Check == doctor.CheckModel
+	switch {
+	case f.Severity == doctor.Fault:
+		if s.refused {
+			s.model = ""
+		} else {
+			s.key, s.keyFile = "", ""
+		}
+		return &exitError{code: exitFailed, err: errors.New(f.Message), hint: "nothing is written yet; give a key, and a model, that the service has"}
+	case f.Severity == doctor.Warning:
 		s.note("the key could not be tried: %s", f.Message)
 	default:
 		s.note("%s", f.Message)
@@ -111,38 +172,40 @@ func (s *setup) tryKey(ctx context.Context) error {
 }
 
 // readKey reads the key from the file that a flag names, or from the terminal.
-func (s *setup) readKey(terminal *os.File) error {
+func (s *setup) readKey(ctx context.Context) (err error) {
+	file, key := s.keyFile, ""
+	s.keyFile = "" // if it does not do, the next one is typed
 	switch {
-	case s.keyFile != "":
-		path, err := filepath.Abs(s.keyFile)
-		if err != nil {
-			return err
+	case file != "":
+		if file, err = filepath.Abs(file); err == nil {
+			key, err = readKeyFile(file)
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("read the key: %w", err)
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxKey))
-		if err != nil {
-			return fmt.Errorf("read the key: %w", err)
-		}
-		s.keyFile, s.key = path, strings.TrimSpace(string(text))
-	case terminal != nil:
-		fmt.Fprintf(s.stderr, "key for %s (it is not shown): ", s.agent)
-		text, err := term.ReadPassword(int(terminal.Fd()))
-		fmt.Fprintln(s.stderr)
-		if err != nil {
-			return fmt.Errorf("read the key: %w", err)
-		}
-		s.key, s.typed = strings.TrimSpace(string(text)), true
+	case s.in != nil:
+		key, err = s.secret(ctx, "key for "+s.agent)
 	default:
-		return usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
+		err = usage("no --key-file given, and there is no terminal to ask", "longshore setup --agent "+s.agent+" --key-file FILE")
 	}
-	if !oneWord(s.key) {
-		return usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
+	if err == nil && !oneWord(key) {
+		err = usage("the key is empty, or not one word of ASCII", "give the key as the service shows it")
 	}
-	return nil
+	if err == nil {
+		s.key, s.keyFile, s.typed = key, file, file == ""
+	}
+	return err
+}
+
+// readKeyFile returns the key in a file, without space around it.
+func readKeyFile(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKey))
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // putAgent writes the assistant into the configuration. A key that was typed goes into a
@@ -178,22 +241,6 @@ func (s *setup) putAgent(text []byte) (_ []byte, err error) {
 		fmt.Fprintf(&b, "    env: { %s }\n", strings.Join(env, ", "))
 	}
 	return bytes.Replace(text, []byte(sampleLine), []byte(b.String()), 1), nil
-}
-
-// checkContainer looks whether the engine answers and has the image.
-func (s *setup) checkContainer(ctx context.Context, cfg *config.Config) error {
-	if !s.boxed {
-		return nil
-	}
-	engine, err := docker.Connect(ctx, s.getenv)
-	if err != nil {
-		return hinted(err, "see: docs/containers.md")
-	}
-	defer engine.Close()
-	for _, missing := range doctor.Images(ctx, engine, cfg) {
-		return hinted(errors.New(missing.Message), missing.Remedy)
-	}
-	return nil
 }
 
 // request is what setup asks the assistant for.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -29,6 +28,7 @@ type setupChannel struct {
 	channel string   // key of its platform; "none"; empty: asked
 	secrets []string // KEY=FILE each
 	chat    string   // that becomes a group of its own
+	usual   string   // the channel of an empty answer; empty: none
 
 	platform *channel.Platform // nil: the page alone
 	kept     map[string]string // the files of the secrets, by their keys
@@ -47,38 +47,42 @@ func secretKeys(s channel.Settings) (keys []string) {
 }
 
 // askChannel fills in which channel there is beside the page, and the secrets of its account.
-func (s *setup) askChannel(terminal *os.File, question func(string) (string, error)) (err error) {
+func (s *setup) askChannel(ctx context.Context) error {
 	var offered []string
 	for _, p := range s.platforms {
 		if p.Account != nil {
 			offered = append(offered, p.Key)
 		}
 	}
-	if s.channel == "" && terminal != nil {
-		if s.channel, err = question("channel beside the chat page: none, " + strings.Join(offered, ", ") + " [none]: "); err != nil {
+	usual := cmp.Or(s.usual, "none")
+	err := s.until(ctx, func() error {
+		name, err := s.given(ctx, &s.channel, "channel beside the chat page: none, "+strings.Join(offered, ", ")+" ["+usual+"]: ")
+		if name = cmp.Or(name, usual); err != nil || name == "none" {
 			return err
 		}
-	}
-	if s.channel == "" || s.channel == "none" {
-		if s.chat != "" || len(s.secrets) > 0 {
-			return usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
+		i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == name && p.Account != nil })
+		if i < 0 {
+			return usage(fmt.Sprintf("setup knows no channel %q", name), near.Hint(name, offered, "choose none, "+strings.Join(offered, ", ")))
 		}
+		s.channel, s.platform = name, &s.platforms[i]
 		return nil
-	}
-	i := slices.IndexFunc(s.platforms, func(p channel.Platform) bool { return p.Key == s.channel && p.Account != nil })
-	if i < 0 {
-		return usage(fmt.Sprintf("setup knows no channel %q", s.channel), near.Hint(s.channel, offered, "choose none, "+strings.Join(offered, ", ")))
-	}
-	s.platform = &s.platforms[i]
-	if s.chat != "" && !s.platform.Form(groups.JID(s.chat)) {
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.platform == nil && (s.chat != "" || len(s.secrets) > 0):
+		return usage("--chat and --secret are of a --channel, and none is given", "longshore setup --channel "+offered[0])
+	case s.platform == nil:
+		return nil
+	case s.chat != "" && !s.platform.Form(groups.JID(s.chat)):
 		return usage(fmt.Sprintf("%q is no chat of %s", s.chat, s.channel), "leave --chat out; longshore groups list --channel "+s.channel+" shows the chats afterwards")
 	}
-	return s.askSecrets(terminal)
+	return s.askSecrets(ctx)
 }
 
 // askSecrets reads the secrets of the channel's account from the files that flags name, or
 // from the terminal.
-func (s *setup) askSecrets(terminal *os.File) error {
+func (s *setup) askSecrets(ctx context.Context) error {
 	s.kept, s.typedIn = map[string]string{}, map[string]string{}
 	keys := secretKeys(s.platform.Settings())
 	for _, given := range s.secrets {
@@ -92,26 +96,22 @@ func (s *setup) askSecrets(terminal *os.File) error {
 		}
 		s.kept[key] = path
 	}
-	guided := false
+	keys = slices.DeleteFunc(keys, func(key string) bool { return s.kept[key] != "" })
+	if guide := s.platform.Account.Guide; guide != nil && len(keys) > 0 {
+		guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.stderr, format+"\n", args...) })
+	}
 	for _, key := range keys {
-		if s.kept[key] != "" {
-			continue
-		}
-		if guide := s.platform.Account.Guide; guide != nil && !guided {
-			guide(s.channel, func(format string, args ...any) { fmt.Fprintf(s.stderr, format+"\n", args...) })
-			guided = true
-		}
-		if terminal == nil {
+		if s.in == nil {
 			return usage("no --secret "+key+"=FILE given, and there is no terminal to ask", "put it into a file of yours with mode 0600, and name that file")
 		}
-		fmt.Fprintf(s.stderr, "%s of %s (it is not shown): ", key, s.channel)
-		text, err := term.ReadPassword(int(terminal.Fd()))
-		fmt.Fprintln(s.stderr)
+		err := s.until(ctx, func() (err error) {
+			if s.typedIn[key], err = s.secret(ctx, key+" of "+s.channel); err == nil && !oneWord(s.typedIn[key]) {
+				err = usage(key+" is empty, or not one word of ASCII", "give it as the platform shows it")
+			}
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("read %s: %w", key, err)
-		}
-		if s.typedIn[key] = strings.TrimSpace(string(text)); !oneWord(s.typedIn[key]) {
-			return usage(key+" is empty, or not one word of ASCII", "give it as the platform shows it")
+			return err
 		}
 	}
 	return nil

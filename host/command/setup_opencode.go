@@ -1,8 +1,8 @@
 package command
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -28,37 +28,38 @@ func (s *setupAgent) opencodeKey() cliKey {
 func (s *setupAgent) plainModel() bool { return s.baseURL != "" || s.boxed }
 
 // askOpencode fills in the model, which says whose key opencode wants.
-func (s *setup) askOpencode(terminal *os.File, question func(string) (string, error)) (err error) {
+func (s *setup) askOpencode(ctx context.Context) error {
 	form, example := "PROVIDER/MODEL, such as "+opencodeModel, opencodeModel
 	if s.plainModel() {
 		form, example = "its name at the service", "NAME"
 	}
-	if s.model == "" && terminal != nil {
-		if s.model, err = question("model (" + form + "): "); err != nil {
-			return err
-		}
+	model, err := s.given(ctx, &s.model, "model ("+form+"): ")
+	if err != nil {
+		return err
 	}
 	again := "longshore setup --agent opencode --model " + example
 	if s.boxed {
 		again += " --container"
-		s.model = strings.TrimPrefix(s.model, "openai/")
+		model = strings.TrimPrefix(model, "openai/")
 	}
-	if s.model == "" {
+	if model == "" {
 		return usage("opencode needs a model: "+form, again)
 	}
-	provider, name, slash := strings.Cut(s.model, "/")
+	provider, name, slash := strings.Cut(model, "/")
 	switch {
 	case s.plainModel() && !slash:
+		s.model = model
 		return nil
 	case s.plainModel() && s.baseURL == "":
-		return usage(fmt.Sprintf("in a container opencode speaks to an OpenAI address only, and %s is not there", s.model), again)
+		return usage(fmt.Sprintf("in a container opencode speaks to an OpenAI address only, and %s is not there", model), again)
 	case s.plainModel():
-		return usage(fmt.Sprintf("with --base-url the model is a plain name, and %s names a provider", s.model), again+" --base-url "+s.baseURL)
+		return usage(fmt.Sprintf("with --base-url the model is a plain name, and %s names a provider", model), again+" --base-url "+s.baseURL)
 	case !slash || name == "":
-		return usage(fmt.Sprintf("%q does not say whose model it is", s.model), again)
+		return usage(fmt.Sprintf("%q does not say whose model it is", model), again)
 	}
 	if _, ok := opencodeKeys[provider]; !ok {
 		return usage(fmt.Sprintf("setup knows no provider %q of opencode", provider), "choose anthropic, openai or google; others go into longshore.yaml: docs/assistants.md")
 	}
+	s.model = model
 	return nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -39,7 +40,7 @@ func TestSetupWritesTheKeyOfOpencodesProvider(t *testing.T) {
 	} {
 		c.answers.agent, c.answers.key, c.answers.typed = "opencode", "typed-key", true
 		s := setupFor(t, c.answers)
-		if err := s.askOpencode(nil, nil); err != nil {
+		if err := s.askOpencode(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.answers.model, err)
 			continue
 		}
@@ -64,14 +65,12 @@ func TestSetupWritesTheKeyOfOpencodesProvider(t *testing.T) {
 
 // TestSetupAsksForOpencodesModel, which no flag gave, in the form that it needs.
 func TestSetupAsksForOpencodesModel(t *testing.T) {
-	terminal := os.Stdin // only asked whether it is there
 	for base, want := range map[string]string{"": "PROVIDER/MODEL", "http://127.0.0.1:2/v1": "its name at the service"} {
 		s := setupFor(t, setupAgent{agent: "opencode", baseURL: base})
-		asked := ""
-		err := s.askOpencode(terminal, func(text string) (string, error) {
-			asked = text
-			return map[string]string{"": "anthropic/claude-one"}[base], nil
-		})
+		var out strings.Builder
+		s.prompter = prompter{in: os.Stdin, lines: bufio.NewReader(strings.NewReader(map[string]string{"": "anthropic/claude-one"}[base])), out: &out}
+		err := s.askOpencode(t.Context())
+		asked := out.String()
 		if !strings.Contains(asked, want) || (err == nil) != (base == "") {
 			t.Errorf("%q: asked %q, %v", base, asked, err)
 		}

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // ideasOf is the page's own list of suggestions.
 func ideasOf(t *testing.T, page string) (ideas []string) {
 	t.Helper()
-	list := regexp.MustCompile(`const ideas = (\[.*\]);`).FindStringSubmatch(fetch(t, page+"/assets/suggest.js"))
+	list := regexp.MustCompile(`const ideas = (\[.*\]);`).FindStringSubmatch(stage.Fetch(t, page+"/assets/suggest.js"))
 	if list == nil {
 		t.Fatal("suggest.js has no list of ideas: this test no longer sees it")
 	}
@@ -32,7 +34,7 @@ func TestTheDemoDidNotKnowWhatItSuggests(t *testing.T) {
 	t.Parallel()
 	var printed bytes.Buffer
 	d := &demo{env: &env{stdout: &printed}}
-	h := startHost(t, configIn(t, filepath.Join(t.TempDir(), "demo.yaml"), string(demoConfig)), nil)
+	h := stage.StartHost(t, stage.ConfigIn(t, filepath.Join(t.TempDir(), "demo.yaml"), string(demoConfig)), nil)
 	d.invite(h)
 	m := member{base: strings.TrimRight(webOf(h).URL(), "/"), chat: "family"}
 	words := ideasOf(t, m.base)

@@ -316,6 +316,8 @@ func (w *path) remedy(c cause.Cause) string {
 		return fmt.Sprintf("give assistants.%s in %s a key that the service accepts, then: %s", name, w.env.config, w.env.command("reload"))
 	case cause.Credit:
 		return "buy credit, or wait until the quota begins anew; the host tries again by itself"
+	case cause.Start:
+		return fmt.Sprintf("correct what the engine says, such as a missing package; then: %s, or wait: the host tries again by itself", w.env.command("reload"))
 	case cause.Budget:
 		return fmt.Sprintf("wait until the budget begins anew, or raise it in %s, then: %s", w.env.config, w.env.command("reload"))
 	case cause.Absent:

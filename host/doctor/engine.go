@@ -63,7 +63,7 @@ func examineEngine(ctx context.Context, c *config.Config, getenv func(string) st
 			Remedy: "on a rootless engine, have systemd delegate the controllers (of control groups version 2) to the user",
 		})
 	}
-	findings = append(findings, Images(ctx, engine, c)...)
+	findings = append(findings, Containers(ctx, engine, c)...)
 	return engine.Socket(), append(findings, examineMounts(engine, c, boxed)...)
 }
 
@@ -82,6 +82,19 @@ func Images(ctx context.Context, engine *docker.Engine, c *config.Config) (findi
 		}
 	}
 	return findings
+}
+
+// Containers is Images, and if none is missing has the engine start a container from one of
+// them, in which no program of the image runs.
+func Containers(ctx context.Context, engine *docker.Engine, c *config.Config) []Finding {
+	findings, boxed := Images(ctx, engine, c), c.InContainers()
+	if len(findings) > 0 || len(boxed) == 0 {
+		return findings
+	}
+	if err := engine.Try(ctx, c.Assistants[boxed[0].Assistant].Image); err != nil {
+		return []Finding{{Check: "engine", Severity: Fault, Message: "it starts no containers: " + err.Error(), Remedy: "install or correct what it names: see docs/containers.md"}}
+	}
+	return nil
 }
 
 // buildCommand returns the command that builds the image of an assistant.

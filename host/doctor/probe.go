@@ -16,6 +16,9 @@ import (
 	"github.com/longshore-bridge/longshore/host/config"
 )
 
+// CheckModel is the check of a finding that is about the model, not about its key.
+const CheckModel = "model"
+
 // probeTime bounds one call to a provider.
 const probeTime = 15 * time.Second
 
@@ -93,7 +96,7 @@ func (p provider) probe(ctx context.Context, name string, a config.Assistant, k 
 			}
 			f.Message += ", and has the model " + model
 			if err == nil && status == http.StatusNotFound {
-				f.Severity, f.Message = Fault, fmt.Sprintf("assistant %s: %s has no model %s for this key", name, p.name, model)
+				f.Check, f.Severity, f.Message = CheckModel, Fault, fmt.Sprintf("assistant %s: %s has no model %s for this key", name, p.name, model)
 				f.Remedy = fmt.Sprintf("put a model that it has into LONGSHORE_MODEL of assistants.%s, then: longshore reload", name)
 				return f
 			}

@@ -39,6 +39,7 @@ type Options struct {
 	Log     *slog.Logger
 	Version string                             // of the program
 	Trace   func(folder, request, step string) // may be nil
+	Ready   func(signIn string)                // called with an address of the operator's page, once that listens; may be nil
 
 	// Load reads and checks the configuration again, for Reload: all that is
 	// wrong with it, or an error of a file that could not be read.
@@ -240,6 +241,9 @@ func (h *Host) openConsole(desk *operator.Desk) (*console.Console, error) {
 	page, err := console.Open(console.Options{Listen: o.Listen, Hosts: o.Hosts, Control: desk, Log: h.opts.Log})
 	if err == nil {
 		desk.SignIn = page.SignIn
+	}
+	if err == nil && h.opts.Ready != nil {
+		h.opts.Ready(page.SignIn())
 	}
 	return page, err
 }

@@ -28,6 +28,7 @@ const (
 	Tools        Cause = "no_tools"         // the CLI went on without our tools, or the host refused them
 	Image        Cause = "image_missing"    // the container engine does not have the image
 	Engine       Cause = "engine_away"      // the container engine does not answer
+	Start        Cause = "engine_no_start"  // the container engine answers, and does not start the container
 	Memory       Cause = "out_of_memory"    // the kernel killed the assistant for its memory
 	Slow         Cause = "timeout"          // the assistant was ended, because it took too long
 	Stopped      Cause = "stopped"          // the assistant ended without an answer: it crashed, or somebody killed it
@@ -37,13 +38,13 @@ const (
 
 // All lists the causes, in no order that matters.
 func All() []Cause {
-	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Tools, Image, Engine, Memory, Slow, Stopped, Absent, Failed}
+	return []Cause{Busy, Failing, Unreachable, Silent, Key, Credit, Budget, NotInstalled, Tools, Image, Engine, Start, Memory, Slow, Stopped, Absent, Failed}
 }
 
 // Permanent reports whether trying again is useless until somebody has corrected
 // something.
 func (c Cause) Permanent() bool {
-	return slices.Contains([]Cause{Key, Credit, Budget, NotInstalled, Image, Absent}, c)
+	return slices.Contains([]Cause{Key, Credit, Budget, NotInstalled, Image, Start, Absent}, c)
 }
 
 // Parse returns the cause that a foreign text names. An empty text names none; an
@@ -57,12 +58,13 @@ func Parse(text string) Cause {
 
 // Error is an error whose cause is known.
 type Error struct {
-	Cause Cause
-	Err   error
+	Cause   Cause
+	Err     error
+	Package string // of the machine, that has to be installed; empty: none is known
 }
 
 // With returns err with a cause, for Of. The text stays the same.
-func With(c Cause, err error) error { return &Error{c, err} }
+func With(c Cause, err error) error { return &Error{Cause: c, Err: err} }
 
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
@@ -72,6 +74,15 @@ func (e *Error) Unwrap() error { return e.Err }
 func Of(err error) Cause {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known.Cause
+	}
+	return ""
+}
+
+// Package returns the package that the cause of an error wants installed; empty: none is
+// known. It is one of the host's own list, so a chat may see it.
+func Package(err error) string {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known.Package
 	}
 	return ""
 }

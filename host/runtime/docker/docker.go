@@ -148,7 +148,7 @@ func (r Runtime) create(ctx context.Context, spec runtime.Spec) (string, error) 
 		made, err = r.Engine.api.ContainerCreate(ctx, options)
 	}
 	if err != nil {
-		return "", err
+		return "", cannotStart(err)
 	}
 	for _, warning := range made.Warnings {
 		r.Log.Warn("warning of the container engine", "group", spec.Group.Folder, "error", warning)
@@ -206,7 +206,7 @@ func explain(err error) error {
 		}
 		return fmt.Errorf("%w (build the image with: longshore image build --agent CLI; networks are listed by: docker network ls)", err)
 	}
-	if programMissing(err) {
+	if programMissing(err) && cause.Package(err) == "" {
 		return cause.With(cause.NotInstalled, err)
 	}
 	if networkMissing(err) {

@@ -88,7 +88,7 @@ func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err 
 		return err
 	}
 	if err := s.engine.prepare(ctx, s.id); err != nil {
-		return err
+		return cannotStart(err)
 	}
 	attached, err := s.engine.api.ContainerAttach(s.ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *session) start(ctx context.Context, r Runtime, spec runtime.Spec) (err 
 	}
 	s.stream = attached.HijackedResponse
 	if _, err = s.engine.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
-		return err
+		return cannotStart(err)
 	}
 	// Only this session removes the container, so its end can be asked for at
 	// any time.

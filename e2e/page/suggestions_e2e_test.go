@@ -1,6 +1,6 @@
 //go:build e2e
 
-package command
+package page
 
 import (
 	"crypto/sha256"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/longshore-bridge/longshore/e2e/stage"
 	"github.com/longshore-bridge/longshore/internal/browsertest"
 )
 
@@ -38,9 +39,9 @@ func TestAStrangersFirstClickBringsAFile(t *testing.T) {
 		}
 		for _, link := range links {
 			name, _, _ := strings.Cut(filepath.Base(link), "?")
-			content := fetch(t, link)
+			content := stage.Fetch(t, link)
 			sum := sha256.Sum256([]byte(content))
-			if wrote, err := sumOfFile(h.Layout.Workspace("family"), name); err != nil || wrote != hex.EncodeToString(sum[:]) {
+			if wrote, err := stage.SumOfFile(h.Layout.Workspace("family"), name); err != nil || wrote != hex.EncodeToString(sum[:]) {
 				t.Errorf("%s is not what the assistant wrote: %v", name, err)
 			}
 			if begin := begins[filepath.Ext(name)]; begin == "" || !strings.HasPrefix(content, begin) {

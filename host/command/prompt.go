@@ -1,0 +1,91 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// errNoAnswer means that the terminal gives no more answers.
+var errNoAnswer = errors.New("no answer")
+
+// prompter asks the person at a terminal. All questions of a command share one, as they
+// share its reader. The zero value has no terminal.
+type prompter struct {
+	in    *os.File // nil: there is no terminal, and nothing can be asked
+	lines *bufio.Reader
+	out   io.Writer
+}
+
+func (e *env) prompter() prompter {
+	in, ok := e.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return prompter{}
+	}
+	return prompter{in: in, lines: bufio.NewReader(in), out: e.stderr}
+}
+
+// given takes the answer out of a flag, or else asks for it. Without a terminal the answer
+// may be empty.
+func (p *prompter) given(ctx context.Context, flag *string, question string) (answer string, err error) {
+	if answer, *flag = *flag, ""; answer != "" || p.in == nil {
+		return answer, nil
+	}
+	return p.ask(ctx, question)
+}
+
+// secret is ask for what the terminal does not show.
+func (p *prompter) secret(ctx context.Context, question string) (string, error) {
+	fd := int(p.in.Fd())
+	shown, err := unix.IoctlGetTermios(fd, getTermios)
+	if err == nil {
+		hidden := *shown
+		hidden.Lflag = hidden.Lflag&^unix.ECHO | unix.ECHONL
+		err = unix.IoctlSetTermios(fd, setTermios, &hidden)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: turn the terminal's echo off: %w", errNoAnswer, err)
+	}
+	defer unix.IoctlSetTermios(fd, setTermios, shown)
+	return p.ask(ctx, question+" (it is not shown): ")
+}
+
+// ask prints a question and returns the line that is typed, without space around it. When
+// ctx is done it returns at once. The read cannot be cancelled: it ends with the process.
+func (p *prompter) ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(p.out, question)
+	var line string
+	read := make(chan error, 1)
+	go func() {
+		var err error
+		line, err = p.lines.ReadString('\n')
+		read <- err
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(p.out)
+		return "", ctx.Err()
+	case err := <-read:
+		if err == nil || line != "" {
+			return strings.TrimSpace(line), nil
+		}
+		fmt.Fprintln(p.out)
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the input has ended")
+		}
+		return "", hinted(fmt.Errorf("%w: %w", errNoAnswer, err), "run the command again, or give the answers by its flags")
+	}
+}
+
+// final reports whether no other answer removes an error: there is no terminal, its input
+// has ended, or the person has interrupted the command.
+func (p *prompter) final(ctx context.Context, err error) bool {
+	return p.in == nil || ctx.Err() != nil || errors.Is(err, errNoAnswer)
+}
