@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -61,6 +62,20 @@ func readVersion(version string) versionInfo {
 		}
 	}
 	return info
+}
+
+// versionFlag adds --version to root. Cobra's own prints a template, which a program had
+// better not link: see httpd.Pages.
+func (e *env) versionFlag(root *cobra.Command) {
+	show := root.Flags().BoolP("version", "v", false, "version for longshore")
+	otherwise := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *show {
+			_, err := fmt.Fprintln(e.stdout, "longshore", readVersion(e.version).Version)
+			return err
+		}
+		return otherwise(cmd, args)
+	}
 }
 
 func newVersion(e *env) *cobra.Command {
