@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 )
@@ -60,73 +59,34 @@ func documented(c *cobra.Command) bool {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is the page of one command, in the language of man(7).
+// manPage is the page of one command, in the language of man(7). Its texts stand as in the help.
 func manPage(cmd *cobra.Command, date string) string {
 	cmd.InitDefaultHelpFlag()
-	var b strings.Builder
-	section := func(name string) { fmt.Fprintf(&b, ".SH %s\n", name) }
-	fmt.Fprintf(&b, ".nh\n.TH \"%s\" \"1\" \"%s\" \"Longshore\" \"Longshore\"\n", roff(strings.ToUpper(manName(cmd))), date)
-	section("NAME")
-	fmt.Fprintf(&b, "%s \\- %s\n", roff(manName(cmd)), roff(cmd.Short))
-	section("SYNOPSIS")
-	fmt.Fprintf(&b, "\\fB%s\\fR\n", roff(cmd.UseLine()))
-	section("DESCRIPTION")
-	fmt.Fprintf(&b, ".nf\n%s\n.fi\n", roff(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))))
-	if flags := cmd.NonInheritedFlags(); flags.HasAvailableFlags() {
-		section("OPTIONS")
-		manFlags(&b, flags)
-	}
-	if flags := cmd.InheritedFlags(); flags.HasAvailableFlags() {
-		section("OPTIONS OF EVERY COMMAND")
-		manFlags(&b, flags)
-	}
-	if cmd.Example != "" {
-		section("EXAMPLE")
-		fmt.Fprintf(&b, ".nf\n%s\n.fi\n", roff(cmd.Example))
-	}
 	var see []string
 	if cmd.HasParent() {
-		see = append(see, manName(cmd.Parent()))
+		see = append(see, manName(cmd.Parent())+"(1)")
 	}
 	for _, c := range cmd.Commands() {
 		if documented(c) {
-			see = append(see, manName(c))
+			see = append(see, manName(c)+"(1)")
 		}
 	}
-	if len(see) > 0 {
-		section("SEE ALSO")
-		fmt.Fprintf(&b, "\\fB%s\\fR(1)\n", strings.Join(strings.Split(roff(strings.Join(see, "\n")), "\n"), "\\fR(1),\n\\fB"))
+	page := fmt.Sprintf(".nh\n.TH \"%s\" \"1\" \"%s\" \"Longshore\" \"Longshore\"\n", roff(strings.ToUpper(manName(cmd))), date) +
+		fmt.Sprintf(".SH NAME\n%s \\- %s\n", roff(manName(cmd)), roff(cmd.Short))
+	for _, s := range [][2]string{
+		{"SYNOPSIS", cmd.UseLine()}, {"DESCRIPTION", cmp.Or(cmd.Long, cmd.Short)},
+		{"OPTIONS", cmd.NonInheritedFlags().FlagUsages()}, {"OPTIONS OF EVERY COMMAND", cmd.InheritedFlags().FlagUsages()},
+		{"SEE ALSO", strings.Join(see, "\n")},
+	} {
+		if text := strings.Trim(s[1], "\n"); text != "" {
+			page += fmt.Sprintf(".SH %s\n.nf\n%s\n.fi\n", s[0], roff(text))
+		}
 	}
-	return b.String()
+	return page
 }
 
-// manFlags lists flags as the help does, each with its default if it has one.
-func manFlags(b *strings.Builder, flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Deprecated != "" {
-			return
-		}
-		b.WriteString(".TP\n")
-		if f.Shorthand != "" {
-			fmt.Fprintf(b, "\\fB%s\\fR, ", roff("-"+f.Shorthand))
-		}
-		value, text := pflag.UnquoteUsage(f)
-		fmt.Fprintf(b, "\\fB%s\\fR \\fI%s\\fR\n%s", roff("--"+f.Name), roff(value), roff(text))
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
-			fmt.Fprintf(b, " (default %s)", roff(f.DefValue))
-		}
-		b.WriteString("\n")
-	})
-}
-
-// roff writes a text so that troff reads it as it is.
+// roff writes a text so that troff shows it as it is.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			lines[i] = `\&` + line
-		}
-	}
-	return strings.Join(lines, "\n")
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
+	return text[1:]
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -38,7 +39,7 @@ type pairPage struct {
 
 // openPairPage serves at the address listen until close.
 func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
-	page, err := httpd.Pages{"pair": pairText}.Fill("pair", httpd.Values{"pair": a.Pair, "scan": a.Scan})
+	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)
 	}
@@ -54,7 +55,7 @@ func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
-		w.Write(page) //nolint:errcheck // the browser went away
+		io.WriteString(w, page) //nolint:errcheck // the browser went away
 	})
 	mux.HandleFunc("GET "+secret+"code", p.code)
 	p.srv = &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}

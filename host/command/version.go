@@ -64,17 +64,15 @@ func readVersion(version string) versionInfo {
 	return info
 }
 
-// versionFlag adds --version to root. Cobra's own prints a template, which a program had
-// better not link: see httpd.Pages.
+// versionFlag adds --version to root. Cobra's own would link templates: see httpd.Fill.
 func (e *env) versionFlag(root *cobra.Command) {
-	show := root.Flags().BoolP("version", "v", false, "version for longshore")
-	otherwise := root.RunE
+	show, otherwise := root.Flags().BoolP("version", "v", false, "version for longshore"), root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *show {
-			_, err := fmt.Fprintln(e.stdout, "longshore", readVersion(e.version).Version)
-			return err
+		if !*show {
+			return otherwise(cmd, args)
 		}
-		return otherwise(cmd, args)
+		_, err := fmt.Fprintln(e.stdout, "longshore", readVersion(e.version).Version)
+		return err
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"path"
@@ -18,20 +19,24 @@ import (
 //go:embed assets
 var assetFS embed.FS
 
-// pages are the pages of the channel, and the pieces that they share.
-var pages = readPages()
+// pages are the pages of the channel by name, each with the pieces that pages share.
+var pages = readPages("chat", "index", "login", "missing")
 
 // readPages panics if the program was built without its pages.
-func readPages() httpd.Pages {
-	p := httpd.Pages{}
-	for _, name := range []string{"chat", "chatlist", "head", "icons", "index", "login", "mark", "missing"} {
+func readPages(names ...string) map[string]string {
+	read := func(name string) string {
 		text, err := assetFS.ReadFile("assets/" + name + ".html")
 		if err != nil {
 			panic(err)
 		}
-		p[name] = strings.TrimSpace(string(text))
+		return strings.TrimSpace(string(text))
 	}
-	return p
+	pieces := strings.NewReplacer("{{>chatlist}}", read("chatlist"), "{{>head}}", read("head"), "{{>icons}}", read("icons"), "{{>mark}}", read("mark"))
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = pieces.Replace(read(name))
+	}
+	return all
 }
 
 var assetTypes = map[string]string{
@@ -70,16 +75,16 @@ func (w *Web) pageValues(r *http.Request, current string) httpd.Values {
 	v := httpd.Values{
 		"signedIn": sessionOf(r.Context()) != nil, // there is a session to end
 		"push":     "",                            // the key for the browser's push service; empty: Web Push is off
-		"any":      len(now.order) > 0, "several": len(now.order) > 1,
-		"assistant": now.AssistantName, "maxUpload": now.MaxUpload, "maxFiles": w.opts.MaxFiles, "maxText": maxText,
+		"none":     len(now.order) == 0, "some": len(now.order) > 0, "several": len(now.order) > 1, "assistant": now.AssistantName,
+		"maxUpload": fmt.Sprint(now.MaxUpload), "maxFiles": fmt.Sprint(w.opts.MaxFiles), "maxText": fmt.Sprint(maxText),
 	}
 	if w.push != nil {
 		v["push"] = w.push.public
 	}
-	var chats []httpd.Values
+	chats := []httpd.Values{}
 	for _, room := range now.order {
 		name := cleanName(room.Name, room.name)
-		c := httpd.Values{"slug": room.name, "name": name, "hue": hue(room.name), "initial": initial(name), "current": room.name == current}
+		c := httpd.Values{"slug": room.name, "name": name, "hue": fmt.Sprint(hue(room.name)), "initial": initial(name), "current": room.name == current}
 		if room.name == current {
 			maps.Copy(v, c)
 			v["trigger"] = room.Trigger // the word that calls the assistant here; empty: every message does
@@ -109,7 +114,7 @@ func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 }
 
 func render(rw http.ResponseWriter, status int, name string, v httpd.Values) {
-	body, err := pages.Fill(name, v)
+	body, err := httpd.Fill(pages[name], v)
 	if err != nil {
 		http.Error(rw, "internal error", http.StatusInternalServerError)
 		return
@@ -117,7 +122,7 @@ func render(rw http.ResponseWriter, status int, name string, v httpd.Values) {
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	rw.WriteHeader(status)
 	// A client that is gone needs no page.
-	_, _ = rw.Write(body)
+	_, _ = io.WriteString(rw, body)
 }
 
 // initial is what stands in a chat's round picture.
