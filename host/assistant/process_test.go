@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		play()
 		return
 	}
-	fstest.InMemory()
+	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -114,8 +114,7 @@ func newRoot(e *env) *cobra.Command {
 		_, wrong, _ := strings.Cut(err.Error(), "unknown flag: ")
 		return usage(err.Error(), near.Hint(wrong, flags, "see: "+cmd.CommandPath()+" --help"))
 	})
-	root.Version = readVersion(e.version).Version
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	e.versionFlag(root)
 	tameCobra(root)
 	e.complete(root)
 	e.watchable(root)

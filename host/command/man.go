@@ -1,10 +1,15 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/longshore-bridge/longshore/agentrunner/cli"
 )
@@ -17,15 +22,71 @@ func newMan() *cobra.Command {
 Their date is SOURCE_DATE_EPOCH, in seconds, or today.`,
 		Args: exactly("DIRECTORY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			date := time.Now()
+			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+				seconds, err := strconv.ParseInt(epoch, 10, 64)
+				if err != nil {
+					return usage("SOURCE_DATE_EPOCH is no number of seconds: "+epoch, "set it to a number, or unset it")
+				}
+				date = time.Unix(seconds, 0)
+			}
 			runner := &cobra.Command{Use: "agentrunner", Short: "the program in an assistant's container", Long: cli.Help()}
 			for _, c := range []*cobra.Command{cmd.Root(), runner} {
-				c.DisableAutoGenTag = true
-				header := &doc.GenManHeader{Section: "1", Source: "Longshore", Manual: "Longshore"}
-				if err := doc.GenManTree(c, header, args[0]); err != nil {
+				if err := writeMan(args[0], c, date.UTC().Format("Jan 2006")); err != nil {
 					return fmt.Errorf("write man pages: %w", err)
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// writeMan writes the man pages of cmd and of the commands below it into dir.
+func writeMan(dir string, cmd *cobra.Command, date string) error {
+	for _, c := range cmd.Commands() {
+		if documented(c) {
+			if err := writeMan(dir, c, date); err != nil {
+				return err
+			}
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd, date)), 0o666)
+}
+
+func documented(c *cobra.Command) bool {
+	return c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand()
+}
+
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manPage is the page of one command, in the language of man(7). Its texts stand as in the help.
+func manPage(cmd *cobra.Command, date string) string {
+	cmd.InitDefaultHelpFlag()
+	var see []string
+	if cmd.HasParent() {
+		see = append(see, manName(cmd.Parent())+"(1)")
+	}
+	for _, c := range cmd.Commands() {
+		if documented(c) {
+			see = append(see, manName(c)+"(1)")
+		}
+	}
+	page := fmt.Sprintf(".nh\n.TH \"%s\" \"1\" \"%s\" \"Longshore\" \"Longshore\"\n", roff(strings.ToUpper(manName(cmd))), date) +
+		fmt.Sprintf(".SH NAME\n%s \\- %s\n", roff(manName(cmd)), roff(cmd.Short))
+	for _, s := range [][2]string{
+		{"SYNOPSIS", cmd.UseLine()}, {"DESCRIPTION", cmp.Or(cmd.Long, cmd.Short)},
+		{"OPTIONS", cmd.NonInheritedFlags().FlagUsages()}, {"OPTIONS OF EVERY COMMAND", cmd.InheritedFlags().FlagUsages()},
+		{"SEE ALSO", strings.Join(see, "\n")},
+	} {
+		if text := strings.Trim(s[1], "\n"); text != "" {
+			page += fmt.Sprintf(".SH %s\n.nf\n%s\n.fi\n", s[0], roff(text))
+		}
+	}
+	return page
+}
+
+// roff writes a text so that troff shows it as it is.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
+	return text[1:]
 }

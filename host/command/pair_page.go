@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -9,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -18,13 +17,11 @@ import (
 	"rsc.io/qr"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 //go:embed pair.html
 var pairText string
-
-// pairHTML is the page for a channel.Account.
-var pairHTML = template.Must(template.New("pair").Parse(pairText))
 
 // pairPage shows the QR code of a pairing, on loopback or where the operator says, under an
 // address that nobody guesses: whoever sees the code can take the place of this host.
@@ -42,8 +39,8 @@ type pairPage struct {
 
 // openPairPage serves at the address listen until close.
 func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
-	var page bytes.Buffer
-	if err := pairHTML.Execute(&page, a); err != nil {
+	page, err := httpd.Fill(pairText, httpd.Values{"pair": a.Pair, "scan": a.Scan})
+	if err != nil {
 		return nil, fmt.Errorf("make pairing page: %w", err)
 	}
 	ln, err := net.Listen("tcp", listen)
@@ -58,7 +55,7 @@ func openPairPage(a *channel.Account, listen string) (*pairPage, error) {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
-		w.Write(page.Bytes()) //nolint:errcheck // the browser went away
+		io.WriteString(w, page) //nolint:errcheck // the browser went away
 	})
 	mux.HandleFunc("GET "+secret+"code", p.code)
 	p.srv = &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -61,6 +62,18 @@ func readVersion(version string) versionInfo {
 		}
 	}
 	return info
+}
+
+// versionFlag adds --version to root. Cobra's own would link templates: see httpd.Fill.
+func (e *env) versionFlag(root *cobra.Command) {
+	show, otherwise := root.Flags().BoolP("version", "v", false, "version for longshore"), root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*show {
+			return otherwise(cmd, args)
+		}
+		_, err := fmt.Fprintln(e.stdout, "longshore", readVersion(e.version).Version)
+		return err
+	}
 }
 
 func newVersion(e *env) *cobra.Command {

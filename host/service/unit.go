@@ -3,13 +3,11 @@
 package service
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/xml"
 	"fmt"
+	"html"
 	"path/filepath"
 	"strings"
-	"text/template"
 	"unicode"
 )
 
@@ -28,23 +26,30 @@ type Service struct {
 	Groups  []string // further groups of that user, such as docker
 }
 
-var unit = template.Must(template.New("unit").Funcs(template.FuncMap{"quote": quote, "command": command}).Parse(`# ` + Mark + `
-[Unit]
-Description=Longshore
-Documentation=https://github.com/longshore-bridge/longshore
-{{- if .System}}
-After=network-online.target docker.service
-Wants=network-online.target
-{{- end}}
+// Unit is the text of a systemd unit. The error is of a path that no unit can hold.
+func (s Service) Unit() ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	dir := strings.ReplaceAll(filepath.Dir(s.Config), "%", "%%")
+	lines := []string{"# " + Mark, "[Unit]", "Description=Longshore", "Documentation=https://github.com/longshore-bridge/longshore"}
+	if s.System {
+		lines = append(lines, "After=network-online.target docker.service", "Wants=network-online.target")
+	}
+	lines = append(lines, "", "[Service]", "Type=notify",
+		"ExecStart="+command(s.Program)+" -c "+command(s.Config)+" serve",
+		"ExecReload="+command(s.Program)+" -c "+command(s.Config)+" reload",
+		"WorkingDirectory="+dir, "Environment="+quote("PATH="+s.Path), "EnvironmentFile=-"+dir+"/environment", anyService)
+	target := "default"
+	if s.System {
+		lines, target = append(lines, s.systemLines()...), "multi-user"
+	}
+	lines = append(lines, "", "[Install]", "WantedBy="+target+".target", "")
+	return []byte(strings.Join(lines, "\n")), nil
+}
 
-[Service]
-Type=notify
-ExecStart={{command .Program}} -c {{command .Config}} serve
-ExecReload={{command .Program}} -c {{command .Config}} reload
-WorkingDirectory={{.Dir}}
-Environment={{quote (print "PATH=" .Path)}}
-EnvironmentFile=-{{.Dir}}/environment
-Restart=on-failure
+// anyService is what the units of a machine and of a user have in common.
+const anyService = `Restart=on-failure
 RestartSec=5
 WatchdogSec=60
 TimeoutStartSec=10min
@@ -53,22 +58,25 @@ UMask=0077
 NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes
-SystemCallArchitectures=native
-{{- if .System}}
-{{- if .Unprivileged}}
-User={{.User}}
-CapabilityBoundingSet=
-AmbientCapabilities=
-{{- end}}
-{{- range .Groups}}
-SupplementaryGroups={{.}}
-{{- end}}
-ProtectSystem=strict
-ProtectHome={{.Home}}
-{{- range .Write}}
-ReadWritePaths=-{{quote .}}
-{{- end}}
-PrivateTmp=yes
+SystemCallArchitectures=native`
+
+// systemLines are those of a service of the machine: its user, and what it may not touch.
+func (s Service) systemLines() []string {
+	var lines []string
+	if s.User != "" && s.User != "root" {
+		lines = append(lines, "User="+s.User, "CapabilityBoundingSet=", "AmbientCapabilities=")
+	}
+	for _, g := range s.Groups {
+		lines = append(lines, "SupplementaryGroups="+g)
+	}
+	lines = append(lines, "ProtectSystem=strict", "ProtectHome="+s.home())
+	for _, path := range s.Write {
+		lines = append(lines, "ReadWritePaths=-"+quote(path))
+	}
+	return append(lines, systemService)
+}
+
+const systemService = `PrivateTmp=yes
 PrivateDevices=yes
 ProtectClock=yes
 ProtectHostname=yes
@@ -83,26 +91,7 @@ RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 # ffmpeg and its like run in namespaces of their own.
 RestrictNamespaces=net ipc user
 SystemCallFilter=@system-service seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
-SystemCallErrorNumber=EPERM
-{{- end}}
-
-[Install]
-WantedBy={{if .System}}multi-user{{else}}default{{end}}.target
-`))
-
-// Unit is the text of a systemd unit. The error is of a path that no unit can hold.
-func (s Service) Unit() ([]byte, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	err := unit.Execute(&text, struct {
-		Service
-		Dir, Home    string
-		Unprivileged bool
-	}{s, strings.ReplaceAll(filepath.Dir(s.Config), "%", "%%"), s.home(), s.User != "" && s.User != "root"})
-	return text.Bytes(), err
-}
+SystemCallErrorNumber=EPERM`
 
 // home is ProtectHome: hidden, unless the service lives below it.
 func (s Service) home() string {
@@ -136,7 +125,8 @@ func command(word string) string { return strings.ReplaceAll(quote(word), "$", "
 // Label is the name of the launchd agent.
 const Label = "io.github.longshore-bridge.longshore"
 
-var agent = template.Must(template.New("agent").Funcs(template.FuncMap{"xml": escape}).Parse(`<?xml version="1.0" encoding="UTF-8"?>
+// agent is a property list with five gaps: program, configuration, directory, PATH, directory.
+const agent = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ` + Mark + ` -->
 <plist version="1.0">
@@ -144,37 +134,29 @@ var agent = template.Must(template.New("agent").Funcs(template.FuncMap{"xml": es
 	<key>Label</key><string>` + Label + `</string>
 	<key>ProgramArguments</key>
 	<array>
-		<string>{{xml .Program}}</string>
+		<string>%s</string>
 		<string>-c</string>
-		<string>{{xml .Config}}</string>
+		<string>%s</string>
 		<string>serve</string>
 	</array>
-	<key>WorkingDirectory</key><string>{{xml .Dir}}</string>
-	<key>EnvironmentVariables</key><dict><key>PATH</key><string>{{xml .Path}}</string></dict>
-	<key>StandardErrorPath</key><string>{{xml .Dir}}/longshore.log</string>
+	<key>WorkingDirectory</key><string>%s</string>
+	<key>EnvironmentVariables</key><dict><key>PATH</key><string>%s</string></dict>
+	<key>StandardErrorPath</key><string>%s/longshore.log</string>
 	<key>Umask</key><integer>63</integer>
 	<key>RunAtLoad</key><true/>
 	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 </dict>
 </plist>
-`))
+`
 
 // Agent is the text of a launchd agent of one user.
 func (s Service) Agent() ([]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s.Path = cmp.Or(s.Path, "/usr/local/bin:/usr/bin:/bin")
-	var text bytes.Buffer
-	err := agent.Execute(&text, struct {
-		Service
-		Dir string
-	}{s, filepath.Dir(s.Config)})
-	return text.Bytes(), err
+	dir, path := escape(filepath.Dir(s.Config)), cmp.Or(s.Path, "/usr/local/bin:/usr/bin:/bin")
+	return fmt.Appendf(nil, agent, escape(s.Program), escape(s.Config), dir, escape(path), dir), nil
 }
 
-func escape(text string) (string, error) {
-	var b strings.Builder
-	err := xml.EscapeText(&b, []byte(text))
-	return b.String(), err
-}
+// escape writes a text for XML, whose escapes HTML shares.
+func escape(text string) string { return html.EscapeString(strings.ToValidUTF8(text, "\uFFFD")) }

@@ -92,7 +92,7 @@ func (g *guard) setCookie(rw http.ResponseWriter, r *http.Request, value string,
 // refuse shows a person the login form, and a program what is missing.
 func (g *guard) refuse(rw http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		render(rw, http.StatusUnauthorized, "login.html", nil)
+		render(rw, http.StatusUnauthorized, "login", nil)
 		return
 	}
 	rw.Header().Set("WWW-Authenticate", `Bearer realm="longshore"`)
@@ -104,7 +104,7 @@ func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/", http.StatusSeeOther)
 		return
 	}
-	render(rw, http.StatusOK, "login.html", nil)
+	render(rw, http.StatusOK, "login", nil)
 }
 
 // login begins a session for a browser that shows the token. The browser gets the cookie,

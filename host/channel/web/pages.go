@@ -5,20 +5,39 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
-	"html/template"
+	"io"
+	"maps"
 	"net/http"
 	"path"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 //go:embed assets
 var assetFS embed.FS
 
-// pages are parsed once; they are part of the program, so an error in them is
-// found by any test.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"initial": initial, "hue": hue}).ParseFS(assetFS, "assets/*.html"))
+// pages are the pages of the channel by name, each with the pieces that pages share.
+var pages = readPages("chat", "index", "login", "missing")
+
+// readPages panics if the program was built without its pages.
+func readPages(names ...string) map[string]string {
+	read := func(name string) string {
+		text, err := assetFS.ReadFile("assets/" + name + ".html")
+		if err != nil {
+			panic(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	pieces := strings.NewReplacer("{{>chatlist}}", read("chatlist"), "{{>head}}", read("head"), "{{>icons}}", read("icons"), "{{>mark}}", read("mark"))
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = pieces.Replace(read(name))
+	}
+	return all
+}
 
 var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
@@ -50,39 +69,31 @@ func serveAsset(rw http.ResponseWriter, r *http.Request) {
 	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// pageChat is a chat as the templates need it.
-type pageChat struct {
-	Slug, Name string
-	Current    bool
-}
-
-type pageData struct {
-	Chat          pageChat
-	Trigger       string // the word that calls the assistant in Chat; empty: every message does
-	Heard         bool   // the assistant may read everything in Chat
-	Chats         []pageChat
-	AssistantName string
-	MaxUpload     int64
-	MaxFiles      int
-	MaxText       int
-	SignedIn      bool   // there is a session to end
-	PushKey       string // for the browser's push service; empty: Web Push is off
-}
-
-func (w *Web) pageData(r *http.Request, current string) pageData {
+// pageValues are what fills the pages; current is the chat that is open, if any.
+func (w *Web) pageValues(r *http.Request, current string) httpd.Values {
 	now := w.now()
-	d := pageData{SignedIn: sessionOf(r.Context()) != nil, AssistantName: now.AssistantName, MaxUpload: now.MaxUpload, MaxFiles: w.opts.MaxFiles, MaxText: maxText}
+	v := httpd.Values{
+		"signedIn": sessionOf(r.Context()) != nil, // there is a session to end
+		"push":     "",                            // the key for the browser's push service; empty: Web Push is off
+		"none":     len(now.order) == 0, "some": len(now.order) > 0, "several": len(now.order) > 1, "assistant": now.AssistantName,
+		"maxUpload": fmt.Sprint(now.MaxUpload), "maxFiles": fmt.Sprint(w.opts.MaxFiles), "maxText": fmt.Sprint(maxText),
+	}
 	if w.push != nil {
-		d.PushKey = w.push.public
+		v["push"] = w.push.public
 	}
+	chats := []httpd.Values{}
 	for _, room := range now.order {
-		c := pageChat{Slug: room.name, Name: cleanName(room.Name, room.name), Current: room.name == current}
-		if c.Current {
-			d.Chat, d.Trigger, d.Heard = c, room.Trigger, room.Heard
+		name := cleanName(room.Name, room.name)
+		c := httpd.Values{"slug": room.name, "name": name, "hue": fmt.Sprint(hue(room.name)), "initial": initial(name), "current": room.name == current}
+		if room.name == current {
+			maps.Copy(v, c)
+			v["trigger"] = room.Trigger // the word that calls the assistant here; empty: every message does
+			v["heard"] = room.Heard     // the assistant may read everything here
 		}
-		d.Chats = append(d.Chats, c)
+		chats = append(chats, c)
 	}
-	return d
+	v["chats"] = chats
+	return v
 }
 
 func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
@@ -90,28 +101,28 @@ func (w *Web) index(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/c/"+all[0].name, http.StatusSeeOther)
 		return
 	}
-	render(rw, http.StatusOK, "index.html", w.pageData(r, ""))
+	render(rw, http.StatusOK, "index", w.pageValues(r, ""))
 }
 
 func (w *Web) page(rw http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("chat")
 	if w.now().chats[name] == nil {
-		render(rw, http.StatusNotFound, "missing.html", nil)
+		render(rw, http.StatusNotFound, "missing", nil)
 		return
 	}
-	render(rw, http.StatusOK, "chat.html", w.pageData(r, name))
+	render(rw, http.StatusOK, "chat", w.pageValues(r, name))
 }
 
-func render(rw http.ResponseWriter, status int, name string, data any) {
-	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+func render(rw http.ResponseWriter, status int, name string, v httpd.Values) {
+	body, err := httpd.Fill(pages[name], v)
+	if err != nil {
 		http.Error(rw, "internal error", http.StatusInternalServerError)
 		return
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	rw.WriteHeader(status)
 	// A client that is gone needs no page.
-	_, _ = b.WriteTo(rw)
+	_, _ = io.WriteString(rw, body)
 }
 
 // initial is what stands in a chat's round picture.
