@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -41,4 +42,9 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 func (b *Bridge) own(d *outbox.Delivery) bool {
 	g, ok := b.Registry().ByFolder(d.Folder)
 	return ok && g.Address() == d.Address()
+}
+
+// placeOf is where a delivery lies.
+func placeOf(d *outbox.Delivery) groups.Object {
+	return groups.Object{Chat: d.Address(), Thread: d.Thread, Folder: d.Folder, Asked: d.Bound}
 }

@@ -33,7 +33,7 @@ func (h *Host) registers(g groups.Group) bool {
 func (h *Host) register(ctx context.Context, c bridge.Call) (any, error) {
 	h.adding.Lock()
 	defer h.adding.Unlock()
-	from, _ := h.Registry().ByFolder(c.Folder)
+	from, _ := h.Registry().ByFolder(c.From.Folder())
 	g, err := h.newGroup(from, c.Request)
 	if err != nil {
 		return nil, err
@@ -70,6 +70,9 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 		return groups.Group{}, &ipc.Refusal{Code: groups.CodeChatNotAllowed, Message: "the operator does not let this chat be registered", Hint: "ask the operator to name it below register: in longshore.yaml"}
 	}
 	g := groups.Group{Name: r.Name, Folder: cmp.Or(r.NewFolder, groups.FolderOf(r.Name)), Chat: jid, Trigger: r.Trigger, Assistant: cmp.Or(allowed.Assistant, from.Assistant)}
+	if allowed.Restrictions != config.NoRestrictions {
+		g.RegisteredBy = from.Folder
+	}
 	if err := groups.CheckFolder(g.Folder); err != nil {
 		return g, &ipc.Refusal{Code: codeNotRegistered, Message: err.Error(), Hint: "choose another name, such as family"}
 	}
