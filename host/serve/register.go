@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
@@ -73,10 +74,21 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 	if allowed.Restrictions != config.NoRestrictions {
 		g.RegisteredBy = from.Folder
 	}
+	if asks, _ := from.Judge(groups.Exit{To: groups.Address{JID: jid}}, time.Time{}); asks != "" {
+		g.Name = string(jid) // what members may see of the group are no words of the assistant
+		if g.Trigger != "" && !h.knowsTrigger(g.Trigger) {
+			return g, &ipc.Refusal{Code: groups.CodeNeedsApproval, Message: fmt.Sprintf("words in another chat wait for a person's yes (rule %s), and a trigger cannot wait", asks), Hint: "use the trigger @" + h.Config().Name + ", or none"}
+		}
+	}
 	if err := groups.CheckFolder(g.Folder); err != nil {
 		return g, &ipc.Refusal{Code: codeNotRegistered, Message: err.Error(), Hint: "choose another name, such as family"}
 	}
 	return g, nil
+}
+
+// knowsTrigger says whether the operator has written a trigger.
+func (h *Host) knowsTrigger(trigger string) bool {
+	return trigger == "@"+h.Config().Name || slices.ContainsFunc(h.Registry().All(), func(g groups.Group) bool { return g.Trigger == trigger && g.RegisteredBy == "" })
 }
 
 // codeNotRegistered is that of a group that cannot be made.
