@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/web"
 	"github.com/longshore-bridge/longshore/host/config"
+	taskstore "github.com/longshore-bridge/longshore/host/tasks"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -48,7 +51,7 @@ assistants: {far: {runtime: remote}}
 register: {chats: ["mem:*"]}
 groups:
 `
-	for _, g := range []string{`folder: family, chat: "mem:family", main: true`, `folder: work, chat: "mem:work"`, `folder: far, chat: "alt:far"`} {
+	for _, g := range []string{`folder: family, chat: "mem:family", main: true`, `folder: work, chat: "mem:work"`, `folder: far, chat: "mem:far"`} {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(g, "folder: "), ",")
 		text += fmt.Sprintf("- {%s, assistant: far, gather: {after: 0s}%s}\n", g, more[folder])
 	}
@@ -59,7 +62,7 @@ groups:
 	}
 	limits := media.DefaultLimits()
 	limits.Threads = true
-	b := &boundary{T: t, mem: memory.New(memory.Options{Limits: limits}), other: memory.New(memory.Options{Name: "other", Prefix: "alt:", Limits: limits}), client: &http.Client{}}
+	b := &boundary{T: t, mem: memory.New(memory.Options{Limits: limits}), other: memory.New(memory.Options{Name: "other", Prefix: "mem:far", Limits: limits}), client: &http.Client{}}
 	all := []channel.Channel{memory.Acting{Channel: b.mem}, memory.Acting{Channel: b.other}}
 	for i := range cfg.Groups {
 		cfg.Groups[i].Channel = "memory"
@@ -138,8 +141,8 @@ func (b *boundary) order(token string, r ipc.Request) (result ipc.Result) {
 
 func (b *boundary) upload(token, id string) {
 	b.Helper()
-	sum := sha256.Sum256([]byte("x"))
-	if status, text := b.http(token, "PUT", "/api/files/"+id, []byte("x"), "Upload-Length", "1", "Upload-SHA256", hex.EncodeToString(sum[:])); status != http.StatusOK {
+	sum := sha256.Sum256([]byte("xx"))
+	if status, text := b.http(token, "PUT", "/api/files/"+id, []byte("xx"), "Upload-Length", "2", "Upload-SHA256", hex.EncodeToString(sum[:])); status != http.StatusOK {
 		b.Fatal(text)
 	}
 }
@@ -192,7 +195,7 @@ var naming = map[ipc.Type]func(things) []ipc.Request{
 	},
 	ipc.TypeFile: func(s things) []ipc.Request {
 		return []ipc.Request{
-			{ReplyTo: s.message, Files: []ipc.FileRef{{Path: "upload:own", Name: "a.txt"}}},
+			{ReplyTo: s.message, Files: []ipc.FileRef{{Path: "upload:", Name: "a.txt"}}},
 			{Files: []ipc.FileRef{{Path: "upload:" + s.upload, Name: "a.txt"}}},
 		}
 	},
@@ -243,10 +246,9 @@ func TestATokenOfOneThreadFindsNothingOfAnother(t *testing.T) {
 		"family": {b.live("family", ""), b.live("family", "t2"), own["work"], b.live("far", "t1")},
 	}
 	foreign["work"] = []things{own["family"], foreign["family"][0], foreign["family"][3], b.live("work", "t2")}
-	for _, mine := range own {
-		b.upload(mine.token, "own")
-	}
-	for _, typ := range ipc.Types() {
+	last := func(typ ipc.Type) bool { return typ == ipc.TypeScheduleTask } // it makes tasks of the foreign ids
+	types := append(slices.DeleteFunc(ipc.Types(), last), ipc.TypeScheduleTask)
+	for _, typ := range types {
 		make, ok := naming[typ]
 		if !ok {
 			t.Errorf("%s has no row: say what its requests name", typ)
@@ -260,7 +262,7 @@ func TestATokenOfOneThreadFindsNothingOfAnother(t *testing.T) {
 				for i, s := range foreign[folder] {
 					compare(b, mine.token, "", typ, make, s, fmt.Sprintf("never%d%s", i, folder))
 					if !typ.IsCall() {
-						compare(b, mine.token, "alt:far", typ, make, s, fmt.Sprintf("never%d%sfar", i, folder))
+						compare(b, mine.token, "mem:far", typ, make, s, fmt.Sprintf("never%d%sfar", i, folder))
 					}
 				}
 			}
@@ -277,7 +279,7 @@ func TestATokenOfOneThreadFindsNothingOfAnother(t *testing.T) {
 			t.Errorf("%s does not list its own task: %s", folder, listed)
 		}
 	}
-	b.untouched()
+	b.untouched(slices.Concat(slices.Collect(maps.Values(own)), foreign["family"], foreign["work"]))
 }
 
 // compare has a request name a foreign thing, and the same request a thing that never was.
@@ -289,6 +291,13 @@ func compare(b *boundary, token, chat string, typ ipc.Type, make func(things) []
 		for _, id := range []string{r.ReplyTo, r.Target, r.TaskID, r.Before} {
 			if id != "" {
 				named = id
+			}
+		}
+		if typ == ipc.TypeFile && r.ReplyTo != "" {
+			for of, file := range map[string]*ipc.FileRef{"got-": &r.Files[0], "want-": &unknown[i].Files[0]} {
+				id := of + never
+				b.upload(token, id)
+				file.Path = "upload:" + id
 			}
 		}
 		got, want := b.order(token, at(r, typ, chat)), b.order(token, at(unknown[i], typ, chat))
@@ -305,10 +314,10 @@ func saysOf(r ipc.Result, id string) string {
 }
 
 // untouched fails the test if a chat or a task shows forged words, or less than before.
-func (b *boundary) untouched() {
+func (b *boundary) untouched(all []things) {
 	b.Helper()
 	for _, mem := range []*memory.Channel{b.mem, b.other} {
-		for _, chat := range []groups.JID{"mem:family", "mem:work", "alt:far"} {
+		for _, chat := range []groups.JID{"mem:family", "mem:work", "mem:far"} {
 			for _, m := range mem.Shown(chat) {
 				if m.Gone || m.Edits > 0 || m.Reaction != "" {
 					b.Errorf("%s shows %+v", chat, m)
@@ -316,13 +325,14 @@ func (b *boundary) untouched() {
 			}
 		}
 	}
-	all, err := b.host.tasks.List(b.Context(), "")
-	if err != nil || len(all) < 6 {
-		b.Errorf("the tasks are %+v, %v", all, err)
+	tasks, err := b.host.tasks.List(b.Context(), "")
+	if err != nil {
+		b.Fatal(err)
 	}
-	for _, task := range all {
-		if task.Prompt == "forged" || task.Status != "active" {
-			b.Errorf("task %+v", task)
+	for _, s := range all {
+		i := slices.IndexFunc(tasks, func(t taskstore.Task) bool { return t.ID == s.task })
+		if i < 0 || tasks[i].Prompt != s.secret || tasks[i].Status != taskstore.Active {
+			b.Errorf("the task %s is %+v", s.task, tasks)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestARegisteredGroupHasItsMakersRestrictions(t *testing.T) {
 	const maker = `
 state: ./state
 channels: {web: {listen: "127.0.0.1:0"}}
-assistants: {far: {runtime: remote}}
+assistants: {far: {agent: sample}}
 register: {chats: ["web:*"]%s}
 groups:
 - folder: ops
