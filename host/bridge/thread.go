@@ -34,6 +34,9 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 	if b.own(&d) {
 		return d.Thread
 	}
+	if d.Bound != "" {
+		return d.Bound
+	}
 	thread, _ := assistants.Thread(d.Folder, "", d.Asked)
 	return thread
 }
