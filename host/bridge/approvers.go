@@ -98,10 +98,7 @@ func wordsOf(d *outbox.Delivery) string {
 		if p.Link != nil {
 			link = p.Link.ID
 		}
-		if p.Act != nil && p.Act.Emoji != "" {
-			all = append(all, "reaction:", p.Act.Emoji)
-		}
-		for _, word := range strings.Fields(p.Text) {
+		for _, word := range strings.Fields(p.Says()) {
 			if link != "" && strings.Contains(word, link) {
 				word = "(address)"
 			}

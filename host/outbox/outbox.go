@@ -172,6 +172,14 @@ type Part struct {
 	Hint    string
 }
 
+// Says is what people read of a part: its text, or its reaction.
+func (p *Part) Says() string {
+	if p.Act != nil && p.Act.Emoji != "" {
+		return "reaction: " + p.Act.Emoji
+	}
+	return p.Text
+}
+
 // Size is the bytes of the part's files.
 func (p *Part) Size() (n int64) {
 	for i := range p.Files {
