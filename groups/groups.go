@@ -24,6 +24,8 @@
 package groups
 
 import (
+	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/setting"
@@ -59,6 +61,32 @@ type Group struct {
 	Approve   Approve    `yaml:"approve" help:"What waits until a person says yes to it. Without it, nothing."`
 	Rate      Rate       `yaml:"rate" help:"Sends of this group. What is left out is as below limits."`
 	Budget    Budget     `yaml:"budget" help:"What the model's calls of the group may use. Without it, that below limits."`
+
+	RegisteredBy string `yaml:"registered_by" form:"group" help:"The folder of the group whose assistant has registered this one. Restrictions that this entry does not state are those of that group, and both spend one budget."`
+}
+
+// Inherit gives a group that another one has registered the maker's restrictions, where it
+// states none of its own. The budget is not copied: both groups spend that of the maker.
+func (g *Group) Inherit(maker Group) {
+	if reflect.ValueOf(g.MaySend).IsZero() {
+		g.MaySend = maker.MaySend
+	}
+	if reflect.ValueOf(g.Approve).IsZero() {
+		g.Approve = maker.Approve
+	}
+	if g.Actions == nil {
+		g.Actions = maker.Actions
+	}
+	g.Rate.PerMinute = cmp.Or(g.Rate.PerMinute, maker.Rate.PerMinute)
+	g.Rate.Burst = cmp.Or(g.Rate.Burst, maker.Rate.Burst)
+	for kind, size := range maker.Limits {
+		if own, set := g.Limits[kind]; !set || own > size {
+			if g.Limits == nil {
+				g.Limits = KindLimits{}
+			}
+			g.Limits[kind] = size
+		}
+	}
 }
 
 // Threads says what a thread of a group's chat is to its assistant.

@@ -34,6 +34,9 @@ type Item struct {
 	decided bool // accepted, refused or deferred
 }
 
+// Follows reports whether a request with this id would stand before the item in its queue.
+func (it *Item) Follows(id string) bool { return byID(id+suffix, it.Name) < 0 }
+
 // Found is what the host has found out about a request, for its notes on a refusal.
 type Found struct {
 	Channel, Chat string    // where it would go, if the group may send there

@@ -14,7 +14,7 @@ func (r *Request) check() *Refusal {
 	}{
 		{"chatJid", r.Chat, maxField}, {"groupFolder", r.Folder, maxField}, {"sender", r.Sender, maxField},
 		{"replyTo", r.ReplyTo, maxField}, {"thread", r.Thread, maxField}, {"turn", r.Turn, maxField},
-		{"timestamp", r.Time, maxField}, {"text", r.Text, MaxText},
+		{"conversation", r.Conversation, maxField}, {"timestamp", r.Time, maxField}, {"text", r.Text, MaxText},
 	} {
 		if refusal := checkField(f.key, f.value, f.most); refusal != nil {
 			return refusal

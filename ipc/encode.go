@@ -16,6 +16,7 @@ type wireRequest struct {
 	ReplyTo string     `json:"replyTo,omitempty"`
 	Thread  string     `json:"thread,omitempty"`
 	Turn    string     `json:"turn,omitempty"`
+	Bound   string     `json:"conversation,omitempty"`
 	Results string     `json:"results,omitempty"`
 	Files   []wireFile `json:"files,omitempty"`
 	wireFile
@@ -67,7 +68,7 @@ func encode(r Request, file Type) ([]byte, error) {
 	}
 	w := wireRequest{
 		Type: r.Type, Chat: r.Chat, Folder: r.Folder, Text: r.Text,
-		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Time: r.Time,
+		Sender: r.Sender, ReplyTo: r.ReplyTo, Thread: r.Thread, Turn: r.Turn, Bound: r.Conversation, Time: r.Time,
 		wireAction: wireAction{
 			r.Target, r.Emoji, r.Choices, r.Several, r.Seconds, r.TaskID, r.Prompt, r.ScheduleType, r.ScheduleValue,
 			r.ContextMode, r.TargetJID, r.Name, r.JID, r.NewFolder, r.Trigger, r.Limit, r.Before, r.Number,

@@ -13,6 +13,7 @@ type written struct {
 	ReplyTo     text    `json:"replyTo"`
 	Thread      text    `json:"thread"`
 	Turn        text    `json:"turn"`
+	Bound       text    `json:"conversation"`
 	Results     text    `json:"results"`
 	Comment     text    `json:"comment"`
 	FileComment text    `json:"fileComment"`
@@ -83,7 +84,7 @@ func (k *fileKeys) ref(s *spellings, name text, captions ...text) FileRef {
 func (w *written) request() (Request, *Refusal) {
 	r := Request{
 		Chat: w.Chat.value, Folder: w.Folder.value, Sender: w.Sender.value,
-		ReplyTo: w.ReplyTo.value, Thread: w.Thread.value, Turn: w.Turn.value, Time: string(w.Time),
+		ReplyTo: w.ReplyTo.value, Thread: w.Thread.value, Turn: w.Turn.value, Conversation: w.Bound.value, Time: string(w.Time),
 		Batch: w.Results.value == batchResults,
 	}
 	if w.Results.given && !r.Batch {

@@ -29,6 +29,8 @@ package ipc
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -74,6 +76,13 @@ const (
 	TypeFetchFile     Type = "fetch_file"
 )
 
+// Types are all types that Decode returns, in the order of their names.
+func Types() []Type {
+	all := append(slices.Collect(maps.Keys(keysOf)), TypeMessage, TypeFile)
+	slices.Sort(all)
+	return all
+}
+
 // IsCall says whether the host answers a request of this type itself.
 func (t Type) IsCall() bool {
 	switch t {
@@ -94,10 +103,16 @@ type Request struct {
 	ReplyTo string // the platform's id of the message to answer
 	Thread  string // the platform's id of the thread; empty: that of Turn
 	Turn    string // the id that the host gave the assistant's turn; empty: none
-	Sender  string // v1's optional persona name
-	Files   []FileRef
-	Batch   bool   // final results go to batch files
-	Time    string // timestamp as the container wrote it; for information only
+
+	// Conversation bounds the request to one thread of the group's chat: what lies in
+	// another does not exist for it. The host sets it for a token with a thread. Empty: the
+	// whole group asks. A container could only narrow itself by it.
+	Conversation string
+
+	Sender string // v1's optional persona name
+	Files  []FileRef
+	Batch  bool   // final results go to batch files
+	Time   string // timestamp as the container wrote it; for information only
 
 	Target  string   // of a change or fetch_file: the platform's id of a message, or the id of the request that sent it
 	Emoji   string   // of react; empty takes the reaction back

@@ -66,7 +66,7 @@ func schedule(t *testing.T, cfg *config.Config, registry *groups.Registry) {
 	}
 	defer ts.Close()
 	due := time.Now().Add(-time.Minute).Format(time.RFC3339)
-	_, err = ts.Answer(t.Context(), tasks.Call{Key: "k", Folder: "g0", Request: ipc.Request{Type: ipc.TypeScheduleTask, Prompt: "water the plants", ScheduleType: "once", ScheduleValue: due}})
+	_, err = ts.Answer(t.Context(), tasks.Call{Key: "k", From: registry.Asker("g0", ""), Request: ipc.Request{Type: ipc.TypeScheduleTask, Prompt: "water the plants", ScheduleType: "once", ScheduleValue: due}})
 	if err != nil {
 		t.Fatal(err)
 	}

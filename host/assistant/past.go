@@ -168,6 +168,13 @@ func (m *Manager) Past(folder, thread string) ([]Past, error) {
 	return slices.DeleteFunc(all, func(p Past) bool { return p.Thread != thread || elsewhere(p.Chat, c.group) }), err
 }
 
+// Knows reports whether a thread's assistant was given a member's message with this id of
+// the platform, or may read it. Errors pass.
+func (m *Manager) Knows(folder, thread, message string) (bool, error) {
+	all, err := m.Past(folder, thread)
+	return slices.ContainsFunc(all, func(p Past) bool { return p.ID == message }), err
+}
+
 // Bring makes sure that a file of an earlier message is in the inbox, and returns its path
 // in the container. number counts from 1. Errors are refusals, or pass.
 func (m *Manager) Bring(ctx context.Context, folder, thread, id string, number int) (string, error) {

@@ -22,42 +22,45 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// accept makes a delivery of a request. An error is a refusal, which
-// AsRefusal finds, or passes.
-func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, ahead outbox.Load) (outbox.Delivery, error) {
+// accept makes a delivery of a request, which the policy has seen. before is what was
+// decided of the request's batch. An error is a refusal, which AsRefusal finds, or passes.
+func (b *Bridge) accept(ctx context.Context, it *ipc.Item, key string, before *acceptance, assistants Assistants) (judged, error) {
 	dst, err := b.authorize(it.Folder, it.Request)
 	dst.heads(&it.Found)
 	if err != nil {
-		return outbox.Delivery{}, err
+		return judged{}, err
 	}
 	b.Trace(it.Folder, it.ID, "authorized")
+	bound, _ := dst.from.Bound()
 	d := outbox.Delivery{
-		Key: key, Folder: it.Folder, Request: it.ID,
-		Thread: it.Request.Thread, Channel: dst.channel.Name(), Chat: dst.chat, Asked: it.ModTime, Created: time.Now(),
+		Key: key, Folder: it.Folder, Request: it.ID, Bound: bound,
+		Thread: dst.thread(it.Request), Channel: dst.channel.Name(), Chat: dst.chat, Asked: it.ModTime, Created: time.Now(),
 		Batch: it.Request.Batch,
 	}
-	if it.Request.Type == ipc.TypeAsk {
-		if d.Parts, err = b.question(it.Folder, it.Request, dst, ahead.Questions); err == nil {
-			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
-		}
-		return d, cmp.Or(err, b.mark(ctx, dst, &d, ahead))
+	if err := b.answerable(ctx, it.Request, dst, assistants); err != nil {
+		return judged{}, err
 	}
-	if _, changes := verbs[it.Request.Type]; changes {
-		if d.Parts, d.Thread, err = b.acts(ctx, it.Folder, it.Request, dst); err == nil {
-			err = b.Outbox.Room(it.Folder, ahead, outbox.Load{Parts: len(d.Parts)})
-		}
-		if err == nil && it.Request.Type == ipc.TypeEdit { // which brings new words
-			err = b.mark(ctx, dst, &d, ahead)
-		}
-		return d, err
+	_, changes := verbs[it.Request.Type]
+	switch {
+	case changes:
+		d.Parts, d.Thread, err = b.acts(ctx, it, dst, before, assistants)
+	case it.Request.Type == ipc.TypeAsk:
+		d.Parts, err = b.question(it.Folder, it.Request, dst, before.load.Questions)
+	default: // which asks for room itself, before each file is copied
+		d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder), &it.Found}, it.Request, dst, before.load)
 	}
-	if d.Parts, err = b.parts(ctx, origin{it.Folder, it.ID, b.Mounted(it.Folder), &it.Found}, it.Request, dst, ahead); err != nil {
-		return d, err
+	if err == nil && (changes || it.Request.Type == ipc.TypeAsk) {
+		err = b.Outbox.Room(it.Folder, before.load, outbox.Load{Parts: len(d.Parts)})
 	}
-	if err = b.mark(ctx, dst, &d, ahead); err != nil {
+	if err != nil {
+		return judged{}, err
+	}
+	b.place(&d, it, assistants)
+	j, err := b.judge(ctx, dst, d, before.load)
+	if err != nil {
 		b.discard(d)
 	}
-	return d, err
+	return j, err
 }
 
 // destination is a chat that the source may send to, with what its channel takes.
@@ -65,15 +68,28 @@ type destination struct {
 	chat    groups.JID
 	channel channel.Channel // that carries it
 	limits  media.Limits
-	own     map[string]int64 // the source's own limits, in bytes by kind
-	links   *Links           // nil: none are offered
-	screen  *screen.Screen   // nil: every file may leave
-	may     groups.MaySend   // the source's
-	approve groups.Approve   // the source's
-	foreign bool             // it is not the source's own chat
-	asks    *screen.Screen   // which files wait for an approval; nil: none do
-	asked   *string          // the rule of asks that hit a file, if one did
-	now     time.Time        // in the source's time zone; zero if may has no hours
+	from    groups.Asker   // who asks
+	source  groups.Group   // whose policy and limits hold
+	links   *Links         // nil: none are offered
+	screen  *screen.Screen // nil: every file may leave
+	asks    *screen.Screen // which files wait for an approval; nil: none do
+	asked   *string        // the rule of asks that hit a file, if one did
+	now     time.Time      // in the source's time zone; zero if its policy has no hours
+}
+
+func (d *destination) address() groups.Address {
+	return groups.Address{Channel: d.channel.Name(), JID: d.chat}
+}
+
+// foreign says whether it is not the source's own chat.
+func (d *destination) foreign() bool { return d.address() != d.source.Address() }
+
+// thread is where a request goes in the chat: one conversation speaks in its own thread only.
+func (d *destination) thread(r ipc.Request) string {
+	if thread, bound := d.from.Bound(); bound && !d.foreign() {
+		return thread
+	}
+	return r.Thread
 }
 
 // authorize turns the claimed chat into a destination. The source is known by
@@ -97,9 +113,9 @@ func (b *Bridge) authorize(folder string, r ipc.Request) (destination, error) {
 	}
 	source, _ := registry.ByFolder(folder) // the registry knows it: it has authorized it
 	if c := channel.Named(b.Channels, chat.Channel); c != nil {
-		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), own: source.Limits, links: b.links(), may: source.MaySend,
-			approve: source.Approve, foreign: chat != source.Address(), asked: new(string)}
-		if dst.may.Hours != "" {
+		dst := destination{chat: chat.JID, channel: c, limits: c.Limits().Tighten(source.Limits), links: b.links(),
+			from: registry.Asker(folder, r.Conversation), source: source, asked: new(string)}
+		if source.MaySend.Hours != "" {
 			dst.now = b.now(folder)
 		}
 		if b.Screen != nil {

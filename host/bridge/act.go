@@ -40,25 +40,29 @@ func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
 
 // acts makes the parts of a request that changes messages of the chat: one for each
 // message that it names. thread is that of the messages.
-func (b *Bridge) acts(ctx context.Context, folder string, r ipc.Request, dst destination) (parts []outbox.Part, thread string, err error) {
+func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
+	r := it.Request
 	v := verbs[r.Type]
 	if !outbox.Can(dst.channel, v.verb) {
 		return nil, "", notSupported(fmt.Sprintf("%s cannot do that: %s", dst.channel.Name(), r.Type))
 	}
-	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(v.action) {
+	if !dst.source.Actions.Has(v.action) {
 		return nil, "", &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(v.action), Hint: "do without it"}
 	}
 	if v.verb == outbox.VerbReact && r.Emoji != "" && !channel.IsEmoji(r.Emoji) { // words would go where words wait for a yes
 		return nil, "", &ipc.Refusal{Code: "unknown_emoji", Message: "that is not one emoji", Hint: "give one emoji, such as 👍, and no words"}
 	}
-	sent, err := b.Outbox.Reader().Sent(ctx, groups.Address{Channel: dst.channel.Name(), JID: dst.chat}, folder, r.Target)
+	sent, err := b.messages(ctx, it, dst, before)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(sent) == 0 && v.verb == outbox.VerbReact { // a member's message, or one that is long gone
-		return []outbox.Part{{Act: &outbox.Act{Verb: v.verb, Target: r.Target, Emoji: r.Emoji}}}, r.Thread, nil
+		if err := b.mayName(ctx, r.Target, dst, assistants); err != nil {
+			return nil, "", err
+		}
+		return []outbox.Part{{Act: &outbox.Act{Verb: v.verb, Target: r.Target, Emoji: r.Emoji}}}, dst.thread(r), nil
 	}
-	if err := changeable(dst.channel, folder, r, sent); err != nil {
+	if err := changeable(dst.channel, it.Folder, r, sent); err != nil {
 		return nil, "", err
 	}
 	text := ""
@@ -68,9 +72,11 @@ func (b *Bridge) acts(ctx context.Context, folder string, r ipc.Request, dst des
 		}
 	}
 	for _, s := range sent {
-		parts = append(parts, outbox.Part{Text: text, Act: &outbox.Act{
-			Verb: v.verb, Target: s.ID, Sent: s.Time, Files: len(s.Files) > 0, Emoji: r.Emoji,
-		}})
+		act := &outbox.Act{Verb: v.verb, Target: s.ID, Sent: s.Time, Files: len(s.Files) > 0, Emoji: r.Emoji}
+		if s.OnItsWay() {
+			act.Of, act.Part = s.Key, s.Part
+		}
+		parts = append(parts, outbox.Part{Text: text, Act: act})
 	}
 	return parts, sent[0].Thread, nil
 }
@@ -78,7 +84,7 @@ func (b *Bridge) acts(ctx context.Context, folder string, r ipc.Request, dst des
 // changeable says why a request may not change the messages that it names.
 func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.SentPart) error {
 	if len(sent) == 0 {
-		return &ipc.Refusal{Code: "unknown_message", Message: "this chat has no message of yours with that id", Hint: "give the message id, or the id, that the send tool returned"}
+		return errUnknownMessage
 	}
 	within := channel.Forever
 	switch r.Type {
@@ -96,8 +102,9 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.S
 			return &ipc.Refusal{Code: "not_your_message", Message: "the host sent that message", Hint: "change only what you have sent"}
 		case s.Folder != folder && r.Type != ipc.TypeReact:
 			return &ipc.Refusal{Code: "not_your_message", Message: "another group's assistant sent that message", Hint: "change only what you have sent"}
-		case s.Open || s.ID == "":
-			return &ipc.Refusal{Code: "not_sent_yet", Message: "that message is still on its way", Hint: "wait until delivery_status says that it is sent, then call again"}
+		case s.OnItsWay():
+		case s.ID == "":
+			return &ipc.Refusal{Code: "not_changeable", Message: "the platform gave that message no id", Hint: "send a new message instead"}
 		case within != channel.Forever && age > within:
 			return &ipc.Refusal{Code: "too_late", Message: fmt.Sprintf("%s allows that for %v after sending", c.Name(), within), Hint: "send a new message instead"}
 		case r.Type == ipc.TypeEdit && s.Asks:

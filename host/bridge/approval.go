@@ -7,25 +7,30 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
-// mark makes a delivery wait for an approval if a rule asks for one. It is called after
+// judged is a delivery that the policy has seen. Only such a one goes to the outbox; judge
+// makes it, and Offer for an operator, whose own word is the yes.
+type judged struct{ outbox.Delivery }
+
+// judge makes a delivery wait for an approval if a rule asks for one. It is called after
 // the files were copied, so the bytes that are approved are those that are sent. ahead is
 // what was accepted of the group and is not recorded yet.
-func (b *Bridge) mark(ctx context.Context, dst destination, d *outbox.Delivery, ahead outbox.Load) error {
-	rule, err := b.ruleFor(ctx, dst, d)
+func (b *Bridge) judge(ctx context.Context, dst destination, d outbox.Delivery, ahead outbox.Load) (judged, error) {
+	rule, err := b.ruleFor(ctx, dst, &d)
 	if rule == "" || err != nil {
-		return err
+		return judged{d}, err
 	}
-	d.Approval = &outbox.Approval{Rule: rule, Expires: d.Created.Add(dst.approve.Time())}
+	d.Approval = &outbox.Approval{Rule: rule, Expires: d.Created.Add(dst.source.Approve.Time())}
 	for _, p := range d.Parts {
 		if q := p.Question; q != nil && q.Until.Before(d.Approval.Expires) {
 			d.Approval.Expires = q.Until
 		}
 	}
-	return b.Outbox.RoomToWait(d.Folder, ahead, loadOf(d))
+	return judged{d}, b.Outbox.RoomToWait(d.Folder, ahead, loadOf(&d))
 }
 
 // loadOf is what a delivery takes of its group's room.
@@ -54,16 +59,21 @@ func (b *Bridge) ruleFor(ctx context.Context, dst destination, d *outbox.Deliver
 	if *dst.asked != "" {
 		return "screen.ask " + *dst.asked, nil
 	}
-	if dst.foreign && dst.approve.Foreign {
-		return "approve.foreign", nil
+	if d.Removes() {
+		return "", nil
 	}
 	files := filesOf(d)
-	for _, f := range files {
-		if rule := dst.approve.File(string(f.Kind), f.Size); rule != "" {
-			return rule, nil
+	exits := make([]groups.Exit, 1, len(files)+1) // the words
+	for i := range files {
+		exits = append(exits, groups.Exit{File: &files[i].Info})
+	}
+	for _, e := range exits {
+		e.To = dst.address()
+		if rule, err := dst.source.Judge(e, dst.now); rule != "" || err != nil {
+			return rule, err
 		}
 	}
-	if !dst.approve.First || len(files) == 0 {
+	if !dst.source.Approve.First || len(files) == 0 {
 		return "", nil
 	}
 	sent, err := b.Outbox.Reader().SentFile(ctx, d.Folder)

@@ -46,7 +46,7 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 	ask := hostDelivery(folder, dst, "approval "+a.ID)
 	question := fmt.Sprintf("Group %s wants to send to %s: %s. Rule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
 	ask.Parts = asked(question, ChoiceYes, a, dst.limits)
-	return b.put(ctx, ask)
+	return b.judgeAndPut(ctx, dst, ask)
 }
 
 // asked is a question of the approvers' chat: a poll, or a text with the words to answer.
@@ -98,7 +98,7 @@ func wordsOf(d *outbox.Delivery) string {
 		if p.Link != nil {
 			link = p.Link.ID
 		}
-		for _, word := range strings.Fields(p.Text) {
+		for _, word := range strings.Fields(p.Says()) {
 			if link != "" && strings.Contains(word, link) {
 				word = "(address)"
 			}

@@ -13,7 +13,7 @@ import (
 // Call is a request that the host answers itself: the chat sees nothing of it.
 type Call struct {
 	Key     string // the same if the request is seen again after a crash
-	Folder  string // of the group it comes from
+	From    groups.Asker
 	Chat    groups.Address
 	Thread  string // of the turn that asks; empty: the chat itself
 	Request ipc.Request
@@ -56,9 +56,9 @@ func (b *Bridge) call(ctx context.Context, it *ipc.Item, key string, assistants 
 	if b.Answers == nil {
 		return nil, notSupported("this host does not answer requests of this type")
 	}
-	c := Call{
-		Key: key, Folder: it.Folder, Thread: it.Request.Thread, Request: it.Request,
-		Chat: groups.Address{Channel: dst.channel.Name(), JID: dst.chat},
+	c := Call{Key: key, From: dst.from, Thread: dst.thread(it.Request), Request: it.Request, Chat: dst.address()}
+	if thread, bound := dst.from.Bound(); bound { // also of a call that names another chat
+		c.Thread = thread
 	}
 	if c.Thread == "" && it.Request.Turn != ipc.NoTurn {
 		c.Thread, _ = assistants.Thread(it.Folder, it.Request.Turn, it.ModTime)

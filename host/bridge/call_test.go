@@ -44,7 +44,7 @@ func TestACallIsAnsweredWithoutTheChat(t *testing.T) {
 	if !ok || r.Status != ipc.Done || compact != `{"words":"notasks"}` {
 		t.Errorf("%+v %s", r, r.Data)
 	}
-	if len(a.seen) != 1 || a.seen[0].Folder != "work" || a.seen[0].Thread != "thread-7" || a.seen[0].Chat.JID != "mem:work" || a.seen[0].Key == "" {
+	if len(a.seen) != 1 || a.seen[0].From.Folder() != "work" || a.seen[0].Thread != "thread-7" || a.seen[0].Chat.JID != "mem:work" || a.seen[0].Key == "" {
 		t.Errorf("asked with %+v", a.seen)
 	}
 	if n := len(s.memory.Shown("mem:work")); n != 0 {

@@ -38,7 +38,7 @@ func (d destination) asLink(info media.Info, err error) bool {
 	if d.links == nil || !ok || large.Limit == 0 || large.AsDocument || info.Size > d.links.Largest {
 		return false
 	}
-	own, limited := d.own[string(info.Kind)]
+	own, limited := d.source.Limits[string(info.Kind)]
 	return !limited || info.Size <= own
 }
 

@@ -22,11 +22,11 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 		return outbox.Delivery{}, err
 	}
 	d := hostDelivery(folder, dst, uuid.NewString())
-	d.Thread = r.Thread
+	d.Thread = dst.thread(r)
 	if d.Parts, err = b.parts(ctx, origin{folder: folder, open: open, found: new(ipc.Found)}, r, dst, outbox.Load{}); err != nil {
 		return outbox.Delivery{}, err
 	}
-	return d, b.put(ctx, d)
+	return d, b.put(ctx, judged{d})
 }
 
 // Say sends the host's own words, or the assistant's answer, to a thread of the
@@ -41,7 +41,7 @@ func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) erro
 	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
 	}
-	return b.put(ctx, d)
+	return b.judgeAndPut(ctx, dst, d)
 }
 
 // React puts an emoji to a message of the group's own chat, or takes it back if emoji is
@@ -54,7 +54,7 @@ func (b *Bridge) React(ctx context.Context, folder, thread, target, emoji, key s
 	}
 	d := hostDelivery(folder, dst, key)
 	d.Thread, d.Parts = thread, []outbox.Part{{Act: &outbox.Act{Verb: outbox.VerbReact, Target: target, Emoji: emoji}}}
-	return b.put(ctx, d)
+	return b.judgeAndPut(ctx, dst, d)
 }
 
 // Room says why no further message of the group may be accepted now, which
@@ -92,8 +92,22 @@ func hostKey(folder, id string) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-func (b *Bridge) put(ctx context.Context, d outbox.Delivery) error {
-	if err := b.Outbox.Put(ctx, []outbox.Delivery{d}); err != nil {
+// judgeAndPut records the host's own delivery, after the policy has seen it too.
+func (b *Bridge) judgeAndPut(ctx context.Context, dst destination, d outbox.Delivery) error {
+	j, err := b.judge(ctx, dst, d, outbox.Load{})
+	if err != nil {
+		return err
+	}
+	return b.put(ctx, j)
+}
+
+// put records deliveries, all or none.
+func (b *Bridge) put(ctx context.Context, all ...judged) error {
+	ds := make([]outbox.Delivery, len(all))
+	for i := range all {
+		ds[i] = all[i].Delivery
+	}
+	if err := b.Outbox.Put(ctx, ds); err != nil {
 		return fmt.Errorf("record delivery: %w", err)
 	}
 	return nil

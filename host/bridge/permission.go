@@ -115,7 +115,7 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 	question := fmt.Sprintf("The session of group %s asks to use its tool %s. Input: %s. What it says about this: %s. May it?",
 		folder, quoted(asks.Tool, 64), quoted(asks.Input, shownText), quoted(asks.Description, 300))
 	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
-	if err := b.put(ctx, d); err != nil {
+	if err := b.judgeAndPut(ctx, dst, d); err != nil {
 		b.permissions.remove(asks.ID)
 		return asks, err
 	}

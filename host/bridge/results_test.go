@@ -27,6 +27,7 @@ import (
 type told struct {
 	notify  func(folder, text string)
 	threads map[string]string // by folder/turn
+	given   map[string]bool   // by folder/thread/message
 
 	mu    sync.Mutex
 	words []string
@@ -35,6 +36,10 @@ type told struct {
 func (a *told) Thread(folder, turn string, _ time.Time) (string, bool) {
 	thread, known := a.threads[folder+"/"+turn]
 	return thread, known || turn == ""
+}
+
+func (a *told) Knows(folder, thread, message string) (bool, error) {
+	return a.given[folder+"/"+thread+"/"+message], nil
 }
 
 func (a *told) Notify(folder, thread, text string) error {

@@ -34,6 +34,9 @@ type Assistants interface {
 	// bears the stamp, or none, and was written then; empty: the chat itself.
 	// known is false if the stamp is of no turn of the group.
 	Thread(folder, stamp string, written time.Time) (thread string, known bool)
+	// Knows reports whether the assistant in a thread of the group's chat was given a
+	// member's message with this id of the platform.
+	Knows(folder, thread, message string) (bool, error)
 	Notify(folder, thread, text string) error
 }
 
@@ -91,9 +94,8 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 			}
 			continue
 		}
-		delivery, err := b.accept(ctx, it, keys[i], accepted.load)
+		delivery, err := b.accept(ctx, it, keys[i], &accepted, assistants)
 		if err == nil {
-			b.place(&delivery, it, assistants)
 			accepted.add(it, delivery)
 			continue
 		}
@@ -105,6 +107,7 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 		// The spool logs the refusal; its cause may say more.
 		b.Log.Debug("request refused", "group", batch.Folder, "request", it.ID, "code", refusal.Code, "error", err)
 		batch.Refuse(it, refusal)
+		accepted.refuse(it, refusal)
 	}
 	b.record(ctx, batch, accepted)
 }
@@ -113,14 +116,28 @@ func (b *Bridge) Carry(ctx context.Context, batch *ipc.Batch, assistants Assista
 type acceptance struct {
 	registry   *groups.Registry // as it was before the first
 	items      []*ipc.Item
-	deliveries []outbox.Delivery // one for each item
+	deliveries []judged // one for each item
 	load       outbox.Load
+	refused    map[string]refused // by the request's id
 }
 
-func (a *acceptance) add(it *ipc.Item, d outbox.Delivery) {
+// refused is why a request of the batch was refused, and which conversation had asked.
+type refused struct {
+	why   *ipc.Refusal
+	bound string
+}
+
+func (a *acceptance) refuse(it *ipc.Item, why *ipc.Refusal) {
+	if a.refused == nil {
+		a.refused = map[string]refused{}
+	}
+	a.refused[it.ID] = refused{why, it.Request.Conversation}
+}
+
+func (a *acceptance) add(it *ipc.Item, d judged) {
 	a.items = append(a.items, it)
 	a.deliveries = append(a.deliveries, d)
-	more := loadOf(&d)
+	more := loadOf(&d.Delivery)
 	a.load.Parts += more.Parts
 	a.load.Bytes += more.Bytes
 	a.load.Questions += more.Questions
@@ -137,7 +154,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 	for i, it := range accepted.items {
 		if reloaded {
 			if refusal := b.revoked(ctx, it, &accepted.deliveries[i]); refusal != nil {
-				b.discard(accepted.deliveries[i])
+				b.discard(accepted.deliveries[i].Delivery)
 				batch.Refuse(it, refusal)
 				continue
 			}
@@ -147,13 +164,13 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 			continue
 		}
 		b.Log.Debug("request withdrawn", "group", batch.Folder, "request", it.ID)
-		b.discard(accepted.deliveries[i])
+		b.discard(accepted.deliveries[i].Delivery)
 		batch.Remove(it)
 	}
 	if len(standing.items) == 0 {
 		return
 	}
-	if err := b.Outbox.Put(ctx, standing.deliveries); err != nil { // the blobs are the outbox's to remove
+	if err := b.put(ctx, standing.deliveries...); err != nil { // the blobs are the outbox's to remove
 		b.postpone(batch, standing.items, err)
 		return
 	}
@@ -166,7 +183,7 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 // revoked is the refusal of a delivery whose group had the right to its chat, or to
 // send its files, before they were copied, and has it no longer; nil: it has. A delivery
 // that needs an approval by now gets it to wait for.
-func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *outbox.Delivery) *ipc.Refusal {
+func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
 	if err != nil {
 		return AsRefusal(err)
@@ -176,13 +193,13 @@ func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *outbox.Delivery) 
 			Code: groups.CodeChatNotAllowed, Message: "the group's chat has changed meanwhile", Hint: "call again if this is meant for the new chat",
 		}
 	}
-	for _, f := range filesOf(d) {
+	for _, f := range filesOf(&d.Delivery) {
 		if err := dst.permit(f.Info); err != nil {
 			return AsRefusal(err)
 		}
 	}
-	if _, changes := verbs[it.Request.Type]; (!changes || it.Request.Type == ipc.TypeEdit) && d.Approval == nil {
-		if err := b.mark(ctx, dst, d, outbox.Load{}); err != nil { // nothing goes that was not looked at
+	if d.Approval == nil {
+		if *d, err = b.judge(ctx, dst, d.Delivery, outbox.Load{}); err != nil { // nothing goes that was not looked at
 			return cmp.Or(AsRefusal(err), &ipc.Refusal{Code: "not_recorded", Message: "the host cannot read what it has sent before", Hint: "call again"})
 		}
 	}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -33,6 +34,9 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 	if b.own(&d) {
 		return d.Thread
 	}
+	if d.Bound != "" {
+		return d.Bound
+	}
 	thread, _ := assistants.Thread(d.Folder, "", d.Asked)
 	return thread
 }
@@ -41,4 +45,9 @@ func (b *Bridge) asker(d outbox.Delivery, assistants Assistants) string {
 func (b *Bridge) own(d *outbox.Delivery) bool {
 	g, ok := b.Registry().ByFolder(d.Folder)
 	return ok && g.Address() == d.Address()
+}
+
+// placeOf is where a delivery lies.
+func placeOf(d *outbox.Delivery) groups.Object {
+	return groups.Object{Chat: d.Address(), Thread: d.Thread, Folder: d.Folder, Asked: d.Bound}
 }

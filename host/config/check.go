@@ -194,7 +194,10 @@ func (c *checker) groups() {
 		if len(g.Ack) > 32 || strings.ContainsFunc(g.Ack, func(r rune) bool { return r < 0x80 || unicode.IsSpace(r) || unicode.IsLetter(r) }) {
 			c.bad(key+".ack", "it is no emoji", "write one emoji, such as 👀, or leave the key out")
 		}
-		c.fill(g)
+	}
+	c.registered()
+	for i := range c.cfg.Groups {
+		c.fill(&c.cfg.Groups[i])
 	}
 	c.destinations(chats)
 	c.maySendTo()
@@ -255,6 +258,23 @@ func (c *checker) register() {
 			c.bad("register.assistant", fmt.Sprintf("there is no assistant %q", name),
 				near.Hint(name, slices.Sorted(maps.Keys(c.cfg.Assistants)), "add it below assistants:, or leave the key out"))
 		}
+	}
+}
+
+// registered gives groups that an assistant has registered the restrictions of its group.
+func (c *checker) registered() {
+	for i := range c.cfg.Groups {
+		g := &c.cfg.Groups[i]
+		if g.RegisteredBy == "" {
+			continue
+		}
+		at := slices.IndexFunc(c.cfg.Groups, func(maker groups.Group) bool { return maker.Folder == g.RegisteredBy })
+		if at < 0 || at == i || c.cfg.Groups[at].RegisteredBy != "" {
+			c.bad(fmt.Sprintf("groups[%d].registered_by", i), fmt.Sprintf("%q is no other group's folder, or that of a registered group", g.RegisteredBy),
+				"name the group whose restrictions hold here, or write them here and leave the key out")
+			continue
+		}
+		g.Inherit(c.cfg.Groups[at])
 	}
 }
 

@@ -143,7 +143,12 @@ type Register struct {
 	Chats     []string `yaml:"chats" help:"Those chats, each as groups: has it. A * at the end stands for any ending: web:*."`
 	Assistant string   `yaml:"assistant" help:"The assistant that they get. Without it, the main group's."`
 	Most      int      `yaml:"most" above:"0" max:"10000" help:"No group is registered if the file has this many."`
+
+	Restrictions string `yaml:"restrictions" enum:"inherited,none" help:"inherited: a registered group has approve, may_send, actions, rate and limits of the main group, and both spend one budget. none: it has what limits says for every group."`
 }
+
+// NoRestrictions is the value of Restrictions with which a registered group inherits none.
+const NoRestrictions = "none"
 
 // Allows says whether a chat is among them.
 func (r Register) Allows(chat groups.JID) bool {
@@ -203,7 +208,7 @@ func defaults() Config {
 		Direct:     "off",
 		Timezone:   "UTC",
 		Engine:     Engine{Socket: "/var/run/docker.sock"},
-		Register:   Register{Most: 50},
+		Register:   Register{Most: 50, Restrictions: "inherited"},
 		Audit:      Audit{Keep: 400 * 24 * hour, LeaveOut: []string{"captions", "numbers"}},
 		Notify:     Notify{After: Duration(2 * time.Minute), Ntfy: NotifyNtfy{Server: "https://ntfy.sh"}},
 		Log:        Log{Level: "info", Format: "auto"},

@@ -63,11 +63,22 @@ func (c *Config) Budget(g groups.Group) keys.Budget {
 	if c.Assistants[g.Assistant].Keys != "proxy" {
 		return keys.Budget{}
 	}
+	g = c.Purse(g)
 	b := g.Budget
 	if !b.Limited() {
 		b = c.Limits.Budget
 	}
 	return keys.Budget{Tokens: b.Tokens, Cost: keys.NanosOf(b.USD), Month: b.Per == "month", Zone: c.Zone(g)}
+}
+
+// Purse is the group whose budget a group spends: the one that has registered it, unless it
+// has a budget of its own, or else itself.
+func (c *Config) Purse(g groups.Group) groups.Group {
+	i := slices.IndexFunc(c.Groups, func(maker groups.Group) bool { return maker.Folder == g.RegisteredBy })
+	if i < 0 || g.Budget.Limited() {
+		return g
+	}
+	return c.Groups[i]
 }
 
 // ModelPrices are the prices of models.

@@ -184,9 +184,10 @@ func (d *Door) request(who source, c *mediaCall) (ipc.Request, error) {
 	return request, nil
 }
 
-// place sends what is for the group's own chat into the token's conversation.
+// place bounds a request to the token's conversation, whatever the caller says of it, and
+// sends what is for the group's own chat there.
 func (d *Door) place(who source, g groups.Group, request *ipc.Request) {
-	request.Turn = ipc.NoTurn
+	request.Turn, request.Conversation = ipc.NoTurn, who.thread
 	if to, err := d.Groups().Authorize(who.folder, request.Chat); err == nil && to == g.Address() {
 		request.Thread = who.thread
 	}

@@ -59,7 +59,7 @@ func (i *Item) name(p *outbox.Part) {
 	if p.State != outbox.Waiting {
 		return
 	}
-	words := []string{i.Text, p.Text}
+	words := []string{i.Text, p.Says()}
 	for _, f := range p.Files {
 		words = append(words, f.Alt)
 	}
@@ -135,7 +135,7 @@ func stateOf(d outbox.Delivery) outbox.State {
 // partsOf describes a part, once for each of its files.
 func partsOf(p *outbox.Part) []Part {
 	part := Part{
-		MessageID: p.MessageID, PlatformID: p.Receipt.ID, Kind: "text", Text: p.Text,
+		MessageID: p.MessageID, PlatformID: p.Receipt.ID, Kind: "text", Text: p.Says(),
 		State: string(p.State), Sent: p.Sent, Attempts: p.Attempts,
 		Code: p.Code, Message: p.Message, Hint: p.Hint,
 	}

@@ -30,6 +30,11 @@ type Act struct {
 	Sent   time.Time `json:"sent,omitzero"`
 	Files  bool      `json:"files,omitempty"` // the message has files
 	Emoji  string    `json:"emoji,omitempty"`
+
+	// A change of a message that was on its way when the change was accepted has no Target
+	// until the message is sent. Of and Part say which message it is.
+	Of   string `json:"of,omitempty"`   // the key of its delivery
+	Part int    `json:"part,omitempty"` // its position there
 }
 
 // stored is the JSON in the part table of a part that is more than a text or files.
@@ -138,9 +143,11 @@ func inTime(ch channel.Channel, sent time.Time, within time.Duration) error {
 		Message: fmt.Sprintf("%s allows that for %v after sending, which passed while it waited", ch.Name(), within), Hint: "send a new message instead"}
 }
 
-// SentPart is a message that a group has sent.
+// SentPart is a message that a group has sent, or wanted to send.
 type SentPart struct {
-	ID      string // the platform's
+	ID      string // the platform's; empty before it is sent
+	Key     string // of its delivery
+	Part    int    // its position there
 	Folder  string
 	Thread  string
 	Request string // empty for the host's own words
@@ -148,39 +155,59 @@ type SentPart struct {
 	Files   []File
 	Asks    bool // it is a question
 	Host    bool // the host asks people for an approval with it
-	Open    bool // it has not been sent yet; ID and Time are empty
+	State   State
+	Message string // why it was not sent
 }
 
-// Sent looks up sent messages of a chat by name: the message with this platform id, or the
-// messages of the request with this id and folder, in order. It returns none if the outbox
-// has deleted the records.
-func (r *Reader) Sent(ctx context.Context, chat groups.Address, folder, name string) ([]SentPart, error) {
+// OnItsWay reports whether the message will be sent before what is accepted now.
+func (s *SentPart) OnItsWay() bool { return s.State.open() }
+
+// Arrived reports whether the chat has the message.
+func (s *SentPart) Arrived() bool { return s.State.sent() }
+
+// SentParts are the messages of a delivery that Put has not been given yet.
+func (d *Delivery) SentParts() (all []SentPart) {
+	state := Queued
+	if d.Approval != nil {
+		state = Waiting
+	}
+	for i := range d.Parts {
+		if p := &d.Parts[i]; p.Act == nil {
+			all = append(all, SentPart{Key: d.Key, Part: i, Folder: d.Folder, Thread: d.Thread, Request: d.Request, Files: p.Files, Asks: p.Question != nil, State: state})
+		}
+	}
+	return all
+}
+
+// Sent looks up messages of a chat by name: the message with this platform id, or the
+// messages of the request of the asker's group with this id, in order. It returns those that
+// exist for the asker, and none if the outbox has deleted the records.
+func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Asker, name string) ([]SentPart, error) {
 	var all []SentPart
-	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, d.folder, d.thread, d.request, p.receipt_time, p.file, p.blob, p.act, p.state
+	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, d.key, p.position, d.folder, d.thread, d.bound, d.request, p.receipt_time, p.file, p.blob, p.act, p.state, p.message
 		FROM part p JOIN delivery d ON d.id = p.delivery
 		WHERE p.receipt = ?1 AND p.receipt <> '' AND d.channel = ?2 AND d.chat = ?3
-		UNION ALL SELECT p.receipt, d.folder, d.thread, d.request, p.receipt_time, p.file, p.blob, p.act, p.state
+		UNION ALL SELECT p.receipt, d.key, p.position, d.folder, d.thread, d.bound, d.request, p.receipt_time, p.file, p.blob, p.act, p.state, p.message
 		FROM delivery d INDEXED BY delivery_request JOIN part p ON p.delivery = d.id
 		WHERE d.request = ?1 AND d.request <> '' AND d.folder = ?4 AND d.channel = ?2 AND d.chat = ?3`,
-		name, chat.Channel, string(chat.JID), folder)
+		name, chat.Channel, string(chat.JID), from.Folder())
 	err = each(rows, err, func() error {
 		var s SentPart
 		var at int64
-		var files, blobs, act string
-		var state State
-		if err := rows.Scan(&s.ID, &s.Folder, &s.Thread, &s.Request, &at, &files, &blobs, &act, &state); err != nil {
+		var bound, files, blobs, act string
+		if err := rows.Scan(&s.ID, &s.Key, &s.Part, &s.Folder, &s.Thread, &bound, &s.Request, &at, &files, &blobs, &act, &s.State, &s.Message); err != nil {
 			return err
 		}
 		var p Part
 		if err := p.setAct(act); err != nil {
 			return err
 		}
-		if p.Act != nil || !state.open() && !state.sent() {
+		if p.Act != nil || !from.Sees(groups.Object{Chat: chat, Thread: s.Thread, Folder: s.Folder, Asked: bound}) {
 			return nil
 		}
 		var err error
 		s.Files, err = decodeFiles(files, blobs)
-		s.Time, s.Asks, s.Host, s.Open = fromNano(at), p.Question != nil, p.asksApproval(), state.open()
+		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.asksApproval()
 		all = append(all, s)
 		return err
 	})

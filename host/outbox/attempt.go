@@ -90,7 +90,7 @@ func (o *Outbox) choose(a *attempt) bool {
 		o.wait(ln, time.Now().Add(o.limits().Backoff.Initial), true)
 		return false
 	}
-	if len(ln.heads) == 0 || ln.blocked > 0 { // who blocked it schedules it again
+	if len(ln.heads) == 0 || ln.blocked > 0 || ln.awaitsRecord() { // who blocked it schedules it again, or recorded
 		o.leave(a)
 		return false
 	}
@@ -136,6 +136,9 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 	start := time.Now()
 	if !start.Before(a.due) && (marks || !a.recovered) {
 		return []outcome{o.expired(a)}
+	}
+	if out, ended := o.aim(ctx, a); ended {
+		return []outcome{out}
 	}
 	if err := o.prepare(ctx, ch, a); err != nil {
 		return []outcome{o.unprepared(ctx, a, err)}

@@ -184,7 +184,7 @@ func (o *Outbox) schedule(ln *lane) {
 			delete(o.lanes, ln.key)
 		}
 		return
-	case ln.blocked > 0, ln.unrecorded >= pipeline, ln.count <= 0:
+	case ln.blocked > 0, ln.unrecorded >= pipeline, ln.count <= 0, ln.awaitsRecord():
 		return
 	}
 	ln.state = ready
@@ -195,6 +195,11 @@ func (o *Outbox) schedule(ln *lane) {
 		ln.line.ring = append(ln.line.ring, g)
 	}
 	g.lanes = append(g.lanes, ln)
+}
+
+// awaitsRecord reports whether the next part changes a message whose outcome is not recorded.
+func (ln *lane) awaitsRecord() bool {
+	return ln.unrecorded > 0 && len(ln.heads) > 0 && ln.heads[0].Parts[ln.heads[0].pos].aimless()
 }
 
 // next takes the first lane of the next group off the ring.

@@ -106,12 +106,20 @@ type Delivery struct {
 	Asked    time.Time // when the request was written, however long it then waited in the queue; Created if zero
 	Created  time.Time // when it was accepted, or is tried anew by an operator; filled by Put if zero
 	Batch    bool      // its request wants its result in a batch
+	Bound    string    // the one conversation of its group that asked for it; empty: the whole group. See [groups.Asker]
 	Parts    []Part    // sent in order
 	Approval *Approval // for Put: what it waits for; nil: nothing. Not read again
 }
 
 // Address is the chat that the delivery goes to.
 func (d *Delivery) Address() groups.Address { return groups.Address{Channel: d.Channel, JID: d.Chat} }
+
+// Removes says whether the delivery only takes away: it makes nothing appear in its chat.
+func (d *Delivery) Removes() bool {
+	return !slices.ContainsFunc(d.Parts, func(p Part) bool {
+		return p.Act == nil || p.Act.Verb != VerbUnsend && (p.Act.Verb != VerbReact || p.Act.Emoji != "")
+	})
+}
 
 // Open says whether a part is still open, or waits for an approval.
 func (d *Delivery) Open() bool {
@@ -162,6 +170,14 @@ type Part struct {
 	Code    string // why it failed, or what the last attempt met
 	Message string // for agent and operator
 	Hint    string
+}
+
+// Says is what people read of a part: its text, or its reaction.
+func (p *Part) Says() string {
+	if p.Act != nil && p.Act.Emoji != "" {
+		return "reaction: " + p.Act.Emoji
+	}
+	return p.Text
 }
 
 // Size is the bytes of the part's files.

@@ -16,7 +16,8 @@ CREATE TABLE delivery (
 	bad     INTEGER NOT NULL DEFAULT 0, -- parts that failed or are uncertain
 	thread  TEXT    NOT NULL DEFAULT '', -- of the chat; empty: the chat itself
 	asked   INTEGER NOT NULL DEFAULT 0, -- when the request was written
-	batch   INTEGER NOT NULL DEFAULT 0 -- 1: the request wants its result in a batch
+	batch   INTEGER NOT NULL DEFAULT 0, -- 1: the request wants its result in a batch
+	bound   TEXT    NOT NULL DEFAULT '' -- the one conversation that asked for it; empty: the whole group
 );
 CREATE INDEX delivery_open ON delivery (channel, chat, turn, created, folder) WHERE open > 0;
 CREATE INDEX delivery_settled ON delivery (changed) WHERE open = 0;

@@ -26,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6},
+		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6, fromVersion7},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -81,6 +81,9 @@ const fromVersion6 = `
 ALTER TABLE part ADD COLUMN delivered_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE part ADD COLUMN read_at INTEGER NOT NULL DEFAULT 0;`
 
+// fromVersion7 migrates version 7 to 8. In version 7 the whole group asked for everything.
+const fromVersion7 = `ALTER TABLE delivery ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
+
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
 
@@ -108,7 +111,7 @@ func (it *item) skip() {
 	}
 }
 
-const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch,
+const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch, d.bound,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
 	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act, p.delivered_at, p.read_at
 	FROM delivery d JOIN part p ON p.delivery = d.id `
@@ -132,7 +135,7 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var p Part
 		var asked, created, doubt, next, received, delivered, read int64
 		var file, names, act string
-		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch,
+		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch, &it.Bound,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
 			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act, &delivered, &read); err != nil {
 			return err
@@ -255,9 +258,9 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 	if it.Approval != nil {
 		open = 0
 	}
-	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), open, it.Batch)
+	res, err := t.Exec(`INSERT INTO delivery (key, turn, folder, request, channel, chat, thread, asked, created, held, changed, open, batch, bound)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+		it.Key, it.seq, it.Folder, it.Request, it.Channel, string(it.Chat), it.Thread, nano(it.Asked), nano(it.Created), int64(it.held), nano(now), open, it.Batch, it.Bound)
 	if err != nil {
 		return 0, ofDatabase("record a delivery", err)
 	}

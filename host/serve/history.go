@@ -45,7 +45,7 @@ func (h *Host) remembers(g groups.Group) bool {
 
 // history answers list_messages and fetch_file, for the group's own chat alone.
 func (h *Host) history(ctx context.Context, c bridge.Call) (any, error) {
-	g, _ := h.Registry().ByFolder(c.Folder)
+	g, _ := h.Registry().ByFolder(c.From.Folder())
 	switch {
 	case !h.remembers(g):
 		return nil, &ipc.Refusal{Code: "not_allowed", Message: "the operator does not let this group look at earlier messages", Hint: "do without it"}
@@ -71,7 +71,7 @@ func (h *Host) listMessages(ctx context.Context, c bridge.Call) (any, error) {
 		}
 		all = all[:i]
 	}
-	shown, words := newest(all, cmp.Or(c.Request.Limit, 20), h.zone(c.Folder))
+	shown, words := newest(all, cmp.Or(c.Request.Limit, 20), h.zone(c.From.Folder()))
 	more := len(shown) < len(all)
 	switch {
 	case len(all) == 0:
@@ -137,7 +137,7 @@ func (m told) line(zone *time.Location) string {
 
 // pastOf merges both sides of a thread, oldest first.
 func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error) {
-	members, err := h.assistants.Past(c.Folder, c.Thread)
+	members, err := h.assistants.Past(c.From.Folder(), c.Thread)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error
 		}
 		all = append(all, m)
 	}
-	own, err := h.Outbox.Reader().Said(ctx, c.Chat, c.Folder, c.Thread, time.Now().Add(time.Hour), 500)
+	own, err := h.Outbox.Reader().Said(ctx, c.Chat, c.From.Folder(), c.Thread, time.Now().Add(time.Hour), 500)
 	if err != nil {
 		return nil, err
 	}
@@ -166,14 +166,14 @@ func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error
 // fetchFile answers fetch_file.
 func (h *Host) fetchFile(ctx context.Context, c bridge.Call) (any, error) {
 	number := cmp.Or(c.Request.Number, 1)
-	own, err := h.Outbox.Reader().Sent(ctx, c.Chat, c.Folder, c.Request.Target)
+	own, err := h.Outbox.Reader().Sent(ctx, c.Chat, c.From, c.Request.Target)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(own, func(s outbox.SentPart) bool { return s.Folder == c.Folder && s.ID == c.Request.Target }) {
+	if slices.ContainsFunc(own, func(s outbox.SentPart) bool { return s.Folder == c.From.Folder() && s.ID == c.Request.Target }) {
 		return nil, &ipc.Refusal{Code: "file_gone", Message: "you sent that message, and the host keeps no copy of its files", Hint: "look for the file in your workspace"}
 	}
-	path, err := h.assistants.Bring(ctx, c.Folder, c.Thread, c.Request.Target, number)
+	path, err := h.assistants.Bring(ctx, c.From.Folder(), c.Thread, c.Request.Target, number)
 	if err != nil {
 		return nil, err
 	}

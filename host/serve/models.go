@@ -107,7 +107,7 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 		if err := m.openLedger(ctx); err != nil {
 			return nil, err
 		}
-		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
+		m.open[folder] = &model{proxy: keys.New(m.host.purse(folder), func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
 	}
 	return m.open[folder], nil
 }
@@ -200,7 +200,7 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 	if ledger == nil || !known || h.Config().Assistants[g.Assistant].Keys != "proxy" {
 		return s, false
 	}
-	used := ledger.Used(folder)
+	used := ledger.Used(folder) // none of a group that spends another one's budget: it counts there
 	s = operator.Spending{
 		Calls: used.Calls, Input: used.Input, Cached: used.Cached, Written: used.Written, Output: used.Output, USD: used.Cost.USD(),
 	}
@@ -208,7 +208,7 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 	if !b.Limited() {
 		return s, true
 	}
-	stands, err := ledger.Standing(ctx, folder, b, time.Now())
+	stands, err := ledger.Standing(ctx, h.purse(folder), b, time.Now())
 	if err != nil {
 		h.opts.Log.Warn("budget not read", "group", folder, "error", err)
 		return s, true
@@ -217,6 +217,22 @@ func (h *Host) spending(ctx context.Context, folder string) (s operator.Spending
 	s.Over = h.overBudget(folder)
 	s.SpentTokens, s.SpentUSD = stands.Spent.Tokens, stands.Spent.Cost.USD()
 	return s, true
+}
+
+// purse is the folder of the group whose budget a group spends.
+func (h *Host) purse(folder string) string {
+	now := h.now()
+	g, ok := now.registry.ByFolder(folder)
+	if !ok {
+		return folder
+	}
+	return now.config.Purse(g).Folder
+}
+
+// spent says whether a group's budget has ended.
+func (h *Host) spent(folder string) bool {
+	s, ok := h.spending(context.Background(), folder)
+	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // whole: it has begun anew since
 }
 
 // overBudget reports whether a group's last call was refused for its budget.

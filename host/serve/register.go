@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
@@ -33,7 +34,7 @@ func (h *Host) registers(g groups.Group) bool {
 func (h *Host) register(ctx context.Context, c bridge.Call) (any, error) {
 	h.adding.Lock()
 	defer h.adding.Unlock()
-	from, _ := h.Registry().ByFolder(c.Folder)
+	from, _ := h.Registry().ByFolder(c.From.Folder())
 	g, err := h.newGroup(from, c.Request)
 	if err != nil {
 		return nil, err
@@ -70,10 +71,24 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 		return groups.Group{}, &ipc.Refusal{Code: groups.CodeChatNotAllowed, Message: "the operator does not let this chat be registered", Hint: "ask the operator to name it below register: in longshore.yaml"}
 	}
 	g := groups.Group{Name: r.Name, Folder: cmp.Or(r.NewFolder, groups.FolderOf(r.Name)), Chat: jid, Trigger: r.Trigger, Assistant: cmp.Or(allowed.Assistant, from.Assistant)}
+	if allowed.Restrictions != config.NoRestrictions {
+		g.RegisteredBy = from.Folder
+	}
+	if asks, _ := from.Judge(groups.Exit{To: groups.Address{JID: jid}}, time.Time{}); asks != "" {
+		g.Name = string(jid) // what members may see of the group are no words of the assistant
+		if g.Trigger != "" && !h.knowsTrigger(g.Trigger) {
+			return g, &ipc.Refusal{Code: groups.CodeNeedsApproval, Message: fmt.Sprintf("words in another chat wait for a person's yes (rule %s), and a trigger cannot wait", asks), Hint: "use the trigger @" + h.Config().Name + ", or none"}
+		}
+	}
 	if err := groups.CheckFolder(g.Folder); err != nil {
 		return g, &ipc.Refusal{Code: codeNotRegistered, Message: err.Error(), Hint: "choose another name, such as family"}
 	}
 	return g, nil
+}
+
+// knowsTrigger says whether the operator has written a trigger.
+func (h *Host) knowsTrigger(trigger string) bool {
+	return trigger == "@"+h.Config().Name || slices.ContainsFunc(h.Registry().All(), func(g groups.Group) bool { return g.Trigger == trigger && g.RegisteredBy == "" })
 }
 
 // codeNotRegistered is that of a group that cannot be made.

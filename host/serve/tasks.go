@@ -21,7 +21,7 @@ func TasksOf(c *config.Config) store.Spec {
 func (h *Host) openTasks(ctx context.Context) (err error) {
 	h.tasks, err = tasks.Open(ctx, tasks.Options{
 		Dir: h.Layout.Channel("tasks"), Home: HomeOf(h.Config()), Groups: h.Registry, Zone: h.zone, Log: h.opts.Log,
-		Changed: h.tasksChanged,
+		Changed: h.tasksChanged, Spent: h.spent,
 		Start: func(_ context.Context, r tasks.Run) (bool, error) {
 			h.opts.Trace(r.Folder, r.ID, "task claimed")
 			open, err := h.assistants.Task(r.Folder, r.Thread, r.ID, r.Prompt, r.Isolated)
@@ -62,7 +62,7 @@ func (a answers) Answer(ctx context.Context, c bridge.Call) (any, error) {
 	case ipc.TypeRegisterGroup:
 		return a.h.register(ctx, c)
 	case ipc.TypeRefreshGroups:
-		a.h.tasksChanged(c.Folder)
+		a.h.tasksChanged(c.From.Folder())
 		return map[string]string{"words": "The snapshots are written."}, nil
 	}
 	return nil, &ipc.Refusal{Code: "not_supported", Message: "this host does not answer requests of this type", Hint: "do without it; chat_info says what this chat can do"}

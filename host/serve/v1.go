@@ -53,7 +53,7 @@ func (h *Host) tellSnapshot(g groups.Group, all []tasks.Task) {
 	}
 	shown := make([]ipc.TaskSnapshot, len(all))
 	for i, t := range all {
-		shown[i] = ipc.TaskSnapshot{ID: t.ID, Folder: t.Folder, Prompt: t.Prompt, Type: t.Type, Value: t.Value, Status: t.Status}
+		shown[i] = ipc.TaskSnapshot{ID: t.Shown(), Folder: t.Folder, Prompt: t.Prompt, Type: t.Type, Value: t.Value, Status: t.Status}
 		if !t.Next.IsZero() {
 			shown[i].Next = &t.Next
 		}

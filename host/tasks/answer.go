@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ import (
 // Call is an assistant's request about tasks.
 type Call struct {
 	Key     string // the same if the request is seen again
-	Folder  string // of the group it comes from
+	From    groups.Asker
 	Chat    groups.Address
 	Thread  string // of the turn that asks
 	Request ipc.Request
@@ -41,14 +42,14 @@ type Answer struct {
 // Answer does what a call asks for, once for each key, and returns what it did the
 // first time again. Errors are refusals, or pass.
 func (ts *Tasks) Answer(ctx context.Context, c Call) (any, error) {
-	g, ok := ts.o.Groups().ByFolder(c.Folder)
+	g, ok := ts.o.Groups().ByFolder(c.From.Folder())
 	switch {
 	case !ok:
 		return nil, refuse("unknown_group", "this group is not configured any more", "ask the operator")
 	case !g.Actions.Has(groups.ActSchedule):
 		return nil, refuse("not_allowed", "the operator does not allow this group to schedule tasks", "do without it")
 	case c.Request.Type == ipc.TypeListTasks:
-		return ts.listFor(ctx, g)
+		return ts.listFor(ctx, g, c.From)
 	}
 	var answer json.RawMessage
 	var changed string
@@ -89,12 +90,14 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 	if r.Type == ipc.TypeScheduleTask {
 		return ts.schedule(ctx, tx, g, c)
 	}
-	t, err := get(ctx, tx, r.TaskID)
+	t, err := ts.find(ctx, tx, g, c)
 	if err != nil {
 		return Answer{}, err
 	}
-	if t.Folder != g.Folder && t.Owner != g.Folder && !g.Main {
-		return Answer{}, unknownTask(r.TaskID) // a group does not learn which ids others have
+	if r.Type == ipc.TypeUpdateTask || r.Type == ipc.TypeResumeTask { // its words will be said in that chat
+		if err := ts.o.Groups().MayTask(g.Folder, t.Folder); err != nil {
+			return Answer{}, err
+		}
 	}
 	switch r.Type {
 	case ipc.TypeUpdateTask:
@@ -118,12 +121,66 @@ func (ts *Tasks) do(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (An
 	return ts.answerOf(t, did), nil
 }
 
+// find returns the task that a call names, if it exists for who asks: nobody learns which
+// ids others have.
+func (ts *Tasks) find(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (Task, error) {
+	for _, id := range []string{ownID(c.From, c.Request.TaskID), c.Request.TaskID} {
+		t, err := byID(ctx, tx, id)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return Task{}, err
+		}
+		if err == nil && ts.sees(c.From, g, t) {
+			return t, nil
+		}
+	}
+	return Task{}, unknownTask(c.Request.TaskID)
+}
+
+// sees reports whether a task exists for who asks, in the name of g.
+func (ts *Tasks) sees(from groups.Asker, g groups.Group, t Task) bool {
+	in, _ := ts.o.Groups().ByFolder(t.Folder)
+	return (t.Folder == g.Folder || t.Owner == g.Folder || g.Main) &&
+		from.Sees(groups.Object{Chat: in.Address(), Thread: t.Thread, Folder: t.Owner, Asked: t.bound})
+}
+
+// ownMark stands in the id of a task whose chosen id another one has, which does not exist
+// for who chose it. Nobody is shown what follows the mark, and no chosen id has one.
+const ownMark = "~"
+
+func ownID(from groups.Asker, id string) string {
+	thread, _ := from.Bound()
+	sum := sha256.Sum256([]byte(from.Folder() + "\x00" + thread))
+	return id + ownMark + hex.EncodeToString(sum[:4])
+}
+
+// Shown is the id as who scheduled the task chose it.
+func (t *Task) Shown() string {
+	id, _, _ := strings.Cut(t.ID, ownMark)
+	return id
+}
+
+// freeID returns the id of a new task for which a call chose one.
+func (ts *Tasks) freeID(ctx context.Context, tx *sql.Tx, g groups.Group, c Call) (string, error) {
+	id := c.Request.TaskID
+	if !idForm.MatchString(id) {
+		return "", refuse("wrong_task_id", "the task's id is not 1 to 64 letters, digits, ., _ and -", "leave it out")
+	}
+	if _, err := ts.find(ctx, tx, g, c); refusal.Of(err) == nil {
+		return "", cmp.Or(err, refuse("wrong_task_id", "a task has that id already", "leave it out, or use update_task"))
+	}
+	if _, err := byID(ctx, tx, id); !errors.Is(err, sql.ErrNoRows) {
+		return ownID(c.From, id), err
+	}
+	return id, nil
+}
+
 // answerOf is an answer about one task.
 func (ts *Tasks) answerOf(t Task, did string) Answer {
 	t.describe(ts.o.Zone(t.Folder))
 	if t.Owner == t.Folder {
 		t.Owner = ""
 	}
+	t.ID = t.Shown()
 	return Answer{Task: &t, folder: t.Folder, Words: fmt.Sprintf("%s the task %s: %s.", did, cmp.Or(t.Name, t.ID), t.Words)}
 }
 
@@ -141,18 +198,17 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	if err != nil {
 		return Answer{}, err
 	}
+	bound, _ := c.From.Bound()
+	c.Request.TaskID = cmp.Or(r.TaskID, idOf(c.Key))
 	t := Task{
-		ID: cmp.Or(r.TaskID, idOf(c.Key)), Folder: target.Folder, Owner: g.Folder, Thread: thread, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
+		Folder: target.Folder, Owner: g.Folder, Thread: thread, bound: bound, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
 		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone(target.Folder).String(),
 	}
 	if err := t.check(); err != nil {
 		return Answer{}, err
 	}
-	if !idForm.MatchString(t.ID) {
-		return Answer{}, refuse("wrong_task_id", "the task's id is not 1 to 64 letters, digits, ., _ and -", "leave it out")
-	}
-	if _, err := byID(ctx, tx, t.ID); !errors.Is(err, sql.ErrNoRows) {
-		return Answer{}, cmp.Or(err, refuse("wrong_task_id", "a task has that id already", "leave it out, or use update_task"))
+	if t.ID, err = ts.freeID(ctx, tx, g, c); err != nil {
+		return Answer{}, err
 	}
 	var count int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM task WHERE folder = ? AND status <> 'completed'`, t.Folder).Scan(&count); err != nil {
@@ -166,17 +222,10 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 
 // target is the group in whose chat a task is to run, and the thread.
 func (ts *Tasks) target(g groups.Group, c Call) (groups.Group, string, error) {
-	target, thread := g, c.Thread
-	if c.Request.TargetJID != "" {
-		chat, err := ts.o.Groups().AuthorizeCall(g.Folder, c.Request.TargetJID)
-		if err != nil {
-			return g, "", err
-		}
-		for _, other := range ts.o.Groups().All() {
-			if other.Address() == chat {
-				target = other
-			}
-		}
+	thread := c.Thread
+	target, err := ts.o.Groups().TaskChat(g.Folder, c.Request.TargetJID)
+	if err != nil {
+		return g, "", err
 	}
 	if target.Folder != g.Folder {
 		thread = ""
@@ -262,7 +311,7 @@ func cancelTask(ctx context.Context, tx *sql.Tx, t Task) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	words := "Cancelled the task " + cmp.Or(t.Name, t.ID) + "."
+	words := "Cancelled the task " + cmp.Or(t.Name, t.Shown()) + "."
 	if t.Running {
 		words += " Its run under way goes on."
 	}
@@ -274,7 +323,7 @@ const maxListed = 40 << 10
 
 // listFor lists a group's tasks, or for main those of all groups, with the beginnings
 // of their prompts.
-func (ts *Tasks) listFor(ctx context.Context, g groups.Group) (any, error) {
+func (ts *Tasks) listFor(ctx context.Context, g groups.Group, from groups.Asker) (any, error) {
 	folder := g.Folder
 	if g.Main {
 		folder = ""
@@ -283,10 +332,11 @@ func (ts *Tasks) listFor(ctx context.Context, g groups.Group) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	all = slices.DeleteFunc(all, func(t Task) bool { return !ts.sees(from, g, t) })
 	a := Answer{Tasks: []Task{}, Words: "No tasks are scheduled."}
 	size := 0
 	for _, t := range all {
-		t.Prompt = beginning(t.Prompt)
+		t.Prompt, t.ID = beginning(t.Prompt), t.Shown()
 		if t.Owner == t.Folder {
 			t.Owner = ""
 		}

@@ -77,6 +77,9 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (t.Status != Active || t.Next.IsZero() || t.Next.After(now)) {
 			return nil // changed a moment ago
 		}
+		if err == nil && t.Owner != t.Folder && ts.stopped(&t, now) {
+			return save(ctx, tx, t)
+		}
 		if err == nil {
 			_, err = ts.claim(ctx, tx, &t, t.Next, now)
 		}
@@ -90,6 +93,25 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		ts.o.Changed(t.Folder)
 	}
 	return err
+}
+
+// spentPause is when a task is looked at again whose owner's budget has ended.
+const spentPause = 10 * time.Minute
+
+// stopped reports whether the policy keeps a task from running in another group's chat: its
+// owner may have lost the right since, which pauses it, or have no budget left.
+func (ts *Tasks) stopped(t *Task, now time.Time) bool {
+	if why := ts.o.Groups().MayTask(t.Owner, t.Folder); why != nil {
+		ts.o.Log.Warn("task paused: the group that scheduled it may not any more", "group", t.Folder, "owner", t.Owner, "task", t.ID, "reason", why)
+		t.Status, t.Next = Paused, time.Time{}
+		return true
+	}
+	if ts.o.Spent == nil || !ts.o.Spent(t.Owner) {
+		return false
+	}
+	ts.o.Log.Warn("task waits: the budget of the group that scheduled it has ended", "group", t.Folder, "owner", t.Owner, "task", t.ID)
+	t.Next = now.Add(spentPause)
+	return true
 }
 
 // claim notes a run, unless one is under way or the due time has had its own. The
@@ -180,7 +202,7 @@ func (ts *Tasks) runOf(t Task) Run {
 const mark = "[SCHEDULED TASK - The following message was sent automatically and is not coming directly from the user or group.]"
 
 func promptOf(t Task, zone *time.Location) string {
-	prompt := mark + "\nTask " + t.ID
+	prompt := mark + "\nTask " + t.Shown()
 	if t.Name != "" {
 		prompt += " (" + t.Name + ")"
 	}

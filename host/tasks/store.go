@@ -17,7 +17,8 @@ CREATE TABLE task (
 	type TEXT NOT NULL, value TEXT NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL,
 	zone TEXT NOT NULL, next INTEGER NOT NULL, created INTEGER NOT NULL,
 	run TEXT NOT NULL DEFAULT '', due INTEGER NOT NULL DEFAULT 0, last INTEGER NOT NULL DEFAULT 0,
-	handed INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, missed INTEGER NOT NULL DEFAULT 0
+	handed INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, missed INTEGER NOT NULL DEFAULT 0,
+	bound TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX task_due ON task (next) WHERE status = 'active' AND next > 0;
 CREATE INDEX task_run ON task (run) WHERE run <> '';
@@ -27,10 +28,13 @@ CREATE INDEX run_task ON run (task, begun);
 CREATE TABLE answered (key TEXT PRIMARY KEY, answer BLOB NOT NULL, at INTEGER NOT NULL);
 CREATE INDEX answered_at ON answered (at);`
 
+// fromVersion1 migrates version 1 to 2. In version 1 a whole group asked for every task.
+const fromVersion1 = `ALTER TABLE task ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
+
 // Store describes the store of the tasks in dir.
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
-		Name: "tasks", Dir: dir, File: "tasks.db", Lock: "lock", Home: home, Schema: schema,
+		Name: "tasks", Dir: dir, File: "tasks.db", Lock: "lock", Home: home, Schema: schema, Steps: []string{fromVersion1},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, TxLock: "immediate",
 	}
 }
@@ -60,6 +64,7 @@ type Task struct {
 	Skipped int       `json:"skipped,omitempty"` // due times of late at which the run before had not ended
 	Words   string    `json:"words"`             // its schedule for people
 
+	bound   string // the one conversation of Owner that scheduled it; empty: the whole group
 	created time.Time
 	zone    string
 	run     string    // the id of the run under way
@@ -68,14 +73,14 @@ type Task struct {
 	missed  int       // due times that were skipped before it
 }
 
-const fields = `id, folder, owner, thread, name, prompt, type, value, mode, status, zone, next, created, run, due, last, handed, skipped, missed`
+const fields = `id, folder, owner, thread, name, prompt, type, value, mode, status, zone, next, created, run, due, last, handed, skipped, missed, bound`
 
 type scanner interface{ Scan(...any) error }
 
 func scan(row scanner) (t Task, err error) {
 	var next, created, due, last int64
 	err = row.Scan(&t.ID, &t.Folder, &t.Owner, &t.Thread, &t.Name, &t.Prompt, &t.Type, &t.Value, &t.Mode, &t.Status, &t.zone,
-		&next, &created, &t.run, &due, &last, &t.handed, &t.Skipped, &t.missed)
+		&next, &created, &t.run, &due, &last, &t.handed, &t.Skipped, &t.missed, &t.bound)
 	t.Next, t.created, t.due, t.Last = fromMilli(next), fromMilli(created), fromMilli(due), fromMilli(last)
 	t.Running = t.run != ""
 	return t, err
@@ -123,9 +128,9 @@ func byID(ctx context.Context, q querier, id string) (Task, error) {
 
 // save writes a task, new or changed.
 func save(ctx context.Context, tx *sql.Tx, t Task) error {
-	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO task (`+fields+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		t.ID, t.Folder, t.Owner, t.Thread, t.Name, t.Prompt, t.Type, t.Value, t.Mode, t.Status, t.zone,
-		toMilli(t.Next), toMilli(t.created), t.run, toMilli(t.due), toMilli(t.Last), t.handed, t.Skipped, t.missed)
+		toMilli(t.Next), toMilli(t.created), t.run, toMilli(t.due), toMilli(t.Last), t.handed, t.Skipped, t.missed, t.bound)
 	return err
 }
 

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -54,6 +55,10 @@ type Options struct {
 	// Start has a group's assistant begin a run, and is durable when it returns. A run
 	// that it has had before is not begun again; open is false if that one has ended.
 	Start func(ctx context.Context, r Run) (open bool, err error)
+
+	// Spent says whether the budget of a group has ended. Its tasks in the chats of other
+	// groups wait then. Nil: no group has a budget.
+	Spent func(folder string) bool
 
 	// Changed hears of each change of a group's tasks, by its folder. Nil: nobody does.
 	Changed func(folder string)
@@ -116,7 +121,21 @@ func ListStored(ctx context.Context, spec store.Spec, folder string, zone func(f
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
+	var version int
+	if err := view.DB.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return nil, fmt.Errorf("list tasks: %w", store.Words(err))
+	}
+	if version < 2 { // the host brings it up to date at its next start
+		return list(ctx, unbound{view.DB}, folder, zone)
+	}
 	return list(ctx, view.DB, folder, zone)
+}
+
+// unbound reads the tasks of version 1.
+type unbound struct{ querier }
+
+func (u unbound) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return u.querier.QueryContext(ctx, strings.Replace(query, ", bound FROM", ", '' FROM", 1), args...)
 }
 
 func list(ctx context.Context, q querier, folder string, zone func(folder string) *time.Location) ([]Task, error) {

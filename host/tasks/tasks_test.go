@@ -23,9 +23,11 @@ import (
 
 // world is the tasks of an installation, whose assistants the test plays.
 type world struct {
-	t    *testing.T
-	dir  string
-	zone *time.Location
+	t        *testing.T
+	dir      string
+	registry *groups.Registry
+	spent    map[string]bool // whose budget has ended
+	zone     *time.Location
 	*tasks.Tasks
 
 	mu      sync.Mutex
@@ -52,8 +54,9 @@ func (w *world) open() {
 		{Name: "Nobody", Folder: "nobody", Chat: "web:nobody", Actions: groups.Actions{"all"}},
 	})
 	must(w.t, err)
+	w.registry = registry
 	w.Tasks, err = tasks.Open(w.t.Context(), tasks.Options{
-		Dir: w.dir, Groups: func() *groups.Registry { return registry }, Zone: func(string) *time.Location { return w.zone },
+		Dir: w.dir, Groups: func() *groups.Registry { return w.registry }, Spent: func(folder string) bool { return w.spent[folder] }, Zone: func(string) *time.Location { return w.zone },
 		Start: w.start, Now: w.now,
 	})
 	must(w.t, err)
@@ -114,7 +117,7 @@ func (w *world) call(folder string, r ipc.Request) (tasks.Answer, error) {
 
 func (w *world) callAs(key, folder string, r ipc.Request) (a tasks.Answer, err error) {
 	w.t.Helper()
-	data, err := w.Answer(w.t.Context(), tasks.Call{Key: key, Folder: folder, Thread: "7", Request: r})
+	data, err := w.Answer(w.t.Context(), tasks.Call{Key: key, From: w.registry.Asker(folder, r.Conversation), Thread: threadOf(r), Request: r})
 	if err != nil {
 		return a, err
 	}
@@ -125,6 +128,13 @@ func (w *world) callAs(key, folder string, r ipc.Request) (a tasks.Answer, err e
 		w.t.Errorf("an answer of %d bytes with the words %q", len(raw), a.Words)
 	}
 	return a, nil
+}
+
+func threadOf(r ipc.Request) string {
+	if r.Conversation != "" {
+		return r.Conversation
+	}
+	return "7"
 }
 
 func (w *world) schedule(kind, value string) tasks.Task {

@@ -1,0 +1,63 @@
+package config_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// inherited says of each field of a group whether it restricts what the assistant may make
+// appear, and so goes over to a group that the assistant registers.
+var inherited = map[string]bool{
+	"Limits": true, "MaySend": true, "Approve": true, "Rate": true, "Actions": true,
+	"Budget": true, // not copied: both spend one
+	"Name":   false, "Folder": false, "Chat": false, "Channel": false, "RegisteredBy": false, "Assistant": false,
+	"Main": false, "MaySendTo": false, "Mounts": false, // rights, of which a new group has none
+	"Trigger": false, "Hints": false, "Failures": false, "Threads": false, "Gather": false, "Timezone": false, "Events": false,
+	"History": false, "TextFiles": false, "Speech": false, "Members": false, "Ack": false, "Parallel": false, // how it listens
+}
+
+const registeredGroups = `
+assistants: {a: {runtime: docker, keys: proxy, agent: claude, env: {ANTHROPIC_API_KEY: '${TOKEN}'}}}
+limits: {rate: {per_minute: 99, burst: 98}, budget: {tokens: 1000}}
+groups:
+- {folder: ops, chat: "web:ops", main: true, assistant: a, approve: {foreign: true, above: 5MB, within: 2h},
+   may_send: {kinds: [image], most: 1MB, hours: "08:00-20:00"}, rate: {per_minute: 3}, actions: [react, register], limits: {image: 1000, video: 2000}, budget: {tokens: 10}}
+- {folder: dock, chat: "web:dock", assistant: a, registered_by: ops}
+- {folder: quay, chat: "web:quay", assistant: a, registered_by: ops, approve: {files: true}, limits: {image: 10, video: 9000}, budget: {tokens: 5}}
+`
+
+// TestARegisteredGroupInheritsEachRestriction walks the fields of a group: one that is added
+// has to say whether it is a restriction.
+func TestARegisteredGroupInheritsEachRestriction(t *testing.T) {
+	cfg, err := parse(t, t.TempDir(), registeredGroups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops, dock, quay := cfg.Groups[0], cfg.Groups[1], cfg.Groups[2]
+	for f, v := range reflect.ValueOf(ops).Fields() {
+		is, listed := inherited[f.Name]
+		got := reflect.ValueOf(dock).FieldByIndex(f.Index).Interface()
+		if !listed {
+			t.Errorf("say of %s whether a registered group inherits it", f.Name)
+		}
+		if is && f.Name != "Budget" && !reflect.DeepEqual(v.Interface(), got) {
+			t.Errorf("%s is %+v, and its maker's %+v", f.Name, got, v.Interface())
+		}
+	}
+	if cfg.Purse(dock).Folder != "ops" || cfg.Budget(dock) != cfg.Budget(ops) || cfg.Purse(quay).Folder != "quay" || cfg.Budget(quay).Tokens != 5 {
+		t.Errorf("budgets: %+v, %+v", cfg.Budget(dock), cfg.Budget(quay))
+	}
+	if quay.Approve.Foreign || !quay.Approve.Files || quay.Limits["image"] != 10 || quay.Limits["video"] != 2000 {
+		t.Errorf("what the operator has written goes before: %+v", quay)
+	}
+}
+
+func TestAGroupIsRegisteredByAGroupThatIsThere(t *testing.T) {
+	for _, by := range []string{"nobody", "quay", "dock"} {
+		_, err := parse(t, t.TempDir(), strings.Replace(registeredGroups, "assistant: a, registered_by: ops}", "assistant: a, registered_by: "+by+"}", 1))
+		if err == nil || !strings.Contains(err.Error(), "registered_by") {
+			t.Errorf("by %s: %v", by, err)
+		}
+	}
+}
