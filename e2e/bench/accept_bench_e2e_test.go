@@ -72,7 +72,8 @@ type threadless struct{}
 
 func (threadless) Thread(string, string, time.Time) (string, bool) { return "", true }
 
-func (threadless) Notify(string, string, string) error { return nil }
+func (threadless) Notify(string, string, string) error        { return nil }
+func (threadless) Knows(string, string, string) (bool, error) { return true, nil }
 
 // openat2 opens, asks and closes, and returns the time without finding dir.
 func openat2(b *testing.B, dir, name string) time.Duration {
