@@ -73,3 +73,15 @@ func TestThreadsInParallelNeverMix(t *testing.T) {
 	}
 	d.wants(made)
 }
+
+// TestSixtyThreadsAreEachAnsweredInTheirPlace.
+func TestSixtyThreadsAreEachAnsweredInTheirPlace(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	made := map[string]string{}
+	for i := range 60 {
+		made[fmt.Sprint("t", i)] = fmt.Sprint("picture", i)
+		d.post(fmt.Sprint("t", i), fmt.Sprintf("make picture%d", i))
+	}
+	d.wants(made)
+}

@@ -172,15 +172,3 @@ func TestAFlatChatSeesEverythingInTheChatItself(t *testing.T) {
 	d.post("t1", "make cats")
 	d.wants(map[string]string{"": "cats"})
 }
-
-// TestSixtyThreadsAreEachAnsweredInTheirPlace.
-func TestSixtyThreadsAreEachAnsweredInTheirPlace(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t, "")
-	made := map[string]string{}
-	for i := range 60 {
-		made[fmt.Sprint("t", i)] = fmt.Sprint("picture", i)
-		d.post(fmt.Sprint("t", i), fmt.Sprintf("make picture%d", i))
-	}
-	d.wants(made)
-}
