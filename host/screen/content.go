@@ -47,6 +47,12 @@ func cases(b byte, fold bool) []byte {
 	return []byte{b}
 }
 
+// perMark is how many steps it takes to begin at a mark.
+const perMark = 16
+
+// minWide is how many letters a secret in UTF-16 has at least.
+const minWide = 16
+
 // findings are what a text has of each rule.
 type findings struct {
 	has     []bool
@@ -64,7 +70,7 @@ func (s *Screen) contents(text []byte) (f findings) {
 		f.has[i] = r.anyContent() || r.form != nil && r.form(text)
 	}
 	s.read(text, &f)
-	if zeros := bytes.Count(text, []byte{0}); zeros > len(text)/16 {
+	if bytes.Count(text, []byte{0}) >= minWide {
 		s.read(bytes.ReplaceAll(text, []byte{0}, nil), &f)
 	}
 	return f
@@ -106,6 +112,11 @@ func (r *Rule) begins(text []byte, at int, mark []byte) bool {
 	if !bytes.HasPrefix(text, []byte(r.start)) || r.word && at > 0 && isWord(text[at-1]) {
 		return false
 	}
+	for n := range r.digits {
+		if before := at - 1 - n; before < 0 || text[before] < '0' || text[before] > '9' {
+			return false
+		}
+	}
 	around := text[max(at-near, 0):min(at+near, len(text))]
 	return r.beside == "" || bytes.Contains(around, []byte(r.beside))
 }
@@ -119,8 +130,8 @@ func (r *Rule) holds(text []byte, at int, f *findings) bool {
 	if r.content == nil { // the mark is all of it
 		return true
 	}
-	from := max(at-r.before, 0)
-	rest := text[from:min(at+near, len(text))]
+	rest := text[at:min(at+near, len(text))]
+	f.steps += perMark
 	found := r.content().FindReaderSubmatchIndex(&counted{rest, &f.steps})
 	if len(found) > 2 {
 		found = found[2:] // the secret itself

@@ -57,16 +57,17 @@ func BuiltIn() []Rule {
 		{Name: "registry-login", What: "a login of a registry", marks: []string{`"auth"`, `"identitytoken"`}, beside: `"auths"`,
 			content: later(`\A"(?:auth|identitytoken)"\s{0,40}:\s{0,40}"([A-Za-z0-9+/=._-]{8,})`)},
 		{Name: "token", What: "a token",
-			marks: []string{"gh", "github_pat_", "glpat-", "xox", "xapp-", "sk_live_", "rk_live_", "npm_", "_authToken", "pypi-AgEI", "hf_", "dop_v1_", "shpat_", "SG.", "whsec_", "lsh_", "tk_"},
+			marks: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-", "sk_live_", "rk_live_", "npm_", "_authToken", "pypi-AgEI", "hf_", "dop_v1_", "shpat_", "SG.", "whsec_", "lsh_"},
 			content: later(`\A(gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{60}|glpat-[A-Za-z0-9_-]{20}|xox[abprs]-[0-9]{8,}-[A-Za-z0-9-]{20}|xoxe(?:\.xox[bp])?-[0-9]{1,2}-[A-Za-z0-9-]{40}|xapp-[0-9]-[A-Z0-9]{8,}-[A-Za-z0-9-]{20}|` +
 				`[sr]k_live_[A-Za-z0-9]{24}|npm_[A-Za-z0-9]{36}|_authToken\s*=\s*["']?[A-Za-z0-9_-]{20}|pypi-AgEI[A-Za-z0-9_-]{50}|hf_[A-Za-z0-9]{34}|dop_v1_[a-f0-9]{64}|shpat_[a-fA-F0-9]{32}|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|` +
-				`whsec_[A-Za-z0-9+/]{32,}|lsh_[0-9a-f]{16}_[A-Za-z0-9_-]{43}|tk_[a-z0-9]{29}(?:[^A-Za-z0-9_]|\z))`)},
+				`whsec_[A-Za-z0-9+/]{32,}|lsh_[0-9a-f]{16}_[A-Za-z0-9_-]{43})`)},
 		{Name: "model-key", What: "a key of a model's service", word: true,
 			marks: []string{"sk-", "AIza", "AQ.Ab", "GOCSPX-", "gsk_", "xai-", "pplx-"},
 			content: later(`\A(sk-(?:ant|proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{32,}|sk-[A-Za-z0-9]{32,}|AIza[A-Za-z0-9_-]{35}|AQ\.Ab[A-Za-z0-9_-]{40,}|` +
 				`GOCSPX-[A-Za-z0-9_-]{28}|gsk_[A-Za-z0-9]{50,}|xai-[A-Za-z0-9]{60,}|pplx-[A-Za-z0-9]{40,})`)},
-		{Name: "telegram-token", What: "a token of a bot", marks: []string{":A"}, before: 16,
-			content: later(`\A(?s:.{0,15}?)([0-9]{5,16}:A[A-Za-z0-9_-]{34})`)},
+		{Name: "ntfy-token", What: "a token", word: true, marks: []string{"tk_"}, content: later(`\Atk_[a-z0-9]{29}(?:[^A-Za-z0-9_]|\z)`)},
+		{Name: "telegram-token", What: "a token of a bot", marks: []string{":A"}, digits: 5,
+			content: later(`\A:A[A-Za-z0-9_-]{34}`)},
 		{Name: "discord-token", What: "a token of a bot", word: true, marks: discordIDs,
 			content: later(`\A([MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})`)},
 		{Name: "session-store", What: "a store of sessions or passwords", start: "SQLite format 3\x00",

@@ -33,7 +33,7 @@ const near = 4 << 10
 
 // maxSteps is how many characters of a file are read behind marks that lead to no secret. A
 // file that takes more is refused: only one that was made for it does.
-const maxSteps = 1 << 20
+const maxSteps = 1 << 19
 
 // Bounds of the operator's rules.
 const (
@@ -53,7 +53,7 @@ type Rule struct {
 
 	start  string              // what a file with the content begins with
 	marks  []string            // the content begins with one of them; none: it stands anywhere
-	before int                 // bytes before the mark that the content may begin with
+	digits int                 // so many stand before the mark
 	fold   bool                // the marks are in upper or lower case
 	word   bool                // no letter, digit, - or _ stands before the mark
 	beside string              // stands within near bytes of the mark; empty: anything
