@@ -133,10 +133,13 @@ func (r *Rule) holds(text []byte, at int, f *findings) bool {
 	rest := text[at:min(at+near, len(text))]
 	f.steps += perMark
 	found := r.content().FindReaderSubmatchIndex(&counted{rest, &f.steps})
+	for len(found) > 2 && found[2] < 0 { // a group of another alternative
+		found = append(found[:2], found[4:]...)
+	}
 	if len(found) > 2 {
 		found = found[2:] // the secret itself
 	}
-	if found != nil && found[0] >= 0 && !placeholders.Match(rest[found[0]:found[1]]) {
+	if found != nil && !placeholders.Match(rest[found[0]:found[1]]) {
 		return true
 	}
 	if f.steps > maxSteps {
