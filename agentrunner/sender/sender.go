@@ -126,8 +126,8 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 			}
 			staged = append(staged, path)
 			c.container, from = path, c.origin
-		} else if c.linked {
-			from = c.origin
+		} else if c.linked { // the host opens the real path, and learns of the other one
+			from = c.claim.Path
 		}
 		printed := ""
 		if src := c.claim.source; src != nil {
