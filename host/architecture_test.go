@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"host/config":              {"host/keys", "host/channel", "host/channel/httpd", "host/screen", "host/setting", "groups", "groups/mounts", "internal/hostnames", "internal/near", "media"},
 	"host/store":               {},
 	"host/setting":             {},
-	"host/screen":              {},
+	"host/screen":              {"media"},
 	"host/screen/...":          {},
 	"host/audit":               {"media"},
 	"host/blob":                {"host/store", "media"},

@@ -50,6 +50,26 @@ func SafeName(name string) string {
 	return name
 }
 
+// Visible is a path, or a name, as members would see it: without the characters that SafeName
+// removes, but with its slashes and its dots. It is for judging a name.
+func Visible(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf-1 }) {
+		return path
+	}
+	kept := func(r rune) rune {
+		if strings.ContainsRune(`<>:"/\|?*`, r) {
+			return r
+		}
+		return safeRune(r)
+	}
+	path = strings.Map(kept, norm.NFC.String(fewMarks(WithoutHidden(strings.Map(kept, path)))))
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = strings.TrimRight(strings.TrimLeft(strings.Join(strings.Fields(part), " "), " \u200c\u200d"), invisibleEnd)
+	}
+	return strings.Join(parts, "/")
+}
+
 // isPath reports whether a name is meant as a path. A slash alone does not make it
 // one: people write "Q4/2026.pdf".
 func isPath(name string) bool {

@@ -22,6 +22,8 @@ type checkedFile struct {
 	file      *os.File
 	info      media.Info
 	container string // path for the request; empty: the file must be staged
+	origin    string // path as it was asked for, and the real one if a link led there
+	linked    bool   // a link led there
 	limit     int64  // largest size of its kind, in bytes; 0: unknown here
 }
 
@@ -39,7 +41,7 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 	if err != nil {
 		return checkedFile{}, err
 	}
-	c := checkedFile{claim: f, file: file}
+	c := checkedFile{claim: f, file: file, origin: originOf(f.Path, local, real), linked: local != real}
 	if err := c.classify(stat.Size(), host); err != nil {
 		file.Close()
 		return checkedFile{}, err
@@ -50,6 +52,18 @@ func (s *Sender) check(f File, host hostView) (checkedFile, error) {
 		}
 	}
 	return c, nil
+}
+
+// originOf is a path as it was asked for, and the real one if a link led there, as ls -l writes it.
+func originOf(named, local, real string) string {
+	switch both := named + " -> " + real; {
+	case local == real:
+		return named
+	case len(both) > ipc.MaxPath:
+		return real
+	default:
+		return both
+	}
 }
 
 // open opens a file that may be sent and returns its real path. It does not open a

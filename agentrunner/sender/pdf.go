@@ -29,7 +29,7 @@ func (s *Sender) SendPDF(ctx context.Context, d Document, f File, o Options) (Re
 	if !s.Prints() {
 		return Report{}, lacks("send_as_pdf", "make the PDF yourself and send it with send_attachment, or send the text with send_message")
 	}
-	doc, name, err := s.document(d)
+	doc, name, origin, err := s.document(d)
 	if err != nil {
 		return Report{}, err
 	}
@@ -50,7 +50,7 @@ func (s *Sender) SendPDF(ctx context.Context, d Document, f File, o Options) (Re
 		f.Name += ".pdf"
 	}
 	f.Path, f.As = made, "document"
-	f.source = &source{path: d.Path, name: name + ".txt", text: doc.Text}
+	f.source = &source{path: origin, name: name + ".txt", text: doc.Text}
 	// The copy outlives this call. Printing and sending together take as long as a
 	// call may.
 	o.Copy, o.Wait = true, max(s.config.Wait-time.Since(started), time.Second)
@@ -66,52 +66,52 @@ func (s *Sender) tempDir() string {
 }
 
 // document reads what is to be printed, and returns the PDF's name without its
-// extension.
-func (s *Sender) document(d Document) (doc pdf.Document, name string, err error) {
+// extension, and where the document was, as originOf writes it.
+func (s *Sender) document(d Document) (doc pdf.Document, name, origin string, err error) {
 	switch {
 	case (d.Path == "") == isBlank(d.Text):
-		return doc, "", problem("invalid_argument", "send_as_pdf takes either file_path or text", "give one of them")
+		return doc, "", "", problem("invalid_argument", "send_as_pdf takes either file_path or text", "give one of them")
 	case d.Path == "":
 		doc = pdf.Document{Text: []byte(d.Text), HTML: strings.HasPrefix(strings.TrimSpace(d.Text), "<"), Dir: s.config.Workspace()}
 		name = "document"
 	default:
-		if doc, err = s.readDocument(d.Path); err != nil {
-			return doc, "", err
+		if doc, origin, err = s.readDocument(d.Path); err != nil {
+			return doc, "", "", err
 		}
 		base := filepath.Base(strings.TrimRight(d.Path, "/"))
 		name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	if !utf8.Valid(doc.Text) {
-		return doc, "", problem("invalid_argument", "the document is not valid UTF-8", "write it in UTF-8")
+		return doc, "", "", problem("invalid_argument", "the document is not valid UTF-8", "write it in UTF-8")
 	}
-	return doc, name, nil
+	return doc, name, origin, nil
 }
 
 // readDocument reads a file that may be sent.
-func (s *Sender) readDocument(path string) (pdf.Document, error) {
+func (s *Sender) readDocument(path string) (doc pdf.Document, origin string, err error) {
 	html := false
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".html", ".htm":
 		html = true
 	case ".md", ".markdown", ".txt":
 	default:
-		return pdf.Document{}, problem("invalid_argument", quoted(path)+" is neither Markdown (.md) nor HTML (.html)",
+		return doc, "", problem("invalid_argument", quoted(path)+" is neither Markdown (.md) nor HTML (.html)",
 			"write the document in one of them; send any other file with send_file")
 	}
 	local, err := s.localPath(path)
 	if err != nil {
-		return pdf.Document{}, err
+		return doc, "", err
 	}
 	file, _, real, err := s.open(local, path, s.host())
 	if err != nil {
-		return pdf.Document{}, err
+		return doc, "", err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, pdf.MaxSource+1))
 	if err != nil {
-		return pdf.Document{}, problem("unreadable", quoted(path)+" cannot be read: "+errno(err), "send a copy of the file")
+		return doc, "", problem("unreadable", quoted(path)+" cannot be read: "+errno(err), "send a copy of the file")
 	}
-	return pdf.Document{Text: bytes.TrimSpace(text), HTML: html, Dir: filepath.Dir(real)}, nil
+	return pdf.Document{Text: bytes.TrimSpace(text), HTML: html, Dir: filepath.Dir(real)}, originOf(path, local, real), nil
 }
 
 func pdfProblem(err error) error {

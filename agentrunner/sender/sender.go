@@ -125,7 +125,9 @@ func (s *Sender) SendFiles(ctx context.Context, files []File, o Options) (Report
 				return Report{}, inFile(err, i, len(files))
 			}
 			staged = append(staged, path)
-			c.container, from = path, c.claim.Path
+			c.container, from = path, c.origin
+		} else if c.linked { // the host opens the real path, and learns of the other one
+			from = c.claim.Path
 		}
 		printed := ""
 		if src := c.claim.source; src != nil {

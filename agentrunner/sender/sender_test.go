@@ -143,7 +143,7 @@ func TestLinkInsideTheWorkspaceIsFollowedToItsFile(t *testing.T) {
 	if _, err := s.SendFiles(t.Context(), []sender.File{{Path: link}}, sender.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	want := []ipc.FileRef{{Path: "/workspace/group/v2/report.pdf", Name: "latest.pdf"}}
+	want := []ipc.FileRef{{Path: "/workspace/group/v2/report.pdf", Name: "latest.pdf", From: link}}
 	if diff := cmp.Diff(want, h.Next().Files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

@@ -52,6 +52,7 @@ type File struct {
 	Info  fs.FileInfo // of the open file; Size is the logical size, holes included
 	Path  string      // clean path in the container, after a link at its end was followed
 	Mount Mount       // the row through which the file was found
+	Names []string    // its paths in the container: as asked for, as each link on the way makes of that, and its own
 }
 
 // New computes the map of g. It opens nothing: a directory is opened on first

@@ -64,6 +64,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 		return nil, err
 	}
 	note("path", "%q is well formed", clean)
+	var names []string
 	for hops := 0; hops <= maxLinks; hops++ {
 		r, rel, err := m.find(clean)
 		if err != nil {
@@ -74,6 +75,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 		var to *link
 		err = r.use(func(h *heldDir) error {
 			file, to, err = r.openIn(h, rel, clean)
+			names = append(names, h.names(r.mount.Container, rel, file)...)
 			return err
 		})
 		if r := refusal.Of(err); r != nil && r.Code == CodeFileMissing {
@@ -83,7 +85,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 			return nil, err
 		}
 		if to == nil {
-			return m.finish(file, r.mount, clean, note)
+			return m.finish(file, r.mount, clean, names, note)
 		}
 		note("link", "%q is a link to %q", clean, to.target)
 		if clean, err = to.follow(r.mount.Container); err != nil {
@@ -94,7 +96,7 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 }
 
 // finish makes a File from an opened file.
-func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, format string, args ...any)) (*File, error) {
+func (m *Map) finish(file *os.File, mount Mount, clean string, names []string, note func(step, format string, args ...any)) (*File, error) {
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
@@ -106,7 +108,7 @@ func (m *Map) finish(file *os.File, mount Mount, clean string, note func(step, f
 		return nil, &refusal.Error{Code: CodeFileEmpty, Message: "the file is empty", Hint: "write the file and close it before sending it"}
 	}
 	note("size", "%d bytes", info.Size())
-	return &File{File: file, Info: info, Path: clean, Mount: mount}, nil
+	return &File{File: file, Info: info, Path: clean, Mount: mount, Names: names}, nil
 }
 
 // follow returns the container path that the link leads to. The link's

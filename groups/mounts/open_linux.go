@@ -178,6 +178,14 @@ func (h *heldDir) realPath(handle *os.File) (string, error) {
 	return rest, nil
 }
 
+// ownPath is realPath of a file that may be nil.
+func (h *heldDir) ownPath(file *os.File) (string, error) {
+	if file == nil {
+		return "", fileMissing()
+	}
+	return h.realPath(file)
+}
+
 func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
 // factsOf examines an open file, even one opened with O_PATH.

@@ -10,6 +10,9 @@ func (r *root) openIn(h *heldDir, rel, clean string) (*os.File, *link, error) {
 	return file, nil, err
 }
 
+// ownPath is unknown: names has followed the links.
+func (h *heldDir) ownPath(*os.File) (string, error) { return "", fileMissing() }
+
 func factsOf(f *os.File) (facts, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -198,11 +198,12 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 	if err := dst.screenSource(o.open, ref); err != nil {
 		return outbox.File{}, false, err
 	}
-	out, err := b.shown(ctx, f, ref, dst)
+	out, err := b.shown(ctx, f.File, ref, dst)
 	if err != nil {
 		return outbox.File{}, false, err
 	}
 	defer func() { _ = out.close() }() // which only gives room back
+	names := namesOf(f.Names, ref)
 	for try := range copies {
 		info, err := dst.check(out.file, out.ref)
 		linked, tooLarge := dst.asLink(info, err), err
@@ -219,7 +220,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				return outbox.File{}, false, err
 			}
 		}
-		blob, err := b.copy(ctx, out.file, info, out.ref, dst, namesOf(ref)...)
+		blob, err := b.copy(ctx, out.file, info, out.ref, dst, names...)
 		if blob.SHA256 != "" {
 			o.copied(blob)
 		}
@@ -229,7 +230,7 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 				info.Note = linkNote(info.Note, tooLarge)
 			}
 			b.Trace(o.folder, o.request, "copied")
-			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes}, linked, nil
+			return outbox.File{Info: info, SHA256: blob.SHA256, Blob: blob.Name, Bytes: blob.Bytes, Names: names}, linked, nil
 		}
 		if !errors.Is(err, outbox.ErrChanged) {
 			return outbox.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
@@ -294,7 +295,7 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 		b.Outbox.Discard(blob)
 		return outbox.Blob{}, outbox.ErrChanged
 	}
-	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, names...) })
+	err = b.Outbox.Kept(blob, func(r io.ReaderAt) error { return dst.screened(r, blob.Size, append(names, kept.Name)...) })
 	if err != nil {
 		b.Outbox.Discard(blob)
 		return outbox.Blob{Size: blob.Size, SHA256: blob.SHA256}, err
@@ -327,7 +328,7 @@ func (d destination) screenSource(open Opener, ref ipc.FileRef) error {
 	if err != nil {
 		return fmt.Errorf("stat: %w", err)
 	}
-	return d.screened(f, stat.Size(), ref.Source, ref.From)
+	return d.screened(f, stat.Size(), append(f.Names, namesOf(nil, ref)...)...)
 }
 
 func (b *Bridge) discard(d outbox.Delivery) {

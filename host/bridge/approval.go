@@ -153,7 +153,7 @@ func (b *Bridge) mayFile(dst destination, f outbox.File, open func(read func(io.
 	if err := dst.permit(f.Info); err != nil {
 		return err
 	}
-	err := open(func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, f.Name) })
+	err := open(func(r io.ReaderAt) error { return dst.screen.Check(r, f.Size, append(f.Names, f.Name)...) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return outbox.ErrNoBytes
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/confine"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -79,8 +81,16 @@ func reasonOf(err error) string {
 	return "ffmpeg could not do it within its limits"
 }
 
-// namesOf are the names by which a file is screened.
-func namesOf(ref ipc.FileRef) []string { return []string{ref.Path, nameOf(ref), ref.From} }
+// namesOf are the names by which a file is screened: those that led to it, that which it is to have,
+// and those of the file of which it is a copy.
+func namesOf(opened []string, ref ipc.FileRef) []string {
+	all := append(slices.Clone(opened), ref.Path, nameOf(ref))
+	if ref.From != "" {
+		all = append(all, strings.Split(ref.From, " -> ")...)
+	}
+	slices.Sort(all[1:])
+	return slices.Compact(all)
+}
 
 // nameOf is the name that a file is to have in the chat.
 func nameOf(ref ipc.FileRef) string {

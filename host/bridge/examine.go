@@ -44,7 +44,7 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		return media.Info{}, err
 	}
 	defer f.Close()
-	info, err := d.check(f, ref)
+	info, err := d.check(f.File, ref)
 	if d.asLink(info, err) {
 		info.Note, err = linkNote(info.Note, err), nil
 	}
@@ -52,7 +52,7 @@ func (d destination) look(open Opener, ref ipc.FileRef) (media.Info, error) {
 		err = d.permit(info)
 	}
 	if err == nil {
-		err = d.screen.Check(f, info.Size, namesOf(ref)...)
+		err = d.screen.Check(f, info.Size, append(namesOf(f.Names, ref), info.Name)...)
 	}
 	if err == nil {
 		err = d.screenSource(open, ref)

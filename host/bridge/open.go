@@ -3,36 +3,45 @@ package bridge
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
+// Opened is an open file and the paths that led to it: as it was asked for, as each link on the
+// way makes of that, and its own.
+type Opened struct {
+	*os.File
+	Names []string
+}
+
 // Opener opens a file that a request names, for reading. The caller closes it.
-type Opener func(name string) (*os.File, error)
+type Opener func(name string) (Opened, error)
 
 // Mounted opens what a group's container sees, by the path that it has there.
 func (b *Bridge) Mounted(folder string) Opener {
-	return func(name string) (*os.File, error) {
+	return func(name string) (Opened, error) {
 		seen := b.Mounts(folder)
 		if seen == nil { // removed a moment ago: its registry knew it
-			return nil, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"}
+			return Opened{}, &ipc.Refusal{Code: groups.CodeGroupUnknown, Message: "this group is configured no longer"}
 		}
 		f, err := seen.Open(name)
 		if err != nil {
-			return nil, err
+			return Opened{}, err
 		}
-		return f.File, nil
+		return Opened{f.File, f.Names}, nil
 	}
 }
 
 // OpenOwn is the Opener of files that the operator names. Links are followed: it is the
 // operator's right. A pipe does not make it wait.
-func OpenOwn(name string) (*os.File, error) {
+func OpenOwn(name string) (Opened, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return Opened{}, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -40,7 +49,33 @@ func OpenOwn(name string) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return Opened{}, err
 	}
-	return f, nil
+	return Opened{f, namesTo(name)}, nil
+}
+
+// maxLinks is as many as Linux follows.
+const maxLinks = 40
+
+// namesTo are a path of the host's and what each link on the way makes of it.
+func namesTo(name string) (all []string) {
+	for range maxLinks {
+		all = append(all, name)
+		next := ""
+		for at := name; next == "" && at != "." && at != "/"; at = filepath.Dir(at) {
+			if target, err := os.Readlink(at); err == nil {
+				rest := strings.TrimPrefix(name, at)
+				if next = target + rest; !filepath.IsAbs(target) {
+					next = filepath.Join(filepath.Dir(at), target) + rest
+				}
+			}
+		}
+		if name = next; next == "" {
+			break
+		}
+	}
+	if real, err := filepath.EvalSymlinks(all[0]); err == nil {
+		all = append(all, real)
+	}
+	return all
 }

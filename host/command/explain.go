@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -80,7 +79,7 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 		return nil, err
 	}
 	defer seen.Close()
-	deny, ask, err := c.Screen.New()
+	deny, ask, err := c.Screens()
 	if err != nil {
 		return nil, err
 	}
@@ -111,20 +110,20 @@ func (e *env) decide(ctx context.Context, c *config.Config, g groups.Group, call
 // opener opens as the bridge would, and notes each step.
 func (d *decisions) opener(name string, seen *mounts.Map) bridge.Opener {
 	if mounts.InContainer(name) {
-		return func(name string) (*os.File, error) {
+		return func(name string) (bridge.Opened, error) {
 			f, steps, err := seen.Explain(name)
 			d.steps = append(d.steps, steps...)
 			if err != nil {
-				return nil, err
+				return bridge.Opened{}, err
 			}
-			return f.File, nil
+			return bridge.Opened{File: f.File, Names: f.Names}, nil
 		}
 	}
-	return func(name string) (*os.File, error) {
+	return func(name string) (bridge.Opened, error) {
 		f, err := bridge.OpenOwn(name)
 		if err != nil {
 			d.bad("file", err)
-			return nil, err
+			return f, err
 		}
 		d.good("file", "%s, a file of your own", name)
 		return f, nil

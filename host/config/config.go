@@ -122,8 +122,8 @@ type Assistant struct {
 	EnvFromFile map[string]string `yaml:"env_from_file" keys:"variable" help:"Variables whose values are read from files."`
 
 	// Where the model's keys are: in the container, or with the host alone.
-	Keys          string `yaml:"keys" enum:"proxy,inside" help:"proxy: the host keeps the model's key and passes the assistant's calls on. inside: the assistant gets the key."`
-	ProviderTools bool   `yaml:"provider_tools" help:"With keys: proxy, allows tools that the model's service runs, such as a search of the web."`
+	Keys          string        `yaml:"keys" enum:"proxy,inside" help:"proxy: the host keeps the model's key and passes the assistant's calls on. inside: the assistant gets the key."`
+	ProviderTools ProviderTools `yaml:"provider_tools" help:"With keys: proxy: true allows tools that the model's service runs, such as a search of the web, and all keys of calls. Or a block that allows some."`
 
 	OwnKey bool `yaml:"own_key" help:"With keys: proxy: no other group has the key, so that what the service stores may be used by id."`
 

@@ -114,7 +114,7 @@ func (s *source) value(key string, node ast.Node, v reflect.Value, tag reflect.S
 		switch {
 		case v.Kind() == reflect.Map:
 			s.table(key, node, v, tag)
-		case v.Kind() == reflect.Struct && !isText(v):
+		case v.Kind() == reflect.Struct && (!isText(v) || len(keysOf(v.Type())) > 0):
 			s.block(key, node, v)
 		default:
 			s.wrong(key, node, v.Type())

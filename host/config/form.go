@@ -99,6 +99,8 @@ var forms = map[string]form{
 		"%q is no name of a provider", "use 1 to 32 lower-case letters, digits and -, beginning with a letter, such as mistral"},
 	"model": {later(`^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\*?|\*)$`),
 		"%q is no name of a model", "write it as the service does; a * at the end stands for any ending: claude-*"},
+	"asked": {later(`^[!-~]{1,64}$`),
+		"%q is no name of a key, a kind of tool or a model", "write it as the refusal does, such as web_search_options"},
 	"variable": {later(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"%q is no name of a variable", "use letters, digits and _, beginning with a letter or _"},
 }

@@ -27,6 +27,29 @@ func (p *Provider) SetDefaults() {
 	*p = Provider{Header: "Authorization", Scheme: "Bearer", Form: "openai"}
 }
 
+// ProviderTools is what calls of the model may hold beside what is known to be harmless: all, or
+// what Allow names.
+type ProviderTools struct {
+	All   bool     `yaml:"-"`
+	Allow []string `yaml:"allow" form:"asked" help:"Keys at the top of a call, kinds of tool and models that pass, by their exact names."`
+}
+
+// UnmarshalText reads true or false.
+func (p *ProviderTools) UnmarshalText(text []byte) error {
+	if p.All = string(text) == "true"; !p.All && string(text) != "false" {
+		return fmt.Errorf("%q is neither true nor false; write true, false, or {allow: [NAME]}", text)
+	}
+	return nil
+}
+
+// MarshalYAML writes it as UnmarshalText reads it, or as a block.
+func (p ProviderTools) MarshalYAML() (any, error) {
+	if len(p.Allow) > 0 {
+		return map[string][]string{"allow": p.Allow}, nil
+	}
+	return p.All, nil
+}
+
 // Price is what a million tokens of a model cost.
 type Price struct {
 	Input   float64 `yaml:"input" min:"0" max:"100000" help:"US dollars for a million tokens that the model reads."`
@@ -64,11 +87,11 @@ func (c *Config) Budget(g groups.Group) keys.Budget {
 		return keys.Budget{}
 	}
 	g = c.Purse(g)
-	b := g.Budget
+	b, key := g.Budget, "budget of group "+g.Folder
 	if !b.Limited() {
-		b = c.Limits.Budget
+		b, key = c.Limits.Budget, "limits.budget"
 	}
-	return keys.Budget{Tokens: b.Tokens, Cost: keys.NanosOf(b.USD), Month: b.Per == "month", Zone: c.Zone(g)}
+	return keys.Budget{Tokens: b.Tokens, Cost: keys.NanosOf(b.USD), Month: b.Per == "month", Zone: c.Zone(g), Key: key}
 }
 
 // Purse is the group whose budget a group spends: the one that has registered it, unless it

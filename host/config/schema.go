@@ -97,6 +97,10 @@ func (s schema) value(v reflect.Value, tag reflect.StructTag) node {
 		return node{"type": []string{"string", "integer"}, "minimum": 0, "pattern": "^[0-9][0-9.,]* ?([kKmMgGtTpPeE]i?)?[bB]?$"}
 	case t == reflect.TypeFor[Duration]():
 		return node{"type": []string{"string", "integer"}, "pattern": "^([0-9]+d|0|([0-9.]+(ns|us|µs|ms|s|m|h))+)$"}
+	case t == reflect.TypeFor[ProviderTools]():
+		n := s.block(v)
+		n["type"] = []string{"boolean", "object", "null"}
+		return n
 	case t == reflect.TypeFor[Secret]():
 		return node{"type": "string", "pattern": envReference.String()}
 	case t.Kind() == reflect.Struct:

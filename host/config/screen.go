@@ -2,8 +2,11 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/screen"
 )
 
@@ -21,13 +24,47 @@ type Deny struct {
 	Content string `yaml:"content" help:"RE2 expression for the file's content."`
 }
 
-// New returns the rules that are in force: by which files are refused, and by which they
+// Screens returns the rules that are in force: by which files are refused, and by which they
 // wait for an approval.
-func (s Screen) New() (deny, ask *screen.Screen, err error) {
-	if deny, err = screen.New(s.Off, patterns(s.Deny)); err == nil {
-		ask, err = screen.New(builtIn(), patterns(s.Ask))
+func (c *Config) Screens() (deny, ask *screen.Screen, err error) {
+	if deny, err = screen.New(c.Screen.Off, patterns(c.Screen.Deny), secretsOf(reflect.ValueOf(c).Elem())...); err == nil {
+		ask, err = screen.New(builtIn(), patterns(c.Screen.Ask))
 	}
 	return deny, ask, err
+}
+
+// named is what the name of a variable that holds a secret has in it. Other variables of an
+// assistant's environment hold names of models, addresses and the like.
+var named = later(`(?i)key|token|secret|passw|credential`)
+
+// secretsOf returns the secrets in a part of the configuration.
+func secretsOf(v reflect.Value) (all []string) {
+	if secret, ok := v.Interface().(Secret); ok {
+		return strings.Fields(secret.Reveal()) // a webhook may have two while one is replaced
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			all = secretsOf(v.Elem())
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() && field.Type != reflect.TypeFor[channel.Platform]() {
+				all = append(all, secretsOf(value)...)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			all = append(all, secretsOf(v.Index(i))...)
+		}
+	case reflect.Map:
+		for key, value := range v.Seq2() {
+			if v.Type() != reflect.TypeFor[map[string]Secret]() || named.matches(key.String()) {
+				all = append(all, secretsOf(value)...)
+			}
+		}
+	}
+	return all
 }
 
 func patterns(rules []Deny) (all []screen.Pattern) {

@@ -15,7 +15,7 @@ func TestScreenOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, _, err := cfg.Screen.New()
+	rules, _, err := cfg.Screens()
 	if err != nil {
 		t.Fatal(err)
 	}

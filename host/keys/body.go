@@ -5,57 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 )
-
-// rules are what the body of a provider's calls may not hold.
-type rules struct {
-	refused []string // keys that name something stored or fetched, at any depth
-	top     []string // keys that do so at the top
-	runs    []string // keys at the top that have the service run something
-	opaque  []string // keys below which lie the assistant's own data and schemas
-	stored  []string // of refused and top, those that a group with a key of its own may use
-	own     bool     // it has one
-}
-
-// of returns the rules of a form for a group with, or without, a key of its own.
-func of(f form, own bool) rules {
-	r := rulesOf[f]
-	if r.own = own; own {
-		kept := func(all []string) []string {
-			return slices.DeleteFunc(slices.Clone(all), func(key string) bool { return slices.Contains(r.stored, key) })
-		}
-		r.refused, r.top = kept(r.refused), kept(r.top)
-	}
-	return r
-}
-
-var rulesOf = map[form]rules{
-	anthropic: {
-		refused: []string{"file_id"}, top: []string{"container"}, runs: []string{"mcp_servers"},
-		opaque: []string{"input", "input_schema", "metadata", "mcp_servers"}, // the last is refused at the top unless tools are allowed
-		stored: []string{"file_id", "container"},
-	},
-	openAI: {
-		refused: []string{"file_id", "file_url", "vector_store_ids"},
-		top:     []string{"previous_response_id", "conversation", "background", "prompt", "store"},
-		runs:    []string{"web_search_options", "search_parameters", "enable_search", "plugins"},
-		opaque:  []string{"parameters", "schema", "metadata"},
-		stored:  []string{"file_id", "vector_store_ids", "previous_response_id", "conversation", "prompt"},
-	},
-	google: {
-		refused: []string{"fileData", "file_data"}, top: []string{"cachedContent", "cached_content"},
-		opaque: []string{"args", "response", "parameters", "parametersJsonSchema", "parameters_json_schema", "responseSchema", "responseJsonSchema"},
-	},
-}
-
-// knows says whether a key at the top is of a rule.
-func (r rules) knows(key string) bool {
-	_, priced := usual[key]
-	return priced || key == "tools" || key == "models" || slices.Contains(r.top, key) || slices.Contains(r.runs, key)
-}
 
 // usual are the values of keys at which a call costs what the prices say.
 var usual = map[string][]string{
@@ -66,15 +20,17 @@ var usual = map[string][]string{
 
 // dearer returns a key by which a call may cost more than its model's price, or use another
 // model; empty if there is none.
-func dearer(doc map[string]any) string {
+func (r rules) dearer(doc map[string]any, model string) string {
 	for key, values := range usual {
 		value, ok := doc[key].(string)
 		if doc[key] != nil && !(ok && slices.Contains(values, value)) {
 			return key
 		}
 	}
-	if doc["models"] != nil {
-		return "models"
+	for key, name := range r.models(doc) {
+		if strings.TrimPrefix(name, "models/") != model {
+			return key
+		}
 	}
 	return ""
 }
@@ -120,26 +76,25 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 	if _, err := d.Token(); err != io.EOF {
 		return bad("something follows the JSON object")
 	}
-	rules, tools := of(c.form, set.Own), set.Tools
-	for key, value := range doc {
-		if lower := strings.ToLower(key); lower != key && rules.knows(lower) {
-			return bad("a key of the body is in capital letters")
-		}
-		if slices.Contains(rules.runs, key) && value != nil && value != false && !tools {
-			return bad(noTools)
-		}
-		if slices.Contains(rules.top, key) && key != "store" && value != nil && value != false {
-			return bad("what the service stores or runs cannot be used: " + key)
+	rules := of(c.form, set.Own)
+	if refused := rules.checkTop(c, doc, set); refused != nil {
+		return nil, most, refused
+	}
+	for _, key := range []string{"generateContentRequest", "generate_content_request"} {
+		if inner, ok := doc[key].(map[string]any); ok {
+			if refused := rules.checkTop(c, inner, set); refused != nil {
+				return nil, most, refused
+			}
 		}
 	}
-	if c.form == openAI && !tools && !ownNested(doc, rules) {
-		return bad(noTools)
+	if key := rules.misspelt(doc); key != "" {
+		return bad(fmt.Sprintf("some services read the key %.40q in any spelling: write it as the service's description does", key))
+	}
+	if tool, ok := rules.ownNested(doc, c.form, set); !ok {
+		return nil, most, c.forbid("the tool", tool)
 	}
 	if key := rules.find(doc, c.form); key != "" {
 		return bad("what the service stores or fetches cannot be used: " + key)
-	}
-	if !tools && !ownTools(doc["tools"], c.form) {
-		return bad(noTools)
 	}
 	if c.form == openAI && c.answers {
 		if !set.Own {
@@ -153,11 +108,11 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 	if len(c.model) > maxModel {
 		return bad(fmt.Sprintf("the model's name has more than %d bytes", maxModel))
 	}
-	if c.form == openAI && !tools && searches(c.model) {
-		return bad(noTools)
+	if refused := rules.checkModels(c, doc, set); refused != nil {
+		return nil, most, refused
 	}
 	if set.Budget.Cost > 0 && c.answers {
-		if key := dearer(doc); key != "" {
+		if key := rules.dearer(doc, c.model); key != "" {
 			return bad("the budget of this group is in money, and the prices do not hold for this: " + key)
 		}
 	}
@@ -168,7 +123,62 @@ func check(c *call, body []byte, set Settings) (anew []byte, most Usage, _ *refu
 	if err := e.Encode(doc); err != nil {
 		return bad("the body is no JSON object")
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), estimate(doc), nil
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), rules.estimate(doc, c.form), nil
+}
+
+// checkTop refuses keys at the top that are not of the form, and those of what the service stores.
+// A key without a value is left out.
+func (r rules) checkTop(c *call, doc map[string]any, set Settings) *refusal {
+	for _, key := range slices.Sorted(maps.Keys(doc)) {
+		value := doc[key]
+		switch known := slices.Contains(r.keys, key); {
+		case slices.Contains(r.top, key):
+			if value != nil && value != false && !(key == "store" && c.form == openAI) { // which the host sets
+				return &refusal{http.StatusBadRequest, "what the service stores or runs cannot be used: " + key}
+			}
+		case value == nil && !known:
+			delete(doc, key)
+		case !known && r.other(key, r.keys, r.top, r.refused, readInside):
+			return &refusal{http.StatusBadRequest, fmt.Sprintf("some services read the key %.40q in any spelling: write it as the service's description does", key)}
+		case !known && !set.allows(key):
+			return c.forbid("the key", key)
+		}
+	}
+	return nil
+}
+
+// other says whether a key is another spelling of one of the known.
+func (r rules) other(key string, known ...[]string) bool {
+	for _, all := range known {
+		if slices.ContainsFunc(all, func(one string) bool { return one != key && strings.EqualFold(one, key) }) && !slices.Contains(all, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// misspelt returns a key below the top that is another spelling of one that a check reads.
+func (r rules) misspelt(v any) string {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			if key := r.misspelt(one); key != "" {
+				return key
+			}
+		}
+	case map[string]any:
+		for key, value := range v {
+			if r.other(key, readInside, r.refused) {
+				return key
+			}
+			if !slices.Contains(r.opaque, key) {
+				if found := r.misspelt(value); found != "" {
+					return found
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // report has a stream of chat completions end with what it used.

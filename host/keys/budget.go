@@ -1,7 +1,9 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ type Budget struct {
 	Cost   Nanos // 0: any amount
 	Month  bool  // in a month of the calendar; otherwise in a day
 	Zone   *time.Location
+	Key    string // of longshore.yaml that sets it
 }
 
 // Limited reports whether the budget limits anything.
@@ -76,16 +79,32 @@ func (s Standing) admit(b Budget, most Spent) error {
 	over := func(add Spent) bool {
 		return b.Tokens > 0 && s.Spent.Tokens+add.Tokens > b.Tokens || b.Cost > 0 && s.Spent.Cost+add.Cost > b.Cost
 	}
-	until := s.Ends.Format("2006-01-02 15:04 MST")
+	with := func(add Spent) Spent { return Spent{s.Spent.Tokens + add.Tokens, s.Spent.Cost + add.Cost} }
+	under := Spent{most.Tokens + s.Held.Tokens, most.Cost + s.Held.Cost}
 	switch {
 	case over(most):
-		words := fmt.Sprintf("usage limit: the budget of this group, %s, has too little left for this call (at most %s, of which %s are used); it begins anew at %s",
-			b, amount(b, most), amount(b, s.Spent), until)
+		words := fmt.Sprintf("usage limit: the budget of this group, %s, has too little left for this call (at most %s, and %s are used). The operator may raise %s; it begins anew at %s",
+			b, amount(b, most), amount(b, s.Spent), b.raise(with(most)), s.Ends.Format("2006-01-02 15:04 MST"))
 		return &overBudget{words: words, until: s.Ends}
-	case over(Spent{most.Tokens + s.Held.Tokens, most.Cost + s.Held.Cost}):
-		return &overBudget{words: "calls under way hold the rest of this group's budget; try again", held: true}
+	case over(under):
+		words := fmt.Sprintf("calls under way hold the rest of this group's budget, %s: at most %s, and this one %s. Try again once they have ended; or the operator may raise %s",
+			b, amount(b, s.Held), amount(b, most), b.raise(with(under)))
+		return &overBudget{words: words, held: true}
 	}
 	return nil
+}
+
+// raise names the figures that so much does not fit into, with what would do.
+func (b Budget) raise(need Spent) string {
+	var figures []string
+	key := cmp.Or(b.Key, "budget")
+	if b.Tokens > 0 && need.Tokens > b.Tokens {
+		figures = append(figures, fmt.Sprintf("%s.tokens to %d", key, need.Tokens))
+	}
+	if b.Cost > 0 && need.Cost > b.Cost {
+		figures = append(figures, fmt.Sprintf("%s.usd to %.2f", key, math.Ceil(need.Cost.USD()*100)/100))
+	}
+	return strings.Join(figures, " and ")
 }
 
 // amount is a use in what the budget limits.

@@ -20,9 +20,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,8 +45,10 @@ const (
 type Settings struct {
 	Upstreams []Upstream
 
-	// Tools allows tools that the provider runs, such as a search of the web.
+	// Tools allows tools that the provider runs, such as a search of the web, and every key at the
+	// top of a call. Allow does so for keys, kinds of tool and models by name.
 	Tools bool
+	Allow []string
 
 	// Own says that no other group has the key, so that what the provider stores is this
 	// group's alone, and may be used by id.
@@ -81,6 +85,9 @@ type Proxy struct {
 	calls    chan struct{}
 	large    sync.Mutex  // held while a large body is checked, which takes several times its memory
 	over     atomic.Bool // the last call that would create an answer was refused for the budget
+
+	mu    sync.Mutex
+	asked map[string]time.Time // what was refused and the operator might allow, and when last
 }
 
 // New returns the proxy of the group with that folder.
@@ -92,6 +99,7 @@ func New(folder string, settings func() Settings, ledger *Ledger, log *slog.Logg
 		folder: folder, settings: settings, ledger: ledger, log: log,
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		calls:  make(chan struct{}, maxCalls),
+		asked:  map[string]time.Time{},
 	}
 }
 
@@ -115,6 +123,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			body, most, refused = p.check(&c, body, set)
 		}
 		if refused != nil {
+			p.note(c.asked)
 			refused.write(w, c.form)
 			return
 		}
@@ -135,6 +144,38 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // OverBudget reports whether the last call for an answer was refused because the budget
 // is used up.
 func (p *Proxy) OverBudget() bool { return p.over.Load() }
+
+// Bounds of what is kept of refused names.
+const (
+	keepAsked = time.Hour
+	mostAsked = 20
+)
+
+// note keeps a name for Asked; none if it is empty.
+func (p *Proxy) note(name string) {
+	if name == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, known := p.asked[name]
+	if !known && len(p.asked) >= mostAsked {
+		return
+	}
+	if p.asked[name] = time.Now(); !known {
+		p.log.Warn("call of the model refused", "group", p.folder, "asked", name, "remedy", "if that is meant, add it to provider_tools: {allow: […]}")
+	}
+}
+
+// Asked are the keys, kinds of tool and models that calls of the last hour used, that were refused,
+// and that the operator might allow.
+func (p *Proxy) Asked() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.asked, func(_ string, at time.Time) bool { return time.Since(at) > keepAsked })
+	allowed := p.settings()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.asked)), allowed.allows)
+}
 
 // Drain waits for a moment until the calls under way are settled, and lets no others
 // begin. The caller has closed the server.

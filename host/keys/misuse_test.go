@@ -58,7 +58,7 @@ func TestOtherSpellingsOfWhatAServiceRunsOrFetches(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
 	}
-	for _, body := range []string{`{"model":"research"}`, `{"enable_search":false,"plugins":null}`, `{"messages":[{"content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,QUJD"}}]}]}`} {
+	for _, body := range []string{`{"model":"research"}`, `{"plugins":null}`, `{"messages":[{"content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,QUJD"}}]}]}`} {
 		if status, text, _ := w.call("POST", "/openai/v1/chat/completions", body); status != 200 {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
@@ -79,6 +79,7 @@ func TestBudgetInMoneyRefusesWhatCostsMoreThanItsPrice(t *testing.T) {
 		toClaude:   {`{"model":"m","speed":"fast"}`, `{"model":"m","inference_geo":"us"}`, `{"model":"m","Speed":"fast"}`},
 		toResponse: {`{"model":"m","service_tier":"priority"}`, `{"model":"m","service_tier":7}`, `{"model":"m","models":["dear"]}`},
 	}
+	w.settings.Allow = []string{"models"}
 	for _, limited := range []bool{false, true} {
 		if limited {
 			w.settings.Prices, w.settings.Budget = Prices{"m": {Input: 1, Output: 1}}, Budget{Cost: NanosOf(1000)}
@@ -109,7 +110,7 @@ func TestLimitOfAnAnswerIsReadHoweverItIsWritten(t *testing.T) {
 		if err := d.Decode(&doc); err != nil {
 			t.Fatal(err)
 		}
-		if got := estimate(doc).Output; got != want {
+		if got := of(openAI, false).estimate(doc, openAI).Output; got != want {
 			t.Errorf("%s: %d, want %d", limit, got, want)
 		}
 	}

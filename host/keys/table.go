@@ -30,6 +30,7 @@ type call struct {
 	raw      bool   // the body passes unread
 	model    string // that the body or the path names
 	thinks   bool   // the answer may hide part of its output
+	asked    string // what the operator would have to allow for it; empty: nothing
 }
 
 // authorize adds the operator's key in the provider's header.

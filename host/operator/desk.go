@@ -73,9 +73,10 @@ type DeskOptions struct {
 	Ahead func() (ahead time.Duration, ok bool)
 
 	// Strangers are the group chats without a group that called; Missing are the shared
-	// directories that are gone. Nil: unknown.
+	// directories that are gone; Asked is what calls of models were refused for lately. Nil: unknown.
 	Strangers func() []Stranger
 	Missing   func() []Gone
+	Asked     func() []Asked
 
 	// Unapplied is why the last reload was refused; it returns nil if it was not. Nil: unknown.
 	Unapplied func() *string

@@ -39,6 +39,7 @@ const (
 	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
 	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
 	FaultMount   = "mount_missing"       // a directory that a group shares is gone
+	FaultCall    = "model_call_refused"  // an assistant's call of the model holds what provider_tools does not allow
 )
 
 // Faults is what is wrong with the host now.
@@ -75,6 +76,7 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	d.triggerFaults(&f)
 	d.strangerFaults(&f)
 	d.mountFaults(&f)
+	d.askedFaults(&f)
 	if d.Unapplied != nil {
 		if why := d.Unapplied(); why != nil {
 			f.add(FaultConfig, "configuration", "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "see: longshore config validate; then: longshore reload")

@@ -78,6 +78,11 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 				return []operator.Gone{{Group: "a", Container: "/workspace/extra/docs", Host: "/srv/docs"}}
 			}
 		},
+		"model_call_refused of group a": func(o *operator.DeskOptions) {
+			o.Asked = func() []operator.Asked {
+				return []operator.Asked{{Group: "a", Assistant: "claude", Names: []string{"plugins"}}}
+			}
+		},
 		"errors_growing of errors folder": func(o *operator.DeskOptions) {
 			refuse(t, o.Layout, 10, time.Now().Add(-time.Minute))
 		},

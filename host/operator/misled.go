@@ -91,6 +91,24 @@ func (d *Desk) mountFaults(f *Faults) {
 	}
 }
 
+// Asked is what a group's assistant asked its model for, that was refused and that the operator
+// might allow.
+type Asked struct {
+	Group, Assistant string
+	Names            []string // of keys, kinds of tool and models, by the assistant
+}
+
+func (d *Desk) askedFaults(f *Faults) {
+	if d.Asked == nil {
+		return
+	}
+	for _, a := range d.Asked() {
+		names := a.Names[:min(len(a.Names), 3)]
+		f.add(FaultCall, "group "+a.Group, fmt.Sprintf("calls of the model by the assistant of group %s were refused, as they hold %q", a.Group, names),
+			fmt.Sprintf("if that is meant, add it to assistants.%s.provider_tools: {allow: [%s]} and run longshore reload; see docs/assistants.md", a.Assistant, strings.Join(names, ", ")))
+	}
+}
+
 // inOrder sorts faults and the unknown parts.
 func (f *Faults) inOrder() {
 	slices.SortFunc(f.Now, func(a, b Fault) int { return cmp.Compare(a.ID(), b.ID()) })

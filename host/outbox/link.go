@@ -46,14 +46,14 @@ func (l *Link) stored() *storedLink {
 	if l == nil {
 		return nil
 	}
-	return &storedLink{l.ID, l.Expires.Unix(), storedFile{l.File.Info, l.File.SHA256}}
+	return &storedLink{l.ID, l.Expires.Unix(), storedFile{l.File.Info, l.File.SHA256, l.File.Names}}
 }
 
 func (s *storedLink) link() *Link {
 	if s == nil {
 		return nil
 	}
-	return &Link{ID: s.ID, Expires: time.Unix(s.Expires, 0), File: File{Info: s.File.Info, SHA256: s.File.SHA256}}
+	return &Link{ID: s.ID, Expires: time.Unix(s.Expires, 0), File: File{Info: s.File.Info, SHA256: s.File.SHA256, Names: s.File.Names}}
 }
 
 // RoomForLink returns nil if a group may keep size more bytes for a link, a *FullError if

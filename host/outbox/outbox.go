@@ -212,8 +212,9 @@ func (p Part) withoutBlobs() Part {
 type File struct {
 	media.Info
 	SHA256 string
-	Blob   string // its name, see package blob; empty once the bytes are gone
-	Bytes  []byte // of a small Blob, for Put; nil otherwise
+	Blob   string   // its name, see package blob; empty once the bytes are gone
+	Bytes  []byte   // of a small Blob, for Put; nil otherwise
+	Names  []string // by which it is judged beside Name; nil once the delivery needs no approval
 }
 
 // messageID makes the id under which a part is sent, now and on every retry.

@@ -201,16 +201,21 @@ func each(rows *sql.Rows, err error, row func() error) error {
 // storedFile is the JSON of a File in the part table.
 type storedFile struct {
 	media.Info
-	SHA256 string `json:"sha256"`
+	SHA256 string   `json:"sha256"`
+	Names  []string `json:"names,omitempty"`
 }
 
-func encodeFiles(files []File) (string, error) {
+// encodeFiles is the JSON of files. Only the names of those that wait for an approval are judged again.
+func encodeFiles(files []File, waits bool) (string, error) {
 	if len(files) == 0 {
 		return "", nil
 	}
 	stored := make([]storedFile, len(files))
 	for i, f := range files {
-		stored[i] = storedFile{f.Info, f.SHA256}
+		stored[i] = storedFile{Info: f.Info, SHA256: f.SHA256}
+		if waits {
+			stored[i].Names = f.Names
+		}
 	}
 	b, err := json.Marshal(stored)
 	return string(b), err
@@ -230,7 +235,7 @@ func decodeFiles(files, blobs string) ([]File, error) {
 	names := strings.Fields(blobs)
 	all := make([]File, len(stored))
 	for i, s := range stored {
-		all[i] = File{Info: s.Info, SHA256: s.SHA256}
+		all[i] = File{Info: s.Info, SHA256: s.SHA256, Names: s.Names}
 		if len(names) == len(all) {
 			all[i].Blob = names[i]
 		}
@@ -272,7 +277,7 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 		return 0, err
 	}
 	for i, p := range it.Parts {
-		files, err := encodeFiles(p.Files)
+		files, err := encodeFiles(p.Files, it.Approval != nil)
 		if err != nil {
 			return 0, err
 		}

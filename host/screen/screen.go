@@ -6,7 +6,6 @@
 package screen
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Code is that of every refusal of a Screen.
@@ -31,6 +31,10 @@ const (
 // near is within how many bytes of a mark a rule's content stands.
 const near = 4 << 10
 
+// maxSteps is how many characters of a file are read behind marks that lead to no secret. A
+// file that takes more is refused: only one that was made for it does.
+const maxSteps = 1 << 19
+
 // Bounds of the operator's rules.
 const (
 	MaxRules   = 50
@@ -45,10 +49,15 @@ type Rule struct {
 	name    expression // stands in the path
 	ending  expression // is the path from one of its last parts on, see maxParts; with neither, any path will do
 	except  expression // stands in the path of what name and ending are not about; may be nil
-	content expression // nil: any
+	content expression // nil: any. Its group, if it has one, is the secret; a placeholder there is none
 
-	start string   // what a file with the content begins with
-	marks []string // the content begins with one of them; none: it stands anywhere
+	start  string              // what a file with the content begins with
+	marks  []string            // the content begins with one of them; none: it stands anywhere
+	digits int                 // so many stand before the mark
+	fold   bool                // the marks are in upper or lower case
+	word   bool                // no letter, digit, - or _ stands before the mark
+	beside string              // stands within near bytes of the mark; empty: anything
+	form   func(b []byte) bool // the whole file's form, by its first bytes; nil: any
 }
 
 // Pattern is a rule of the operator's. Name and Content are RE2 expressions, of which one may be
@@ -59,17 +68,22 @@ type Pattern struct{ Rule, Name, Content string }
 type Screen struct {
 	rules []Rule
 	marks [][]mark
-	pairs *[1 << 16]uint8 // which of marks begin with the two bytes; 0: none; nil: there are no marks
+	pairs *[1 << 16]uint16 // which of marks begin with the two bytes; 0: none; nil: there are no marks
 }
 
-// New returns the built-in rules, but for those in off, and the operator's. An
-// error quotes the expression that is wrong.
-func New(off []string, deny []Pattern) (*Screen, error) {
+// New returns the built-in rules, but for those in off, and the operator's. own are the host's
+// own secrets, of which those shorter than MinOwn bytes are left out. An error quotes the
+// expression that is wrong.
+func New(off []string, deny []Pattern, own ...string) (*Screen, error) {
 	s := &Screen{}
 	for _, r := range BuiltIn() {
-		if !slices.Contains(off, r.Name) {
-			s.rules = append(s.rules, r)
+		if r.Name == ownSecret {
+			r.marks = slices.DeleteFunc(slices.Clone(own), func(secret string) bool { return len(secret) < MinOwn })
 		}
+		if r.Name == ownSecret && len(r.marks) == 0 || slices.Contains(off, r.Name) {
+			continue
+		}
+		s.rules = append(s.rules, r)
 	}
 	if len(deny) > MaxRules {
 		return nil, fmt.Errorf("more than %d rules", MaxRules)
@@ -138,17 +152,20 @@ func (s *Screen) find(content io.ReaderAt, size int64, names []string) (*Rule, s
 	if err != nil {
 		return nil, "", fmt.Errorf("screen a file: %w", err)
 	}
-	has := s.contents(text)
+	found := s.contents(text)
+	if r := found.crowded; r != nil {
+		return r, fmt.Sprintf("%q holds more beginnings of %s than can be looked at", short(names[0]), r.What), nil
+	}
 	for _, name := range names {
 		for i := range s.rules {
-			if r := &s.rules[i]; has[i] && r.named(name) {
+			if r := &s.rules[i]; found.has[i] && r.named(name) {
 				return r, fmt.Sprintf("%q is or holds %s", short(name), r.What), nil
 			}
 		}
 	}
 	for name := range members(content, size, text) {
 		for i := range s.rules {
-			if r := &s.rules[i]; r.content == nil && r.named(name) {
+			if r := &s.rules[i]; r.anyContent() && r.named(name) {
 				return r, fmt.Sprintf("%q holds %q: %s", short(names[0]), short(name), r.What), nil
 			}
 		}
@@ -169,10 +186,19 @@ func short(name string) string {
 	return strings.ToValidUTF8(base[:min(len(base), 80)], "")
 }
 
-// named says whether the rule is one for files of that name. A name that media.SafeName has
-// changed counts as it was before: the assistant's tool may have done so.
+// named says whether the rule is one for files of that name: as it was given, as members will
+// see it, or as it was before media.SafeName changed it, which the assistant's tool may have done.
 func (r *Rule) named(name string) bool {
-	name = strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), " .")
+	name = strings.ReplaceAll(name, `\`, "/")
+	if r.called(name) {
+		return true
+	}
+	visible := media.Visible(name)
+	return visible != name && r.called(visible)
+}
+
+func (r *Rule) called(name string) bool {
+	name = strings.TrimRight(name, " .")
 	dir, base := path.Split(name)
 	return r.matches(name) || strings.HasPrefix(base, "_.") && r.matches(dir+base[1:])
 }
@@ -213,64 +239,7 @@ func endings(path string) iter.Seq[string] {
 	}
 }
 
-// mark is where the content of the rule at a position may begin.
-type mark struct {
-	rule int
-	text []byte
-}
-
-// index puts the marks where their first two bytes lead to.
-func (s *Screen) index() {
-	s.marks = make([][]mark, 1)
-	for i, r := range s.rules {
-		for _, text := range r.marks {
-			if s.pairs == nil {
-				s.pairs = new([1 << 16]uint8)
-			}
-			at := &s.pairs[int(text[0])<<8|int(text[1])]
-			if *at == 0 {
-				*at = uint8(len(s.marks))
-				s.marks = append(s.marks, nil)
-			}
-			s.marks[*at] = append(s.marks[*at], mark{i, []byte(text)})
-		}
-	}
-}
-
-// contents says of each rule whether the text has its content, going over the text once for all marks.
-func (s *Screen) contents(text []byte) []bool {
-	has := make([]bool, len(s.rules))
-	for i, r := range s.rules {
-		has[i] = r.content == nil || len(r.marks) == 0 && r.content().Match(text)
-	}
-	if s.pairs == nil {
-		return has
-	}
-	for i := 1; i < len(text); i++ {
-		at := s.pairs[int(text[i-1])<<8|int(text[i])]
-		if at == 0 {
-			continue
-		}
-		rest := text[i-1:]
-		for _, m := range s.marks[at] {
-			r := &s.rules[m.rule]
-			if has[m.rule] || !bytes.HasPrefix(rest, m.text) || !bytes.HasPrefix(text, []byte(r.start)) {
-				continue
-			}
-			found := r.content().Find(rest[:min(len(rest), near)])
-			has[m.rule] = found != nil && !placeholder(found)
-		}
-	}
-	return has
-}
-
-// placeholders stand in documentation in the place of a secret.
-var placeholders = regexp.MustCompile(`(?i)example|xxxxxx|placeholder|changeme|change_me|redacted|your[_-]|\*\*\*\*`)
-
-func placeholder(found []byte) bool { return placeholders.Match(found) }
-
-// window is the first and the last bytes of a file. Of UTF-16 the zero bytes are
-// left out, so that Latin letters read as themselves.
+// window is the first and the last bytes of a file.
 func window(r io.ReaderAt, size int64) ([]byte, error) {
 	first, last := min(size, head), min(max(size-head, 0), tail)
 	text := make([]byte, first+last)
@@ -279,9 +248,6 @@ func window(r io.ReaderAt, size int64) ([]byte, error) {
 	}
 	if err := readAt(r, text[first:], size-last); err != nil {
 		return nil, err
-	}
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		text = bytes.ReplaceAll(text[2:], []byte{0}, nil)
 	}
 	return text, nil
 }

@@ -48,3 +48,40 @@ func TestEveryBuiltInExpressionCompiles(t *testing.T) {
 		}
 	}
 }
+
+// TestOneRepeatedLineOccupiedTheScreen: 320 KiB of it took 1.2 s, as each mark was followed for
+// 4 KiB.
+func TestOneRepeatedLineOccupiedTheScreen(t *testing.T) {
+	s, err := New(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(line string) []byte { return []byte(strings.Repeat(line, (head+tail)/len(line)+1)[:head+tail]) }
+	lines := []string{
+		"-----BEGIN PRIVATE KEY-----\nA: ", "-----BEGIN PRIVATE KEY-----\n\n\n", "-----BEGIN PRIVATE KEY-----\n# b\n", "-----BEGIN CERTIFICATE-----\nMIIB\n",
+		`"auths" "auth":`, `"kty" "d": "`, "PuTTY-User-Key-File-3: a ", "SecretAccessKey" + strings.Repeat(" ", 8) + "=", "MT.MT.", "1:A", "sk-" + strings.Repeat("a", 31) + " ",
+	}
+	marks := ""
+	for _, r := range BuiltIn() {
+		marks += strings.Join(r.marks, " ") + " "
+	}
+	lines = append(lines, marks)
+	for _, line := range lines {
+		f := s.contents(fill(line))
+		if f.steps > maxSteps+near {
+			t.Errorf("%q: %d steps", line, f.steps)
+		}
+		if f.crowded == nil && f.steps > maxSteps {
+			t.Errorf("%q: not refused after %d steps", line, f.steps)
+		}
+	}
+	for _, harmless := range []string{"-----BEGIN CERTIFICATE-----\nMIIB\n", "hf_hub_download(x, gtk_widget_show, night)\n", "disk-usage of npm_config\n", "MTIz", "12:AM "} {
+		if f := s.contents(fill(harmless)); f.crowded != nil {
+			t.Errorf("%q: refused after %d steps", harmless, f.steps)
+		}
+	}
+	text := fill("-----BEGIN PRIVATE KEY-----\nA: ")
+	if err := s.Check(strings.NewReader(string(text)), int64(len(text)), "a.txt"); err == nil || !strings.Contains(err.Error(), "more beginnings of a private key") {
+		t.Errorf("the refusal is %v", err)
+	}
+}

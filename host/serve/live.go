@@ -88,7 +88,7 @@ func (h *Host) prepare(ctx context.Context, cfg *config.Config, before *live) (_
 	if l.registry, err = cfg.Registry(); err != nil {
 		return nil, err
 	}
-	if l.deny, l.ask, err = cfg.Screen.New(); err != nil {
+	if l.deny, l.ask, err = cfg.Screens(); err != nil {
 		return nil, err
 	}
 	for _, g := range cfg.Groups {

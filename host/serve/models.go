@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +45,7 @@ func (m *models) keepKeys(plan assistant.Plan, a config.Assistant, folder string
 	for _, p := range a.Services() {
 		plan.Secrets[p.Key], plan.Secrets[p.Address] = key, "http://"+listen+p.Prefix
 	}
-	if !a.ProviderTools {
+	if !a.ProviderTools.All && !slices.Contains(a.ProviderTools.Allow, "web_search") {
 		plan.Env["LONGSHORE_PROVIDER_TOOLS"] = "no"
 	}
 }
@@ -179,7 +181,8 @@ func (h *Host) keysOf(folder string) (set keys.Settings) {
 	if !ok || a.Keys != "proxy" {
 		return set
 	}
-	set.Tools, set.Own, set.Prices, set.Budget = a.ProviderTools, a.OwnKey, now.config.ModelPrices(), now.config.Budget(g)
+	set.Tools, set.Allow = a.ProviderTools.All, a.ProviderTools.Allow
+	set.Own, set.Prices, set.Budget = a.OwnKey, now.config.ModelPrices(), now.config.Budget(g)
 	for _, p := range a.Services() {
 		address := a.Env[p.Address].Reveal()
 		if address == "" {
@@ -233,6 +236,20 @@ func (h *Host) purse(folder string) string {
 func (h *Host) spent(folder string) bool {
 	s, ok := h.spending(context.Background(), folder)
 	return ok && s.Budget != "" && (s.Left <= 0 || s.Over && s.Left < 1) // whole: it has begun anew since
+}
+
+// asked are what groups' assistants asked their models for, and the operator might allow.
+func (h *Host) asked() (all []operator.Asked) {
+	h.models.mu.Lock()
+	defer h.models.mu.Unlock()
+	for _, folder := range slices.Sorted(maps.Keys(h.models.open)) {
+		if g, ok := h.Registry().ByFolder(folder); ok {
+			if names := h.models.open[folder].proxy.Asked(); len(names) > 0 {
+				all = append(all, operator.Asked{Group: folder, Assistant: g.Assistant, Names: names})
+			}
+		}
+	}
+	return all
 }
 
 // overBudget reports whether a group's last call was refused for its budget.

@@ -79,8 +79,11 @@ func Secrets() map[string]string {
 		"o.txt": "AccountKey=" + b64(88), "p.txt": "token ghp" + "_" + alnum[:36], "q.txt": "xox" + "b-1234567890-1234567890-" + alnum[:24], "r.py": "key = 'sk-" + "ant-api03-" + alnum[:80] + "'",
 		"s.npmrc": "//registry.npmjs.org/:_authToken=" + alnum[:36], "t.txt": "glpat" + "-" + alnum[:20],
 		"u.sqlite": "SQLite format 3\x00" + "...CREATE TABLE moz_cookies (id)", "v.db": "SQLite format 3\x00...CREATE TABLE whatsmeow_device (jid)",
-		"w.json": `{"noiseKey":{"private":{"type":"Buffer"}}}`,
-		"x.zip":  zipped("site/index.html", "site/.env"), "y.tar": tarred("home/", "home/.ssh/id_rsa"), "z.tgz": gzipped(tarred("a.txt", ".aws/credentials")),
+		"w.json":  `{"noiseKey":{"private":{"type":"Buffer"}}}`,
+		"lsh.txt": "lsh" + "_0123456789abcdef_" + alnum[:43], "whsec.txt": "whsec" + "_" + alnum[:44], "telegram.txt": "1234567890" + ":AA" + alnum[:33],
+		"google.txt": "AIza" + alnum[:35], "openai.txt": "sk-" + "svcacct-" + alnum[:80], "slack.txt": "xoxe" + "-1-" + alnum[:100],
+		"safe.kdbx\u00ad": "some words\n", ".env\u200b": "some words\n", "\u202e.env.local": "some words\n", "zero.zip": zipped("a/.env\u200b"),
+		"x.zip": zipped("site/index.html", "site/.env"), "y.tar": tarred("home/", "home/.ssh/id_rsa"), "z.tgz": gzipped(tarred("a.txt", ".aws/credentials")),
 	})
 	return all
 }
