@@ -174,9 +174,11 @@ func TestOnlyAGroupThatNeedsNothingIsSound(t *testing.T) {
 			must(os.Remove(dir))
 			prepare()
 		}
-		must(os.MkdirAll(filepath.Join(l.Homes(), "family"), 0o300))
+		home := filepath.Join(l.Homes(), "family")
+		must(errors.Join(os.MkdirAll(home, 0o755), os.Chmod(home, 0o300)))
 		if l.Sound("family") {
 			t.Errorf("v1 %v: nobody may read its home", v1)
 		}
+		must(os.Chmod(home, 0o755)) // or only root could remove it
 	}
 }

@@ -93,7 +93,7 @@ func (w *world) find() (err error) {
 		return err
 	}
 	w.host = w.engine.Facts().Host
-	return starts(context.Background(), w.host)
+	return starts(context.Background(), w.engine)
 }
 
 func connect(getenv func(string) string) (*docker.Engine, error) {

@@ -7,13 +7,20 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
 // Base returns the name of an image with a small Debian, as the function Base
 // does for the shared engine.
 func (p *Private) Base() string {
 	p.t.Helper()
-	if err := starts(p.t.Context(), p.Host()); err != nil {
+	engine, err := docker.Connect(p.t.Context(), p.Getenv)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := starts(p.t.Context(), engine); err != nil {
 		unavailable(p.t, err)
 	}
 	return baseName

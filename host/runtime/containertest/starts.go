@@ -3,47 +3,40 @@ package containertest
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/host/runtime/docker"
 )
 
-// starts imports the base image into an engine, and has a container of it start and
-// end. As with docker.Runtime, the container's first process is the engine's own: an
-// engine that answers may lack that program, a runtime or a cgroup.
-func starts(ctx context.Context, host string) error {
-	if err := importBase(ctx, host); err != nil {
+// starts imports the base image into an engine, and has an assistant's container of it
+// start and end: an engine that answers may lack a runtime, a right, or the program
+// that is a container's first process.
+func starts(ctx context.Context, engine *docker.Engine) error {
+	if err := importBase(ctx, engine.Facts().Host); err != nil {
 		return fmt.Errorf("make a base image: %w", err)
+	}
+	if engine.Facts().Rootless && os.Geteuid() == 0 {
+		return nil // it starts no container for another user, and a test starts its host as that user
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTime)
 	defer cancel()
-	api, err := client.New(client.WithHost(host))
+	dir, err := os.MkdirTemp("", "lsc")
 	if err != nil {
 		return err
 	}
-	defer api.Close()
-	init := true
-	made, err := api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: baseName, Cmd: []string{"/bin/true"}},
-		HostConfig: &container.HostConfig{Init: &init, NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}},
+	defer os.RemoveAll(dir)
+	r := docker.Runtime{Engine: engine, Image: baseName, State: dir, Network: "none", Memory: 64 << 20, Pids: 64, Grace: time.Second}
+	s, err := r.Start(ctx, runtime.Spec{
+		Group: groups.Group{Folder: "probe"}, Command: []string{"/bin/sh", "-c", "cat >/dev/null"}, Input: []byte("{}"), LogDir: filepath.Join(dir, "logs"),
 	})
 	if err != nil {
-		return fmt.Errorf("create a container: %w", err)
+		return err
 	}
-	defer func() {
-		_, _ = api.ContainerRemove(context.WithoutCancel(ctx), made.ID, client.ContainerRemoveOptions{Force: true})
-	}()
-	ended := api.ContainerWait(ctx, made.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	if _, err := api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start a container: %w", err)
+	for range s.Outputs() { //nolint:revive // there are none
 	}
-	select {
-	case end := <-ended.Result:
-		if end.StatusCode != 0 {
-			return fmt.Errorf("a container ended with status %d", end.StatusCode)
-		}
-	case err := <-ended.Error:
-		return fmt.Errorf("wait for a container: %w", err)
-	}
-	return nil
+	return s.Wait()
 }
