@@ -25,6 +25,8 @@ type work struct {
 	marks   int // delimiters in this block so far
 	open    []bracket
 	escaped int // escaped pipes of the text's tables so far
+
+	lastTicks map[int]int // of this block, see lastTicks; nil: not known yet
 }
 
 // bracket is an open bracket of the block: where its words begin, and the nodes before it.
@@ -47,22 +49,41 @@ func rest(block ast.Node, at int) int {
 	return lines.At(lines.Len()-1).Stop - at
 }
 
-// codeParser pays for code spans that never end: the library looks for the end of each
-// up to the end of its block.
+// codeParser leaves ticks that begin no code span alone. The library looks for the end of
+// each up to the end of the block.
 type codeParser struct{ parser.InlineParser }
 
 // Parse implements parser.InlineParser.
 func (p codeParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	w := workOf(pc)
-	if w.left <= 0 {
-		return nil
+	line, segment := block.PeekLine()
+	n := ticks(line)
+	if w.lastTicks == nil {
+		w.lastTicks = lastTicks(parent, block.Source())
 	}
-	_, segment := block.PeekLine()
-	n := p.InlineParser.Parse(parent, block, pc)
-	if n != nil && n.Kind() == ast.KindText {
-		w.left -= 2 * rest(parent, segment.Start) // it looks for runs, which takes longer
+	if w.lastTicks[n] > segment.Start {
+		return p.InlineParser.Parse(parent, block, pc)
 	}
-	return n
+	block.Advance(n)
+	return ast.NewTextSegment(segment.WithStop(segment.Start + n))
+}
+
+// ticks is how many ticks a text begins with.
+func ticks(text []byte) int { return len(text) - len(bytes.TrimLeft(text, "`")) }
+
+// lastTicks are where the last ticks of each number in a block are.
+func lastTicks(block ast.Node, source []byte) map[int]int {
+	last := map[int]int{}
+	for i := range block.Lines().Len() {
+		line := block.Lines().At(i)
+		for at := line.Start; at < line.Stop; at++ {
+			if n := ticks(source[at:line.Stop]); n > 0 {
+				last[n] = at
+				at += n
+			}
+		}
+	}
+	return last
 }
 
 // linkParser pays for brackets: for what stands between them, and for an address or a
@@ -104,7 +125,7 @@ func (p linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 func (p linkParser) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	p.InlineParser.(parser.CloseBlocker).CloseBlock(parent, block, pc)
 	w := workOf(pc)
-	w.open, w.marks = w.open[:0], 0
+	w.open, w.marks, w.lastTicks = w.open[:0], 0, nil
 }
 
 // delimiterParser pays for the delimiters of a block: the library compares each with all
