@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -120,5 +121,21 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 func ownDeadlineEnds(c net.Conn, s http.ConnState) {
 	if s == http.StateIdle {
 		_ = c.SetWriteDeadline(time.Time{}) // a connection that is closed needs none
+	}
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// SendBuffer bounds what the system holds for a request's client that does not read, in
+// bytes. It is for streams: a large file needs what the system gives by itself.
+func SendBuffer(ctx context.Context, bytes int) {
+	if c, ok := ctx.Value(connKey{}).(*pacedConn); ok {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(bytes) // it then holds more
+		}
 	}
 }

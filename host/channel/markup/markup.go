@@ -11,7 +11,11 @@
 // another address.
 package markup
 
-import "github.com/longshore-bridge/longshore/media"
+import (
+	"strings"
+
+	"github.com/longshore-bridge/longshore/media"
+)
 
 // dialect is how a platform shows text.
 type dialect struct {
@@ -19,6 +23,11 @@ type dialect struct {
 	width int  // columns that a table may have
 	links bool // words can be links
 	web   bool // and only to pages
+}
+
+// Plain is the text of a tree, without formats.
+func Plain(tree []Node) string {
+	return strings.Join(layOut(tree, plain, maxURL).parts(plain.render, 0, media.Characters), "")
 }
 
 // Parts renders a text in a platform's form and cuts the result into messages of at

@@ -45,5 +45,5 @@ func (w *Web) Handler() http.Handler {
 	mux.HandleFunc("GET /api/chats/{chat}/tasks", w.listTasks)
 	mux.HandleFunc("POST /api/chats/{chat}/tasks/{id}", w.operateTask)
 	mux.HandleFunc("GET /files/{id}/{name}", w.download)
-	return w.withLinks(w.guard.wrap(mux))
+	return w.opts.Proxies.Wrap(w.withLinks(w.guard.wrap(mux)))
 }

@@ -174,15 +174,21 @@ func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 // on. It returns what those are answered that are refused at once.
 func (s *site) holdFiles(n int) (refused <-chan string) {
 	s.t.Helper()
-	answers := make(chan string, n)
 	c, key := s.signIn()
+	return s.hold(n, fmt.Sprintf("Cookie: %s\r\nX-Longshore-Key: %s", pair(c), key))
+}
+
+// hold is holdFiles by whom the header says.
+func (s *site) hold(n int, header string) (refused <-chan string) {
+	s.t.Helper()
+	answers := make(chan string, n)
 	for range n {
 		conn, err := net.Dial("tcp", s.Addr().String())
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		s.t.Cleanup(func() { conn.Close() })
-		h := strings.Replace(head(1<<20), "\r\n\r\n", fmt.Sprintf("\r\nCookie: %s\r\nX-Longshore-Key: %s\r\n\r\n", pair(c), key), 1)
+		h := strings.Replace(head(1<<20), "\r\n\r\n", "\r\n"+header+"\r\n\r\n", 1)
 		if _, err := conn.Write([]byte(h)); err != nil {
 			s.t.Fatal(err)
 		}

@@ -76,6 +76,8 @@ type Options struct {
 	Token    string       // needed to open the page; required off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
+	Proxies httpd.Proxies // whose X-Forwarded-For is believed
+
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
 	Push     Push             // notifications while no page is open
