@@ -3,7 +3,6 @@ package web_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -103,7 +102,7 @@ func pipeSite(t *testing.T) (*site, *pipes) {
 }
 
 func TestAStreamThatIsTenSecondsBehindEnds(t *testing.T) {
-	for after, want := range map[time.Duration]int{9 * time.Second: 1, 11 * time.Second: 0} {
+	for after, alive := range map[time.Duration]bool{9 * time.Second: true, 11 * time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {
 			s, l := pipeSite(t)
 			c := l.dial(t)
@@ -122,12 +121,8 @@ func TestAStreamThatIsTenSecondsBehindEnds(t *testing.T) {
 			s.send(channel.Message{Text: "words"})
 			time.Sleep(after)
 			synctest.Wait()
-			if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
-				t.Fatal(err)
-			}
-			_, err := in.ReadString('\n')
-			if got := map[bool]int{true: 1, false: 0}[err == nil]; got != want || errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("after %v there is %d, %v", after, got, err)
+			if _, err := in.ReadString('\n'); (err == nil) != alive {
+				t.Errorf("after %v: %v", after, err)
 			}
 		})
 	}
