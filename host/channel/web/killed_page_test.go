@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if dir, listen, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
 		serveUntilKilled(dir, listen)
 	}
+	if what := os.Getenv(readersEnv); what != "" {
+		readUntilKilled(what)
+	}
 	goleak.VerifyTestMain(m)
 }
 
