@@ -26,16 +26,21 @@ func (b bounded) Accept() (net.Conn, error) {
 // nothing for an hour goes on.
 type pacedConn struct {
 	net.Conn
-	mu   sync.Mutex
-	left time.Duration // how long the next write may wait, beside the time for its bytes
-	own  time.Time     // a handler's deadline; zero: none
+	mu      sync.Mutex
+	left    time.Duration // how long the next write may wait, beside the time for its bytes
+	own     time.Time     // a handler's deadline; zero: none
+	writing bool
 }
 
-// SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts.
+// SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts. It
+// costs a timer, so it is set only if a write waits; the next write sets it otherwise.
 func (c *pacedConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = t
+	if !c.writing {
+		return nil
+	}
 	return c.Conn.SetWriteDeadline(t)
 }
 
@@ -106,6 +111,7 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 		until = c.own
 	}
 	err := c.Conn.SetWriteDeadline(until)
+	c.writing = err == nil
 	c.mu.Unlock()
 	if err != nil {
 		return 0, err
@@ -113,6 +119,7 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 	n, err := write()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.writing = false
 	c.left = min(paceGrace, allowed-time.Since(start))
 	return n, err
 }

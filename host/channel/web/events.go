@@ -96,7 +96,7 @@ func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 }
 
 func (s *stream) run(ctx context.Context, now []byte) {
-	if s.catchUp(ctx) != nil || s.write(now, soon()) != nil {
+	if s.catchUp(ctx) != nil || s.write(now, soon()) != nil || s.web.stopping.Load() {
 		return
 	}
 	s.since = time.Now()
@@ -119,12 +119,10 @@ func (s *stream) run(ctx context.Context, now []byte) {
 				return
 			}
 			err = s.write([]byte(": still here\n\n"), soon())
-		case <-s.web.stop:
-			return
 		case <-ctx.Done():
 			return
 		}
-		if err != nil || s.web.now().chats[s.room.name] == nil {
+		if err != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 	}

@@ -153,6 +153,15 @@ func (a *activity) add(e *event) {
 	a.last = e
 }
 
+// pokeAll wakes all pages to check whether they are to end.
+func (h *hub) pokeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.rooms {
+		a.add(&event{})
+	}
+}
+
 // poke wakes the pages of a chat to check whether the chat still exists.
 func (h *hub) poke(chat string) {
 	h.mu.Lock()
