@@ -2,11 +2,14 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // bounded is a listener whose connections end if their reader is too slow. Whoever opens
@@ -135,6 +138,31 @@ type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
+}
+
+// AtOnce returns a function that writes what a request's connection takes without a wait;
+// nil if there is none. It passes by what net/http holds: a handler uses it after a Flush,
+// in an answer without a length and without chunks.
+func AtOnce(ctx context.Context) func(p []byte) (n int, err error) {
+	c, ok := ctx.Value(connKey{}).(*pacedConn)
+	if !ok {
+		return nil
+	}
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return func(p []byte) (n int, err error) {
+		failed := raw.Write(func(fd uintptr) bool {
+			n, err = unix.Write(int(fd), p)
+			return true
+		})
+		return max(n, 0), errors.Join(err, failed)
+	}
 }
 
 // SendBuffer bounds what the system holds for a request's client that does not read, in

@@ -38,16 +38,19 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), by: sessionOf(r.Context())}
+	s := &stream{follower: &follower{}, web: w, room: c, rw: rw, rc: http.NewResponseController(rw), by: sessionOf(r.Context())}
+	s.stop = func() { _ = s.rc.SetWriteDeadline(time.Now()) }
+	if r.Method == http.MethodGet { // an answer to HEAD has no body
+		s.atOnce = httpd.AtOnce(r.Context())
+	}
 	// Follow before reading the history: a message that arrives in between then comes as an
 	// event instead of being missed.
-	f, now, leave, ok := w.hub.follow(c.name, w.senderOf(r), s.stopWrite)
+	now, leave, ok := w.hub.follow(c.name, w.senderOf(r), s.follower)
 	if !ok {
 		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
 		return
 	}
 	defer leave()
-	s.follower = f
 	var err error
 	if s.cursor, err = w.startOf(r, c); err != nil {
 		w.failed(rw, r, err)
@@ -96,7 +99,7 @@ func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 }
 
 func (s *stream) run(ctx context.Context, now []byte) {
-	if s.catchUp(ctx) != nil || s.write(now, soon()) != nil || s.web.stopping.Load() {
+	if s.catchUp(ctx) != nil || s.write(now, soon()) != nil {
 		return
 	}
 	s.since = time.Now()
@@ -106,44 +109,79 @@ func (s *stream) run(ctx context.Context, now []byte) {
 	if s.by != nil {
 		gone = s.by.gone
 	}
-	for at := s.from; ; {
-		var err error
+	for {
+		if s.advance(ctx) != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
+			return
+		}
 		select {
-		case <-at.more:
-			at = at.next
-			err = s.pass(ctx, at)
+		case <-s.wake:
 		case <-gone:
 			return
 		case <-tick.C:
-			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) {
+			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) || s.beat() != nil {
 				return
 			}
-			err = s.write([]byte(": still here\n\n"), soon())
 		case <-ctx.Done():
-			return
-		}
-		if err != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 	}
 }
 
+func (s *stream) beat() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live { // there is something to write
+		return nil
+	}
+	return s.write([]byte(": still here\n\n"), soon())
+}
+
+// advance writes what the hub has not: the rest of an event, and those behind it.
+func (s *stream) advance(ctx context.Context) error {
+	tell, err := s.writeAll()
+	if len(tell) > 0 {
+		s.web.delivered(ctx, s.room, tell)
+	}
+	return err
+}
+
+func (s *stream) writeAll() (tell []*Message, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { tell, s.tell = s.tell, nil }()
+	for {
+		select {
+		case <-s.at.more:
+		default:
+			s.live = true
+			return nil, nil
+		}
+		s.live = false
+		if err := s.pass(s.at.next); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // pass writes an event, unless it came with the history.
-func (s *stream) pass(ctx context.Context, e *event) error {
-	known := e.message != nil && e.message.seq <= s.cursor || e.change > 0 && e.change <= s.change
-	if !known && len(e.bytes) > 0 {
+func (s *stream) pass(e *event) error {
+	bytes := e.bytes
+	switch {
+	case len(s.rest) > 0:
+		bytes = s.rest
+	case e.message != nil && e.message.seq <= s.cursor, e.change > 0 && e.change <= s.change:
+		bytes = nil
+	}
+	if len(bytes) > 0 {
 		due := e.at
 		if due.Before(s.since) {
 			due = s.since
 		}
-		if err := s.write(e.bytes, due.Add(maxLate)); err != nil {
+		if err := s.write(bytes, due.Add(maxLate)); err != nil {
 			return err
 		}
 	}
-	s.done.Store(e.end)
-	if m := e.message; m != nil && !e.told.Swap(true) {
-		s.web.delivered(ctx, s.room, []*Message{m})
-	}
+	s.wrote(e)
 	return nil
 }
 
@@ -197,7 +235,7 @@ var errBehind = errors.New("the page is too slow")
 func (s *stream) write(p []byte, due time.Time) error {
 	// Recorders of tests have no deadlines.
 	_ = s.rc.SetWriteDeadline(due)
-	if s.ended.Load() { // asked after the deadline was set, which stopWrite sets too
+	if s.ended.Load() { // asked after the deadline was set, which stop sets too
 		return errBehind
 	}
 	if _, err := s.rw.Write(p); err != nil {
@@ -205,6 +243,3 @@ func (s *stream) write(p []byte, due time.Time) error {
 	}
 	return s.rc.Flush()
 }
-
-// stopWrite ends a write. The hub calls it.
-func (s *stream) stopWrite() { _ = s.rc.SetWriteDeadline(time.Now()) }

@@ -21,9 +21,10 @@ const (
 )
 
 // hub passes on what happens in a chat to the pages that are open there. An event is
-// encoded once, and hangs on the one before it. Each stream follows that chain at its own
-// pace, and what all have written is garbage. So a slow page delays no other and costs no
-// memory of its own; one that is too slow is ended. It comes back and reads the history.
+// encoded once, and hangs on the one before it. The hub itself writes it to the streams
+// that take it without a wait. The others follow the chain at their own pace, and what all
+// have written is garbage. So a slow page delays no other and costs no memory of its own;
+// one that is too slow is ended. It comes back and reads the history.
 type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
@@ -41,6 +42,8 @@ type activity struct {
 	arriving  map[string]arrival
 	last      *event // the chat's latest
 	followers map[*follower]bool
+	pumped    *event // the last one that the hub has offered to the streams
+	pumping   bool
 }
 
 // arrival is the progress of a file of the assistant's that is being copied.
@@ -75,10 +78,17 @@ type event struct {
 
 // follower is one stream of a chat, as the hub knows it.
 type follower struct {
-	from  *event       // what it follows
-	done  atomic.Int64 // the end of the last event that it has written
-	ended atomic.Bool
-	stop  func() // ends a write that is under way
+	done   atomic.Int64 // the end of the last event that it has written
+	ended  atomic.Bool
+	stop   func()                        // ends a write that is under way
+	atOnce func([]byte) (n int, _ error) // writes without a wait; nil: it cannot
+	wake   chan struct{}                 // holds a value if the stream has something to do
+
+	mu   sync.Mutex // held while something is written
+	at   *event     // the last one that it has written
+	rest []byte     // of the next one
+	live bool       // it has all that there is, and the hub may write
+	tell []*Message // the stream has to report that a page has them
 }
 
 func newHub() *hub {
@@ -97,20 +107,20 @@ func (h *hub) room(chat string) *activity {
 
 // follow begins a stream: of what comes from now on, after the activity that it returns.
 // leave ends it. It refuses more than maxPages in all, and more than maxTabs of one sender;
-// by is nil if senders cannot be told apart. stop ends a write of the stream.
-func (h *hub) follow(chat string, by any, stop func()) (f *follower, now []byte, leave func(), ok bool) {
+// by is nil if senders cannot be told apart. The stream has set f's functions.
+func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pages >= maxPages || by != nil && h.tabs[by] >= maxTabs {
-		return nil, nil, nil, false
+		return nil, nil, false
 	}
 	a := h.room(chat)
 	h.pages++
 	h.tabs[by]++
-	f = &follower{from: a.last, stop: stop}
+	f.at, f.wake = a.last, make(chan struct{}, 1)
 	f.done.Store(a.last.end)
 	a.followers[f] = true
-	return f, a.now(), func() {
+	return a.now(), func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(a.followers, f)
@@ -134,9 +144,9 @@ func (h *hub) open() (sessions map[string]bool, any bool) {
 	return sessions, h.pages > 0
 }
 
-// add hangs an event on the chain, and ends the streams that are too far behind: those
+// add hangs an event on a chat's chain, and ends the streams that are too far behind: those
 // that have not yet written what was there before. The lock is held.
-func (a *activity) add(e *event) {
+func (h *hub) add(a *activity, e *event) {
 	if len(a.followers) == 0 { // the history has it
 		return
 	}
@@ -148,9 +158,63 @@ func (a *activity) add(e *event) {
 		}
 	}
 	e.at, e.end, e.more = time.Now(), a.last.end+int64(len(e.bytes))+eventCost, make(chan struct{})
+	if !a.pumping {
+		a.pumping, a.pumped = true, a.last
+		go h.pump(a)
+	}
 	a.last.next = e
 	close(a.last.more)
 	a.last = e
+}
+
+// pump offers the streams what is there, until there is no more.
+func (h *hub) pump(a *activity) {
+	for {
+		h.mu.Lock()
+		if a.pumped == a.last {
+			a.pumping, a.pumped = false, nil
+			h.mu.Unlock()
+			return
+		}
+		a.pumped = a.pumped.next
+		e, all := a.pumped, slices.Collect(maps.Keys(a.followers))
+		h.mu.Unlock()
+		for _, f := range all {
+			f.take(e)
+		}
+	}
+}
+
+// take writes an event to a stream that has all before it. The stream itself goes on if it
+// is not there yet, if it would have to wait, or if there is nothing to write.
+func (f *follower) take(e *event) {
+	if !f.mu.TryLock() {
+		poke(f.wake)
+		return
+	}
+	defer f.mu.Unlock()
+	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
+		poke(f.wake)
+		return
+	}
+	n, err := f.atOnce(e.bytes)
+	if err != nil || n < len(e.bytes) {
+		f.rest, f.live = e.bytes[n:], false
+		poke(f.wake)
+		return
+	}
+	if f.wrote(e); len(f.tell) > 0 {
+		poke(f.wake)
+	}
+}
+
+// wrote records that an event is written. The lock is held.
+func (f *follower) wrote(e *event) {
+	f.at, f.rest = e, nil
+	f.done.Store(e.end)
+	if e.message != nil && !e.told.Swap(true) {
+		f.tell = append(f.tell, e.message)
+	}
 }
 
 // pokeAll wakes all pages to check whether they are to end.
@@ -158,7 +222,7 @@ func (h *hub) pokeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range h.rooms {
-		a.add(&event{})
+		h.add(a, &event{})
 	}
 }
 
@@ -166,7 +230,7 @@ func (h *hub) pokeAll() {
 func (h *hub) poke(chat string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.room(chat).add(&event{})
+	h.add(h.room(chat), &event{})
 }
 
 // publish passes on a *Message or a *change, which is durable. It is called in their order;
@@ -179,7 +243,7 @@ func (h *hub) publish(chat string, what any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e != nil {
-		h.room(chat).add(e)
+		h.add(h.room(chat), e)
 	}
 	if _, isMessage := what.(*Message); !isMessage || h.pages == 0 {
 		return
@@ -203,7 +267,7 @@ func (h *hub) tellNews() {
 	defer h.mu.Unlock()
 	for name, a := range h.rooms {
 		if len(h.fresh) > 1 || !h.fresh[name] {
-			a.add(&event{bytes: []byte("event: chats\ndata: {}\n\n")})
+			h.add(a, &event{bytes: []byte("event: chats\ndata: {}\n\n")})
 		}
 	}
 	clear(h.fresh)
@@ -237,7 +301,7 @@ func (h *hub) update(chat string, do func(a *activity) (changed bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if a := h.room(chat); do(a) {
-		a.add(&event{bytes: a.now()})
+		h.add(a, &event{bytes: a.now()})
 	}
 }
 

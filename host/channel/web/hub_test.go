@@ -6,30 +6,43 @@ import (
 	"time"
 )
 
-// stopped counts how often a stream was ended.
-func (h *hub) join(t *testing.T, chat string, stopped *int) *follower {
+// waiting is a stream that writes nothing by itself.
+type waiting struct {
+	*follower
+	from    *event
+	stopped int
+}
+
+func (h *hub) join(t *testing.T, chat string) *waiting {
 	t.Helper()
-	f, _, leave, ok := h.follow(chat, nil, func() { *stopped++ })
+	w := &waiting{follower: &follower{}}
+	w.stop = func() { w.stopped++ }
+	_, leave, ok := h.follow(chat, nil, w.follower)
 	if !ok {
 		t.Fatal("no place")
 	}
 	t.Cleanup(leave)
-	return f
+	w.from = w.at
+	return w
 }
 
-// since are the events that a stream has not written.
-func (f *follower) since() (all []*event) {
-	for e := f.from; e.next != nil; e = e.next {
-		all = append(all, e.next)
+// since are the events that have come.
+func (w *waiting) since() (all []*event) {
+	for e := w.from; ; e = e.next {
+		select {
+		case <-e.more:
+			all = append(all, e.next)
+		default:
+			return all
+		}
 	}
-	return all
 }
 
 // Each message of any chat woke the streams of all chats.
 func TestAMessageWakesItsOwnChatsStreamsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, n := newHub(), 0
-		own, other := h.join(t, "own", &n), h.join(t, "other", &n)
+		h := newHub()
+		own, other := h.join(t, "own"), h.join(t, "other")
 		for range 100 {
 			h.publish("own", &Message{ID: "1"})
 		}
@@ -49,9 +62,9 @@ func TestAMessageWakesItsOwnChatsStreamsAlone(t *testing.T) {
 
 // Each stream parsed and encoded each message for itself.
 func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
-	h, n := newHub(), 0
+	h := newHub()
 	h.publish("own", &Message{ID: "0"})
-	one, two := h.join(t, "own", &n), h.join(t, "own", &n)
+	one, two := h.join(t, "own"), h.join(t, "own")
 	h.publish("own", &Message{ID: "1"})
 	h.publish("own", &change{N: 1, Message: &Message{ID: "1"}})
 	a, b := one.since(), two.since()
@@ -71,17 +84,17 @@ func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 
 // A stream that was not read held up to 64 trees.
 func TestAStreamTooFarBehindIsEnded(t *testing.T) {
-	h, ended, others := newHub(), 0, 0
-	slow, quick := h.join(t, "own", &ended), h.join(t, "own", &others)
+	h := newHub()
+	slow, quick := h.join(t, "own"), h.join(t, "own")
 	large := &Message{ID: "1", Text: string(make([]byte, 50<<10)), shown: &shown{}} // six bytes each, as JSON
 	for i := range 3 {
 		h.publish("own", large)
 		quick.done.Store(h.rooms["own"].last.end)
-		if want := min(i, 1); ended != want { // one event alone ends nobody
-			t.Fatalf("after %d events %d are ended", i+1, ended)
+		if want := min(i, 1); slow.stopped != want { // one event alone ends nobody
+			t.Fatalf("after %d events it was ended %d times", i+1, slow.stopped)
 		}
 	}
-	if !slow.ended.Load() || quick.ended.Load() || others != 0 {
+	if !slow.ended.Load() || quick.ended.Load() || quick.stopped != 0 {
 		t.Error("the wrong one was ended")
 	}
 }
@@ -90,12 +103,12 @@ func TestAStreamTooFarBehindIsEnded(t *testing.T) {
 func TestASenderHasAShareOfTheStreams(t *testing.T) {
 	h := newHub()
 	for i := range maxPages {
-		if _, _, _, ok := h.follow("own", "one", nil); ok != (i < maxTabs) {
+		if _, _, ok := h.follow("own", "one", &follower{}); ok != (i < maxTabs) {
 			t.Fatalf("stream %d of a sender: %v", i+1, ok)
 		}
 	}
 	for i := range maxPages {
-		if _, _, _, ok := h.follow("own", nil, nil); ok != (i < maxPages-maxTabs) {
+		if _, _, ok := h.follow("own", nil, &follower{}); ok != (i < maxPages-maxTabs) {
 			t.Fatalf("stream %d of others: %v", i+1, ok)
 		}
 	}
