@@ -12,8 +12,6 @@
 package markup
 
 import (
-	"strings"
-
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -25,9 +23,10 @@ type dialect struct {
 	web   bool // and only to pages
 }
 
-// Plain is the text of a tree, without formats.
-func Plain(tree []Node) string {
-	return strings.Join(layOut(tree, plain, maxURL).parts(plain.render, 0, media.Characters), "")
+// Beginning is the text of a tree without formats, cut to a number of characters.
+func Beginning(tree []Node, most int) string {
+	s := layOut(tree, plain, maxURL)
+	return media.Cut(plain.render(s.piece(s.bounds(byteIndex(s.text, most+1, media.Characters)))), most)
 }
 
 // Parts renders a text in a platform's form and cuts the result into messages of at

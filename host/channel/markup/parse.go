@@ -285,6 +285,9 @@ const maxEscape = 40
 
 // unescape resolves backslashes, character references and <br>.
 func unescape(s string) string {
+	if !strings.ContainsAny(s, `\&<`) {
+		return s // it is clean
+	}
 	var b strings.Builder
 	for s != "" {
 		i := strings.IndexAny(s, `\&<`)

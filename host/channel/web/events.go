@@ -15,7 +15,7 @@ const (
 	changesAtOnce = 8
 	historyPace   = 8 << 10          // bytes a second
 	heartbeat     = 20 * time.Second // keeps proxies from ending a quiet stream
-	sendBuffer    = 32 << 10         // what the system holds for a stream that is not read
+	sendBuffer    = 64 << 10         // what the system holds for a stream that is not read
 )
 
 // stream is the event stream of one page.

@@ -64,7 +64,7 @@ func show(text string) *shown {
 	if err != nil || len(tree) > maxTree {
 		tree, _ = json.Marshal([]markup.Node{{Kind: markup.Paragraph, Kids: []markup.Node{{Text: text}}}})
 	}
-	return &shown{tree, media.Cut(markup.Plain(nodes), maxQuote)}
+	return &shown{tree, markup.Beginning(nodes, maxQuote)}
 }
 
 // look is how the message's text is shown.

@@ -201,8 +201,8 @@ func BenchmarkStreams(b *testing.B) {
 			m := heard.event("message")
 			heard.stop()
 			bytes := []byte("id: " + m.id + "\nevent: message\ndata: " + m.data + "\n\n")
-			var figure, floor time.Duration
-			var toAll, toOne []time.Duration
+			var figure, floor, alone time.Duration
+			var toAll, toOne, toPlain []time.Duration
 			send := func(s *site, r *readers) time.Duration {
 				begin := time.Now()
 				s.send(channel.Message{Text: text})
@@ -215,16 +215,22 @@ func BenchmarkStreams(b *testing.B) {
 				before := processorTime(b)
 				toAll = append(toAll, send(all, last))
 				between := processorTime(b)
+				begin := time.Now()
 				plain.write(b, bytes)
 				plainly.wait()
+				toPlain = append(toPlain, time.Since(begin))
 				figure, floor = figure+between-before, floor+processorTime(b)-between
+				before = processorTime(b)
 				toOne = append(toOne, send(one, single))
+				alone += processorTime(b) - before
 			}
 			b.ReportMetric(float64(figure.Microseconds())/float64(b.N), "cpu-µs/message")
 			b.ReportMetric(float64(floor.Microseconds())/float64(b.N), "floor-µs")
 			b.ReportMetric(float64(figure)/float64(floor), "x-floor")
+			b.ReportMetric(float64(alone.Microseconds())/float64(b.N), "one-cpu-µs")
 			b.ReportMetric(p50(toAll)/1e3, "last-µs")
 			b.ReportMetric(p50(toOne)/1e3, "one-µs")
+			b.ReportMetric(p50(toPlain)/1e3, "plain-last-µs")
 			b.ReportMetric(p50(toAll)/p50(toOne), "x-one")
 		})
 	}
