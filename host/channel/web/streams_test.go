@@ -77,11 +77,11 @@ func TestAStreamThatIsNotReadEndsAndCatchesUp(t *testing.T) {
 }
 
 // pipeSite is a site on pipes, in a test's own time.
-func pipeSite(t *testing.T) (*site, *pipes) {
+func pipeSite(t *testing.T, token string) (*site, *pipes) {
 	t.Helper()
 	l := newPipes()
 	o := options(t.TempDir())
-	o.Listener = l
+	o.Listener, o.Token = l, token
 	w, err := opened(o)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func pipeSite(t *testing.T) (*site, *pipes) {
 func TestAStreamThatIsTenSecondsBehindEnds(t *testing.T) {
 	for after, alive := range map[time.Duration]bool{9 * time.Second: true, 11 * time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, l := pipeSite(t)
+			s, l := pipeSite(t, "")
 			c := l.dial(t)
 			res := unread(t, c, "")
 			defer res.Body.Close()
