@@ -110,18 +110,15 @@ func (d *Door) files(rw http.ResponseWriter, r *http.Request, who source, id str
 		return httpd.Refuse(http.StatusConflict, "upload_busy", "this upload is being written", "wait for the other writer, then ask with HEAD how far it is")
 	}
 	defer d.uploads.end(name)
+	place := d.begin(who.folder) // before the upload is kept: one that is refused has no place
+	if place == nil {
+		return errBusy
+	}
 	u, offset, err := d.beginUpload(r, who, name)
-	if err != nil {
-		return err
-	}
-	if !u.Whole {
-		place := d.begin(who.folder)
-		if place == nil {
-			return errBusy
-		}
+	if err == nil && !u.Whole {
 		offset, err = d.append(d.Limits.pace(rw, r, u.Length-offset+1), place, name, u, offset)
-		place.end()
 	}
+	place.end()
 	if err == nil && !u.Whole && offset == u.Length {
 		u.Whole = true
 		err = d.finish(name, u)
@@ -173,14 +170,14 @@ func (d *Door) beginUpload(r *http.Request, who source, name string) (upload, in
 		return upload{}, 0, err
 	}
 	u, offset, err := d.upload(name)
-	if errors.Is(err, errNoUpload) {
+	if errors.Is(err, errNoUpload) && at == 0 {
 		if err = remove(d.partOf(name)); err == nil { // of one that is no more
 			u, err = d.newUpload(r, who, name)
 		}
 	} else if err == nil {
 		err = u.agrees(r)
 	}
-	if err == nil && at != offset {
+	if (err == nil || errors.Is(err, errNoUpload)) && at != offset {
 		err = httpd.Refuse(http.StatusConflict, "wrong_offset", fmt.Sprintf("the upload has %d bytes, not %d", offset, at), "ask with HEAD how far it is, and go on there")
 	}
 	return u, offset, err
@@ -262,12 +259,27 @@ func (d *Door) append(from io.Reader, place *body, name string, u upload, offset
 		return offset, err
 	}
 	n, err := io.Copy(io.MultiWriter(place, f), io.LimitReader(from, u.Length-offset))
+	refused := errors.Is(err, errQuota) || errors.Is(err, errNoRoom)
 	if err != nil {
 		err = tooLarge(err, d.Quota())
 	} else if more, _ := from.Read(make([]byte, 1)); more > 0 {
-		err = malformed("more bytes came than Upload-Length says")
+		err, refused = malformed("more bytes came than Upload-Length says"), true
 	}
-	return offset + n, errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, f.Sync(), f.Close())
+	if refused {
+		err = errors.Join(err, d.standAside(name, offset+n))
+	}
+	return offset + n, err
+}
+
+// standAside has an upload that was refused give way to the next new one, although it has
+// just had a byte; one without bytes is deleted at once.
+func (d *Door) standAside(name string, bytes int64) error {
+	if bytes == 0 {
+		return errors.Join(remove(d.partOf(name)), remove(d.metaOf(name)))
+	}
+	idle := time.Now().Add(-uploadIdle - time.Second)
+	return os.Chtimes(d.partOf(name), idle, idle)
 }
 
 // finish checks a whole upload. One that is not what was said is deleted.

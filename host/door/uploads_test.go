@@ -272,6 +272,47 @@ func TestUploadsOfKilledSessionsRefusedAllOthersForADay(t *testing.T) {
 	}
 }
 
+// An upload that was refused had one of the group's four places for ten minutes, also if
+// none of its bytes was taken.
+func TestARefusedUploadKeepsNoPlace(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("a", "")
+	new := func(id, body string, header ...string) answered {
+		t.Helper()
+		return w.ask("PUT", "/api/files/"+id, token, strings.NewReader(body), append([]string{"Upload-Length", "5", "Upload-SHA256", sumOf("hello")}, header...)...)
+	}
+	for i := range 2 * maxUploads {
+		if got := new(fmt.Sprint("ahead", i), "lo", "Upload-Offset", "3"); got.http != 409 || got.Error.Code != "wrong_offset" {
+			t.Errorf("a new upload that does not begin at 0: %d %s", got.http, got.body)
+		}
+		if got := new(fmt.Sprint("long", i), "hello and more"); got.http != 400 {
+			t.Errorf("an upload of too many bytes: %d %s", got.http, got.body)
+		}
+	}
+	var places []*body
+	for range maxBodies {
+		places = append(places, w.begin("a"))
+	}
+	for i := range 2 * maxUploads {
+		if got := new(fmt.Sprint("busy", i), "hello"); got.http != 429 {
+			t.Errorf("while the group's bodies come: %d %s", got.http, got.body)
+		}
+	}
+	for _, p := range places {
+		p.end()
+	}
+	for _, id := range []string{"ahead0", "busy0"} {
+		if n := w.offset(token, id); n != -1 {
+			t.Errorf("of %s %d bytes are kept", id, n)
+		}
+	}
+	for i := range maxUploads {
+		if got := new(fmt.Sprint("good", i), "he"); got.http != 200 {
+			t.Errorf("the next upload: %d %s", got.http, got.body)
+		}
+	}
+}
+
 // TestAnUploadThatGaveWayBeginsAgain: its client, which goes on where it was, asks how far it is and
 // writes it from the start.
 func TestAnUploadThatGaveWayBeginsAgain(t *testing.T) {
@@ -288,7 +329,7 @@ func TestAnUploadThatGaveWayBeginsAgain(t *testing.T) {
 	if way, err := w.giveWay("a"); !way || err != nil {
 		t.Errorf("it does not give way: %v", err)
 	}
-	if got := w.put(token, "film", "hello", 3); got.http != 409 || got.Error.Code != "wrong_offset" || w.offset(token, "film") != 0 {
+	if got := w.put(token, "film", "hello", 3); got.http != 409 || got.Error.Code != "wrong_offset" || w.offset(token, "film") != -1 {
 		t.Errorf("it goes on: %d %s", got.http, got.body)
 	}
 	if got := w.put(token, "film", "hello", 0); got.http != 200 || !strings.Contains(got.body, `"whole":true`) {

@@ -2,6 +2,7 @@ package links
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 const someID = "0123456789abcdef0123456789abcdef"
@@ -91,7 +94,7 @@ func newServer(t *testing.T, name string) *Server {
 	}}
 }
 
-func ask(s *Server, method, path, from, forwarded string) *httptest.ResponseRecorder {
+func ask(s http.Handler, method, path, from, forwarded string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.RemoteAddr = from
 	if forwarded != "" {
@@ -146,26 +149,101 @@ func TestNobodyFetchesForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, "a.txt")
 		path := Path + tokenOf(t, s.Keys, time.Now().Add(time.Hour))
-		for i := range perMinute + 1 {
-			got := ask(s, "GET", path, "127.0.0.1:9", "9.9.9.9, 1.2.3.4")
-			if want := map[bool]int{true: 200, false: 429}[i < perMinute]; got.Code != want {
+		proxies, err := httpd.ParseProxies([]string{"127.0.0.1", "10.0.0.0/8"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind := proxies.Wrap(s)
+		for i := range ofSender.minute + 1 {
+			got := ask(behind, "GET", path, "127.0.0.1:9", "9.9.9.9, 1.2.3.4, 10.0.0.7")
+			if want := map[bool]int{true: 200, false: 429}[i < ofSender.minute]; got.Code != want {
 				t.Fatal(i, got.Code)
 			}
 		}
-		if got := ask(s, "GET", path, "127.0.0.1:9", "1.2.3.4, 5.6.7.8"); got.Code != 200 {
+		if got := ask(behind, "GET", path, "127.0.0.1:9", "1.2.3.4, 5.6.7.8"); got.Code != 200 {
 			t.Error("another sender behind the proxy:", got.Code)
 		}
-		if got := ask(s, "GET", path, "1.2.3.4:9", "5.6.7.8"); got.Code != 429 {
+		if got := ask(behind, "GET", path, "1.2.3.4:9", "5.6.7.8"); got.Code != 429 {
 			t.Error("a sender of itself says who it is:", got.Code)
 		}
 		time.Sleep(time.Minute)
-		for i := range allPerMinute {
+		for i := range ofAll.minute {
 			if got := ask(s, "GET", path, "[2001:db8:"+string("0123456789abcdef"[i%16])+"::1]:9", ""); got.Code != 200 && got.Code != 429 {
 				t.Fatal(got.Code)
 			}
 		}
-		if s.gate.total > allPerMinute || s.gate.all != 0 || len(s.gate.inside) != 0 {
-			t.Errorf("%d in a minute, %d still inside", s.gate.total, s.gate.all)
+		if s.gate.counts[all{}] > ofAll.minute || len(s.gate.inside) != 0 {
+			t.Errorf("%d in a minute, %v still inside", s.gate.counts[all{}], s.gate.inside)
+		}
+	})
+}
+
+// An assistant in a container, or a member of the local network, said of each request that
+// it came from another address, and none had a share.
+func TestWhoIsNoProxyIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, "a.txt")
+		path := Path + tokenOf(t, s.Keys, time.Now().Add(time.Hour))
+		proxies, _ := httpd.ParseProxies([]string{"127.0.0.1"})
+		for i := range ofSender.minute + 1 {
+			got := ask(proxies.Wrap(s), "GET", path, "172.17.0.2:9", fmt.Sprintf("1.2.%d.%d", i/250, i%250))
+			if want := map[bool]int{true: 200, false: 429}[i < ofSender.minute]; got.Code != want {
+				t.Fatal(i, got.Code)
+			}
+		}
+	})
+}
+
+// Made-up links from ten IPv6 networks used up what all may fetch in a minute.
+func TestForgedLinksKeepNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, "a.txt")
+		token := tokenOf(t, s.Keys, time.Now().Add(time.Hour))
+		forged := []string{token[1:] + "0", "x", tokenOf(t, NewKeys(t.TempDir()), time.Now().Add(time.Hour)), tokenOf(t, s.Keys, time.Now())}
+		for i := range 2 * ofAll.minute {
+			if got := ask(s, "GET", Path+forged[i%len(forged)], fmt.Sprintf("[2001:db8:0:%x::1]:9", i%16), ""); got.Code != 404 {
+				t.Fatal(got.Code)
+			}
+		}
+		if got := ask(s, "GET", Path+token, "[2001:db8:0:1::1]:9", ""); got.Code != 200 {
+			t.Error("a member's link:", got.Code)
+		}
+	})
+}
+
+// A member with a network of its own had as many shares as networks of 64 bits in it.
+func TestOneSiteAndOneLinkDoNotTakeAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, "a.txt")
+		link := func(n int) string {
+			token, err := s.Keys.Token(fmt.Sprintf("%032x", n), time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return Path + token
+		}
+		s.Open = func(context.Context, string) (File, error) {
+			return File{Name: "a.txt", Size: 5, Content: content{strings.NewReader("hello")}}, nil
+		}
+		fetched := func(from func(n int) string, link func(n int) string) (n int) {
+			for i := range ofAll.minute {
+				if ask(s, "GET", link(i), from(i), "").Code == 200 {
+					n++
+				}
+			}
+			time.Sleep(time.Minute)
+			return n
+		}
+		site := func(n int) string { return fmt.Sprintf("[2001:db8:0:%x::1]:9", n) }
+		if n := fetched(site, link); n != ofNetwork.minute {
+			t.Errorf("one site fetches %d of %d", n, ofAll.minute)
+		}
+		everywhere := func(n int) string { return fmt.Sprintf("[2001:db8:%x::1]:9", n) }
+		if n := fetched(everywhere, func(int) string { return link(1) }); n != ofLink.minute {
+			t.Errorf("one link is fetched %d of %d times", n, ofAll.minute)
+		}
+		if n := fetched(everywhere, link); n != ofAll.minute {
+			t.Errorf("all fetch %d of %d", n, ofAll.minute)
 		}
 	})
 }

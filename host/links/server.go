@@ -48,16 +48,23 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusMethodNotAllowed, "bad_method", "a link can only be fetched", "open it in a browser"))
 		return
 	}
-	leave := s.gate.enter(sender(r), time.Now())
+	// What is no link of this host counts for nobody: else a few who ask for made-up ones
+	// would keep all others from theirs.
+	id, ok := s.parse(r)
+	if !ok {
+		none(rw)
+		return
+	}
+	leave := s.gate.enter(r, id, time.Now())
 	if leave == nil {
 		httpd.Fail(rw, httpd.Refuse(http.StatusTooManyRequests, "too_many_requests", "too many files are fetched at once", "try again in a minute"))
 		return
 	}
 	defer leave()
-	f, err := s.find(r)
+	f, err := s.Open(r.Context(), id)
 	switch {
 	case errors.Is(err, ErrNone):
-		httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_link", "there is no such file, or no longer", "ask in the chat for it again"))
+		none(rw)
 		return
 	case err != nil:
 		s.Log.Error("serve a link", "error", err)
@@ -68,17 +75,19 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	serve(rw, r, f)
 }
 
-// find opens the file of a request's link.
-func (s *Server) find(r *http.Request) (File, error) {
+func none(rw http.ResponseWriter) {
+	httpd.Fail(rw, httpd.Refuse(http.StatusNotFound, "unknown_link", "there is no such file, or no longer", "ask in the chat for it again"))
+}
+
+// parse returns the id of a request's link, if this host has made it and it has not
+// expired.
+func (s *Server) parse(r *http.Request) (id string, ok bool) {
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
 	if !ok {
-		return File{}, ErrNone
+		return "", false
 	}
 	id, expires, ok := s.Keys.Parse(token)
-	if !ok || !time.Now().Before(expires) {
-		return File{}, ErrNone
-	}
-	return s.Open(r.Context(), id)
+	return id, ok && time.Now().Before(expires)
 }
 
 // serve writes the file so that a browser only saves it, whole or the ranges that were

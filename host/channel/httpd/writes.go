@@ -1,11 +1,15 @@
 package httpd
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // bounded is a listener whose connections end if their reader is too slow. Whoever opens
@@ -25,16 +29,21 @@ func (b bounded) Accept() (net.Conn, error) {
 // nothing for an hour goes on.
 type pacedConn struct {
 	net.Conn
-	mu   sync.Mutex
-	left time.Duration // how long the next write may wait, beside the time for its bytes
-	own  time.Time     // a handler's deadline; zero: none
+	mu      sync.Mutex
+	left    time.Duration // how long the next write may wait, beside the time for its bytes
+	own     time.Time     // a handler's deadline; zero: none
+	writing bool
 }
 
-// SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts.
+// SetWriteDeadline sets a handler's own deadline. The earlier of that and ours counts. It
+// costs a timer, so it is set only if a write waits; the next write sets it otherwise.
 func (c *pacedConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = t
+	if !c.writing {
+		return nil
+	}
 	return c.Conn.SetWriteDeadline(t)
 }
 
@@ -105,6 +114,7 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 		until = c.own
 	}
 	err := c.Conn.SetWriteDeadline(until)
+	c.writing = err == nil
 	c.mu.Unlock()
 	if err != nil {
 		return 0, err
@@ -112,6 +122,7 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 	n, err := write()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.writing = false
 	c.left = min(paceGrace, allowed-time.Since(start))
 	return n, err
 }
@@ -120,5 +131,46 @@ func (c *pacedConn) pace(bytes int64, write func() (int64, error)) (int64, error
 func ownDeadlineEnds(c net.Conn, s http.ConnState) {
 	if s == http.StateIdle {
 		_ = c.SetWriteDeadline(time.Time{}) // a connection that is closed needs none
+	}
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// AtOnce returns a function that writes what a request's connection takes without a wait;
+// nil if there is none. It passes by what net/http holds: a handler uses it after a Flush,
+// in an answer without a length and without chunks.
+func AtOnce(ctx context.Context) func(p []byte) (n int, err error) {
+	c, ok := ctx.Value(connKey{}).(*pacedConn)
+	if !ok {
+		return nil
+	}
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return func(p []byte) (n int, err error) {
+		failed := raw.Write(func(fd uintptr) bool {
+			n, err = unix.Write(int(fd), p)
+			return true
+		})
+		return max(n, 0), errors.Join(err, failed)
+	}
+}
+
+// SendBuffer bounds what the system holds for a request's client that does not read, in
+// bytes. It is for streams: a large file needs what the system gives by itself.
+func SendBuffer(ctx context.Context, bytes int) {
+	if c, ok := ctx.Value(connKey{}).(*pacedConn); ok {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(bytes) // it then holds more
+		}
 	}
 }

@@ -1,59 +1,11 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/longshore-bridge/longshore/media"
 )
-
-// The most that is parsed. Beyond it, a text is shown as it was written: the parser
-// takes time that grows with the square of some of these.
-const (
-	maxInput  = 64 << 10 // bytes
-	maxMarks  = 2000     // characters of one block that may be markup
-	maxCells  = 20_000   // of one block, if it is a table
-	maxNested = 16       // quotes and lists that begin in one line
-	maxDepth  = 24       // of a tree
-)
-
-var containers = regexp.MustCompile(`^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t]))+`)
-
-// parseable says whether parsing a text takes bounded time.
-func parseable(text string) bool {
-	if len(text) > maxInput {
-		return false
-	}
-	lines, marks, pipes := 0, 0, 0
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
-			lines, marks, pipes = 0, 0, 0
-			continue
-		}
-		lines++
-		pipes = max(pipes, strings.Count(line, "|"))
-		for _, c := range []byte(line) {
-			if strings.IndexByte("[]<*_~`!", c) >= 0 {
-				marks++
-			}
-		}
-		if marks > maxMarks || pipes*lines > maxCells || nested(line) > maxNested {
-			return false
-		}
-	}
-	return true
-}
-
-// nested is how many quotes and lists begin in a line.
-func nested(line string) (n int) {
-	for _, c := range containers.FindString(line) {
-		if strings.ContainsRune(">*+-.)", c) {
-			n++
-		}
-	}
-	return n
-}
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
 

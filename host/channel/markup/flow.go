@@ -10,6 +10,7 @@ import (
 type styled struct {
 	text  string
 	spans []span // by where they begin, an outer one before those within it
+	base  int    // where the text begins, as the spans count
 }
 
 // span is a range of bytes, never empty.
@@ -36,7 +37,7 @@ type flow struct {
 func layOut(nodes []Node, d dialect, longest int) styled {
 	f := flow{dialect: d, longest: longest, within: map[Kind]bool{}}
 	f.blocks(nodes)
-	return styled{f.text.String(), f.spans}.trimmed()
+	return styled{text: f.text.String(), spans: f.spans}.trimmed()
 }
 
 // as writes something with a format, which it has once however often it is nested.

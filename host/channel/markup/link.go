@@ -1,10 +1,15 @@
 package markup
 
 import (
+	"bytes"
 	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 )
 
 // maxURL is the longest address that is a link, in bytes.
@@ -48,6 +53,70 @@ func isLink(address string) bool {
 		return u.Opaque != ""
 	}
 	return false
+}
+
+// addressParser makes links of the addresses in a text. The library's own parser looks
+// through the rest of the line at each space.
+type addressParser struct{}
+
+// beforeAddress is what an address may stand behind, beside the beginning of a line.
+const beforeAddress = " *_~("
+
+// Trigger implements parser.InlineParser. A space also stands for the beginning of a line.
+func (addressParser) Trigger() []byte { return []byte(beforeAddress) }
+
+// Parse implements parser.InlineParser.
+func (addressParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	line, segment := block.PeekLine()
+	before := 0
+	if strings.IndexByte(beforeAddress, line[0]) >= 0 {
+		before = 1
+	}
+	n := addressLen(line[before:])
+	if n == 0 || pc.IsInLinkLabel() {
+		return nil
+	}
+	if before > 0 {
+		ast.MergeOrAppendTextSegment(parent, segment.WithStop(segment.Start+before))
+	}
+	block.Advance(before + n)
+	start := segment.Start + before
+	return ast.NewAutoLink(ast.AutoLinkURL, ast.NewTextSegment(text.NewSegment(start, start+n)))
+}
+
+// addressLen is the length of the address with which a line begins, or 0. What ends a
+// sentence or a format, and a bracket that was not opened in it, is not a part of it.
+func addressLen(line []byte) int {
+	scheme := 0
+	for _, s := range []string{"http://", "https://"} {
+		if bytes.HasPrefix(line, []byte(s)) {
+			scheme = len(s)
+		}
+	}
+	if scheme == 0 {
+		return 0
+	}
+	n := bytes.IndexAny(line, " \t\n\f\r<>\"'`")
+	if n < 0 {
+		n = len(line)
+	}
+	closed := bytes.Count(line[:n], []byte(")")) - bytes.Count(line[:n], []byte("("))
+	for ; n > scheme; n-- {
+		switch c := line[n-1]; {
+		case c == ')' && closed > 0:
+			closed--
+		case strings.IndexByte("?!.,:*_~", c) >= 0:
+		case c == ';':
+			name := bytes.TrimRightFunc(line[scheme:n-1], isASCIIWord)
+			if !bytes.HasSuffix(name, []byte("&")) || scheme+len(name) == n-1 {
+				return n
+			}
+			n = scheme + len(name)
+		default:
+			return n
+		}
+	}
+	return 0
 }
 
 // unseen says of a character that nobody sees it in an address.

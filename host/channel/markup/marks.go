@@ -3,6 +3,7 @@ package markup
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,34 +34,31 @@ var encoded = map[rune]string{'*': "%2A", '_': "%5F", '~': "%7E"}
 // render is a piece of a text in the platform's form.
 func (m marks) render(s styled) string {
 	var b strings.Builder
-	at := 0
+	at, spans := 0, &passage{rest: s.spans}
 	for _, p := range s.spans {
 		if p.kind != Fence {
 			continue
 		}
-		m.lines(&b, s, at, p.from)
+		m.lines(&b, s.text, spans, at, p.from)
 		code := strings.ReplaceAll(s.text[p.from:p.to], "```", "``ˋ")
 		b.WriteString(m.open + m.escape.Replace(code) + m.close)
 		at = p.to
 	}
-	m.lines(&b, s, at, len(s.text))
+	m.lines(&b, s.text, spans, at, len(s.text))
 	return b.String()
 }
 
-func (m marks) lines(b *strings.Builder, s styled, from, to int) {
+func (m marks) lines(b *strings.Builder, text string, spans *passage, from, to int) {
 	for from < to {
 		end := to
-		if i := strings.IndexByte(s.text[from:to], '\n'); i >= 0 {
+		if i := strings.IndexByte(text[from:to], '\n'); i >= 0 {
 			end = from + i
 		}
-		for len(s.spans) > 0 && s.spans[0].to <= from { // of lines before
-			s.spans = s.spans[1:]
-		}
-		here := styled{s.text, s.until(max(end, from+1))}
-		if (from == 0 || s.text[from-1] == '\n') && slices.ContainsFunc(here.spans, func(p span) bool { return p.kind == Quote && p.from <= from && from < p.to }) {
+		here := spans.over(from, max(end, from+1))
+		if (from == 0 || text[from-1] == '\n') && slices.ContainsFunc(here, func(p span) bool { return p.kind == Quote && p.from <= from && from < p.to }) {
 			b.WriteString("> ")
 		}
-		newLine(m, here, from, end).write(b)
+		newLine(m, text, here, from, end).write(b)
 		if end < to {
 			b.WriteByte('\n')
 			end++
@@ -69,12 +67,30 @@ func (m marks) lines(b *strings.Builder, s styled, from, to int) {
 	}
 }
 
+// passage goes through a text's spans once, from line to line.
+type passage struct{ here, rest []span }
+
+// over are the spans that lie over a range, which is behind that of the call before.
+func (p *passage) over(from, to int) []span {
+	p.here = slices.DeleteFunc(p.here, func(s span) bool { return s.to <= from })
+	for len(p.rest) > 0 && p.rest[0].from < to {
+		if p.rest[0].to > from {
+			p.here = append(p.here, p.rest[0])
+		}
+		p.rest = p.rest[1:]
+	}
+	return p.here
+}
+
 // line is one line outside code blocks.
 type line struct {
 	marks
 	text     string
-	spans    []span // within the line, outer ones first
+	spans    []span          // within the line, outer ones first
+	asIs     []span          // of these, Mono, Link and address; none within another
+	formats  map[rune][]span // of these, the others, by their mark
 	from, to int
+	body     int  // where its words begin
 	first    bool // nothing stands before it in its line
 	runs     []run
 }
@@ -87,15 +103,16 @@ type run struct {
 	active        bool
 }
 
-func newLine(m marks, s styled, from, to int) line {
-	l := line{marks: m, text: s.text, from: from, to: to, first: from == 0 || s.text[from-1] == '\n'}
+func newLine(m marks, text string, spans []span, from, to int) line {
+	l := line{marks: m, text: text, from: from, to: to, first: from == 0 || text[from-1] == '\n', formats: map[rune][]span{}}
+	l.body = to - len(strings.TrimLeft(text[from:to], " \t"))
 	inLink := 0
-	for _, p := range s.spans {
+	for _, p := range spans {
 		p.from, p.to = max(p.from, from), min(p.to, to)
 		if p.from >= p.to {
 			continue
 		}
-		words := s.text[p.from:p.to]
+		words := text[p.from:p.to]
 		p.from += len(words) - len(strings.TrimLeft(words, " \t"))
 		p.to -= len(words) - len(strings.TrimRight(words, " \t"))
 		switch {
@@ -106,12 +123,35 @@ func newLine(m marks, s styled, from, to int) line {
 		case p.kind != address && (p.from < inLink || m.of[p.kind] == "" || !l.works(p)):
 			continue
 		}
-		l.spans = append(l.spans, p)
+		l.add(p)
 	}
 	if len(m.of) > 0 && m.backslashed == "" {
 		l.findRuns()
 	}
 	return l
+}
+
+// add adds a span behind those that begin before it.
+func (l *line) add(p span) {
+	l.spans = append(l.spans, p)
+	switch p.kind {
+	case Mono, Link, address:
+		if n := len(l.asIs); n == 0 || l.asIs[n-1].to <= p.from {
+			l.asIs = append(l.asIs, p)
+		}
+	default:
+		mark := rune(l.of[p.kind][0])
+		l.formats[mark] = append(l.formats[mark], p)
+	}
+}
+
+// covering is the span over a place; none lies within another.
+func covering(spans []span, i int) (span, bool) {
+	n := sort.Search(len(spans), func(n int) bool { return spans[n].to > i })
+	if n == len(spans) || spans[n].from > i {
+		return span{kind: Text}, false
+	}
+	return spans[n], true
 }
 
 // works says whether marks around a span stand at the edges of words.
@@ -195,10 +235,10 @@ func (l line) escaped(r rune, i int) string {
 	if l.backslashed == "" {
 		return l.escape.Replace(string(r))
 	}
-	switch kind := l.kindAt(i); {
-	case kind == Mono, kind == address:
-	case kind == Link && slices.ContainsFunc(l.spans, func(p span) bool { return p.kind == Link && p.from <= i && i < p.to && l.text[p.from:p.to] == p.url }):
-	case strings.ContainsRune(l.backslashed, r), strings.ContainsRune(l.lineStart, r) && l.first && strings.TrimLeft(l.text[l.from:i], " \t") == "":
+	switch p, _ := covering(l.asIs, i); {
+	case p.kind == Mono, p.kind == address:
+	case p.kind == Link && l.text[p.from:p.to] == p.url:
+	case strings.ContainsRune(l.backslashed, r), strings.ContainsRune(l.lineStart, r) && l.first && i == l.body:
 		return `\` + string(r)
 	}
 	return string(r)
@@ -206,23 +246,13 @@ func (l line) escaped(r rune, i int) string {
 
 // instead is what is written for a character that the platform would take for a mark.
 func (l line) instead(r rune, i int) string {
-	switch l.kindAt(i) {
+	switch p, _ := covering(l.asIs, i); p.kind {
 	case Mono, Link:
 		return l.escape.Replace(string(r))
 	case address:
 		return encoded[r]
 	}
 	return alike[r]
-}
-
-// kindAt is Mono, Link or address within one of these, and else Text.
-func (l line) kindAt(i int) Kind {
-	for _, p := range l.spans {
-		if p.from <= i && i < p.to && (p.kind == Mono || p.kind == Link || p.kind == address) {
-			return p.kind
-		}
-	}
-	return Text
 }
 
 // findRuns finds the text's own marks, and which of these the platform would act on: one
@@ -246,7 +276,7 @@ func (l *line) findRuns() {
 		for ; one.to < l.to && rune(l.text[one.to]) == r; one.to++ {
 		}
 		i = one.to
-		if alike[r] == "" || l.kindAt(one.from) == Mono {
+		if p, _ := covering(l.asIs, one.from); alike[r] == "" || p.kind == Mono {
 			continue
 		}
 		before, after := l.before(one.from), l.at(one.to)
@@ -273,5 +303,6 @@ func (l line) within(one *run) bool {
 	if one.mark == '>' {
 		return l.first && one.from == l.from
 	}
-	return slices.ContainsFunc(l.spans, func(p span) bool { return l.of[p.kind] == string(one.mark) && p.from <= one.from && one.from < p.to })
+	_, in := covering(l.formats[one.mark], one.from)
+	return in
 }

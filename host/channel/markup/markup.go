@@ -11,7 +11,9 @@
 // another address.
 package markup
 
-import "github.com/longshore-bridge/longshore/media"
+import (
+	"github.com/longshore-bridge/longshore/media"
+)
 
 // dialect is how a platform shows text.
 type dialect struct {
@@ -19,6 +21,12 @@ type dialect struct {
 	width int  // columns that a table may have
 	links bool // words can be links
 	web   bool // and only to pages
+}
+
+// Beginning is the text of a tree without formats, cut to a number of characters.
+func Beginning(tree []Node, most int) string {
+	s := layOut(tree, plain, maxURL)
+	return media.Cut(plain.render(s.piece(s.bounds(byteIndex(s.text, most+1, media.Characters)))), most)
 }
 
 // Parts renders a text in a platform's form and cuts the result into messages of at

@@ -1,6 +1,9 @@
 package markup
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Kind is what a Node is. The values are those of the page's JSON.
 type Kind string
@@ -50,9 +53,14 @@ func (n Node) MarshalJSON() ([]byte, error) {
 
 // words is the text of a node without formatting.
 func (n Node) words() string {
-	s := n.Text
+	var b strings.Builder
+	n.write(&b)
+	return b.String()
+}
+
+func (n Node) write(to *strings.Builder) {
+	to.WriteString(n.Text)
 	for _, kid := range n.Kids {
-		s += kid.words()
+		kid.write(to)
 	}
-	return s
 }

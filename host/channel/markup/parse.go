@@ -18,12 +18,13 @@ import (
 // Parse reads Markdown as GitHub knows it, but for what surprises in a chat: a line
 // break stays one, indented lines are no code, HTML stays the characters that it is,
 // a line of dashes below a text is a rule, and links have their address beside them.
-// It never fails: a text that would take long to parse, or that the parser fails on, is
-// one paragraph, as written.
+// It takes time that grows as the text does. It never fails: a text that is too long, or
+// that the parser fails on, is one paragraph, as written, and so are the marks that would
+// take long.
 func Parse(written string) (tree []Node) {
 	written = clean(written)
 	literal := []Node{{Kind: Paragraph, Kids: []Node{{Text: strings.TrimSpace(written)}}}}
-	if !parseable(written) {
+	if len(written) > maxInput {
 		return literal
 	}
 	defer func() {
@@ -32,44 +33,48 @@ func Parse(written string) (tree []Node) {
 		}
 	}()
 	r := reader{[]byte(written)}
-	return r.blocks(markdown.Parse(text.NewReader(r.source)), 0)
+	return r.blocks(markdown.Parse(text.NewReader(r.source), parser.WithContext(newWork(len(written)))), 0)
 }
-
-// never matches nothing at all: neither www. nor mailboxes become links by themselves.
-var never = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 
 // markdown never changes, and may be used by several goroutines.
 var markdown = newParser()
 
 func newParser() parser.Parser {
 	return parser.NewParser(
-		parser.WithBlockParsers(
-			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(parser.NewListParser(), 300),
-			util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewATXHeadingParser(), 600),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(parser.NewBlockquoteParser(), 800),
-			util.Prioritized(parser.NewParagraphParser(), 1000)),
-		parser.WithInlineParsers(
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(productParser{}, 490),
-			util.Prioritized(parser.NewEmphasisParser(), 500),
-			util.Prioritized(extension.NewStrikethroughParser(), 500),
-			util.Prioritized(extension.NewLinkifyParser(
-				extension.WithLinkifyURLRegexp(regexp.MustCompile("^https?://[^\\s<>\"'`]+")),
-				extension.WithLinkifyWWWRegexp(never),
-				extension.WithLinkifyEmailRegexp(never)), 999)),
-		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithBlockParsers(blockParsers()...),
+		parser.WithInlineParsers(inlineParsers()...),
+		parser.WithParagraphTransformers(util.Prioritized(tableParser{extension.NewTableParagraphTransformer()}, 200)),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
 }
 
+func blockParsers() []util.PrioritizedValue {
+	return []util.PrioritizedValue{
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+}
+
+func inlineParsers() []util.PrioritizedValue {
+	return []util.PrioritizedValue{
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(codeParser{parser.NewCodeSpanParser()}, 100),
+		util.Prioritized(linkParser{parser.NewLinkParser()}, 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(productParser{}, 490),
+		util.Prioritized(delimiterParser{parser.NewEmphasisParser()}, 500),
+		util.Prioritized(delimiterParser{extension.NewStrikethroughParser()}, 500),
+		util.Prioritized(addressParser{}, 999),
+	}
+}
+
 // productParser leaves stars and tildes between two letters or digits alone, so that
-// 2*3*4 is a product.
+// 2*3*4 is a product, and tildes that are too many for a format.
 type productParser struct{}
 
 // Trigger implements parser.InlineParser.
@@ -78,11 +83,16 @@ func (productParser) Trigger() []byte { return []byte("*~") }
 // Parse implements parser.InlineParser.
 func (productParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, segment := block.PeekLine()
+	before, c := block.PrecendingCharacter(), line[0]
+	if before == '*' && c == '*' { // it was looked at
+		return nil
+	}
 	n := 0
-	for n < len(line) && line[n] == line[0] {
+	for n < len(line) && line[n] == c {
 		n++
 	}
-	if n == len(line) || !isASCIIWord(block.PrecendingCharacter()) || !isASCIIWord(rune(line[n])) {
+	product := n < len(line) && isASCIIWord(before) && isASCIIWord(rune(line[n]))
+	if !product && (c != '~' || n <= 2 && before != '~') {
 		return nil
 	}
 	block.Advance(n)
@@ -98,9 +108,6 @@ type reader struct{ source []byte }
 
 // blocks are the children of a block.
 func (r reader) blocks(parent ast.Node, depth int) (all []Node) {
-	if depth > maxDepth {
-		return nil
-	}
 	for b := parent.FirstChild(); b != nil; b = b.NextSibling() {
 		n := r.block(b, depth)
 		n.Tight = n.Kind != Table && b.Type() == ast.TypeBlock && !b.HasBlankPreviousLines()
@@ -167,12 +174,16 @@ func cutBox(item Node) string {
 	return ""
 }
 
+// maxDepth is that of a tree. Formats that lie deeper are left out.
+const maxDepth = 24
+
 // inline is what the lines of a block hold.
 func (r reader) inline(parent ast.Node, depth int) (all []Node) {
-	if depth > maxDepth {
-		return nil
-	}
 	var text strings.Builder
+	if depth > maxDepth {
+		r.words(parent, &text)
+		return []Node{{Text: text.String()}}
+	}
 	flush := func() {
 		if text.Len() > 0 {
 			all = append(all, Node{Text: text.String()})
@@ -226,6 +237,20 @@ func (r reader) span(n ast.Node, depth int) []Node {
 	return r.inline(n, depth+1)
 }
 
+// words writes the text of a node without its formats.
+func (r reader) words(parent ast.Node, to *strings.Builder) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			to.WriteString(r.text(n))
+		case *ast.AutoLink:
+			to.WriteString(clean(string(n.Label(r.source))))
+		default:
+			r.words(n, to)
+		}
+	}
+}
+
 // raw is the text of a code span.
 func (r reader) raw(n ast.Node) string {
 	var b strings.Builder
@@ -243,8 +268,8 @@ func (r reader) text(t *ast.Text) string {
 	s := unescape(string(t.Segment.Value(r.source)))
 	if p := t.Parent(); p.Kind() == ast.KindParagraph && p.Parent().Kind() == ast.KindDocument {
 		before := r.source[:t.Segment.Start]
-		if line := before[bytes.LastIndexByte(before, '\n')+1:]; len(bytes.TrimLeft(line, " \t")) == 0 {
-			s = string(line) + s
+		if words := bytes.TrimRight(before, " \t"); len(words) == 0 || words[len(words)-1] == '\n' {
+			s = string(before[len(words):]) + s
 		}
 	}
 	if t.SoftLineBreak() || t.HardLineBreak() {
@@ -253,17 +278,38 @@ func (r reader) text(t *ast.Text) string {
 	return s
 }
 
-var escapes = regexp.MustCompile("\\\\[!-/:-@\\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);|<br ?/?>")
+// escape is at the beginning of a text. No name of a character has more than maxEscape.
+var escape = regexp.MustCompile("^(?:\\\\[!-/:-@\\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);|<br ?/?>)")
+
+const maxEscape = 40
 
 // unescape resolves backslashes, character references and <br>.
 func unescape(s string) string {
-	return clean(escapes.ReplaceAllStringFunc(s, func(e string) string {
-		switch e[0] {
-		case '\\':
-			return e[1:]
-		case '<':
-			return "\n"
+	if !strings.ContainsAny(s, `\&<`) {
+		return s // it is clean
+	}
+	var b strings.Builder
+	for s != "" {
+		i := strings.IndexAny(s, `\&<`)
+		if i < 0 {
+			i = len(s)
 		}
-		return html.UnescapeString(e)
-	}))
+		b.WriteString(s[:i])
+		s = s[i:]
+		e := escape.FindString(s[:min(len(s), maxEscape)])
+		switch {
+		case s == "":
+		case e == "": // the character stands for itself
+			b.WriteByte(s[0])
+			s = s[1:]
+		case e[0] == '\\':
+			b.WriteString(e[1:])
+		case e[0] == '<':
+			b.WriteByte('\n')
+		default:
+			b.WriteString(html.UnescapeString(e))
+		}
+		s = s[len(e):]
+	}
+	return clean(b.String())
 }

@@ -16,8 +16,11 @@ import (
 func split(text string, limit int, unit media.Unit) []string {
 	text = strings.TrimSpace(text)
 	var pieces []string
-	for limit > 0 && unit.Len(text) > limit {
+	for limit > 0 {
 		end := byteIndex(text, limit, unit)
+		if end == len(text) {
+			break
+		}
 		if cut := lastBreak(text[:end]); cut > end/2 {
 			end = cut
 		}
@@ -30,9 +33,12 @@ func split(text string, limit int, unit media.Unit) []string {
 	return pieces
 }
 
+// breaks are what a text is cut behind, the best first.
+var breaks = []string{"\n\n", "\n", ". ", " "}
+
 // lastBreak is the index behind the best place to cut s, or 0.
 func lastBreak(s string) int {
-	for _, sep := range []string{"\n\n", "\n", ". ", " "} {
+	for _, sep := range breaks {
 		if i := strings.LastIndex(s, sep); i > len(s)/2 {
 			return i + len(sep)
 		}
@@ -64,7 +70,7 @@ func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (a
 			if end = s.breakBefore(end, limit, unit); end == 0 {
 				return all
 			}
-			part = render(s.piece(0, end).trimmed())
+			part = render(s.piece(s.bounds(end)))
 			over := unit.Len(part) - limit
 			if limit <= 0 || over <= 0 {
 				break
@@ -79,7 +85,7 @@ func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (a
 		if strings.TrimSpace(part) != "" {
 			all = append(all, part)
 		}
-		s = s.piece(end, len(s.text)).trimmed()
+		s = s.after(end).trimmed()
 	}
 	return all
 }
@@ -90,59 +96,78 @@ func (s styled) breakBefore(end, limit int, unit media.Unit) int {
 	if end == len(s.text) {
 		return end
 	}
+	var uncut []span
+	for _, p := range s.until(end) {
+		p.from, p.to = max(p.from-s.base, 0), min(p.to-s.base, len(s.text))
+		if p.from < p.to && (p.kind == Link || p.kind == address || p.kind == Fence) {
+			uncut = append(uncut, p)
+		}
+	}
 	const fences = 16 // units that the form of code takes, at most
-	keepsCode := func(i int) bool {
-		p, in := s.codeAt(i)
-		return s.free(i) && (!in || p.from > 0 && unit.Len(s.text[p.from:p.to]) > limit-fences && s.text[i-1] == '\n')
+	keepsCode := func(p span, cut int) int {
+		if p.kind != Fence || p.from == 0 || byteIndex(s.text[p.from:p.to], limit-fences, unit) == p.to-p.from {
+			return p.from
+		}
+		return s.lineEnd(p, cut)
 	}
-	endsLine := func(i int) bool {
-		_, in := s.codeAt(i)
-		return s.free(i) && (!in || s.text[i-1] == '\n')
+	endsLine := func(p span, cut int) int {
+		if p.kind != Fence {
+			return p.from
+		}
+		return s.lineEnd(p, cut)
 	}
-	for _, fits := range []func(int) bool{keepsCode, endsLine, s.free} {
-		if cut := s.lastFit(s.text[:end], fits); cut > 0 {
+	keepsLinks := func(p span, cut int) int {
+		if p.kind != Fence {
+			return p.from
+		}
+		return cut
+	}
+	for _, fits := range []func(span, int) int{keepsCode, endsLine, keepsLinks} {
+		if cut := s.lastFit(end, uncut, fits); cut > 0 {
 			return cut
 		}
 	}
-	for _, p := range s.spans { // a word or a link that is longer than a part
-		if !p.cuttable() && p.from > 0 && p.from < end && end < p.to {
-			return p.from
-		}
+	// A word or a link that is longer than a part.
+	if p, in := covering(uncut, end-1); in && p.kind != Fence && p.from > 0 && end < p.to {
+		return p.from
 	}
 	return s.whole(end)
 }
 
-// lastFit is the best place to cut a text among those that fit, or 0.
-func (s styled) lastFit(text string, fits func(int) bool) int {
-	for {
-		cut := lastBreak(text)
-		if cut == 0 {
-			cut = strings.LastIndexAny(text, " \n") + 1
-		}
-		if cut == 0 || strings.TrimSpace(text[:cut]) == "" {
-			return 0
-		}
-		if fits(cut) {
-			return cut
-		}
-		text = text[:cut-1]
-	}
+// lineEnd is the end of the last line of a span at or before a place in it; if there is
+// none, where the span begins.
+func (s styled) lineEnd(p span, at int) int {
+	return p.from + strings.LastIndexByte(s.text[p.from:at], '\n') + 1
 }
 
-func (p span) cuttable() bool { return p.kind != Link && p.kind != address }
-
-// free says whether no link lies across a place.
-func (s styled) free(i int) bool {
-	return !slices.ContainsFunc(s.spans, func(p span) bool { return !p.cuttable() && p.from < i && i < p.to })
-}
-
-// codeAt is the code across a place.
-func (s styled) codeAt(at int) (span, bool) {
-	i := slices.IndexFunc(s.spans, func(p span) bool { return p.kind == Fence && p.from < at && at < p.to })
-	if i < 0 {
-		return span{}, false
+// lastFit is the best place to cut at or before end, or 0. Within one of the uncut spans,
+// fits gives the last place that will do, at or before the one given; where the span
+// begins, if none does.
+func (s styled) lastFit(end int, uncut []span, fits func(p span, cut int) int) int {
+	cut, best := 0, len(breaks)
+	for i := end; i > 0 && best > 0; i-- {
+		kind := slices.IndexFunc(breaks, func(sep string) bool { return strings.HasSuffix(s.text[:i], sep) })
+		if kind < 0 {
+			continue
+		}
+		if p, in := covering(uncut, i-1); in && i < p.to {
+			if fit := fits(p, i); fit < i {
+				i = fit + 1
+				continue
+			}
+		}
+		late := i-len(breaks[kind]) > end/2
+		if late && kind < best || cut == 0 {
+			cut, best = i, kind
+		}
+		if !late {
+			break
+		}
 	}
-	return s.spans[i], true
+	if strings.TrimSpace(s.text[:cut]) == "" {
+		return 0
+	}
+	return cut
 }
 
 // whole is the last place up to end that does not tear apart what is shown as one
@@ -168,14 +193,14 @@ func isFlag(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 // until are the spans that begin before a place. Without it, a text of many spans
 // would take time that grows with the square of these.
 func (s styled) until(to int) []span {
-	return s.spans[:sort.Search(len(s.spans), func(i int) bool { return s.spans[i].from >= to })]
+	return s.spans[:sort.Search(len(s.spans), func(i int) bool { return s.spans[i].from-s.base >= to })]
 }
 
-// piece is a part of a text with its formats.
+// piece is a part of a text with its formats, which count from its beginning.
 func (s styled) piece(from, to int) styled {
 	p := styled{text: s.text[from:to]}
 	for _, one := range s.until(to) {
-		one.from, one.to = max(one.from, from)-from, min(one.to, to)-from
+		one.from, one.to = max(one.from-s.base, from)-from, min(one.to-s.base, to)-from
 		if one.from < one.to {
 			p.spans = append(p.spans, one)
 		}
@@ -183,14 +208,36 @@ func (s styled) piece(from, to int) styled {
 	return p
 }
 
-// trimmed is a text without white space around it; the indentation of code stays.
+// after is what comes behind a place. It uses the spans that end before for the others,
+// so that a text of many parts is not copied for each.
+func (s styled) after(from int) styled {
+	first := len(s.until(from))
+	for i := first - 1; i >= 0; i-- {
+		if p := s.spans[i]; p.to-s.base > from {
+			first--
+			s.spans[first] = p
+		}
+	}
+	return styled{s.text[from:], s.spans[first:], s.base + from}
+}
+
+// trimmed is a text without white space around it.
 func (s styled) trimmed() styled {
-	from := len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace))
-	for _, p := range s.spans {
-		if p.kind == Fence && p.from < from {
-			from = max(p.from, strings.LastIndexByte(s.text[:from], '\n')+1)
+	from, to := s.bounds(len(s.text))
+	s.text = s.text[:to]
+	return s.after(from)
+}
+
+// bounds are where the words up to a place begin and end. The indentation of code is part
+// of these.
+func (s styled) bounds(end int) (from, to int) {
+	text := s.text[:end]
+	from = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+	for _, p := range s.until(from) {
+		if p.kind == Fence {
+			from = max(p.from-s.base, strings.LastIndexByte(text[:from], '\n')+1)
 			break
 		}
 	}
-	return s.piece(from, max(from, len(strings.TrimRightFunc(s.text, unicode.IsSpace))))
+	return from, max(from, len(strings.TrimRightFunc(text, unicode.IsSpace)))
 }

@@ -69,9 +69,19 @@ func inColumns(n Node, rows [][]string, widths []int) string {
 	return strings.Join(lines, "\n")
 }
 
-// rows writes a table without columns.
+// maxName is how long a column's name may be that each row repeats, in bytes.
+const maxName = 40
+
+// rows writes a table without columns. A name that is long stands in the first row only:
+// a text would else grow with the square of its length.
 func (f *flow) rows(n Node) {
 	head := n.Kids[0].Kids
+	size := make([]int, len(head))
+	for j, cell := range head {
+		if size[j] = len(cell.words()); hasLink(cell.Kids) {
+			size[j] += maxName
+		}
+	}
 	if len(n.Kids) == 1 {
 		n.Kids = append(n.Kids, Node{Kind: Row, Kids: head})
 	}
@@ -89,7 +99,7 @@ func (f *flow) rows(n Node) {
 			}
 			f.words("\n• ")
 			f.indent += "  "
-			if j < len(head) && head[j].words() != "" {
+			if j < len(head) && size[j] > 0 && (i == 0 || size[j] <= maxName) {
 				f.inline(head[j].Kids)
 				f.words(": ")
 			}

@@ -50,6 +50,8 @@ type act struct {
 	Emoji   string       `json:"emoji,omitempty"`
 	Text    string       `json:"text,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
+
+	shown *shown // of Text
 }
 
 // act handles a request to react to a message, to vote, or to edit or delete a message
@@ -104,7 +106,7 @@ func (a *act) check() error {
 	default:
 		return httpd.Refuse(http.StatusBadRequest, "bad_kind", "that cannot be done to a message", "use kind reaction with emoji, edit with text, deletion, or vote with choices")
 	}
-	a.Author, a.Secret = markOf(a.Secret), ""
+	a.Author, a.Secret, a.shown = markOf(a.Secret), "", show(a.Text)
 	return nil
 }
 
@@ -178,10 +180,7 @@ func (a *act) on(m *Message) (func(*stores.Tx, int64) (bool, error), error) {
 	case m.File == nil && strings.TrimSpace(a.Text) == "":
 		return nil, httpd.Refuse(http.StatusBadRequest, "empty", "there is nothing left of the message", "delete it instead")
 	}
-	return func(t *stores.Tx, seq int64) (bool, error) {
-		n, err := t.Changed(`UPDATE messages SET text = ?, edited = ? WHERE seq = ? AND text <> ?`, a.Text, now().UnixMilli(), seq, a.Text)
-		return n > 0, err
-	}, nil
+	return edit(a.Text, a.shown, false), nil
 }
 
 // post returns the messages of the post that begins with m: m and those with further files

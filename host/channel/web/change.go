@@ -65,10 +65,17 @@ func (w *Web) Edit(ctx context.Context, c channel.Change) error {
 		return err
 	}
 	text := cleanText(c.Text)
-	return w.change(ctx, c, func(t *stores.Tx, seq int64) (bool, error) {
-		n, err := t.Changed(`UPDATE messages SET text = ?, edited = ? WHERE seq = ? AND assistant AND text <> ?`, text, now().UnixMilli(), seq, text)
+	return w.change(ctx, c, edit(text, show(text), true))
+}
+
+// edit replaces the text of a message of the assistant's, or of a member's, unless it has
+// it.
+func edit(text string, s *shown, assistant bool) func(*stores.Tx, int64) (bool, error) {
+	return func(t *stores.Tx, seq int64) (bool, error) {
+		n, err := t.Changed(`UPDATE messages SET text = ?1, tree = ?2, short = ?3, edited = ?4 WHERE seq = ?5 AND assistant = ?6 AND text <> ?1`,
+			text, string(s.tree), s.short, now().UnixMilli(), seq, assistant)
 		return n > 0, err
-	})
+	}
 }
 
 // React implements channel.Reactor.
@@ -115,7 +122,7 @@ func remove(t *stores.Tx, seq int64) (bool, error) {
 		`DELETE FROM polls WHERE message = ?`,
 		`DELETE FROM votes WHERE message = ?`,
 		`UPDATE messages SET quote_text = NULL, quote_from = NULL WHERE seq = ?`,
-		`UPDATE messages SET text = '', removed = 1 WHERE seq = ?`,
+		`UPDATE messages SET text = '', tree = '', short = '', removed = 1 WHERE seq = ?`,
 	} {
 		if _, err := t.Exec(step, seq); err != nil {
 			return false, err
@@ -164,7 +171,7 @@ func (w *Web) apply(ctx context.Context, r *room, before *Message, do func(t *st
 			w.log.Warn("a removed file is deleted at the next start", "error", err)
 		}
 	}
-	w.hub.change(r.name, after)
+	w.hub.publish(r.name, after)
 	return after, nil
 }
 
@@ -233,26 +240,4 @@ func (s *store) lastChange(ctx context.Context, chat string) (n int64, err error
 func reactionsOf(text string) (all []Reaction) {
 	_ = json.Unmarshal([]byte(text), &all) // the database has made it
 	return all
-}
-
-// change replaces a message among the recent ones and wakes the pages.
-func (h *hub) change(chat string, c *change) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	recent := make([]*Message, len(a.recent))
-	for i, m := range a.recent {
-		if recent[i] = m; m.seq == c.Message.seq {
-			recent[i] = c.Message
-		}
-	}
-	a.recent, a.changed = recent, c.N
-	a.poke()
-}
-
-// changed returns the number of the last change since the start; 0 if there was none.
-func (h *hub) changed(chat string) int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.room(chat).changed
 }

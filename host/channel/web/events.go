@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,24 +11,23 @@ import (
 )
 
 const (
-	maxPages   = 512              // event streams in all
-	maxTabs    = 64               // event streams of one session
-	eventBatch = 64               // messages written at once
-	heartbeat  = 20 * time.Second // keeps proxies from ending a quiet stream
-	writeLimit = 15 * time.Second // a page that accepts nothing for this long is disconnected; it reconnects and catches up
+	historyBytes  = 64 << 10 // of messages that a stream reads at once
+	changesAtOnce = 8
+	historyPace   = 8 << 10          // bytes a second
+	heartbeat     = 20 * time.Second // keeps proxies from ending a quiet stream
+	sendBuffer    = 64 << 10         // what the system holds for a stream that is not read
 )
 
 // stream is the event stream of one page.
 type stream struct {
+	*follower
 	web    *Web
 	room   *room
 	rw     http.ResponseWriter
 	rc     *http.ResponseController
-	cursor int64 // the last message written
-	seen   int   // the last activity's version written; -1: none
-	change int64 // the last change written
-	asked  bool  // the history was asked for changes
-	others int   // the other chats' messages so far, as the page knows
+	cursor int64     // the last message written
+	change int64     // the last change written
+	since  time.Time // when it had written all that there was
 	by     *session
 }
 
@@ -41,16 +38,19 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// Subscribe before reading the history: a message that arrives in between then wakes
-	// the stream instead of being missed.
-	wake, cancel, ok := w.hub.subscribe(c.name, sessionOf(r.Context()))
+	s := &stream{follower: &follower{}, web: w, room: c, rw: rw, rc: http.NewResponseController(rw), by: sessionOf(r.Context())}
+	s.stop = func() { _ = s.rc.SetWriteDeadline(time.Now()) }
+	if r.Method == http.MethodGet { // an answer to HEAD has no body
+		s.atOnce = httpd.AtOnce(r.Context())
+	}
+	// Follow before reading the history: a message that arrives in between then comes as an
+	// event instead of being missed.
+	now, leave, ok := w.hub.follow(c.name, w.senderOf(r), s.follower)
 	if !ok {
 		httpd.Fail(rw, httpd.Refuse(http.StatusServiceUnavailable, "too_many_pages", "too many pages are open", "close some and try again"))
 		return
 	}
-	defer cancel()
-	s := &stream{web: w, room: c, rw: rw, rc: http.NewResponseController(rw), seen: -1, by: sessionOf(r.Context())}
-	s.others = w.hub.elsewhere(c.name)
+	defer leave()
 	var err error
 	if s.cursor, err = w.startOf(r, c); err != nil {
 		w.failed(rw, r, err)
@@ -60,12 +60,14 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 		w.failed(rw, r, err)
 		return
 	}
+	httpd.SendBuffer(r.Context(), sendBuffer)
 	rw.Header().Set("Content-Type", "text/event-stream")
-	rw.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
-	if s.write([]byte("retry: 1000\n\n")) != nil {
+	rw.Header().Set("X-Accel-Buffering", "no")       // nginx would hold events back
+	rw.Header().Set("Transfer-Encoding", "identity") // each event is one write; the stream ends with its connection
+	if s.write([]byte("retry: 1000\n\n"), soon()) != nil {
 		return
 	}
-	s.run(r.Context(), wake)
+	s.run(r.Context(), now)
 }
 
 // startOf is where the page stopped: the browser's Last-Event-ID, else ?after=, else now.
@@ -96,7 +98,11 @@ func (w *Web) changeOf(r *http.Request, c *room) (int64, error) {
 	return n, nil
 }
 
-func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
+func (s *stream) run(ctx context.Context, now []byte) {
+	if s.catchUp(ctx) != nil || s.write(now, soon()) != nil {
+		return
+	}
+	s.since = time.Now()
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
 	var gone <-chan struct{} // nil without a session: never
@@ -104,125 +110,134 @@ func (s *stream) run(ctx context.Context, wake <-chan struct{}) {
 		gone = s.by.gone
 	}
 	for {
-		if err := s.catchUp(ctx); err != nil || s.web.now().chats[s.room.name] == nil {
+		if s.advance(ctx) != nil || s.web.stopping.Load() || s.web.now().chats[s.room.name] == nil {
 			return
 		}
 		select {
-		case <-wake:
+		case <-s.wake:
 		case <-gone:
 			return
 		case <-tick.C:
-			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) {
+			if s.by != nil && !s.web.guard.sessions.use(ctx, s.by) || s.beat() != nil {
 				return
 			}
-			if s.write([]byte(": still here\n\n")) != nil {
-				return
-			}
-		case <-s.web.stop:
-			return
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// catchUp writes the messages after the cursor, then the activity.
+func (s *stream) beat() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live { // there is something to write
+		return nil
+	}
+	return s.write([]byte(": still here\n\n"), soon())
+}
+
+// advance writes what the hub has not: the rest of an event, and those behind it.
+func (s *stream) advance(ctx context.Context) error {
+	tell, err := s.writeAll()
+	if len(tell) > 0 {
+		s.web.delivered(ctx, s.room, tell)
+	}
+	return err
+}
+
+func (s *stream) writeAll() (tell []*Message, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { tell, s.tell = s.tell, nil }()
+	for {
+		select {
+		case <-s.at.more:
+		default:
+			s.live = true
+			return nil, nil
+		}
+		s.live = false
+		if err := s.pass(s.at.next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pass writes an event, unless it came with the history.
+func (s *stream) pass(e *event) error {
+	bytes := e.bytes
+	switch {
+	case len(s.rest) > 0:
+		bytes = s.rest
+	case e.message != nil && e.message.seq <= s.cursor, e.change > 0 && e.change <= s.change:
+		bytes = nil
+	}
+	if len(bytes) > 0 {
+		due := e.at
+		if due.Before(s.since) {
+			due = s.since
+		}
+		if err := s.write(bytes, due.Add(maxLate)); err != nil {
+			return err
+		}
+	}
+	s.wrote(e)
+	return nil
+}
+
+// catchUp writes what the history has after the page's last message and last change.
 func (s *stream) catchUp(ctx context.Context) error {
 	for {
-		ms, ok := s.web.hub.after(s.room.name, s.cursor)
-		if !ok {
-			var err error
-			if ms, err = s.web.store.after(ctx, s.room.name, s.cursor, eventBatch); err != nil {
-				return err
-			}
-			if err := s.web.store.markTaken(ctx, s.room.name, ms); err != nil {
-				return err
-			}
+		ms, err := s.web.store.some(ctx, s.room.name, s.cursor)
+		if err == nil {
+			err = s.web.store.markTaken(ctx, s.room.name, ms)
+		}
+		if err != nil {
+			return err
 		}
 		if len(ms) == 0 {
 			break
 		}
-		var b bytes.Buffer
 		for _, m := range ms {
-			if err := event(&b, "message", m.ID, m); err != nil {
+			if err := s.old(m); err != nil {
 				return err
 			}
+			s.cursor = m.seq
 		}
-		if err := s.write(b.Bytes()); err != nil {
-			return err
-		}
-		s.cursor = ms[len(ms)-1].seq
 		s.web.delivered(ctx, s.room, ms)
 	}
-	if err := s.tellOfChanges(ctx); err != nil {
-		return err
-	}
-	if err := s.tellOfOthers(); err != nil {
-		return err
-	}
-	now := s.web.hub.snapshot(s.room.name)
-	if now.version == s.seen {
-		return nil
-	}
-	s.seen = now.version
-	var b bytes.Buffer
-	if err := event(&b, "activity", "", now); err != nil {
-		return err
-	}
-	return s.write(b.Bytes())
-}
-
-// tellOfChanges writes the messages that have changed. The first time it reads the
-// history, because a page may have been away for longer than this host has run.
-func (s *stream) tellOfChanges(ctx context.Context) error {
-	for !s.asked || s.web.hub.changed(s.room.name) > s.change {
-		s.asked = true
-		changes, err := s.web.store.changesAfter(ctx, s.room.name, s.change, eventBatch)
+	for {
+		changes, err := s.web.store.changesAfter(ctx, s.room.name, s.change, changesAtOnce)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		var b bytes.Buffer
 		for _, c := range changes {
-			if err := event(&b, "change", "", c); err != nil {
+			if err := s.old(&c); err != nil {
 				return err
 			}
+			s.change = c.N
 		}
-		if err := s.write(b.Bytes()); err != nil {
-			return err
-		}
-		s.change, s.asked = changes[len(changes)-1].N, len(changes) < eventBatch
 	}
-	return nil
 }
 
-// tellOfOthers reports that other chats have news; the page then fetches its list of
-// chats.
-func (s *stream) tellOfOthers() error {
-	n := s.web.hub.elsewhere(s.room.name)
-	if n == s.others {
-		return nil
-	}
-	s.others = n
-	return s.write([]byte("event: chats\ndata: {}\n\n"))
+// old writes what the history has. A page on a slow line may take longer for it, at
+// historyPace: the event is the stream's own, and holds back no other.
+func (s *stream) old(what any) error {
+	b := encoded(what).bytes
+	return s.write(b, soon().Add(time.Duration(len(b))*time.Second/historyPace))
 }
 
-// event appends one event. JSON holds no raw line break, so its content cannot end the
-// event early.
-func event(b *bytes.Buffer, kind, id string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if id != "" {
-		fmt.Fprintf(b, "id: %s\n", id)
-	}
-	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", kind, data)
-	return nil
-}
+func soon() time.Time { return time.Now().Add(maxLate) }
 
-func (s *stream) write(p []byte) error {
+var errBehind = errors.New("the page is too slow")
+
+// write writes to the page, which has to take it until due.
+func (s *stream) write(p []byte, due time.Time) error {
 	// Recorders of tests have no deadlines.
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeLimit))
+	_ = s.rc.SetWriteDeadline(due)
+	if s.ended.Load() { // asked after the deadline was set, which stop sets too
+		return errBehind
+	}
 	if _, err := s.rw.Write(p); err != nil {
 		return err
 	}

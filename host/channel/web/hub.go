@@ -1,36 +1,49 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// hub wakes the pages of a chat. A page that wakes asks for the messages after its own
-// last one: from the hub, which has the latest few, or from the history. So a slow page
-// misses nothing, delays no other and costs no memory, and many fast pages do not each
-// read the history.
+const (
+	maxPages  = 512              // event streams in all
+	maxTabs   = 64               // event streams of one sender
+	maxBehind = 256 << 10        // bytes that a stream may have before it
+	maxLate   = 10 * time.Second // how late it may write an event
+	eventCost = 256              // of an event, beside its bytes
+	newsEvery = 2 * time.Second  // how often a chat's pages hear that other chats have news
+)
+
+// hub passes on what happens in a chat to the pages that are open there. An event is
+// encoded once, and hangs on the one before it. The hub itself writes it to the streams
+// that take it without a wait. The others follow the chain at their own pace, and what all
+// have written is garbage. So a slow page delays no other and costs no memory of its own;
+// one that is too slow is ended. It comes back and reads the history.
 type hub struct {
 	mu    sync.Mutex
 	rooms map[string]*activity
 	pages int
-	tabs  map[*session]int // pages of each session
-	news  int              // messages of all chats so far
+	tabs  map[any]int     // pages of each sender
+	fresh map[string]bool // chats with messages of which the other chats' pages have not heard
 }
 
 // activity is what happens in a chat now. It is not part of the history; a page gets all
 // of it whenever it changes.
 type activity struct {
-	version  int
-	typing   bool
-	taken    string // the last message of a member that the host has taken up; "" if none since the start
-	read     string // taken, when the assistant last began to work
-	own      int    // messages so far
-	changed  int64  // the last change of a message since the start; 0: none
-	arriving map[string]arrival
-	recent   []*Message // the chat's latest, without a gap; never changed, only replaced
-	base     int64      // the message before recent; valid when recent holds any
-	wake     map[chan struct{}]struct{}
+	typing    bool
+	taken     string // the last message of a member that the host has taken up; "" if none since the start
+	read      string // taken, when the assistant last began to work
+	arriving  map[string]arrival
+	last      *event // the chat's latest
+	followers map[*follower]bool
+	pumped    *event // the last one that the hub has offered to the streams
+	pumping   bool
 }
 
 // arrival is the progress of a file of the assistant's that is being copied.
@@ -44,49 +57,76 @@ type arrival struct {
 
 // snapshot is an activity as a page sees it.
 type snapshot struct {
-	version  int
 	Typing   bool      `json:"typing"`
 	Arriving []arrival `json:"arriving"`
 	Taken    string    `json:"delivered,omitempty"` // members' messages up to this one are with the assistant
 	Read     string    `json:"read,omitempty"`      // up to this one, it began to work after it had them
 }
 
-func newHub() *hub { return &hub{rooms: map[string]*activity{}, tabs: map[*session]int{}} }
+// event is one event of a chat, in the form in which every page gets it.
+type event struct {
+	bytes   []byte // none: only a reason to wake
+	message *Message
+	change  int64       // the number of the change that it is; 0: it is none
+	told    atomic.Bool // somebody has reported that a page has the message
+
+	at   time.Time
+	end  int64         // the bytes of the chat's events up to this one
+	more chan struct{} // closed when next is set
+	next *event
+}
+
+// follower is one stream of a chat, as the hub knows it.
+type follower struct {
+	done   atomic.Int64 // the end of the last event that it has written
+	ended  atomic.Bool
+	stop   func()                        // ends a write that is under way
+	atOnce func([]byte) (n int, _ error) // writes without a wait; nil: it cannot
+	wake   chan struct{}                 // holds a value if the stream has something to do
+
+	mu   sync.Mutex // held while something is written
+	at   *event     // the last one that it has written
+	rest []byte     // of the next one
+	live bool       // it has all that there is, and the hub may write
+	tell []*Message // the stream has to report that a page has them
+}
+
+func newHub() *hub {
+	return &hub{rooms: map[string]*activity{}, tabs: map[any]int{}, fresh: map[string]bool{}}
+}
 
 // room is called with the lock held.
 func (h *hub) room(chat string) *activity {
 	a := h.rooms[chat]
 	if a == nil {
-		a = &activity{arriving: map[string]arrival{}, wake: map[chan struct{}]struct{}{}}
+		a = &activity{arriving: map[string]arrival{}, last: &event{more: make(chan struct{})}, followers: map[*follower]bool{}}
 		h.rooms[chat] = a
 	}
 	return a
 }
 
-// subscribe returns a channel that gets a value after each change, and the function that
-// ends the subscription. It refuses more than maxPages in all, and more than maxTabs of
-// one session; by is nil if the session is unknown.
-func (h *hub) subscribe(chat string, by *session) (wake <-chan struct{}, cancel func(), ok bool) {
+// follow begins a stream: of what comes from now on, after the activity that it returns.
+// leave ends it. It refuses more than maxPages in all, and more than maxTabs of one sender;
+// by is nil if senders cannot be told apart. The stream has set f's functions.
+func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pages >= maxPages || by != nil && h.tabs[by] >= maxTabs {
 		return nil, nil, false
 	}
+	a := h.room(chat)
 	h.pages++
-	if by != nil {
-		h.tabs[by]++
-	}
-	ch := make(chan struct{}, 1)
-	h.room(chat).wake[ch] = struct{}{}
-	return ch, func() {
+	h.tabs[by]++
+	f.at, f.wake = a.last, make(chan struct{}, 1)
+	f.done.Store(a.last.end)
+	a.followers[f] = true
+	return a.now(), func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.room(chat).wake, ch)
+		delete(a.followers, f)
 		h.pages--
-		if by != nil {
-			if h.tabs[by]--; h.tabs[by] == 0 {
-				delete(h.tabs, by)
-			}
+		if h.tabs[by]--; h.tabs[by] == 0 {
+			delete(h.tabs, by)
 		}
 	}, true
 }
@@ -96,19 +136,93 @@ func (h *hub) open() (sessions map[string]bool, any bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sessions = map[string]bool{}
-	for s := range h.tabs {
-		sessions[string(s.id[:])] = true
+	for by := range h.tabs {
+		if s, ok := by.(*session); ok {
+			sessions[string(s.id[:])] = true
+		}
 	}
 	return sessions, h.pages > 0
 }
 
-// poke wakes the chat's pages.
-func (a *activity) poke() {
-	for ch := range a.wake {
-		select {
-		case ch <- struct{}{}:
-		default:
+// add hangs an event on a chat's chain, and ends the streams that are too far behind: those
+// that have not yet written what was there before. The lock is held.
+func (h *hub) add(a *activity, e *event) {
+	if len(a.followers) == 0 { // the history has it
+		return
+	}
+	for f := range a.followers {
+		if a.last.end-f.done.Load() > maxBehind {
+			f.ended.Store(true)
+			f.stop()
+			delete(a.followers, f)
 		}
+	}
+	e.at, e.end, e.more = time.Now(), a.last.end+int64(len(e.bytes))+eventCost, make(chan struct{})
+	if !a.pumping {
+		a.pumping, a.pumped = true, a.last
+		go h.pump(a)
+	}
+	a.last.next = e
+	close(a.last.more)
+	a.last = e
+}
+
+// pump offers the streams what is there, until there is no more.
+func (h *hub) pump(a *activity) {
+	for {
+		h.mu.Lock()
+		if a.pumped == a.last {
+			a.pumping, a.pumped = false, nil
+			h.mu.Unlock()
+			return
+		}
+		a.pumped = a.pumped.next
+		e, all := a.pumped, slices.Collect(maps.Keys(a.followers))
+		h.mu.Unlock()
+		for _, f := range all {
+			f.take(e)
+		}
+	}
+}
+
+// take writes an event to a stream that has all before it. The stream itself goes on if it
+// is not there yet, if it would have to wait, or if there is nothing to write.
+func (f *follower) take(e *event) {
+	if !f.mu.TryLock() {
+		poke(f.wake)
+		return
+	}
+	defer f.mu.Unlock()
+	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
+		poke(f.wake)
+		return
+	}
+	n, err := f.atOnce(e.bytes)
+	if err != nil || n < len(e.bytes) {
+		f.rest, f.live = e.bytes[n:], false
+		poke(f.wake)
+		return
+	}
+	if f.wrote(e); len(f.tell) > 0 {
+		poke(f.wake)
+	}
+}
+
+// wrote records that an event is written. The lock is held.
+func (f *follower) wrote(e *event) {
+	f.at, f.rest = e, nil
+	f.done.Store(e.end)
+	if e.message != nil && !e.told.Swap(true) {
+		f.tell = append(f.tell, e.message)
+	}
+}
+
+// pokeAll wakes all pages to check whether they are to end.
+func (h *hub) pokeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.rooms {
+		h.add(a, &event{})
 	}
 }
 
@@ -116,130 +230,121 @@ func (a *activity) poke() {
 func (h *hub) poke(chat string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.room(chat).poke()
+	h.add(h.room(chat), &event{})
 }
 
-// maxRecent is how many messages of a chat the hub keeps.
-const maxRecent = 64
-
-// publish adds messages to the recent ones. It is called in the order of their numbers;
+// publish passes on a *Message or a *change, which is durable. It is called in their order;
 // the caller has entered the chat.
-func (h *hub) publish(chat string, ms []*Message) {
+func (h *hub) publish(chat string, what any) {
+	var e *event
+	if h.followed(chat) { // a page that comes later finds it in the history
+		e = encoded(what)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.room(chat)
-	if len(a.recent) == 0 {
-		// What came before the first one is the history's to say.
-		a.base = ms[0].seq - 1
+	if e != nil {
+		h.add(h.room(chat), e)
 	}
-	a.recent = append(slices.Clip(a.recent), ms...)
-	if n := len(a.recent) - maxRecent; n > 0 {
-		a.base = a.recent[n-1].seq
-		a.recent = a.recent[n:]
+	if _, isMessage := what.(*Message); !isMessage || h.pages == 0 {
+		return
 	}
-	a.own += len(ms)
-	h.news += len(ms)
-	for _, a := range h.rooms { // their lists of chats are old now
-		a.poke()
+	if len(h.fresh) == 0 {
+		time.AfterFunc(newsEvery, h.tellNews)
 	}
+	h.fresh[chat] = true
 }
 
-// elsewhere counts the messages so far of all other chats.
-func (h *hub) elsewhere(chat string) int {
+func (h *hub) followed(chat string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.news - h.room(chat).own
+	return len(h.room(chat).followers) > 0
+}
+
+// tellNews tells the pages of each chat that other chats have news. A page then fetches
+// its list of chats.
+func (h *hub) tellNews() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, a := range h.rooms {
+		if len(h.fresh) > 1 || !h.fresh[name] {
+			h.add(a, &event{bytes: []byte("event: chats\ndata: {}\n\n")})
+		}
+	}
+	clear(h.fresh)
+}
+
+// encoded is a *Message or a *change as an event.
+func encoded(what any) *event {
+	switch v := what.(type) {
+	case *Message:
+		return &event{bytes: written("message", v.ID, v), message: v}
+	case *change:
+		return &event{bytes: written("change", "", v), change: v.N}
+	}
+	return &event{}
+}
+
+// written is an event as a stream has it. JSON holds no raw line break, so what it holds
+// cannot end the event early. All that is written here can be encoded.
+func written(kind, id string, v any) []byte {
+	var b bytes.Buffer
+	if id != "" {
+		fmt.Fprintf(&b, "id: %s\n", id)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: ", kind)
+	_ = json.NewEncoder(&b).Encode(v) // ends the line
+	return append(b.Bytes(), '\n')
+}
+
+// update changes a chat's activity and passes it on.
+func (h *hub) update(chat string, do func(a *activity) (changed bool)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a := h.room(chat); do(a) {
+		h.add(a, &event{bytes: a.now()})
+	}
 }
 
 // took records that the host has taken a member's message.
 func (h *hub) took(chat, id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	a.taken = id
-	a.version++
-	a.poke()
-}
-
-// after returns the messages after seq; ok is false if only the history has them.
-func (h *hub) after(chat string, seq int64) (ms []*Message, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	if len(a.recent) == 0 || seq < a.base {
-		return nil, false
-	}
-	i, _ := slices.BinarySearchFunc(a.recent, seq+1, func(m *Message, seq int64) int { return int(m.seq - seq) })
-	return a.recent[i:], true
-}
-
-// forget removes deleted messages up to seq.
-func (h *hub) forget(chat string, seq int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	i, _ := slices.BinarySearchFunc(a.recent, seq+1, func(m *Message, seq int64) int { return int(m.seq - seq) })
-	a.recent = a.recent[i:]
-}
-
-// moved records a later status, so that the next page does not report it again.
-func (h *hub) moved(chat string, ids []string, to Status) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	a.recent = slices.Clone(a.recent)
-	for i, m := range a.recent {
-		if slices.Contains(ids, m.ID) {
-			later := *m
-			later.Status = to
-			a.recent[i] = &later
-		}
-	}
+	h.update(chat, func(a *activity) bool {
+		a.taken = id
+		return true
+	})
 }
 
 func (h *hub) setTyping(chat string, on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	if a.typing == on {
-		return
-	}
-	a.typing = on
-	if on {
-		a.read = a.taken
-	}
-	a.version++
-	a.poke()
+	h.update(chat, func(a *activity) bool {
+		if a.typing == on {
+			return false
+		}
+		if a.typing = on; on {
+			a.read = a.taken
+		}
+		return true
+	})
 }
 
 func (h *hub) setArriving(chat string, f arrival) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	a.arriving[f.ID] = f
-	a.version++
-	a.poke()
+	h.update(chat, func(a *activity) bool {
+		a.arriving[f.ID] = f
+		return true
+	})
 }
 
 func (h *hub) endArriving(chat, id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	if _, ok := a.arriving[id]; !ok {
-		return
-	}
-	delete(a.arriving, id)
-	a.version++
-	a.poke()
+	h.update(chat, func(a *activity) bool {
+		_, was := a.arriving[id]
+		delete(a.arriving, id)
+		return was
+	})
 }
 
-func (h *hub) snapshot(chat string) snapshot {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.room(chat)
-	s := snapshot{version: a.version, Typing: a.typing, Arriving: []arrival{}, Taken: a.taken, Read: a.read}
+// now is the activity as an event. The lock is held.
+func (a *activity) now() []byte {
+	s := snapshot{Typing: a.typing, Arriving: []arrival{}, Taken: a.taken, Read: a.read}
 	for _, id := range slices.Sorted(maps.Keys(a.arriving)) {
 		s.Arriving = append(s.Arriving, a.arriving[id])
 	}
-	return s
+	return written("activity", "", s)
 }

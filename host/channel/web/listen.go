@@ -27,23 +27,32 @@ func (w *Web) URL() string {
 // Handler serves everything that Run serves, behind its guards.
 func (w *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", w.index)
-	mux.HandleFunc("GET /c/{chat}", w.page)
-	mux.HandleFunc("GET /assets/{name}", serveAsset)
-	mux.HandleFunc("GET /login", w.loginPage)
-	mux.HandleFunc("POST /login", w.login)
-	mux.HandleFunc("POST /logout", w.logout)
-	mux.HandleFunc("GET /api/chats", w.listChats)
-	mux.HandleFunc("POST /api/mark", w.mark)
-	mux.HandleFunc("POST /api/push", w.subscribe)
-	mux.HandleFunc("DELETE /api/push", w.subscribe)
-	mux.HandleFunc("GET /api/chats/{chat}/messages", w.listMessages)
-	mux.HandleFunc("POST /api/chats/{chat}/messages", w.post)
-	mux.HandleFunc("POST /api/chats/{chat}/seen", w.seen)
-	mux.HandleFunc("POST /api/chats/{chat}/acts", w.act)
-	mux.HandleFunc("GET /api/chats/{chat}/events", w.events)
-	mux.HandleFunc("GET /api/chats/{chat}/tasks", w.listTasks)
-	mux.HandleFunc("POST /api/chats/{chat}/tasks/{id}", w.operateTask)
-	mux.HandleFunc("GET /files/{id}/{name}", w.download)
-	return w.withLinks(w.guard.wrap(mux))
+	for pattern, serve := range w.routes() {
+		mux.HandleFunc(pattern, serve)
+	}
+	return w.opts.Proxies.Wrap(w.withLinks(w.guard.wrap(mux)))
+}
+
+// routes are all that the page answers.
+func (w *Web) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /{$}":                          w.index,
+		"GET /c/{chat}":                     w.page,
+		"GET /assets/{name}":                serveAsset,
+		"GET /login":                        w.loginPage,
+		"POST /login":                       w.login,
+		"POST /logout":                      w.logout,
+		"GET /api/chats":                    w.listChats,
+		"POST /api/mark":                    w.mark,
+		"POST /api/push":                    w.subscribe,
+		"DELETE /api/push":                  w.subscribe,
+		"GET /api/chats/{chat}/messages":    w.listMessages,
+		"POST /api/chats/{chat}/messages":   w.post,
+		"POST /api/chats/{chat}/seen":       w.seen,
+		"POST /api/chats/{chat}/acts":       w.act,
+		"GET /api/chats/{chat}/events":      w.events,
+		"GET /api/chats/{chat}/tasks":       w.listTasks,
+		"POST /api/chats/{chat}/tasks/{id}": w.operateTask,
+		"GET /files/{id}/{name}":            w.download,
+	}
 }

@@ -27,12 +27,17 @@ func sessionOf(ctx context.Context) *session {
 	return s
 }
 
-// senderOf is sessionOf for counting senders; nil if the sender is unknown.
-func senderOf(ctx context.Context) any {
-	if s := sessionOf(ctx); s != nil {
+// senderOf is by whom a request counts: its session, or for one that shows the token
+// itself the address that it comes from. Without a token it is nil: then all come from
+// this machine.
+func (w *Web) senderOf(r *http.Request) any {
+	if s := sessionOf(r.Context()); s != nil {
 		return s
 	}
-	return nil
+	if w.guard.token == "" {
+		return nil
+	}
+	return httpd.Sender(r)
 }
 
 // isPage reports whether a browser requests path without the page's script, and so without

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if dir, listen, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
 		serveUntilKilled(dir, listen)
 	}
+	if what := os.Getenv(readersEnv); what != "" {
+		readUntilKilled(what)
+	}
 	fstest.Memory()
 	goleak.VerifyTestMain(m)
 }

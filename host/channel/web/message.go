@@ -35,6 +35,44 @@ type Message struct {
 	seq     int64  // its place in the history
 	answers bool   // a member's answer to the assistant
 	bytes   []byte // of File, if it is small and not in the history yet
+	shown   *shown // how Text is shown; nil: a host before version 8 has kept it
+}
+
+// shown is how a text is shown. It is made once, when the text is accepted, and kept with
+// the message: parsing takes longer than all else that a page costs.
+type shown struct {
+	tree  json.RawMessage // of []markup.Node; nil: there is no text
+	short string          // its beginning, without formats
+}
+
+// shownSchema is version 8: how a text is shown. NULL: by an older host, not known.
+const shownSchema = `
+ALTER TABLE messages ADD COLUMN tree TEXT;
+ALTER TABLE messages ADD COLUMN short TEXT;`
+
+// maxTree is the largest tree that is kept, in bytes: a text of formats has many times the
+// text's length. A text with a larger one is shown as it was written.
+const maxTree = 256 << 10
+
+// show parses a text. No lock may be held: it takes milliseconds.
+func show(text string) *shown {
+	if text == "" {
+		return &shown{}
+	}
+	nodes := markup.Parse(text)
+	tree, err := json.Marshal(nodes)
+	if err != nil || len(tree) > maxTree {
+		tree, _ = json.Marshal([]markup.Node{{Kind: markup.Paragraph, Kids: []markup.Node{{Text: text}}}})
+	}
+	return &shown{tree, markup.Beginning(nodes, maxQuote)}
+}
+
+// look is how the message's text is shown.
+func (m *Message) look() *shown {
+	if m.shown != nil {
+		return m.shown
+	}
+	return show(m.Text)
 }
 
 // MarshalJSON adds the text's tree, by which the page shows the text.
@@ -45,8 +83,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		fields
-		Tree []markup.Node `json:"tree,omitempty"`
-	}{fields(m), markup.Parse(m.Text)})
+		Tree json.RawMessage `json:"tree,omitempty"`
+	}{fields(m), m.look().tree})
 }
 
 // Quote is the message that another one answers.
@@ -114,11 +152,11 @@ const maxQuote = 160
 
 // quote returns m as another message quotes it.
 func (m *Message) quote() *Quote {
-	text := strings.Join(markup.Parts(m.Text, media.MarkupPlain, 0, media.Characters), "")
+	text := m.look().short
 	if text == "" && m.File != nil {
-		text = m.File.Name
+		text = media.Cut(m.File.Name, maxQuote)
 	}
-	return &Quote{From: m.From, Text: media.Cut(text, maxQuote)}
+	return &Quote{From: m.From, Text: text}
 }
 
 // cleanName returns a name to show, or fallback if nothing of it is visible.

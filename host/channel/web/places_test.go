@@ -176,11 +176,17 @@ func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 // on. It returns what those are answered that are refused at once.
 func (s *site) holdFiles(t *testing.T, l *pipes, n int) (refused <-chan string) {
 	t.Helper()
-	answers := make(chan string, n)
 	c, key := s.signIn()
+	return hold(t, func() net.Conn { return l.dial(t) }, n, fmt.Sprintf("Cookie: %s\r\nX-Longshore-Key: %s", pair(c), key))
+}
+
+// hold is holdFiles on connections of the caller's, by whom the header says.
+func hold(t *testing.T, dial func() net.Conn, n int, header string) (refused <-chan string) {
+	t.Helper()
+	answers := make(chan string, n)
 	for range n {
-		conn := l.dial(t)
-		h := strings.Replace(head(1<<20), "\r\n\r\n", fmt.Sprintf("\r\nCookie: %s\r\nX-Longshore-Key: %s\r\n\r\n", pair(c), key), 1)
+		conn := dial()
+		h := strings.Replace(head(1<<20), "\r\n\r\n", "\r\n"+header+"\r\n\r\n", 1)
 		if _, err := conn.Write([]byte(h)); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -30,8 +31,13 @@ func Platform() channel.Platform {
 // newOf makes the channel of a configuration.
 func newOf(s channel.Setup) (channel.Channel, error) {
 	set := s.Settings.(*Settings)
+	proxies, err := httpd.ParseProxies(set.Proxies)
+	if err != nil {
+		return nil, fmt.Errorf("proxies: %w", err)
+	}
 	return New(Options{
-		Name: s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
+		Proxies: proxies,
+		Name:    s.Name, Dir: s.Dir, Home: s.Home, Listen: set.Listen, Token: set.Token.Reveal(), Hosts: set.hosts(),
 		Tasks: s.Tasks, Links: s.Links, Push: set.push(), Terms: termsOf(s), Log: s.Log,
 	})
 }

@@ -34,6 +34,7 @@ type posted struct {
 	Key     string `json:"key"`    // made by the poster: the same key again is the same post; may be empty
 
 	files []upload
+	shown *shown // of Text
 }
 
 // upload is one file of a post.
@@ -141,6 +142,7 @@ func (p *posted) check() error {
 	if p.Secret != "" {
 		p.Author, p.Secret = markOf(p.Secret), ""
 	}
+	p.shown = show(p.Text)
 	return nil
 }
 
@@ -176,7 +178,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 		return nil, nil, fmt.Errorf("make message id: %w", err)
 	}
 	base := strings.ReplaceAll(id.String(), "-", "")
-	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Status: Received, Key: p.Key}
+	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, shown: p.shown, Status: Received, Key: p.Key}
 	if p.ReplyTo != "" {
 		answered, err := w.store.byID(ctx, c.name, p.ReplyTo)
 		if err != nil {
@@ -190,7 +192,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 	var files []*staged
 	for i, f := range p.files {
 		if i > 0 {
-			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Status: Received, Key: p.Key})
+			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, shown: &shown{}, Status: Received, Key: p.Key})
 		}
 		ms[i].File, ms[i].bytes = w.describe(f.staged, f.info), f.Bytes
 		files = append(files, f.staged)

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.edited, m.removed,
+const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.tree, m.short, m.edited, m.removed,
 	(SELECT json_group_array(json_object('emoji', emoji, 'name', name, 'who', who)) FROM reactions r WHERE r.message = m.seq),
 	` + pollColumn + `,
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop, f.alt
@@ -45,6 +46,27 @@ func (s *store) byKey(ctx context.Context, chat, key string) ([]*Message, error)
 // again each time a bare LIMIT ? is bound; "? + 0" keeps it.
 func (s *store) after(ctx context.Context, chat string, seq int64, limit int) ([]*Message, error) {
 	return s.query(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq LIMIT ? + 0", chat, seq, limit)
+}
+
+// some is after for historyBytes of messages, and at least one.
+func (s *store) some(ctx context.Context, chat string, seq int64) (some []*Message, err error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT "+columns+" WHERE m.chat = ? AND m.seq > ? ORDER BY m.seq", chat, seq)
+	if err != nil {
+		return nil, reading(err)
+	}
+	defer rows.Close()
+	for size := 0; size < historyBytes && rows.Next(); {
+		m, err := scan(rows)
+		if err != nil {
+			return nil, reading(err)
+		}
+		size += eventCost + len(m.Text) + len(m.look().tree)
+		some = append(some, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, reading(err)
+	}
+	return some, nil
 }
 
 // before returns the newest messages before seq, oldest first.
@@ -144,8 +166,9 @@ func scan(rows *sql.Rows) (*Message, error) {
 		edited                  int64
 		reactions               string
 		poll                    sql.NullString
+		tree, short             sql.NullString
 	)
-	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &edited, &m.Removed, &reactions, &poll,
+	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &tree, &short, &edited, &m.Removed, &reactions, &poll,
 		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop, &alt)
 	if err != nil {
 		return nil, err
@@ -158,6 +181,9 @@ func scan(rows *sql.Rows) (*Message, error) {
 		m.Reactions = reactionsOf(reactions)
 	}
 	m.Poll = pollOf(poll.String)
+	if tree.Valid {
+		m.shown = &shown{json.RawMessage(tree.String), short.String}
+	}
 	if qf.Valid {
 		m.Quote = &Quote{From: qf.String, Text: qt.String}
 	}

@@ -32,9 +32,6 @@ func (w *Web) report(ctx context.Context, c *room, ids []string, to Status) erro
 	if err != nil {
 		return err
 	}
-	if len(moved) > 0 {
-		w.hub.moved(c.name, moved, to)
-	}
 	state := channel.StateDelivered
 	if to == Read {
 		state = channel.StateRead

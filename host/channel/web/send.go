@@ -78,6 +78,7 @@ func (w *Web) compose(ctx context.Context, r *room, m *channel.Message, staged i
 		ID: m.ID, From: w.now().AssistantName, Assistant: true,
 		Text: cleanText(m.Text), ReplyTo: m.ReplyTo, Status: Sent,
 	}}
+	a.shown = show(a.Text)
 	if a.err = channel.Check(w.Name(), *m, w.opts.Limits); a.err == nil && m.Poll != nil {
 		a.Poll, a.err = newPoll(m.Poll, w.opts.Limits.Poll)
 	}
@@ -134,7 +135,9 @@ func (w *Web) show(r *room, msgs []*Message, files []*staged) {
 		return
 	}
 	w.blobs.settle(r.name, files)
-	w.hub.publish(r.name, msgs)
+	for _, m := range msgs {
+		w.hub.publish(r.name, m)
+	}
 	w.rolls(r.name)
 }
 

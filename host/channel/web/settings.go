@@ -23,6 +23,7 @@ var (
 type Settings struct {
 	Listen       string         `yaml:"listen" restart:"true" help:"host:port. Beyond loopback only with a token."`
 	URL          string         `yaml:"url" restart:"true" form:"url" help:"What members' browsers call it, behind a proxy."`
+	Proxies      []string       `yaml:"proxies" restart:"true" help:"Addresses or networks of the proxies before the page. Only what these write into X-Forwarded-For is believed."`
 	Token        setting.Secret `yaml:"token" restart:"true" help:"What a browser must present, from the environment."`
 	TokenFile    string         `yaml:"token_file" restart:"true" help:"The file that holds the token."`
 	Upload       setting.Size   `yaml:"upload" above:"0" help:"The largest file that a member may send."`
@@ -63,6 +64,9 @@ func (s *Settings) Check(c channel.Checker) {
 		c.Bad("url", fmt.Sprintf("%q is no web address", s.URL), "write it whole, such as https://chat.example.org")
 	} else if s.URL != "" && open {
 		c.Bad("url", "other machines reach the page by this name, and there is no token", "set token: ${NAME} or token_file:")
+	}
+	if _, err := httpd.ParseProxies(s.Proxies); err != nil {
+		c.Bad("proxies", err.Error(), "write them as 127.0.0.1 or 10.0.0.0/8")
 	}
 	s.checkLinks(c, open)
 	s.tokenLength(c)

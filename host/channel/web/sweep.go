@@ -114,9 +114,6 @@ func (w *Web) forgetSome(ctx context.Context, chat string) ([]forgotten, error) 
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	if w.now().known[chat] != nil {
-		w.hub.forget(chat, gone[len(gone)-1].seq)
-	}
 	w.log.Info("old messages deleted", "channel", w.Name(), "chat", Scheme+chat, "messages", len(gone))
 	return gone, nil
 }

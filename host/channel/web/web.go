@@ -76,6 +76,8 @@ type Options struct {
 	Token    string       // needed to open the page; required off loopback
 	Hosts    []string     // further names, with or without a port, that a proxy serves the page under; needs Token
 
+	Proxies httpd.Proxies // whose X-Forwarded-For is believed
+
 	Links    http.Handler     // what is served at /links/ without the token; nil: nothing
 	Tasks    channel.TaskBook // scheduled tasks to show; nil: none
 	Push     Push             // notifications while no page is open
@@ -103,10 +105,10 @@ type Web struct {
 	ran     atomic.Bool
 	inbox   atomic.Pointer[channel.Inbox] // nil unless running
 	serving atomic.Bool
-	stop    chan struct{} // closed when streams must end
-	stopped sync.Once
-	closed  sync.Once
-	closing error
+
+	stopping atomic.Bool // streams must end
+	closed   sync.Once
+	closing  error
 }
 
 // room is a chat and the lock that orders its history: only the holder may insert, so rows
@@ -129,7 +131,6 @@ func New(opts Options) (*Web, error) {
 		hub:     newHub(),
 		uploads: httpd.NewPlaces(),
 		full:    make(chan struct{}, 1),
-		stop:    make(chan struct{}),
 	}
 	if err := w.take(opts.Terms); err != nil {
 		return nil, err
@@ -274,7 +275,10 @@ func (w *Web) Run(ctx context.Context, in channel.Inbox) error {
 	return errors.Join(err, w.Close())
 }
 
-func (w *Web) endStreams() { w.stopped.Do(func() { close(w.stop) }) }
+func (w *Web) endStreams() {
+	w.stopping.Store(true)
+	w.hub.pokeAll()
+}
 
 // Close releases what Open took. Run calls it; only a Web that is not run needs it. Send
 // fails afterwards with an error that passes.

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// waiting is a stream that writes nothing by itself.
+type waiting struct {
+	*follower
+	from    *event
+	stopped int
+}
+
+func (h *hub) join(t *testing.T, chat string) *waiting {
+	t.Helper()
+	w := &waiting{follower: &follower{}}
+	w.stop = func() { w.stopped++ }
+	_, leave, ok := h.follow(chat, nil, w.follower)
+	if !ok {
+		t.Fatal("no place")
+	}
+	t.Cleanup(leave)
+	w.from = w.at
+	return w
+}
+
+// since are the events that have come.
+func (w *waiting) since() (all []*event) {
+	for e := w.from; ; e = e.next {
+		select {
+		case <-e.more:
+			all = append(all, e.next)
+		default:
+			return all
+		}
+	}
+}
+
+// Each message of any chat woke the streams of all chats.
+func TestAMessageWakesItsOwnChatsStreamsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		own, other := h.join(t, "own"), h.join(t, "other")
+		for range 100 {
+			h.publish("own", &Message{ID: "1"})
+		}
+		if len(own.since()) != 100 || len(other.since()) != 0 {
+			t.Errorf("%d events here and %d in another chat", len(own.since()), len(other.since()))
+		}
+		time.Sleep(newsEvery)
+		synctest.Wait()
+		if got := other.since(); len(got) != 1 || string(got[0].bytes) != "event: chats\ndata: {}\n\n" {
+			t.Errorf("of a hundred messages elsewhere the stream hears %d times", len(got))
+		}
+		if len(own.since()) != 100 {
+			t.Error("a chat's stream hears of its own news")
+		}
+	})
+}
+
+// Each stream parsed and encoded each message for itself.
+func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
+	h := newHub()
+	h.publish("own", &Message{ID: "0"})
+	one, two := h.join(t, "own"), h.join(t, "own")
+	h.publish("own", &Message{ID: "1"})
+	h.publish("own", &change{N: 1, Message: &Message{ID: "1"}})
+	a, b := one.since(), two.since()
+	if len(a) != 2 || len(b) != 2 {
+		t.Fatalf("%d and %d events", len(a), len(b))
+	}
+	for i := range a {
+		if &a[i].bytes[0] != &b[i].bytes[0] {
+			t.Errorf("event %d is there twice", i)
+		}
+	}
+	before := testing.AllocsPerRun(100, func() { h.publish("nobody", &Message{ID: "1"}) })
+	if before > 2 {
+		t.Errorf("an event that nobody hears costs %v allocations", before)
+	}
+}
+
+// A stream that was not read held up to 64 trees.
+func TestAStreamTooFarBehindIsEnded(t *testing.T) {
+	h := newHub()
+	slow, quick := h.join(t, "own"), h.join(t, "own")
+	large := &Message{ID: "1", Text: string(make([]byte, 50<<10)), shown: &shown{}} // six bytes each, as JSON
+	for i := range 3 {
+		h.publish("own", large)
+		quick.done.Store(h.rooms["own"].last.end)
+		if want := min(i, 1); slow.stopped != want { // one event alone ends nobody
+			t.Fatalf("after %d events it was ended %d times", i+1, slow.stopped)
+		}
+	}
+	if !slow.ended.Load() || quick.ended.Load() || quick.stopped != 0 {
+		t.Error("the wrong one was ended")
+	}
+}
+
+// With the token in a header, one member took all event streams.
+func TestASenderHasAShareOfTheStreams(t *testing.T) {
+	h := newHub()
+	for i := range maxPages {
+		if _, _, ok := h.follow("own", "one", &follower{}); ok != (i < maxTabs) {
+			t.Fatalf("stream %d of a sender: %v", i+1, ok)
+		}
+	}
+	for i := range maxPages {
+		if _, _, ok := h.follow("own", nil, &follower{}); ok != (i < maxPages-maxTabs) {
+			t.Fatalf("stream %d of others: %v", i+1, ok)
+		}
+	}
+}
