@@ -13,7 +13,7 @@ import (
 )
 
 // TestPodmanWithoutCatatonitIsSaidByDoctorWhyAndTheChat: its API answers, and it starts no
-// container. The assistant failed three times, and nobody learned which package was missing.
+// container. The assistant failed three times, and no message named the missing package.
 func TestPodmanWithoutCatatonitIsSaidByDoctorWhyAndTheChat(t *testing.T) {
 	t.Setenv("DOCKER_HOST", containertest.Podman(t, "container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or directory"))
 	h := stage.NewChanging(t, `channels: {web: {listen: "%LISTEN%"}}
@@ -26,7 +26,7 @@ groups: [{folder: family, chat: "web:family", assistant: helper, gather: {after:
 		Run(context.Background(), "", stage.AllPlatforms(), append([]string{"-c", h.File}, args...), nil, &out, &out)
 		return out.String()
 	}
-	for _, args := range [][]string{{"doctor"}, {"why", "family"}} { // before anybody has written
+	for _, args := range [][]string{{"doctor"}, {"why", "family"}} { // before a member has written
 		if out := says(args...); !strings.Contains(out, "catatonit: no such file") || !strings.Contains(out, "the engine needs the package catatonit, which is not installed") {
 			t.Errorf("%q says\n%s", args, out)
 		}

@@ -53,7 +53,7 @@ func (p *prompter) secret(ctx context.Context, question string) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("%w: turn the terminal's echo off: %w", errNoAnswer, err)
 	}
-	defer unix.IoctlSetTermios(fd, setTermios, shown)
+	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, shown) }() // a terminal that is gone shows nothing
 	return p.ask(ctx, question+" (it is not shown): ")
 }
 

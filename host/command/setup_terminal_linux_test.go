@@ -24,8 +24,8 @@ import (
 
 const ctrlC, ctrlD = "\x03", "\x04"
 
-// aQuestion matches each question of setup. A test waits in vain for one that is missing
-// here, and says so.
+// aQuestion matches each question of setup. A question that is missing here lets the walk
+// wait until hangGuard, and the test says at which one.
 var aQuestion = regexp.MustCompile(`(?:name of the first group|(?:assistant|channel beside the chat page): [^\r\n]* \[\w+\]|model \([^\r\n]*\)|` +
 	`(?:key for|\w+ of) \w+ \(it is not shown\)): $|have the service manager run the host\? \[y/N\] $`)
 

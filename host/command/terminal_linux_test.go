@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hangGuard ends a test whose program waits for good.
+// hangGuard ends a test whose program does not end.
 const hangGuard = 2 * time.Minute
 
 // keyboard is a person at a pseudo terminal: types, and reads what a program prints there.
@@ -85,7 +85,7 @@ func (k *keyboard) read() bool {
 	n, err := k.own.Read(b)
 	k.said, k.all = append(k.said, b[:n]...), append(k.all, b[:n]...)
 	if os.IsTimeout(err) {
-		k.t.Fatalf("the program waits for good, and prints no more. It said:\n%s", k.all)
+		k.t.Fatalf("the program waits, and prints no more. It said:\n%s", k.all)
 	}
 	return err == nil
 }

@@ -76,7 +76,9 @@ func (e *Engine) Try(ctx context.Context, image string) error {
 		if err = e.prepare(ctx, made.ID); err == nil {
 			_, err = e.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{})
 		}
-		defer e.remove(context.WithoutCancel(ctx), made.ID)
+		if left := e.remove(context.WithoutCancel(ctx), made.ID); left != nil && err == nil {
+			return fmt.Errorf("remove the container of a try: %w", left)
+		}
 	}
 	if err != nil {
 		return explain(cannotStart(err))
