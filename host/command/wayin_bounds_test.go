@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
 // bounds are what each way in has a bound of.
@@ -128,7 +130,7 @@ func TestEveryWayInHasBounds(t *testing.T) {
 			t.Errorf("%s serves, and is no way in", dir)
 		}
 	}
-	for _, p := range allPlatforms() {
+	for _, p := range stage.AllPlatforms() {
 		if !slices.Contains(platforms, p.Key) {
 			t.Errorf("the channel %s is no way in", p.Key)
 		}
