@@ -28,7 +28,7 @@ type way struct {
 const (
 	pageRoutes = "host/channel/web.TestEveryRouteOfThePageHasBounds"
 	pageDisk   = "host/channel/web.TestADiskThatIsAlmostFullTakesNoFiles host/channel/web.TestOneChatsFilesDoNotTakeTheDiskOfAll host/channel/web.TestAFullDiskOfTheHistoryIsSaidInWords"
-	pageHeld   = "host/command.TestTenThousandCrawlersHoldNobodyUp"
+	pageHeld   = "e2e/remote.TestTenThousandCrawlersHoldNobodyUp"
 	bodies     = "host/channel/httpd.TestALargeWebhookIsNotRead"
 	readers    = "host/channel/httpd.TestAReaderThatCrawlsIsCutOff"
 	doorBytes  = "host/door.TestAFormIsNoLargerThanTheQuota host/door.TestBoundsWereNoSettings"
@@ -36,8 +36,8 @@ const (
 	doorTime   = "host/door.TestABodyThatCameFastMayNotStallForLonger host/door.TestAnUploadIsGoneADayAfterItsLastByte"
 	doorConns  = "host/door.TestAGroupHasItsConnections host/door.TestStrangersThatCrawlTakeNoPlaceFromOneThatComes"
 	doorDisk   = "host/door.TestAFullDiskTakesNoBody host/door.TestCallsThatWaitDoNotFillTheDisk"
-	queueCount = "host/command.TestAGroupThatFloodsEachToolHasBoundedEffectsAndHoldsUpNobody"
-	queueBytes = "host/command.TestBadInputsEndWithAReasonAndStopNobody"
+	queueCount = "e2e/page.TestAGroupThatFloodsEachToolHasBoundedEffectsAndHoldsUpNobody"
+	queueBytes = "e2e/queue.TestBadInputsEndWithAReasonAndStopNobody"
 	fetched    = "none: the host itself asks the platform, over connections of its own"
 )
 
@@ -67,7 +67,7 @@ var boundedWays = map[string]way{
 	}},
 	"by a platform that the host asks": {platforms: []string{"whatsapp", "slack", "discord"}, proof: map[string]string{
 		"bytes": fetched, "count": fetched, "time": fetched, "connections": fetched,
-		"disk": "host/command.TestADiskThatFailsUnderWhatMembersWriteLosesNothing",
+		"disk": "e2e/kill.TestADiskThatFailsUnderWhatMembersWriteLosesNothing",
 	}},
 	"by a link": {servers: []string{"host/channel/web"}, proof: map[string]string{
 		"bytes": "none: a link takes no body", "disk": "none: a link is only read",
@@ -76,18 +76,18 @@ var boundedWays = map[string]way{
 		"connections": pageHeld,
 	}},
 	"an assistant by its queue": {proof: map[string]string{
-		"bytes": queueBytes, "count": queueCount, "time": "host/command.TestASlowGroupDelaysNoOther",
+		"bytes": queueBytes, "count": queueCount, "time": "e2e/queue.TestASlowGroupDelaysNoOther",
 		"connections": "none: it is a directory",
-		"disk":        "host/command.TestContainerThatFillsTheDisk",
+		"disk":        "e2e/engines.TestContainerThatFillsTheDisk",
 	}},
 	"an assistant by a drop directory": {proof: map[string]string{
-		"bytes": queueBytes, "count": queueCount, "time": "host/command.TestASlowGroupDelaysNoOther",
+		"bytes": queueBytes, "count": queueCount, "time": "e2e/queue.TestASlowGroupDelaysNoOther",
 		"connections": "none: it is a directory",
-		"disk":        "host/command.TestFreeDiskZeroTurnsItOff",
+		"disk":        "e2e/queue.TestFreeDiskZeroTurnsItOff",
 	}},
 	"an assistant by stdio": {proof: map[string]string{
-		"bytes": queueBytes, "count": queueCount, "time": "host/command.TestAFailureAfterTheToolStoppedWaitingReachesTheAssistant",
-		"connections": "none: it is one pipe, and ends with its program", "disk": "host/command.TestContainerThatFillsTheDisk",
+		"bytes": queueBytes, "count": queueCount, "time": "e2e/queue.TestAFailureAfterTheToolStoppedWaitingReachesTheAssistant",
+		"connections": "none: it is one pipe, and ends with its program", "disk": "e2e/engines.TestContainerThatFillsTheDisk",
 	}},
 	"an assistant by HTTP": {servers: []string{"host/door"}, proof: map[string]string{
 		"bytes": doorBytes + " host/door.TestMCPHasTheDoorsBounds", "count": doorCount, "time": doorTime, "connections": doorConns, "disk": doorDisk,

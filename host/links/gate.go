@@ -33,7 +33,7 @@ type all struct{}
 func (g *gate) enter(r *http.Request, link string, now time.Time) (leave func()) {
 	from := httpd.Sender(r)
 	of := map[any]share{all{}: ofAll, link: ofLink}
-	if !from.Addr().IsLoopback() { // that is a proxy which was not named: its members cannot be told apart
+	if !from.Addr().IsLoopback() { // a proxy that was not named: its members cannot be distinguished
 		of[from] = ofSender
 	}
 	if site, err := from.Addr().Prefix(48); err == nil && from.Addr().Is6() {

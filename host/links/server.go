@@ -48,7 +48,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		httpd.Fail(rw, httpd.Refuse(http.StatusMethodNotAllowed, "bad_method", "a link can only be fetched", "open it in a browser"))
 		return
 	}
-	// What is no link of this host counts for nobody: else a few who ask for made-up ones
+	// What is no link of this host is not counted: else a few who ask for made-up ones
 	// would keep all others from theirs.
 	id, ok := s.parse(r)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// A line of ordinary words took 8 s at 62 KB, and whoever wrote it could have that again
+// A line of ordinary words took 8 s at 62 KB, and its writer could have that again
 // with each look at the page. So the time for 64 KB is compared with that for 4 KB: 16
 // times as much is linear, 256 times is a square. It is the processor's time of this
 // thread, and the best of some tries, so other work on the machine does not count.

@@ -65,10 +65,10 @@ type snapshot struct {
 
 // event is one event of a chat, in the form in which every page gets it.
 type event struct {
-	bytes   []byte // none: only a reason to wake
-	message *Message
-	change  int64       // the number of the change that it is; 0: it is none
-	told    atomic.Bool // somebody has reported that a page has the message
+	bytes    []byte // none: only a reason to wake
+	message  *Message
+	change   int64       // the number of the change that it is; 0: it is none
+	reported atomic.Bool // that a page has the message
 
 	at   time.Time
 	end  int64         // the bytes of the chat's events up to this one
@@ -107,7 +107,7 @@ func (h *hub) room(chat string) *activity {
 
 // follow begins a stream: of what comes from now on, after the activity that it returns.
 // leave ends it. It refuses more than maxPages in all, and more than maxTabs of one sender;
-// by is nil if senders cannot be told apart. The stream has set f's functions.
+// by is nil if senders cannot be distinguished. The stream has set f's functions.
 func (h *hub) follow(chat string, by any, f *follower) (now []byte, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -212,7 +212,7 @@ func (f *follower) take(e *event) {
 func (f *follower) wrote(e *event) {
 	f.at, f.rest = e, nil
 	f.done.Store(e.end)
-	if e.message != nil && !e.told.Swap(true) {
+	if e.message != nil && !e.reported.Swap(true) {
 		f.tell = append(f.tell, e.message)
 	}
 }

@@ -78,7 +78,7 @@ func TestAnEventIsEncodedOnceForAllStreams(t *testing.T) {
 	}
 	before := testing.AllocsPerRun(100, func() { h.publish("nobody", &Message{ID: "1"}) })
 	if before > 2 {
-		t.Errorf("an event that nobody hears costs %v allocations", before)
+		t.Errorf("an event that no stream hears costs %v allocations", before)
 	}
 }
 

@@ -246,8 +246,8 @@ func (l *live) event(kind string) event {
 	}
 }
 
-// BenchmarkUnreadStreams sends 60 texts of 15 KB to a chat with 500 streams that nobody
-// reads, and has a member of another chat post and read meanwhile: the memory over that
+// BenchmarkUnreadStreams sends 60 texts of 15 KB to a chat with 500 streams that are not
+// read, and has a member of another chat post and read meanwhile: the memory over that
 // before the streams, and how long the other member's requests take, beside how long they
 // take alone.
 func BenchmarkUnreadStreams(b *testing.B) {
