@@ -1,12 +1,15 @@
 package bridge_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -118,4 +121,32 @@ func TestAReactionInAnotherChatWaitsForAYes(t *testing.T) {
 			t.Errorf("%s: %+v, %v", id, d, err)
 		}
 	}
+}
+
+// nameless gives its messages no ids.
+type nameless struct{ memory.Acting }
+
+func (n nameless) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
+	r, err := n.Acting.Send(ctx, m)
+	r.ID = ""
+	return r, err
+}
+
+func TestAMessageWithoutAnIDOfItsPlatformCannotBeChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(memory.Options{Online: true})
+		s := newSite(t, func(o *outbox.Options) {
+			o.Channels = []channel.Channel{nameless{memory.Acting{Channel: m, Within: time.Hour}}}
+		})
+		s.memory = m
+		defer s.run(&told{})()
+		s.enqueue("work", "1", ipc.Request{Type: ipc.TypeMessage, Text: "one"}, time.Now())
+		time.Sleep(10 * time.Second)
+		s.enqueue("work", "2", ipc.Request{Type: ipc.TypeEdit, Target: "1", Text: "two"}, time.Now())
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if r, _ := s.spool.Result("work", "2"); r.Status != ipc.Refused || r.Code != "not_changeable" || r.Hint == "" {
+			t.Errorf("%+v", r)
+		}
+	})
 }

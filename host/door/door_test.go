@@ -331,6 +331,7 @@ func TestOldCallsAreForgotten(t *testing.T) {
 	if _, err := w.db.Exec("UPDATE call SET made = ?", time.Now().Add(-2*time.Hour).UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
+	w.unlinked("a", old.ID)
 	if err := errors.Join(os.Remove(filepath.Join(w.dir, "ipc", "a", "results", old.ID+".json")), w.forget(t.Context())); err != nil {
 		t.Fatal(err)
 	}

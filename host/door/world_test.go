@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -147,6 +148,24 @@ func (w *world) all() []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]sent{}, w.sent...)
+}
+
+// unlinked waits until a request that has its result is in no queue any more.
+func (w *world) unlinked(folder, id string) {
+	w.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := os.Stat(filepath.Join(w.dir, "ipc", folder, ipc.MessagesDir, id+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-w.t.Context().Done():
+			w.t.Fatal(err)
+		}
+	}
 }
 
 func (w *world) token(folder, thread string) string {
