@@ -17,7 +17,7 @@ import (
 // looks and answers by commands, and the assistant reads what became of it.
 func TestAnOperatorSaysYesOrNo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := stage.ConfigIn(t, file, strings.Replace(storesConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
+	cfg := stage.ConfigIn(t, file, strings.Replace(stage.StoresConfig, "assistant: sample,", "assistant: sample, approve: {above: 3},", 1))
 	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable})
 	if err != nil {

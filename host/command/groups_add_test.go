@@ -15,7 +15,7 @@ import (
 // accept once kept that start from happening.
 func TestAGroupIsAddedToTheRunningHostOrNotAtAll(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg := stage.ConfigIn(t, file, storesConfig)
+	cfg := stage.ConfigIn(t, file, stage.StoresConfig)
 	e := &env{config: file, getenv: os.Getenv, platforms: stage.AllPlatforms()}
 	h, err := serve.New(t.Context(), cfg, serve.Options{Log: slog.New(slog.DiscardHandler), Load: e.servable, Add: e.writeGroup})
 	if err != nil {

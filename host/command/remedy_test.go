@@ -42,7 +42,7 @@ func TestARemedyWorksAsPrintedWithAnotherConfiguration(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "other.yaml")
-	stage.ConfigIn(t, file, storesConfig)
+	stage.ConfigIn(t, file, stage.StoresConfig)
 	for _, args := range [][]string{{"reload"}, {"queue", "retry", "nothing"}, {"doctor"}, {"why", "family"}} {
 		said, _ := stage.Command(t, append([]string{"-c", file}, args...)...)
 		if !strings.Contains(said, "longshore -c "+file) || regexp.MustCompile(`longshore (serve|status|queue|errors|reload)\b`).MatchString(said) {
@@ -92,7 +92,7 @@ func allowedAfter(word string) bool {
 
 // TestTheKeysForProgramsAreOneStyle: "groups list --json" once had the names of Go's fields.
 func TestTheKeysForProgramsAreOneStyle(t *testing.T) {
-	file, _ := newStores(t)
+	file, _ := stage.NewStores(t)
 	key := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	for _, args := range [][]string{
 		{"groups", "list"}, {"status"}, {"queue", "list", "--all"}, {"errors", "list"}, {"approvals", "list"}, {"tasks", "list"}, {"config", "validate"},

@@ -19,7 +19,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	dir := stage.Unpack(t, stage.FirstRelease)
 	file := filepath.Join(dir, "real", "longshore.yaml")
 	state := filepath.Join(filepath.Dir(file), "state")
-	before := bytesBelow(t, state)
+	before := stage.BytesBelow(t, state)
 	out, code := stage.Command(t, "--json", "-c", file, "upgrade", "--check")
 	var p upgradePlan
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitOK {
@@ -32,7 +32,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 	if !steps["outbox"] || !steps["web"] || p.Needs == 0 {
 		t.Errorf("the plan: %+v", p)
 	}
-	if diff := cmp.Diff(before, bytesBelow(t, state)); diff != "" {
+	if diff := cmp.Diff(before, stage.BytesBelow(t, state)); diff != "" {
 		t.Errorf("the state was changed: %s", diff)
 	}
 	if out, code := stage.Command(t, "-c", file, "upgrade"); code != exitUsage || !strings.Contains(out, "--check") {
@@ -41,7 +41,7 @@ func TestUpgradeCheckSaysWhatTheNextStartDoesAndChangesNothing(t *testing.T) {
 }
 
 func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
-	file, cfg := newStores(t)
+	file, cfg := stage.NewStores(t)
 	marker := filepath.Join(cfg.Layout().Outbox(), "outbox.marker")
 	text, err := os.ReadFile(marker)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestUpgradeCheckNamesWhatIsTooNewAndWhatIsNoKey(t *testing.T) {
 	if code != exitFailed || !strings.Contains(out, "written by a newer longshore") || !strings.Contains(out, "1 fault") {
 		t.Errorf("%v: exit code %d: %s", store.ErrNewer, code, out)
 	}
-	stage.Write(t, file, storesConfig+"colour: red\n")
+	stage.Write(t, file, stage.StoresConfig+"colour: red\n")
 	out, code = stage.Command(t, "-c", file, "upgrade", "--check")
 	if code != exitFailed || !strings.Contains(out, "colour") {
 		t.Errorf("a key that is gone: exit code %d: %s", code, out)

@@ -177,7 +177,9 @@ func TestASlowUploadGoesThroughWhileNobodyWaits(t *testing.T) {
 func (s *site) holdFiles(t *testing.T, l *pipes, n int) (refused <-chan string) {
 	t.Helper()
 	c, key := s.signIn()
-	return hold(t, func() net.Conn { return l.dial(t) }, n, fmt.Sprintf("Cookie: %s\r\nX-Longshore-Key: %s", pair(c), key))
+	answers := hold(t, func() net.Conn { return l.dial(t) }, n, fmt.Sprintf("Cookie: %s\r\nX-Longshore-Key: %s", pair(c), key))
+	synctest.Wait() // until each has its place, waits for one, or is refused
+	return answers
 }
 
 // hold is holdFiles on connections of the caller's, by whom the header says.
@@ -197,7 +199,6 @@ func hold(t *testing.T, dial func() net.Conn, n int, header string) (refused <-c
 			}
 		}()
 	}
-	synctest.Wait() // until each has its place, waits for one, or is refused
 	return answers
 }
 

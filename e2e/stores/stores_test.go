@@ -1,4 +1,4 @@
-package command
+package stores
 
 import (
 	"bytes"
@@ -16,47 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/longshore-bridge/longshore/e2e/stage"
+	longshore "github.com/longshore-bridge/longshore/host/command"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/serve"
 	"github.com/longshore-bridge/longshore/host/store"
 )
-
-// storesConfig has every kind of store. WhatsApp is never connected to: no
-// account is linked.
-const storesConfig = `
-limits: {free_disk: 1MiB}
-channels: {web: {listen: "127.0.0.1:0"}, whatsapp: {}}
-groups:
-  - {name: Family, folder: family, chat: "web:family", assistant: sample, gather: {after: 0s}}
-assistants: {sample: {agent: sample}}
-`
-
-// newStores makes an installation with all its stores, and bytes in them.
-func newStores(t *testing.T) (file string, cfg *config.Config) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "longshore.yaml")
-	cfg = stage.ConfigIn(t, file, storesConfig)
-	report := filepath.Join(t.TempDir(), "report.txt")
-	stage.Write(t, report, "All is well.")
-	if out, code := briefly(t, "-c", file, "send", report, "--group", "family"); code != exitOK {
-		t.Fatalf("send: %s", out)
-	}
-	for _, s := range serve.StoresOf(cfg, true) {
-		lock, err := store.Lock(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db, err := store.Open(t.Context(), s)
-		if err := errors.Join(err, lock.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stage.Write(t, filepath.Join(cfg.Layout().Channel("web"), "files", strings.Repeat("ab", 16)), "a member's photo")
-	return file, cfg
-}
 
 // briefly runs one command line. One that serves is stopped soon.
 func briefly(t *testing.T, args ...string) (out string, code int) {
@@ -64,30 +28,8 @@ func briefly(t *testing.T, args ...string) (out string, code int) {
 	var b bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	code = Run(ctx, "", stage.AllPlatforms(), args, strings.NewReader(""), &b, &b)
+	code = longshore.Run(ctx, "", stage.AllPlatforms(), args, strings.NewReader(""), &b, &b)
 	return b.String(), code
-}
-
-// bytesBelow are the contents of all files below a directory, by path; of
-// files that say who works at present, the names alone.
-func bytesBelow(t *testing.T, root string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if d.Type()&os.ModeSocket != 0 {
-			data, err = nil, nil
-		}
-		all[path] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // spoilt is a state in which a store must not be opened.
@@ -133,17 +75,17 @@ func spoiltStates() []spoilt {
 func TestDoctorFindsEachStateInWhichServeDoesNotStart(t *testing.T) {
 	for _, tt := range spoiltStates() {
 		for n := range 4 {
-			config, cfg := newStores(t)
+			config, cfg := stage.NewStores(t)
 			s := serve.StoresOf(cfg, true)[n]
 			t.Run(s.Name+" "+tt.name, func(t *testing.T) {
 				tt.spoil(t, filepath.Join(s.Dir, s.File))
-				before := bytesBelow(t, cfg.State)
+				before := stage.BytesBelow(t, cfg.State)
 				out, code := briefly(t, "-c", config, "doctor")
-				if code != exitFailed || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
+				if code != stage.ExitFailed || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
 					t.Errorf("doctor ends with %d:\n%s", code, out)
 				}
 				out, code = briefly(t, "-c", config, "serve")
-				if code == exitOK || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
+				if code == stage.ExitOK || !strings.Contains(out, tt.words) || !strings.Contains(out, "to do: ") {
 					t.Errorf("serve ends with %d:\n%s", code, out)
 				}
 				for path, was := range before {
@@ -162,18 +104,18 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 	states := append(spoiltStates(), spoilt{name: "whole", spoil: func(*testing.T, string) {}})
 	for _, tt := range states {
 		t.Run(tt.name, func(t *testing.T) {
-			config, cfg := newStores(t)
+			config, cfg := stage.NewStores(t)
 			tt.spoil(t, filepath.Join(cfg.Layout().Outbox(), "outbox.db"))
-			before := bytesBelow(t, cfg.State)
+			before := stage.BytesBelow(t, cfg.State)
 			for _, args := range [][]string{{"status"}, {"queue", "list"}, {"queue", "show", "0123"}, {"errors", "list"}, {"doctor"}, {"groups", "list"}} {
 				out, code := briefly(t, append([]string{"-c", config}, args...)...)
-				if args[0] != "doctor" && args[0] != "groups" && args[1:] != nil && (code == exitOK) != (tt.words == "") && args[len(args)-1] != "0123" {
+				if args[0] != "doctor" && args[0] != "groups" && args[1:] != nil && (code == stage.ExitOK) != (tt.words == "") && args[len(args)-1] != "0123" {
 					t.Errorf("%v ends with %d: %s", args, code, out)
 				}
 				if tt.words != "" && args[0] == "errors" && !strings.Contains(out, tt.words) {
 					t.Errorf("%v says %s", args, out)
 				}
-				if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+				if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
 					t.Fatalf("%v changed something:\n%s", args, diff)
 				}
 			}
@@ -184,8 +126,8 @@ func TestCommandsThatOnlyLookChangeNothing(t *testing.T) {
 // TestAStoreThatIsSetAsideIsKeptAndTheHostStarts goes the way that every
 // remedy names.
 func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
-	config, cfg := newStores(t)
-	kept := bytesBelow(t, cfg.Layout().Channel("web"))
+	config, cfg := stage.NewStores(t)
+	kept := stage.BytesBelow(t, cfg.Layout().Channel("web"))
 	for path := range kept {
 		if strings.HasSuffix(path, "lock") {
 			delete(kept, path)
@@ -194,7 +136,7 @@ func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
 	stage.Must(t, os.Truncate(filepath.Join(cfg.Layout().Channel("web"), "web.db"), 0))
 	kept[filepath.Join(cfg.Layout().Channel("web"), "web.db")] = ""
 	out, code := briefly(t, "-c", config, "store", "set-aside", "web")
-	if code != exitOK {
+	if code != stage.ExitOK {
 		t.Fatalf("set-aside: %s", out)
 	}
 	dirs, _ := filepath.Glob(filepath.Join(cfg.Layout().Aside(), "*-web"))
@@ -202,26 +144,26 @@ func TestAStoreThatIsSetAsideIsKeptAndTheHostStarts(t *testing.T) {
 		t.Fatalf("aside: %q", dirs)
 	}
 	got := map[string]string{}
-	for path, data := range bytesBelow(t, dirs[0]) {
+	for path, data := range stage.BytesBelow(t, dirs[0]) {
 		got[strings.Replace(path, dirs[0], cfg.Layout().Channel("web"), 1)] = data
 	}
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Error(diff)
 	}
-	if out, code := briefly(t, "-c", config, "serve"); code != exitOK {
+	if out, code := briefly(t, "-c", config, "serve"); code != stage.ExitOK {
 		t.Errorf("serve ends with %d: %s", code, out)
 	}
-	if diff := cmp.Diff(len(got), len(bytesBelow(t, dirs[0]))); diff != "" {
+	if diff := cmp.Diff(len(got), len(stage.BytesBelow(t, dirs[0]))); diff != "" {
 		t.Errorf("the start took of it: %s", diff)
 	}
-	if out, code := briefly(t, "-c", config, "store", "set-aside", "diary"); code != exitUsage {
+	if out, code := briefly(t, "-c", config, "store", "set-aside", "diary"); code != stage.ExitUsage {
 		t.Errorf("ends with %d: %s", code, out)
 	}
 }
 
 // TestAnInstallationWithoutMarkersIsTakenIn opens one as the last release left it.
 func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
-	config, cfg := newStores(t)
+	config, cfg := stage.NewStores(t)
 	stage.Must(t, os.RemoveAll(cfg.Layout().Installation()))
 	for _, s := range serve.StoresOf(cfg, true) {
 		path := filepath.Join(s.Dir, s.File)
@@ -231,16 +173,16 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 		}
 		stage.Must(t, err, db.Close(), os.Remove(filepath.Join(s.Dir, s.Name+".marker")))
 	}
-	before := bytesBelow(t, cfg.State)
+	before := stage.BytesBelow(t, cfg.State)
 	for _, args := range [][]string{{"doctor"}, {"queue", "list"}} {
-		if out, code := briefly(t, append([]string{"-c", config}, args...)...); code != exitOK || args[0] == "queue" && !strings.Contains(out, "queued") {
+		if out, code := briefly(t, append([]string{"-c", config}, args...)...); code != stage.ExitOK || args[0] == "queue" && !strings.Contains(out, "queued") {
 			t.Errorf("%v ends with %d: %s", args, code, out)
 		}
 	}
-	if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+	if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
 		t.Errorf("looking changed something:\n%s", diff)
 	}
-	if out, code := briefly(t, "-c", config, "serve"); code != exitOK {
+	if out, code := briefly(t, "-c", config, "serve"); code != stage.ExitOK {
 		t.Errorf("serve ends with %d: %s", code, out)
 	}
 	for _, s := range serve.StoresOf(cfg, true) {
@@ -258,7 +200,7 @@ func TestAnInstallationWithoutMarkersIsTakenIn(t *testing.T) {
 // TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor, without a control
 // socket that answers.
 func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
-	config, cfg := newStores(t)
+	config, cfg := stage.NewStores(t)
 	for _, s := range serve.StoresOf(cfg, true) {
 		if s.Called() == "whatsapp" {
 			continue // the channel waits for it
@@ -267,7 +209,7 @@ func TestAStoreThatAnotherHostHoldsIsSaidByServeAndDoctor(t *testing.T) {
 		stage.Must(t, err)
 		for _, args := range []string{"doctor", "serve"} {
 			out, code := briefly(t, "-c", config, args)
-			if code == exitOK || !strings.Contains(out, "uses the store "+s.Name) && !strings.Contains(out, "holds the "+s.Name) {
+			if code == stage.ExitOK || !strings.Contains(out, "uses the store "+s.Name) && !strings.Contains(out, "holds the "+s.Name) {
 				t.Errorf("%s held: %s ends with %d: %s", s.Name, args, code, out)
 			}
 		}
@@ -306,16 +248,16 @@ func TestDoctorFindsWhatStandsInTheWayOfServe(t *testing.T) {
 	}
 	for name, place := range obstacles {
 		t.Run(name, func(t *testing.T) {
-			config, cfg := newStores(t)
+			config, cfg := stage.NewStores(t)
 			place(t, cfg)
-			before := bytesBelow(t, cfg.State)
-			if out, code := briefly(t, "-c", config, "doctor"); code != exitFailed || !strings.Contains(out, "to do: ") {
+			before := stage.BytesBelow(t, cfg.State)
+			if out, code := briefly(t, "-c", config, "doctor"); code != stage.ExitFailed || !strings.Contains(out, "to do: ") {
 				t.Errorf("doctor ends with %d:\n%s", code, out)
 			}
-			if diff := cmp.Diff(before, bytesBelow(t, cfg.State)); diff != "" {
+			if diff := cmp.Diff(before, stage.BytesBelow(t, cfg.State)); diff != "" {
 				t.Errorf("the doctor changed something:\n%s", diff)
 			}
-			if out, code := briefly(t, "-c", config, "serve"); code == exitOK {
+			if out, code := briefly(t, "-c", config, "serve"); code == stage.ExitOK {
 				t.Errorf("serve starts:\n%s", out)
 			}
 		})
@@ -327,10 +269,10 @@ func TestDoctorFindsAMetricsAddressThatIsTaken(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	stage.Must(t, err)
 	defer ln.Close()
-	config, _ := newStores(t)
-	stage.Write(t, config, storesConfig+fmt.Sprintf("metrics: {listen: %q}\n", ln.Addr()))
+	config, _ := stage.NewStores(t)
+	stage.Write(t, config, stage.StoresConfig+fmt.Sprintf("metrics: {listen: %q}\n", ln.Addr()))
 	for _, name := range []string{"doctor", "serve"} {
-		if out, code := briefly(t, "-c", config, name); code == exitOK || !strings.Contains(out, "address already in use") {
+		if out, code := briefly(t, "-c", config, name); code == stage.ExitOK || !strings.Contains(out, "address already in use") {
 			t.Errorf("%s ends with %d:\n%s", name, code, out)
 		}
 	}
