@@ -105,20 +105,23 @@ func rowOf(name string) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// snapshotSmall is Snapshot of few bytes. Reading them twice takes less time than
-// waiting for the clock: if both are the same, the file was that between the two.
-func (s *Store) snapshotSmall(f *os.File, before stamp) (Blob, error) {
-	data, again := make([]byte, before.size), make([]byte, before.size)
-	for _, buf := range [][]byte{data, again} {
+// snapshotSmall is Snapshot of few bytes. Without a lease it reads them twice: if both
+// are the same, the file was that between the two.
+func (s *Store) snapshotSmall(f *os.File, before stamp, leased bool) (Blob, error) {
+	data := make([]byte, before.size)
+	reads := [][]byte{data}
+	if !leased {
+		reads = append(reads, make([]byte, before.size))
+	}
+	for _, buf := range reads {
 		if n, err := f.ReadAt(buf, 0); n < len(buf) && !errors.Is(err, io.EOF) {
 			return Blob{}, fmt.Errorf("keep a file: %w", err)
 		}
 	}
-	after, err := stampOf(f)
-	if err == nil && (after != before || !bytes.Equal(data, again)) {
-		err = ErrChanged
+	if !bytes.Equal(data, reads[len(reads)-1]) {
+		return Blob{}, ErrChanged
 	}
-	if err != nil {
+	if err := unchanged(f, before); err != nil {
 		return Blob{}, err
 	}
 	return s.newSmall(data), nil
