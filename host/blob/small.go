@@ -132,14 +132,29 @@ func (s *Store) snapshotSmall(f *os.File, before stamp, leased bool) (Blob, erro
 func (s *Store) stageSmall(r io.Reader, limit int64) (b Blob, all io.Reader, err error) {
 	most := min(limit, Small)
 	data := make([]byte, most+1)
-	n, err := io.ReadFull(r, data)
+	n := 0
+	for n < len(data) && err == nil {
+		var m int
+		m, err = r.Read(data[n:])
+		n += m
+	}
 	switch {
-	case err == nil && limit == most:
+	case n == len(data) && limit == most:
 		return b, nil, ErrTooLarge
-	case err == nil:
-		return b, io.MultiReader(bytes.NewReader(data), r), nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case n == len(data): // an error beside its last bytes is an error of the next Read
+		return b, io.MultiReader(bytes.NewReader(data), failing{err}, r), nil
+	case err == io.EOF: //nolint:errorlint // a wrapped one, and io.ErrUnexpectedEOF, are of a source that was cut
 		return s.newSmall(data[:n:n]), nil, nil
 	}
 	return b, nil, err
+}
+
+// failing is a reader that ends with an error, or with none.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"time"
@@ -78,7 +77,7 @@ func (d *Door) read(rw http.ResponseWriter, r *http.Request, place *body) (*medi
 		return d.Limits.readJSON(d.Limits.pace(rw, r, d.Limits.largest()))
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		most := d.Quota() + d.Limits.Fields
-		return d.Limits.readForm(multipart.NewReader(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
+		return d.Limits.readForm(httpd.Form(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
 	}
 	return nil, httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is neither JSON nor a form", "send application/json or multipart/form-data")
 }

@@ -166,8 +166,11 @@ func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64
 			return c, err
 		}
 		value, err := io.ReadAll(io.LimitReader(part, l.Fields+1))
-		if size += int64(len(value)); err != nil || size > l.Fields {
-			return c, tooLarge(errors.Join(err, &http.MaxBytesError{}), l.Fields)
+		if err != nil {
+			return c, tooLarge(err, most)
+		}
+		if size += int64(len(value)); size > l.Fields {
+			return c, tooLarge(&http.MaxBytesError{}, l.Fields)
 		}
 		c.fields[part.FormName()] = string(value)
 	}

@@ -62,7 +62,7 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		p = &posted{}
 		err = readJSON(rw, r, p, `{"text": "…", "from": "…"}`)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		p, err = w.readForm(rw, r, c)
+		p, err = w.readForm(rw, r, c, params["boundary"])
 	default:
 		err = httpd.Refuse(http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
 			"set Content-Type to application/json or multipart/form-data")

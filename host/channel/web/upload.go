@@ -21,7 +21,7 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 
 // readForm streams a form's files to the disk as they arrive. The caller drops the
 // returned posted in the end; after an error nothing is left.
-func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
+func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundary string) (_ *posted, err error) {
 	slot := w.uploads.Take(r.Context(), senderOf(r.Context()), http.NewResponseController(rw))
 	if slot == nil {
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
@@ -37,10 +37,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *pos
 			err = httpd.Refuse(http.StatusServiceUnavailable, "too_slow", "the files came too slowly while others waited to send theirs", "send them again, over a faster connection if you can")
 		}
 	}()
-	form, err := r.MultipartReader()
-	if err != nil {
-		return nil, badForm(err)
-	}
+	form := httpd.Form(r.Body, boundary)
 	p := &posted{}
 	defer func() {
 		if err != nil {
