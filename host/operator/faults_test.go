@@ -78,6 +78,9 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 				return []operator.Gone{{Group: "a", Container: "/workspace/extra/docs", Host: "/srv/docs"}}
 			}
 		},
+		"groups_gone of configuration": func(o *operator.DeskOptions) {
+			o.Lost = func() []string { return []string{"kids", "work"} }
+		},
 		"errors_growing of errors folder": func(o *operator.DeskOptions) {
 			refuse(t, o.Layout, 10, time.Now().Add(-time.Minute))
 		},

@@ -93,7 +93,7 @@ func (c *control) Chats(_ context.Context, name string) ([]channel.Chat, error) 
 	return []channel.Chat{{JID: "1@g.us", Name: "Crew", Members: 3}}, c.err
 }
 
-func (c *control) Reload(context.Context) (operator.Reloaded, error) {
+func (c *control) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{}, operator.ErrNoHost
 }
 

@@ -44,7 +44,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		if h.Config().Door.Listen != "" {
 			o.Door = h.entrance
 		}
-		o.Strangers, o.Missing = h.knownStrangers, h.goneNow
+		o.Strangers, o.Missing, o.Lost = h.knownStrangers, h.goneNow, h.lostGroups
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)
