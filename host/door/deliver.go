@@ -139,7 +139,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 			return ipc.Result{}, errSpent
 		}
 	}
-	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, errFull)) && kept.fresh {
+	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && kept.fresh {
 		return ipc.Result{}, errors.Join(err, d.unmake(ctx, who, kept.id))
 	}
 	return d.status(who.folder, kept), err
@@ -222,7 +222,7 @@ func (d *Door) stageAll(who source, c call, request ipc.Request, files []staged,
 	if size > 0 { // a text is no matter for the disk
 		release, err := d.Reserve(size)
 		if err != nil {
-			return errors.Join(errFull, err)
+			return errors.Join(httpd.ErrDiskFull, err)
 		}
 		defer release() // the disk then says what they take
 	}

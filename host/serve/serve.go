@@ -66,11 +66,11 @@ type Options struct {
 type Host struct {
 	opts       Options
 	Layout     groups.Layout
-	live       atomic.Pointer[live]   // the configuration in force
-	reloading  sync.Mutex             // held while live is replaced
-	unapplied  atomic.Pointer[string] // why the last reload was refused; nil: it was not
+	live       atomic.Pointer[live]     // the configuration in force
+	reloading  sync.Mutex               // held while live is replaced
+	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
 	lost       atomic.Pointer[[]string] // see lostGroups
-	adding     sync.Mutex             // held while a group is registered; before reloading
+	adding     sync.Mutex               // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept

@@ -129,7 +129,7 @@ func (s Spec) Sweep(ctx context.Context, dir string, names []string, now time.Ti
 }
 
 func (s Spec) expireSwept(now time.Time) error {
-	entries, err := os.ReadDir(s.aside())
+	entries, err := safefs.ReadDir(s.aside())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete files that were swept: %w", Words(err))
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -196,12 +195,4 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 		files = append(files, f.staged)
 	}
 	return ms, files, nil
-}
-
-// diskProblem is the answer to a member if a file cannot be stored.
-func diskProblem(err error) error {
-	if transfer.DiskFull(err) {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space")
-	}
-	return err
 }

@@ -110,7 +110,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	}
 	var disk *fs.PathError // an error of ours; one of the body's has another type
 	if errors.As(err, &disk) {
-		return diskProblem(err)
+		return httpd.OrDiskFull(err)
 	}
 	if err != nil {
 		return badForm(err)
@@ -149,7 +149,7 @@ func (w *Web) space(c *room, size int64) error {
 		return err
 	}
 	if free, ok := w.blobs.free(); ok && free < w.now().KeepFree {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
+		return httpd.ErrDiskFull
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ const textReserve = 64 << 20
 // textSpace refuses texts if the disk is nearly full.
 func (w *Web) textSpace() error {
 	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.now().KeepFree) {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
+		return httpd.ErrDiskFull
 	}
 	return nil
 }
