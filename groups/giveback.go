@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // GiveBack lets the owner of a group's own directories enter and use them
@@ -45,7 +47,7 @@ func (l Layout) GiveBack(folder string) (given []string, err error) {
 }
 
 func giveBackBelow(parent, name string) (bool, error) {
-	root, err := os.OpenRoot(parent)
+	root, err := safefs.OpenRoot(parent)
 	if err != nil {
 		return false, err
 	}

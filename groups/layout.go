@@ -84,6 +84,9 @@ func (l Layout) Door() string { return filepath.Join(l.own(), "door") }
 // Notified is the file that says which faults the operator was told of.
 func (l Layout) Notified() string { return filepath.Join(l.own(), "notify.json") }
 
+// Served is the file that says which groups the host has served.
+func (l Layout) Served() string { return filepath.Join(l.own(), "served.json") }
+
 // Logs holds the logs of the assistants' runs.
 func (l Layout) Logs() string { return filepath.Join(l.own(), "logs") }
 

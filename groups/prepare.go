@@ -182,7 +182,7 @@ func (l Layout) prepareQueue(folder string) error {
 	if err := CheckFolder(folder); err != nil {
 		return err
 	}
-	ipc, err := os.OpenRoot(l.IPCDir())
+	ipc, err := safefs.OpenRoot(l.IPCDir())
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (m *maker) dir(path string, mode fs.FileMode, agent bool) {
 	if m.err != nil {
 		return
 	}
-	parent, err := os.OpenRoot(filepath.Dir(path))
+	parent, err := safefs.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		m.err = err
 		return

@@ -39,7 +39,7 @@ func (b *base) open() (*os.Root, error) {
 	if b.root != nil {
 		return b.root, nil
 	}
-	root, err := os.OpenRoot(b.path)
+	root, err := safefs.OpenRoot(b.path)
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}

@@ -79,7 +79,7 @@ func DropError(dir, name string) error {
 // inErrors opens the queue directory and the errors folder, calls fn, and closes
 // both.
 func inErrors(dir string, fn func(base, folder *os.Root) error) error {
-	base, err := os.OpenRoot(dir)
+	base, err := safefs.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open queue: %w", err)
 	}

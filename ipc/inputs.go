@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Input is a follow-up message for a running assistant.
@@ -38,7 +40,7 @@ func (c *Client) Inputs(ctx context.Context, known map[string]bool) (inputs []In
 }
 
 func (c *Client) listInputs(known map[string]bool) (inputs []Input, closed bool, err error) {
-	entries, err := os.ReadDir(c.path(InputDir)) // sorted
+	entries, err := safefs.ReadDir(c.path(InputDir)) // sorted
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // A request may ask for results in batches (Request.Batch): then its final results
@@ -105,7 +107,7 @@ func (s *Spool) Batched(folder string) map[string]Status {
 // returns the last result of each request in them and the name of the last file. A host
 // writes a file whole, under a name that sorts after those before.
 func (c *Client) Batches(after string) (results map[string]Result, last string, err error) {
-	entries, err := os.ReadDir(c.path(ResultsDir))
+	entries, err := safefs.ReadDir(c.path(ResultsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, after, fmt.Errorf("read results: %w", err)
 	}

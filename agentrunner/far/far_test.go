@@ -3,6 +3,7 @@ package far
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -252,4 +253,24 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file whose connection broke off lay in its place as if it were whole.
+func TestAFileThatWasCutLookedWhole(t *testing.T) {
+	var all bytes.Buffer
+	if err := Write(&all, Frame{Kind: KindFile, Name: "a", Size: 6}, strings.NewReader("abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(bytes.NewReader(all.Bytes()[:all.Len()-3]))
+	f, err := read(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, broken := take(r, f, func(content io.Reader) error {
+		_, err := io.ReadAll(content)
+		return err
+	})
+	if !errors.Is(failed, io.ErrUnexpectedEOF) || !errors.Is(broken, io.ErrUnexpectedEOF) {
+		t.Errorf("%v, %v", failed, broken)
+	}
 }

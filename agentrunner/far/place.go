@@ -214,11 +214,19 @@ func put(root *os.Root, name string, r io.Reader) error {
 
 // take reads the bytes of a frame for fn, and skips what fn leaves.
 func take(r *bufio.Reader, f Frame, fn func(io.Reader) error) (failed, broken error) {
-	content := &io.LimitedReader{R: r, N: f.Size}
+	content := &frameContent{io.LimitedReader{R: r, N: f.Size}}
 	failed = fn(content)
 	_, broken = io.Copy(io.Discard, content)
-	if broken == nil && content.N > 0 {
-		broken = io.ErrUnexpectedEOF
-	}
 	return failed, broken
+}
+
+// frameContent is the bytes of a frame. They end with io.EOF only if all have come.
+type frameContent struct{ io.LimitedReader }
+
+func (c *frameContent) Read(p []byte) (int, error) {
+	n, err := c.LimitedReader.Read(p)
+	if c.N > 0 && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }

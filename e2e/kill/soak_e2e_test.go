@@ -116,7 +116,7 @@ func (s *soak) harm(ctx context.Context, random *rand.Rand, sums *soakSums) {
 		case 1, 2, 3:
 			sums.reloads++
 			s.configure(sums.reloads)
-			if _, err := s.operator().Reload(s.Context()); err != nil {
+			if _, err := s.operator().Reload(s.Context(), false); err != nil {
 				s.Errorf("reload: %v", err)
 			}
 		case 4:

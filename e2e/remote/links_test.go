@@ -344,7 +344,7 @@ func TestALinkRestsWhileNoneAreOffered(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := l.client.Reload(t.Context()); err != nil || len(r.Problems) > 0 {
+		if r, err := l.client.Reload(t.Context(), false); err != nil || len(r.Problems) > 0 {
 			t.Fatalf("not reloaded: %+v, %v", r, err)
 		}
 		if resp, _ := l.get(http.MethodGet, address); resp.StatusCode != tt.want {

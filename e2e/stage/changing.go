@@ -95,11 +95,11 @@ func (h *Changing) Write(text string) {
 	}
 }
 
-// Reload changes the file and has the host take it up.
+// Reload changes the file and has the host take it up, also if that ends groups.
 func (h *Changing) Reload(text string) operator.Reloaded {
 	h.T.Helper()
 	h.Write(text)
-	r, err := h.Client.Reload(context.Background())
+	r, err := h.Client.Reload(context.Background(), true)
 	if err != nil || len(r.Problems) > 0 {
 		h.T.Fatalf("not reloaded: %v\n%s", err, strings.Join(r.Problems, "\n"))
 	}

@@ -29,7 +29,7 @@ func NewStores(t *testing.T) (file string, cfg *config.Config) {
 	cfg = ConfigIn(t, file, StoresConfig)
 	report := filepath.Join(t.TempDir(), "report.txt")
 	Write(t, report, "All is well.")
-	if out, code := briefly(t, "-c", file, "send", report, "--group", "family"); code != exitOK {
+	if out, code := Command(t, "-c", file, "send", report, "--group", "family"); code != ExitOK {
 		t.Fatalf("send: %s", out)
 	}
 	for _, s := range serve.StoresOf(cfg, true) {

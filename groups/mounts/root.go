@@ -124,7 +124,7 @@ func (r *root) reopen() error {
 	if r.fixed && r.first != named {
 		return r.missing("is another directory than when the host started")
 	}
-	dir, err := os.OpenRoot(r.mount.Host)
+	dir, err := safefs.OpenRoot(r.mount.Host)
 	if err != nil {
 		return r.failed(err)
 	}

@@ -13,7 +13,7 @@ import (
 // openDir opens a directory that an agent may write to, through its parent, which the
 // agent may not write to.
 func openDir(path string) (*os.Root, error) {
-	parent, err := os.OpenRoot(filepath.Dir(path))
+	parent, err := safefs.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}

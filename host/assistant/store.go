@@ -64,7 +64,7 @@ func openStore(parent, folder string) (*store, []*record, []*turn, error) {
 	if err := errors.Join(safefs.SyncDir(parent), s.loadSeen(), s.loadSenderKey()); err != nil {
 		return nil, nil, nil, err
 	}
-	entries, err := os.ReadDir(s.dir) // sorted, so in order
+	entries, err := safefs.ReadDir(s.dir) // sorted, so in order
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -123,7 +123,7 @@ func Examine(parent, folder string) error {
 		case err == nil && !fi.IsDir():
 			return fmt.Errorf("%s is not a directory: find out who replaced it, and move it away", place)
 		case err == nil:
-			_, err = os.ReadDir(place)
+			_, err = safefs.ReadDir(place)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: run this as the user that the host runs as", err)

@@ -71,7 +71,7 @@ func (s *store) dropWant(w *want) error {
 // wants loads the wants of earlier hosts, in any order. A want that cannot be read is put
 // aside.
 func (s *store) wants() ([]*want, error) {
-	entries, err := os.ReadDir(s.path(wantedDir))
+	entries, err := safefs.ReadDir(s.path(wantedDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

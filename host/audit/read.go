@@ -13,13 +13,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 var fileForm = regexp.MustCompile(`^[0-9]{12,18}\.jsonl$`)
 
 // files are the trail's files, the oldest first.
 func files(dir string) (all []string, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := safefs.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil

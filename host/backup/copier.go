@@ -95,7 +95,7 @@ func (c *copier) pass(hot bool) error {
 		if hot && c.cold[top] {
 			continue
 		}
-		root, err := os.OpenRoot(filepath.Join(c.from, top))
+		root, err := safefs.OpenRoot(filepath.Join(c.from, top))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -122,7 +122,7 @@ func Restore(ctx context.Context, r Restoring) (done Restored, err error) {
 	}
 	done.State = l.State
 	for _, dir := range l.Private() {
-		if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
+		if left, err := safefs.ReadDir(dir); err == nil && len(left) > 0 {
 			return done, fmt.Errorf("%s is not empty: stop the host and move the directory away, or set state: in %s to another one", dir, r.Config)
 		}
 	}

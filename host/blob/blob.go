@@ -31,6 +31,7 @@
 package blob
 
 import (
+	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
@@ -48,6 +49,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // partSuffix marks a copy that is not whole.
@@ -80,16 +82,26 @@ type Blob struct {
 type File struct{ *os.File }
 
 // Open opens a directory of blobs. It creates the directory, with mode 0700, if
-// it is missing. The caller closes the Store.
+// it is missing. A link is an error: it would lead Sweep to files that are not the
+// host's. The caller closes the Store.
 func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory of files: %w", err)
+	d, err := openReal(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			d, err = openReal(dir)
+		}
 	}
-	d, err := os.Open(dir)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return nil, fmt.Errorf("%s is a link or no directory (%w); put a directory in its place; if the files lie on another disk, mount that there", dir, safefs.Reason(err))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the directory of files: %w", err)
 	}
 	return &Store{path: dir, dir: d}, nil
+}
+
+func openReal(dir string) (*os.File, error) {
+	return os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
 // Close closes the directory.
@@ -144,22 +156,29 @@ func (s *Store) Remove(names ...string) error {
 // Sweep compares the directory with the caller's records: known holds the names
 // in the records, deleted the names whose records were deleted. Sweep deletes
 // the blobs in deleted and the copies that a crash interrupted. It moves every
-// other unknown file aside, see [store.Spec.Sweep], and logs that. It returns
-// the known names whose bytes are missing.
-func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog.Logger) (missing []string, err error) {
-	entries, err := os.ReadDir(s.path)
+// other blob aside, see [store.Spec.Sweep], and logs that. It touches only plain files
+// with the name of a blob or of a copy, and ends with an error when ctx is done. It
+// returns the known names whose bytes are missing.
+func (s *Store) Sweep(ctx context.Context, spec store.Spec, known, deleted map[string]bool, log *slog.Logger) (missing []string, err error) {
+	entries, err := s.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the directory of files: %w", err)
 	}
 	found := make(map[string]bool, len(entries))
 	var strange []string
+	foreign := 0
 	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		name := e.Name()
 		found[name] = true
 		stem, unfinished := strings.CutSuffix(name, partSuffix)
 		switch {
 		case known[name]:
-		case deleted[name], unfinished && IsName(stem):
+		case !IsName(stem) || !e.Type().IsRegular():
+			foreign++
+		case deleted[name], unfinished:
 			err = errors.Join(err, os.Remove(s.file(name)))
 		default:
 			strange = append(strange, name)
@@ -170,7 +189,10 @@ func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog
 			missing = append(missing, name)
 		}
 	}
-	moved, failed := spec.Sweep(s.path, strange, time.Now())
+	if foreign > 0 {
+		log.Warn("files that the host did not make lie in its directory; they stay there", "store", spec.Name, "files", foreign, "directory", s.path)
+	}
+	moved, failed := spec.Sweep(ctx, s.path, strange, time.Now())
 	if failed != nil {
 		log.Warn("cannot move files without a record aside", "store", spec.Name, "error", failed)
 	}
@@ -178,7 +200,26 @@ func (s *Store) Sweep(spec store.Spec, known, deleted map[string]bool, log *slog
 		log.Warn("files that no record names were moved aside; they are deleted later", "store", spec.Name,
 			"files", moved.Names, "bytes", moved.Bytes, "to", moved.Dir, "after", store.KeepSwept.String())
 	}
-	return missing, err
+	return missing, errors.Join(err, ctx.Err())
+}
+
+// list reads the directory, which must still be no link.
+func (s *Store) list(ctx context.Context) (all []fs.DirEntry, err error) {
+	dir, err := openReal(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for {
+		some, err := dir.ReadDir(1024)
+		all = append(all, some...)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Free returns the number of bytes that can still be written to the directory's

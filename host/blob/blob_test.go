@@ -223,19 +223,19 @@ func TestSweepDeletesOnlyWhatIsKnownNotToBeNeeded(t *testing.T) {
 	known, deleted, orphan := stage(t, s, "known"), stage(t, s, "deleted"), stage(t, s, "orphan")
 	lost := strings.Repeat("0", 32)
 	unfinished := strings.Repeat("1", 32) + ".part"
-	for _, name := range []string{unfinished, "mine.part"} {
+	for _, name := range []string{unfinished, "mine.part", "holiday.jpg"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	missing, err := s.Sweep(spec, map[string]bool{known.Name: true, lost: true}, map[string]bool{deleted.Name: true}, slog.New(slog.DiscardHandler))
+	missing, err := s.Sweep(t.Context(), spec, map[string]bool{known.Name: true, lost: true}, map[string]bool{deleted.Name: true}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{lost}, missing); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{known.Name}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{known.Name, "holiday.jpg", "mine.part"}, names(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 	aside, err := filepath.Glob(filepath.Join(spec.Dir, "aside", "*-test-swept", "*"))
@@ -245,10 +245,75 @@ func TestSweepDeletesOnlyWhatIsKnownNotToBeNeeded(t *testing.T) {
 	for i := range aside {
 		aside[i] = filepath.Base(aside[i])
 	}
-	want := []string{orphan.Name, "mine.part"}
-	slices.Sort(want)
-	slices.Sort(aside)
+	want := []string{orphan.Name}
 	if diff := cmp.Diff(want, aside); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The sweep of a start moved an operator's photos aside, and a week later deleted them.
+func TestASweepTouchedWhatTheStoreHadNotMade(t *testing.T) {
+	spec := store.Spec{Name: "test", Dir: t.TempDir(), Files: "files"}
+	dir := filepath.Join(spec.Dir, "files")
+	s := open(t, dir)
+	hex := strings.Repeat("a", 32)
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, hex), 0o700), os.Symlink("/etc/hosts", filepath.Join(dir, strings.Repeat("b", 32)))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"photo.jpg", "photo.jpg.part", "." + hex, hex + ".jpg", strings.ToUpper(hex), hex[1:]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := names(t, dir)
+	if _, err := s.Sweep(t.Context(), spec, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, names(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Behind a link, the sweep took a directory of the operator's for its own.
+func TestALinkLedTheSweepToAnotherDirectory(t *testing.T) {
+	spec := store.Spec{Name: "test", Dir: t.TempDir(), Files: "files"}
+	elsewhere, dir := t.TempDir(), filepath.Join(spec.Dir, "files")
+	if err := os.WriteFile(filepath.Join(elsewhere, strings.Repeat("0", 32)), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, dir); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := blob.Open(dir); err == nil || !strings.Contains(err.Error(), "put a directory in its place") {
+		t.Errorf("opened %v: %v", s, err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	if err := errors.Join(os.Remove(dir), os.Symlink(elsewhere, dir)); err != nil { // since the start
+		t.Fatal(err)
+	}
+	if _, err := s.Sweep(t.Context(), spec, nil, nil, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("swept behind the link")
+	}
+	if left := names(t, elsewhere); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A host that was to end went on sweeping.
+func TestASweepWentOnWhenItWasToEnd(t *testing.T) {
+	spec := store.Spec{Name: "test", Dir: t.TempDir(), Files: "files"}
+	dir := filepath.Join(spec.Dir, "files")
+	s := open(t, dir)
+	orphan := stage(t, s, "orphan")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Sweep(ctx, spec, nil, nil, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{orphan.Name}, names(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -17,6 +17,26 @@ func stampOf(f *os.File) (stamp, error) {
 	return stamp{st.Size, time.Unix(st.Ctim.Unix()), time.Unix(st.Mtim.Unix())}, nil
 }
 
+// takeLease takes a read lease on f, see F_SETLEASE in fcntl(2). It is granted if nobody
+// has f open for writing, not even by a memory mapping. Until dropLease, an open for
+// writing waits, for /proc/sys/fs/lease-break-time seconds at most. writer reports that
+// somebody else has f open for writing. With neither, the kernel grants no lease: f is
+// another user's and the host is not root, the file system has none, or f itself is open
+// for writing.
+func takeLease(f *os.File) (granted, writer bool) {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if !errors.Is(err, unix.EAGAIN) {
+		return err == nil, false
+	}
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return false, err == nil && flags&unix.O_ACCMODE == unix.O_RDONLY
+}
+
+// dropLease gives a lease back. What fails here ends when f is closed.
+func dropLease(f *os.File) {
+	_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+}
+
 // reflink makes dst share src's blocks, if the file system can do that (Btrfs,
 // XFS and a few more). It returns how much of dst that filled: everything or
 // nothing.

@@ -16,6 +16,11 @@ func stampOf(f *os.File) (stamp, error) {
 	return stamp{st.Size(), st.ModTime(), st.ModTime()}, nil
 }
 
+// Other systems have no leases.
+func takeLease(*os.File) (granted, writer bool) { return false, false }
+
+func dropLease(*os.File) {}
+
 func reflink(_, _ *os.File, _ int64) (int64, error) { return 0, nil }
 
 func copyRange(dst, src *os.File, at, n int64) (int64, error) { return copyPlain(dst, src, at, n) }

@@ -105,20 +105,23 @@ func rowOf(name string) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// snapshotSmall is Snapshot of few bytes. Reading them twice takes less time than
-// waiting for the clock: if both are the same, the file was that between the two.
-func (s *Store) snapshotSmall(f *os.File, before stamp) (Blob, error) {
-	data, again := make([]byte, before.size), make([]byte, before.size)
-	for _, buf := range [][]byte{data, again} {
+// snapshotSmall is Snapshot of few bytes. Without a lease it reads them twice: if both
+// are the same, the file was that between the two.
+func (s *Store) snapshotSmall(f *os.File, before stamp, leased bool) (Blob, error) {
+	data := make([]byte, before.size)
+	reads := [][]byte{data}
+	if !leased {
+		reads = append(reads, make([]byte, before.size))
+	}
+	for _, buf := range reads {
 		if n, err := f.ReadAt(buf, 0); n < len(buf) && !errors.Is(err, io.EOF) {
 			return Blob{}, fmt.Errorf("keep a file: %w", err)
 		}
 	}
-	after, err := stampOf(f)
-	if err == nil && (after != before || !bytes.Equal(data, again)) {
-		err = ErrChanged
+	if !bytes.Equal(data, reads[len(reads)-1]) {
+		return Blob{}, ErrChanged
 	}
-	if err != nil {
+	if err := unchanged(f, before); err != nil {
 		return Blob{}, err
 	}
 	return s.newSmall(data), nil
@@ -129,14 +132,29 @@ func (s *Store) snapshotSmall(f *os.File, before stamp) (Blob, error) {
 func (s *Store) stageSmall(r io.Reader, limit int64) (b Blob, all io.Reader, err error) {
 	most := min(limit, Small)
 	data := make([]byte, most+1)
-	n, err := io.ReadFull(r, data)
+	n := 0
+	for n < len(data) && err == nil {
+		var m int
+		m, err = r.Read(data[n:])
+		n += m
+	}
 	switch {
-	case err == nil && limit == most:
+	case n == len(data) && limit == most:
 		return b, nil, ErrTooLarge
-	case err == nil:
-		return b, io.MultiReader(bytes.NewReader(data), r), nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case n == len(data): // an error beside its last bytes is an error of the next Read
+		return b, io.MultiReader(bytes.NewReader(data), failing{err}, r), nil
+	case err == io.EOF: //nolint:errorlint // a wrapped one, and io.ErrUnexpectedEOF, are of a source that was cut
 		return s.newSmall(data[:n:n]), nil, nil
 	}
 	return b, nil, err
+}
+
+// failing is a reader that ends with an error, or with none.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
 }

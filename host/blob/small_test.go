@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/longshore-bridge/longshore/host/blob"
 	"github.com/longshore-bridge/longshore/host/store"
@@ -200,5 +202,23 @@ func TestASmallSnapshotIsNeverTorn(t *testing.T) {
 	t.Logf("%d of 2000 kept", kept)
 	if b, err := s.Snapshot(t.Context(), f, size); err != nil || b.Size != size {
 		t.Errorf("the file at rest: %v", err)
+	}
+}
+
+// io.ErrUnexpectedEOF of a source that was cut passed for the end of a short file.
+func TestASourceThatWasCutBecameAShortFile(t *testing.T) {
+	for _, rows := range []bool{false, true} {
+		s := open(t, t.TempDir())
+		if rows {
+			s, _, _ = withRows(t)
+		}
+		for _, cause := range []error{io.ErrUnexpectedEOF, fmt.Errorf("the body broke off: %w", io.EOF)} {
+			for _, n := range []int{0, 53, blob.Small, blob.Small + 1, 2 << 20} {
+				r := io.MultiReader(strings.NewReader(strings.Repeat("x", n)), iotest.ErrReader(cause))
+				if b, err := s.Stage(t.Context(), r, 4<<20, nil); !errors.Is(err, cause) {
+					t.Errorf("rows %v, cut after %d bytes by %v: %d bytes, %v", rows, n, cause, b.Size, err)
+				}
+			}
+		}
 	}
 }

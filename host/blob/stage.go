@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,10 +19,9 @@ const (
 	// copied, the last one is hashed and written to the disk.
 	chunk = 1 << 20
 
-	// settledFor is how old a change must be before a snapshot starts. File
-	// systems stamp a change with the time of the clock's last tick; a change
-	// within the tick of the copy would not show (see Snapshot).
-	settledFor = 20 * time.Millisecond
+	// writerQuiet is how old the last change of a file must be that a program keeps open
+	// for writing, such as a log. A write that began before is over by then.
+	writerQuiet = time.Second
 )
 
 // Stage makes a blob from everything in r. The error is ErrTooLarge if r has
@@ -64,7 +64,7 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress fu
 				wrote(n)
 				progress(n)
 			}
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF { //nolint:errorlint // CopyN's own; a wrapped one is of a source that was cut
 				return nil
 			}
 			if err != nil {
@@ -77,10 +77,18 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, limit int64, progress fu
 // Snapshot makes a blob from the present content of a file. The error is
 // ErrChanged if the file is not size bytes long, or if somebody writes to it
 // during the copy. The kernel makes the copy, as a clone if the file system
-// can; the hash is that of the copy. A writer shows in the change time, which
-// nobody can set back. Snapshot waits for a file that changed just now, for at
-// most 20 ms.
+// can; the hash is that of the copy.
+//
+// A read lease shows that nobody has the file open for writing, and keeps a writer
+// waiting until the copy is made. If the kernel grants none, the file is read again after
+// the copy, and both must be the same. In either case its change time, which nobody can
+// set back, must stay the same.
 func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, error) {
+	release, leased, err := leaseOf(f)
+	if err != nil {
+		return Blob{}, err
+	}
+	defer release()
 	before, err := stampOf(f)
 	if err != nil {
 		return Blob{}, err
@@ -89,25 +97,67 @@ func (s *Store) Snapshot(ctx context.Context, f *os.File, size int64) (Blob, err
 		return Blob{}, ErrChanged
 	}
 	if s.row != nil && size <= Small {
-		return s.snapshotSmall(f, before)
-	}
-	if wait := settledFor - time.Since(before.changed); wait > 0 {
-		select {
-		case <-ctx.Done():
-			return Blob{}, ctx.Err()
-		case <-time.After(min(wait, settledFor)):
-		}
+		return s.snapshotSmall(f, before, leased)
 	}
 	return s.add(func(dst *os.File, wrote func(int64)) error {
-		if err := copyFile(ctx, dst, f, size, wrote); err != nil {
+		err := copyFile(ctx, dst, f, size, wrote)
+		if err == nil && !leased {
+			err = sameBytes(ctx, dst, f, size)
+		}
+		if err != nil {
 			return err
 		}
-		after, err := stampOf(f)
-		if err == nil && after != before {
+		return unchanged(f, before)
+	})
+}
+
+// leaseOf tries to take a lease on f. If it returns leased, nobody has f open for writing,
+// and nobody can write to it before release is called. Without an error, release is never
+// nil. The error is ErrChanged if a program has f open for writing and wrote lately.
+func leaseOf(f *os.File) (release func(), leased bool, err error) {
+	granted, writer := takeLease(f)
+	if granted {
+		return func() { dropLease(f) }, true, nil
+	}
+	if writer {
+		st, err := stampOf(f)
+		if err == nil && time.Since(st.changed) < writerQuiet {
 			err = ErrChanged
 		}
-		return err
-	})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return func() {}, false, nil
+}
+
+// unchanged returns ErrChanged if f was changed since before was taken.
+func unchanged(f *os.File, before stamp) error {
+	after, err := stampOf(f)
+	if err == nil && after != before {
+		err = ErrChanged
+	}
+	return err
+}
+
+// sameBytes returns ErrChanged unless the first size bytes of a and b are the same.
+func sameBytes(ctx context.Context, a, b io.ReaderAt, size int64) error {
+	one, two := make([]byte, min(size, 256<<10)), make([]byte, min(size, 256<<10))
+	for at := int64(0); at < size; at += int64(len(one)) {
+		n := min(size-at, int64(len(one)))
+		if _, err := a.ReadAt(one[:n], at); err != nil {
+			return fmt.Errorf("read a stored file: %w", err)
+		}
+		if m, err := b.ReadAt(two[:n], at); int64(m) < n && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read a file again: %w", err)
+		} else if int64(m) < n || !bytes.Equal(one[:n], two[:n]) {
+			return ErrChanged
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stamp changes when a file does.

@@ -185,6 +185,9 @@ func (b *Bridge) parts(ctx context.Context, o origin, r ipc.Request, dst destina
 // it is refused.
 const copies = 3
 
+// copyPause lies between two tries.
+const copyPause = 20 * time.Millisecond
+
 // file opens, checks and copies one file, or what it was converted into. The
 // descriptor that was checked is the one that is copied. Room is asked before the
 // first byte is. linked says that the file is too large for the chat and goes as a link.
@@ -235,11 +238,16 @@ func (b *Bridge) file(ctx context.Context, o origin, ref ipc.FileRef, dst destin
 		if !errors.Is(err, outbox.ErrChanged) {
 			return outbox.File{}, false, fmt.Errorf("copy %q: %w", ref.Path, err)
 		}
+		select { // a program that has just written the file may be about to close it
+		case <-ctx.Done():
+			return outbox.File{}, false, ctx.Err()
+		case <-time.After(copyPause):
+		}
 	}
 	return outbox.File{}, false, &ipc.Refusal{
 		Code:    "file_changing",
 		Message: fmt.Sprintf("%q changes while it is read", path.Base(ref.Path)),
-		Hint:    "finish writing the file, then send it",
+		Hint:    "finish writing the file and close it, then send it; of a file that a program keeps writing, send a copy",
 	}
 }
 

@@ -101,7 +101,7 @@ func (e *env) approve(ctx context.Context, code string, g groups.Group) error {
 			return err
 		}
 	}
-	if err := e.reload(ctx); err != nil {
+	if err := e.reload(ctx, false); err != nil {
 		return err
 	}
 	if err := operator.NewClient(operator.ControlDir(cfg.Layout())).Approve(ctx, codes[i].Code); err != nil {

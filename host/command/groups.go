@@ -57,7 +57,7 @@ A running host takes it up at once, see: longshore reload --help`,
 			if err := e.addGroup(g); err != nil {
 				return err
 			}
-			err := e.reload(cmd.Context())
+			err := e.reload(cmd.Context(), false)
 			if errors.Is(err, operator.ErrNoHost) {
 				e.say("no host is running; the next start takes it up")
 				return nil

@@ -157,7 +157,7 @@ groups:
 		t.Errorf("status exits with %d:\n%s", code, &out)
 	}
 	h.Write("grups: []\n")
-	if r, err := h.Client.Reload(t.Context()); err != nil || len(r.Problems) == 0 {
+	if r, err := h.Client.Reload(t.Context(), false); err != nil || len(r.Problems) == 0 {
 		t.Errorf("a broken file is applied: %+v, %v", r, err)
 	}
 	isTold("Fault on: "+missing, "Fault on: "+refused)

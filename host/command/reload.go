@@ -18,33 +18,37 @@ import (
 )
 
 func newReload(e *env) *cobra.Command {
-	return &cobra.Command{
+	var remove bool
+	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "have the running host apply longshore.yaml as it is now",
 		Long: `reload has the running host read longshore.yaml again, and prints what changed. No
 connection is dropped and no turn is ended, but those of groups that are gone.
 The file is applied whole or not at all: if anything in it is wrong, or cannot
 change while the host runs, reload prints all of that and the host runs on as
-before. SIGHUP to the host does the same and writes to its log.`,
+before. SIGHUP to the host does the same and writes to its log. A file without
+groups, or with less than half of them, is applied only with --remove.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := e.reload(cmd.Context())
+			err := e.reload(cmd.Context(), remove)
 			if errors.Is(err, operator.ErrNoHost) {
 				return hinted(err, "longshore serve starts one; if state: was changed in the file, restart the one that runs")
 			}
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&remove, "remove", false, "end the groups that the file no longer has, even all of them")
+	return cmd
 }
 
 // reload makes the running host apply the configuration file, and prints the
 // changes. If no host runs, the error is operator.ErrNoHost.
-func (e *env) reload(ctx context.Context) error {
+func (e *env) reload(ctx context.Context, remove bool) error {
 	cfg, err := e.load()
 	if err != nil {
 		return err
 	}
-	r, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Reload(ctx)
+	r, err := operator.NewClient(operator.ControlDir(cfg.Layout())).Reload(ctx, remove)
 	if errors.Is(err, operator.ErrDenied) {
 		return hinted(err, asOwner)
 	}
@@ -93,7 +97,7 @@ func reloadOnHangup(ctx context.Context, h *serve.Host, n service.Notifier) (sto
 		for range hangups {
 			if ctx.Err() == nil { // one that ends takes up nothing
 				_ = n.Tell("RELOADING=1")
-				_, _ = h.Reload(ctx)
+				_, _ = h.Reload(ctx, false)
 				_ = n.Tell("READY=1")
 			}
 		}

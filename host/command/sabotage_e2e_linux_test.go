@@ -216,7 +216,7 @@ func sabotages() map[string]sabotage {
 				text, err := os.ReadFile(x.File)
 				stage.Must(x.t, err)
 				x.Write(strings.Replace(string(text), "free_disk", "free_disc", 1))
-				if r, err := x.Client.Reload(x.t.Context()); err != nil || len(r.Problems) == 0 {
+				if r, err := x.Client.Reload(x.t.Context(), false); err != nil || len(r.Problems) == 0 {
 					x.t.Errorf("reloaded: %+v, %v", r, err)
 				}
 			},

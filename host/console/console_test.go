@@ -123,7 +123,7 @@ func (c *control) Link(context.Context, string) (operator.Linking, error) {
 	return operator.Linking{Scan: c.name, Code: []string{"10", "01"}}, nil
 }
 
-func (c *control) Reload(context.Context) (operator.Reloaded, error) {
+func (c *control) Reload(context.Context, bool) (operator.Reloaded, error) {
 	return operator.Reloaded{Problems: []string{c.name}}, nil
 }
 

@@ -87,7 +87,7 @@ func (d Doctor) agents(path string, fi fs.FileInfo) []Finding {
 // strangers reports directories that belong to no configured group. The host
 // does not serve them, so requests in them wait for ever.
 func (d Doctor) strangers(root string) []Finding {
-	entries, err := os.ReadDir(root)
+	entries, err := safefs.ReadDir(root)
 	if err != nil {
 		return found("queue", Fault, err.Error(), "run the doctor as the user that the host runs as")
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/store"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -48,7 +48,7 @@ func (d Doctor) store(ctx context.Context, s store.Spec) []Finding {
 // aside reports files that were moved aside. They stay until an operator
 // deletes them, or for a week if a sweep at the start moved them.
 func (d Doctor) aside() []Finding {
-	entries, err := os.ReadDir(d.Layout.Aside())
+	entries, err := safefs.ReadDir(d.Layout.Aside())
 	if err != nil || len(entries) == 0 {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (d Doctor) instancesUsed() int {
 		if fi, err := os.Stat(proc); err != nil || !safefs.Mine(fi) {
 			continue
 		}
-		fds, _ := os.ReadDir(filepath.Join(proc, "fd"))
+		fds, _ := safefs.ReadDir(filepath.Join(proc, "fd"))
 		for _, fd := range fds {
 			if target, _ := os.Readlink(filepath.Join(proc, "fd", fd.Name())); target == "anon_inode:inotify" {
 				n++

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"time"
@@ -78,7 +77,7 @@ func (d *Door) read(rw http.ResponseWriter, r *http.Request, place *body) (*medi
 		return d.Limits.readJSON(d.Limits.pace(rw, r, d.Limits.largest()))
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		most := d.Quota() + d.Limits.Fields
-		return d.Limits.readForm(multipart.NewReader(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
+		return d.Limits.readForm(httpd.Form(d.Limits.pace(rw, r, most), params["boundary"]), d.temp(), place, most)
 	}
 	return nil, httpd.Refuse(http.StatusUnsupportedMediaType, ipc.CodeMalformed, "the body is neither JSON nor a form", "send application/json or multipart/form-data")
 }
@@ -140,7 +139,7 @@ func (d *Door) deliver(ctx context.Context, who source, key string, content []by
 			return ipc.Result{}, errSpent
 		}
 	}
-	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, errFull)) && kept.fresh {
+	if err = d.submit(who, kept, request, files); (errors.Is(err, errBusy) || errors.Is(err, httpd.ErrDiskFull)) && kept.fresh {
 		return ipc.Result{}, errors.Join(err, d.unmake(ctx, who, kept.id))
 	}
 	return d.status(who.folder, kept), err
@@ -224,7 +223,7 @@ func (d *Door) stageAll(who source, c call, request ipc.Request, files []staged,
 	if size > 0 { // a text is no matter for the disk
 		release, err := d.Reserve(size)
 		if err != nil {
-			return errors.Join(errFull, err)
+			return errors.Join(httpd.ErrDiskFull, err)
 		}
 		defer release() // the disk then says what they take
 	}

@@ -130,7 +130,7 @@ func TestAFullDiskTakesNoBody(t *testing.T) {
 	_, _ = part.Write([]byte("x"))
 	_ = m.Close()
 	got := w.ask("POST", "/api/send-media", w.token("a", ""), &form, "Content-Type", m.FormDataContentType())
-	if got.http != 503 || got.Error.Code != "no_room" {
+	if got.http != 507 || got.Error.Code != "disk_full" {
 		t.Errorf("%d %s", got.http, got.body)
 	}
 }

@@ -3,11 +3,12 @@ package door
 import (
 	"bytes"
 	"encoding/json"
-	"mime/multipart"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/longshore-bridge/longshore/host/channel/httpd"
 )
 
 // FuzzFields: what is taken is an object of known texts, each once, as any reader of JSON
@@ -46,7 +47,7 @@ func FuzzForm(f *testing.F) {
 	d := &Door{Options: Options{Quota: func() int64 { return 1 << 20 }, Reserve: func(int64) (func(), error) { return func() {}, nil }}}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		place := d.begin("a")
-		c, err := DefaultLimits().readForm(multipart.NewReader(bytes.NewReader(b), "x"), tmp, place, 1<<20)
+		c, err := DefaultLimits().readForm(httpd.Form(bytes.NewReader(b), "x"), tmp, place, 1<<20)
 		if place.n > int64(len(b)) {
 			t.Errorf("%d bytes of %d", place.n, len(b))
 		}

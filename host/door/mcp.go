@@ -156,6 +156,7 @@ func (in *inside) Enqueue(ctx context.Context, r ipc.Request, _ ipc.Type, key st
 // words is an error as the tools may show it: a refusal, or that there is one for the log.
 func (in *inside) words(err error) error {
 	var p *httpd.Problem
+	err = httpd.OrDiskFull(err)
 	switch {
 	case err == nil || refusal.Of(err) != nil:
 		return err

@@ -437,7 +437,7 @@ func TestACopyInTheQueueTookTheDisksLastRoom(t *testing.T) {
 	call := func() answered {
 		return w.send(token, map[string]string{"buffer": hello, "file_name": "a.txt"}, "Idempotency-Key", "k")
 	}
-	if got := call(); got.http != 503 || got.Error.Code != "no_room" {
+	if got := call(); got.http != 507 || got.Error.Code != "disk_full" {
 		t.Errorf("%d %s", got.http, got.body)
 	}
 	if rows := 0; w.db.QueryRow("SELECT count(*) FROM call").Scan(&rows) != nil || rows != 0 || len(w.waiting.of) > 0 {

@@ -96,8 +96,6 @@ func takes(fields map[string]string, key string, names []string) error {
 	return nil
 }
 
-var errFull = httpd.Refuse(http.StatusServiceUnavailable, "no_room", "the host's disk has no room for this", "try again later, with the same key")
-
 // tooLarge is the problem of a call that exceeds a bound, or err.
 func tooLarge(err error, most int64) error {
 	var bound *http.MaxBytesError
@@ -105,7 +103,10 @@ func tooLarge(err error, most int64) error {
 	case errors.As(err, &bound), errors.Is(err, errQuota):
 		return httpd.Refuse(http.StatusRequestEntityTooLarge, ipc.CodeTooLarge, "the call is larger than "+media.Size(most), "send less; a large file goes as a form")
 	case errors.Is(err, errNoRoom):
-		return errFull
+		return httpd.ErrDiskFull
+	}
+	if err = httpd.OrDiskFull(err); errors.Is(err, httpd.ErrDiskFull) {
+		return err
 	}
 	return malformed("the body did not come whole, or too slowly")
 }
@@ -166,8 +167,11 @@ func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64
 			return c, err
 		}
 		value, err := io.ReadAll(io.LimitReader(part, l.Fields+1))
-		if size += int64(len(value)); err != nil || size > l.Fields {
-			return c, tooLarge(errors.Join(err, &http.MaxBytesError{}), l.Fields)
+		if err != nil {
+			return c, tooLarge(err, most)
+		}
+		if size += int64(len(value)); size > l.Fields {
+			return c, tooLarge(&http.MaxBytesError{}, l.Fields)
 		}
 		c.fields[part.FormName()] = string(value)
 	}

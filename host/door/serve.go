@@ -134,6 +134,7 @@ func (d *Door) fail(rw http.ResponseWriter, err error) {
 	var p *httpd.Problem
 	var refused *ipc.Refusal
 	var unoffered *refusal.Error // of the inbox
+	err = httpd.OrDiskFull(err)
 	switch {
 	case errors.As(err, &p):
 	case errors.As(err, &refused):

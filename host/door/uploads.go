@@ -230,7 +230,7 @@ func headerNumber(r *http.Request, name string, without int64) (int64, error) {
 // eachUpload calls fn with the name of each upload in a directory and the time of its last
 // byte.
 func (d *Door) eachUpload(dir string, fn func(name string, u upload, last time.Time) error) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := safefs.ReadDir(dir)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok {

@@ -106,9 +106,13 @@ func (c *Client) Chats(ctx context.Context, channelName string) ([]channel.Chat,
 }
 
 // Reload asks the host to read its configuration again.
-func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
+func (c *Client) Reload(ctx context.Context, remove bool) (Reloaded, error) {
 	var r Reloaded
-	return r, c.call(ctx, http.MethodPost, "/v1/reload", nil, &r)
+	path := "/v1/reload"
+	if remove {
+		path += "?remove=1"
+	}
+	return r, c.call(ctx, http.MethodPost, path, nil, &r)
 }
 
 // NotifyTest asks the host to tell its targets that this is a test.

@@ -42,7 +42,7 @@ type DeskOptions struct {
 
 	Applied func() time.Time // when the configuration in force was; nil with Running false
 	// Reload is Control's. Nil: this process does not run the host.
-	Reloading func(context.Context) (Reloaded, error)
+	Reloading func(ctx context.Context, remove bool) (Reloaded, error)
 
 	// Codes and Approving are Control's Requests and Approve. Nil: this process does not
 	// run the host.
@@ -73,9 +73,11 @@ type DeskOptions struct {
 	Ahead func() (ahead time.Duration, ok bool)
 
 	// Strangers are the group chats without a group that called; Missing are the shared
-	// directories that are gone; Asked is what calls of models were refused for lately. Nil: unknown.
+	// directories that are gone; Lost are the groups that the host has served and its file
+	// lacks; Asked is what calls of models were refused for lately. Nil: unknown.
 	Strangers func() []Stranger
 	Missing   func() []Gone
+	Lost      func() []string
 	Asked     func() []Asked
 
 	// Unapplied is why the last reload was refused; it returns nil if it was not. Nil: unknown.
@@ -236,11 +238,11 @@ func (d *Desk) Chats(ctx context.Context, channelName string) ([]channel.Chat, e
 }
 
 // Reload reads the configuration again; without a running host it returns ErrNoHost.
-func (d *Desk) Reload(ctx context.Context) (Reloaded, error) {
+func (d *Desk) Reload(ctx context.Context, remove bool) (Reloaded, error) {
 	if d.Reloading == nil {
 		return Reloaded{}, ErrNoHost
 	}
-	return d.Reloading(ctx)
+	return d.Reloading(ctx, remove)
 }
 
 // NotifyTest sends a test to each target; without a running host it returns ErrNoHost.

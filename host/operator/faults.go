@@ -38,6 +38,7 @@ const (
 
 	FaultTrigger = "never_called"        // members write, and none has ever used the group's trigger
 	FaultChat    = "chat_not_registered" // somebody calls the assistant in a chat that no group has
+	FaultGroups  = "groups_gone"         // the file has lost more than half of the groups
 	FaultMount   = "mount_missing"       // a directory that a group shares is gone
 	FaultCall    = "model_call_refused"  // an assistant's call of the model holds what provider_tools does not allow
 )
@@ -77,6 +78,12 @@ func (d *Desk) Faults(ctx context.Context) Faults {
 	d.strangerFaults(&f)
 	d.mountFaults(&f)
 	d.askedFaults(&f)
+	if d.Lost != nil {
+		if lost := d.Lost(); len(lost) > 0 {
+			f.add(FaultGroups, "configuration", "longshore.yaml lacks groups that the host has served: "+strings.Join(lost, ", ")+"; their tokens, tasks and files are kept",
+				"write them into the file again, then: longshore reload; or, if they are to end: longshore reload --remove")
+		}
+	}
 	if d.Unapplied != nil {
 		if why := d.Unapplied(); why != nil {
 			f.add(FaultConfig, "configuration", "the host runs by an older longshore.yaml, since the last reload was refused: "+*why, "see: longshore config validate; then: longshore reload")

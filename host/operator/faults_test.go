@@ -83,6 +83,9 @@ func TestEachFaultIsNamedOnce(t *testing.T) {
 				return []operator.Asked{{Group: "a", Assistant: "claude", Names: []string{"plugins"}}}
 			}
 		},
+		"groups_gone of configuration": func(o *operator.DeskOptions) {
+			o.Lost = func() []string { return []string{"kids", "work"} }
+		},
 		"errors_growing of errors folder": func(o *operator.DeskOptions) {
 			refuse(t, o.Layout, 10, time.Now().Add(-time.Minute))
 		},

@@ -54,7 +54,8 @@ type Control interface {
 	Chats(ctx context.Context, channelName string) ([]channel.Chat, error)
 	// Reload has the host read longshore.yaml again and apply it, whole or not
 	// at all. That the file was refused is no error.
-	Reload(ctx context.Context) (Reloaded, error)
+	// With remove, the file may end all groups, or most of them.
+	Reload(ctx context.Context, remove bool) (Reloaded, error)
 	// Requests returns the pairing codes that were given to direct chats without a
 	// group, and count.
 	Requests(ctx context.Context) ([]PairingCode, error)
@@ -223,6 +224,7 @@ type Reloaded struct {
 	// Problems are why the file was refused, each with its line and a remedy, as
 	// "config validate" prints them. The host goes on as before.
 	Problems []string `json:"problems"`
+	Removes  []string `json:"removes,omitempty"` // the groups that the file ends only if the call says remove
 }
 
 // Send is a file that an operator sends in the name of a group.

@@ -179,7 +179,7 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("POST /v1/send", s.send)
 	mux.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, r *http.Request) {
-		reloaded, err := s.Control.Reload(r.Context())
+		reloaded, err := s.Control.Reload(r.Context(), r.URL.Query().Get("remove") == "1")
 		reply(w, reloaded, err)
 	})
 	if s.Health != nil {

@@ -3,19 +3,17 @@ package operator
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
-	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 const (
@@ -48,17 +46,17 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 	}
 	path := link
 	if len(path) > maxSocketPath {
-		dir, err := shortDir(own, runtimeDir)
+		dir, err := shortDir(runtimeDir)
 		if err != nil {
 			return nil, nil, err
 		}
-		path = filepath.Join(dir, "s")
-		if err := removeStale(path); err != nil {
-			return nil, nil, err
-		}
+		path = filepath.Join(dir, shortName)
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
+		if path != link {
+			err = errors.Join(err, os.Remove(filepath.Dir(path)))
+		}
 		return nil, nil, fmt.Errorf("bind control socket: %w", err)
 	}
 	// Between bind and chmod, only the umask decides who may connect. The check
@@ -102,10 +100,15 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 }
 
 // removeStale removes a socket, or a link to one, on which nobody answers.
-// Anything else was not put there by a host and stays.
+// Anything else was not put there by a host and stays. Of a link, the directory that the
+// host before made for its socket goes too, as far as it can be removed.
 func removeStale(path string) error {
 	if err := removable(path); err != nil {
 		return err
+	}
+	if target, err := os.Readlink(path); err == nil && filepath.Base(target) == shortName && strings.HasPrefix(filepath.Base(filepath.Dir(target)), shortPrefix) {
+		_ = os.Remove(target)
+		_ = os.Remove(filepath.Dir(target))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove stale control socket: %w", err)
@@ -134,26 +137,21 @@ func removable(path string) error {
 	return nil
 }
 
-// shortDir returns a directory with a short name, for the socket of a directory
-// whose path is too long. The name follows from the path, so that the next host
-// finds the files of the last one.
-func shortDir(own, runtimeDir string) (string, error) {
+// shortPrefix begins the name of a directory that shortDir makes, shortName is the socket in it.
+const (
+	shortPrefix = "longshore-"
+	shortName   = "s"
+)
+
+// shortDir makes a directory with a short name, for the socket of a directory whose path is
+// too long. Nobody can guess the name and take it first, in a directory that is open to all.
+func shortDir(runtimeDir string) (string, error) {
 	// systemd sets RUNTIME_DIRECTORY for a service that asks for one. The
 	// commands do not need the variable, as they follow the link.
 	runtimeDir = cmp.Or(runtimeDir, os.Getenv("RUNTIME_DIRECTORY"), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
-	sum := sha256.Sum256([]byte(own))
-	dir := filepath.Join(runtimeDir, "longshore-"+hex.EncodeToString(sum[:6]))
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make directory for control socket: %w", err)
-	}
-	// In a directory that is open to all, somebody else may have created it
-	// first.
-	fi, err := os.Lstat(dir)
+	dir, err := os.MkdirTemp(runtimeDir, shortPrefix) // mode 0700
 	if err != nil {
-		return "", fmt.Errorf("examine directory for control socket: %w", err)
-	}
-	if !fi.IsDir() || fi.Mode().Perm() != 0o700 || !safefs.Mine(fi) {
-		return "", fmt.Errorf("%s is not a directory of ours with mode 0700", dir)
+		return "", fmt.Errorf("make directory for control socket: %w", err)
 	}
 	return dir, nil
 }

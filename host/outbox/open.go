@@ -249,7 +249,7 @@ func (o *Outbox) sweep(ctx context.Context) error {
 	for _, name := range ended {
 		deleted[name] = true
 	}
-	missing, err := o.blobs.Sweep(Store(o.opts.Dir, o.opts.Home), known, deleted, o.opts.Log)
+	missing, err := o.blobs.Sweep(ctx, Store(o.opts.Dir, o.opts.Home), known, deleted, o.opts.Log)
 	if err != nil {
 		return fmt.Errorf("sweep the outbox's files: %w", err)
 	}

@@ -44,7 +44,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		if h.Config().Door.Listen != "" {
 			o.Door = h.entrance
 		}
-		o.Strangers, o.Missing, o.Asked = h.knownStrangers, h.goneNow, h.asked
+		o.Strangers, o.Missing, o.Lost, o.Asked = h.knownStrangers, h.goneNow, h.lostGroups, h.asked
 		o.Codes, o.Approving = h.door.list, h.approve
 	}
 	return operator.NewDesk(o)

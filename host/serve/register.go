@@ -124,7 +124,7 @@ func (h *Host) add(ctx context.Context, g groups.Group) error {
 	if err != nil || len(problems) > 0 {
 		return h.notAdded(g, problems, err)
 	}
-	reloaded, err := h.Reload(ctx)
+	reloaded, err := h.Reload(ctx, false)
 	if _, in := h.Registry().ByFolder(g.Folder); in {
 		return nil
 	}

@@ -18,8 +18,9 @@ var errNoFile = errors.New("this host has no configuration file to read again")
 // Reload reads the configuration again and applies it, whole or not at all: so
 // the host always runs by exactly one file. No connection is dropped, and no turn
 // ended but of groups that are gone, or have another chat or channel or no assistant
-// any more. That the file was refused is no error.
-func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
+// any more. That the file was refused is no error. A file that ends all groups, or most of
+// them, is refused unless remove is set.
+func (h *Host) Reload(ctx context.Context, remove bool) (operator.Reloaded, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	before := h.now()
@@ -38,6 +39,10 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 	if cfg != nil {
 		changes = config.Compare(before.config, cfg)
 		problems = slices.Concat(problems, cfg.Unset, changes.Restart, h.fixedChannels(before.config, cfg), h.noWayBack(cfg))
+		if gone := h.removals(cfg); len(gone) > 0 && !remove {
+			problems = append(problems, removalProblem(cfg, gone))
+			answer.Removes = gone
+		}
 	}
 	if len(problems) > 0 {
 		refused(problems[0].Place() + problems[0].Message)
@@ -52,6 +57,7 @@ func (h *Host) Reload(ctx context.Context) (operator.Reloaded, error) {
 		refused(err.Error())
 		return answer, err
 	}
+	h.noteServed(remove)
 	h.unapplied.Store(nil)
 	answer.Applied, answer.Changes = h.now().applied, append(answer.Changes, changes.Lines...)
 	h.opts.Log.Info("configuration applied", "groups", len(cfg.Groups), "changes", strings.Join(changes.Lines, "; "))

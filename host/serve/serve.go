@@ -66,10 +66,11 @@ type Options struct {
 type Host struct {
 	opts       Options
 	Layout     groups.Layout
-	live       atomic.Pointer[live]   // the configuration in force
-	reloading  sync.Mutex             // held while live is replaced
-	unapplied  atomic.Pointer[string] // why the last reload was refused; nil: it was not
-	adding     sync.Mutex             // held while a group is registered; before reloading
+	live       atomic.Pointer[live]     // the configuration in force
+	reloading  sync.Mutex               // held while live is replaced
+	unapplied  atomic.Pointer[string]   // why the last reload was refused; nil: it was not
+	lost       atomic.Pointer[[]string] // see lostGroups
+	adding     sync.Mutex               // held while a group is registered; before reloading
 	Channels   []channel.Channel
 	Outbox     *outbox.Outbox
 	audit      *audit.Log // nil: none is kept
@@ -162,6 +163,9 @@ func (h *Host) open(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	h.live.Store(first)
+	if !h.opts.Idle {
+		h.noteServed(false)
+	}
 	if problems := Unsupported(cfg, h.Channels); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Key, problems[0].Message)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -115,17 +116,20 @@ func makeAside(parent string, now time.Time, what string) (string, error) {
 
 // Sweep moves files of a store's directory that no record names aside, for
 // KeepSwept, and deletes the files whose time is over. A file that cannot be
-// moved stays where it is.
-func (s Spec) Sweep(dir string, names []string, now time.Time) (m Moved, err error) {
+// moved stays where it is, and so do all that are left when ctx is done.
+func (s Spec) Sweep(ctx context.Context, dir string, names []string, now time.Time) (m Moved, err error) {
 	err = s.expireSwept(now)
 	for _, name := range names {
+		if ctx.Err() != nil {
+			break
+		}
 		err = errors.Join(err, m.take(s, s.Name+sweptSuffix, filepath.Join(dir, name), now))
 	}
 	return m, err
 }
 
 func (s Spec) expireSwept(now time.Time) error {
-	entries, err := os.ReadDir(s.aside())
+	entries, err := safefs.ReadDir(s.aside())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete files that were swept: %w", Words(err))
 	}

@@ -83,7 +83,7 @@ func TestAStoreInUseIsNotSetAside(t *testing.T) {
 func TestASweepDeletesNothingForAWeek(t *testing.T) {
 	s, _ := made(t)
 	files := filepath.Join(s.Dir, "files")
-	moved, err := s.Sweep(files, []string{"a", "not there"}, noon)
+	moved, err := s.Sweep(t.Context(), files, []string{"a", "not there"}, noon)
 	must(t, err)
 	swept := filepath.Join(moved.Dir, "a")
 	if moved.Names != 1 || moved.Bytes != 5 {
@@ -92,13 +92,13 @@ func TestASweepDeletesNothingForAWeek(t *testing.T) {
 	aside, err := store.SetAside([]store.Spec{s}, noon)
 	must(t, err)
 	for _, later := range []time.Duration{0, 24 * time.Hour, store.KeepSwept} {
-		_, err := s.Sweep(files, nil, noon.Add(later))
+		_, err := s.Sweep(t.Context(), files, nil, noon.Add(later))
 		must(t, err)
 		if data, err := os.ReadFile(swept); string(data) != "bytes" {
 			t.Errorf("after %s: %v", later, err)
 		}
 	}
-	_, err = s.Sweep(files, nil, noon.Add(store.KeepSwept+time.Second))
+	_, err = s.Sweep(t.Context(), files, nil, noon.Add(store.KeepSwept+time.Second))
 	must(t, err)
 	if _, err := os.Stat(moved.Dir); !os.IsNotExist(err) {
 		t.Errorf("still there: %v", err)
@@ -111,14 +111,14 @@ func TestASweepDeletesNothingForAWeek(t *testing.T) {
 func TestTwoSweepsOfOneSecondLieApart(t *testing.T) {
 	s, _ := made(t)
 	files := filepath.Join(s.Dir, "files")
-	one, err := s.Sweep(files, []string{"a"}, noon)
+	one, err := s.Sweep(t.Context(), files, []string{"a"}, noon)
 	must(t, err, os.WriteFile(filepath.Join(files, "a"), []byte("other"), 0o600))
-	two, err := s.Sweep(files, []string{"a"}, noon)
+	two, err := s.Sweep(t.Context(), files, []string{"a"}, noon)
 	must(t, err)
 	if one.Dir == two.Dir {
 		t.Errorf("one would replace the other in %s", one.Dir)
 	}
-	_, err = s.Sweep(files, nil, noon.Add(store.KeepSwept+time.Second))
+	_, err = s.Sweep(t.Context(), files, nil, noon.Add(store.KeepSwept+time.Second))
 	must(t, err)
 	if left, _ := os.ReadDir(s.Home.Aside); len(left) != 0 {
 		t.Errorf("left: %v", left)

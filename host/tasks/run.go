@@ -65,6 +65,10 @@ func (ts *Tasks) fire(ctx context.Context, now time.Time) (wait time.Duration, a
 	return min(max(0, fromMilli(next.Int64).Sub(ts.o.Now())), look), true
 }
 
+// waitForGroup is how long a task that is due once waits while its group is not there, or has
+// no assistant, before it is due again.
+const waitForGroup = time.Hour
+
 // begin claims a task's due time.
 func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 	if t.run != "" {
@@ -86,7 +90,11 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		t.advance(now, ts.o.Zone(t.Folder))
+		if t.Type == Once && !ts.runnable(t) {
+			t.Next = now.Add(waitForGroup) // its only run is not lost with a group that may come back
+		} else {
+			t.advance(now, ts.o.Zone(t.Folder))
+		}
 		return save(ctx, tx, t)
 	})
 	if err == nil {

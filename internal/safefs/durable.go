@@ -59,7 +59,7 @@ func writeTemp(path string, data []byte, mode fs.FileMode) (name string, err err
 
 // SyncDir makes the names in a directory durable.
 func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.Open(asDir(dir))
 	if err != nil {
 		return err
 	}

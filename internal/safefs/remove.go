@@ -13,7 +13,7 @@ func RemoveTree(dir string) error {
 	if err == nil {
 		return nil
 	}
-	parent, err := os.OpenRoot(filepath.Dir(dir))
+	parent, err := OpenRoot(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func Replace(path string, was, data []byte) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	dir, err := os.Open(asDir(filepath.Dir(path)))
 	if err != nil {
 		return err
 	}

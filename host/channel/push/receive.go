@@ -126,6 +126,9 @@ func (p *Push) take(rw http.ResponseWriter, r *http.Request, j *journal.Journal)
 	isNew, err := j.KeepNew(r.Context(), journal.Inbound{Chat: said.Chat, ID: id, Info: []byte{}, Body: body, Received: time.Now()})
 	if err != nil {
 		p.Log.Error("keep a reply", "error", err)
+		if errors.Is(httpd.OrDiskFull(err), httpd.ErrDiskFull) {
+			return httpd.ErrDiskFull
+		}
 		return httpd.Refuse(http.StatusServiceUnavailable, "not_kept", "the host cannot keep the reply now", "send it again")
 	}
 	if !isNew {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Reserve says whether so many bytes more may be written to the disk. They are
@@ -26,7 +27,7 @@ type Scratch struct {
 // files that a crash left in it. No other program may use it.
 func OpenScratch(dir string, reserve Reserve) (*Scratch, error) {
 	err := os.MkdirAll(dir, 0o700)
-	left, readErr := os.ReadDir(dir)
+	left, readErr := safefs.ReadDir(dir)
 	err = errors.Join(err, readErr)
 	for _, e := range left { // a crash between creation and unlinking
 		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))

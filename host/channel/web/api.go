@@ -128,9 +128,9 @@ func (w *Web) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errGone) {
 		err = httpd.Refuse(http.StatusGone, "message_gone", "this was sent before, and the chat no longer keeps it", "send it as a new message, with another key")
 	}
-	if p, ok := err.(*httpd.Problem); ok {
+	if p, ok := httpd.OrDiskFull(err).(*httpd.Problem); ok {
 		if p.Code == "disk_full" { // the member cannot fix that
-			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", p.Message)
+			w.log.Warn("no room for what a member sends", "channel", w.Name(), "path", r.URL.Path, "error", err)
 		}
 		httpd.Fail(rw, p)
 		return

@@ -29,18 +29,18 @@ type staged struct {
 
 // openBlobs moves files without a row in the history aside. A crash between a file's
 // rename and its row leaves such a file.
-func openBlobs(dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
+func openBlobs(ctx context.Context, dir string, s *store, log *slog.Logger) (_ *blobs, err error) {
 	b := &blobs{used: map[string]int64{}}
 	if b.Store, err = blob.Open(filepath.Join(dir, "files")); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.UseRows(context.Background(), s.db), b.sweep(s, log)); err != nil {
+	if err := errors.Join(b.UseRows(ctx, s.db), b.sweep(ctx, s, log)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the files: %w", err), b.Close())
 	}
 	return b, nil
 }
 
-func (b *blobs) sweep(s *store, log *slog.Logger) error {
+func (b *blobs) sweep(ctx context.Context, s *store, log *slog.Logger) error {
 	known := map[string]bool{}
 	held, err := s.heldFiles()
 	if err != nil || s.db.Made {
@@ -54,7 +54,7 @@ func (b *blobs) sweep(s *store, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.Sweep(s.spec, known, deleted, log)
+	_, err = b.Sweep(ctx, s.spec, known, deleted, log)
 	return err
 }
 

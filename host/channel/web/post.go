@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
-	"github.com/longshore-bridge/longshore/host/channel/transfer"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -63,7 +62,7 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		p = &posted{}
 		err = readJSON(rw, r, p, `{"text": "…", "from": "…"}`)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		p, err = w.readForm(rw, r, c)
+		p, err = w.readForm(rw, r, c, params["boundary"])
 	default:
 		err = httpd.Refuse(http.StatusUnsupportedMediaType, "bad_content_type", "the body is neither JSON nor a form with files",
 			"set Content-Type to application/json or multipart/form-data")
@@ -198,12 +197,4 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 		files = append(files, f.staged)
 	}
 	return ms, files, nil
-}
-
-// diskProblem is the answer to a member if a file cannot be stored.
-func diskProblem(err error) error {
-	if transfer.DiskFull(err) {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is full", "ask the host's operator to free some space")
-	}
-	return err
 }

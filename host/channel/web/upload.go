@@ -21,7 +21,7 @@ const maxField = 4*maxText + 1 // bytes of a form's text field
 
 // readForm streams a form's files to the disk as they arrive. The caller drops the
 // returned posted in the end; after an error nothing is left.
-func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *posted, err error) {
+func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundary string) (_ *posted, err error) {
 	slot := w.uploads.Take(r.Context(), w.senderOf(r), http.NewResponseController(rw))
 	if slot == nil {
 		return nil, httpd.Refuse(http.StatusServiceUnavailable, "busy", "too many files are being sent at once", "try again in a moment")
@@ -37,10 +37,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room) (_ *pos
 			err = httpd.Refuse(http.StatusServiceUnavailable, "too_slow", "the files came too slowly while others waited to send theirs", "send them again, over a faster connection if you can")
 		}
 	}()
-	form, err := r.MultipartReader()
-	if err != nil {
-		return nil, badForm(err)
-	}
+	form := httpd.Form(r.Body, boundary)
 	p := &posted{}
 	defer func() {
 		if err != nil {
@@ -113,7 +110,7 @@ func (w *Web) readFile(ctx context.Context, c *room, p *posted, name string, r i
 	}
 	var disk *fs.PathError // an error of ours; one of the body's has another type
 	if errors.As(err, &disk) {
-		return diskProblem(err)
+		return httpd.OrDiskFull(err)
 	}
 	if err != nil {
 		return badForm(err)
@@ -152,7 +149,7 @@ func (w *Web) space(c *room, size int64) error {
 		return err
 	}
 	if free, ok := w.blobs.free(); ok && free < w.now().KeepFree {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
+		return httpd.ErrDiskFull
 	}
 	return nil
 }
@@ -163,7 +160,7 @@ const textReserve = 64 << 20
 // textSpace refuses texts if the disk is nearly full.
 func (w *Web) textSpace() error {
 	if free, ok := w.blobs.free(); ok && free < min(textReserve, w.now().KeepFree) {
-		return httpd.Refuse(http.StatusInsufficientStorage, "disk_full", "the host's disk is almost full", "ask the host's operator to free some space")
+		return httpd.ErrDiskFull
 	}
 	return nil
 }

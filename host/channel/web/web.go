@@ -139,11 +139,11 @@ func New(opts Options) (*Web, error) {
 }
 
 // Open listens, opens the history, and cleans up after a crash. It starts no goroutine.
-func (w *Web) Open(context.Context) error {
+func (w *Web) Open(ctx context.Context) error {
 	if w.opened.Load() {
 		return nil
 	}
-	if err := w.open(); err != nil {
+	if err := w.open(ctx); err != nil {
 		return errors.Join(err, w.Close())
 	}
 	w.opened.Store(true)
@@ -178,7 +178,7 @@ func (o *Options) fill() error {
 }
 
 // open opens what Close closes.
-func (w *Web) open() (err error) {
+func (w *Web) open(ctx context.Context) (err error) {
 	if w.listener, err = w.opts.address().Open(); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *Web) open() (err error) {
 	if w.guard.sessions, err = openSessions(w.store, w.opts.Token); err != nil {
 		return err
 	}
-	if w.blobs, err = openBlobs(w.opts.Dir, w.store, w.log); err != nil {
+	if w.blobs, err = openBlobs(ctx, w.opts.Dir, w.store, w.log); err != nil {
 		return err
 	}
 	return w.openPush()

@@ -140,12 +140,15 @@ async function watch() {
   timer = setTimeout(watch, 2000);
 }
 
-$("reload").replaceWith(el("span", { id: "reload" }, button("Reload configuration", () => attempt(async () => {
-  const { changes, problems } = await act("POST", "/v1/reload");
+// reload applies the file. One that ends most groups is applied after a confirmation.
+async function reload(remove) {
+  const { changes, problems, removes } = await act("POST", "/v1/reload" + (remove ? "?remove=1" : ""));
   if (problems?.length) say("Not applied:\n" + problems.join("\n"), true);
   else say(changes?.length ? "Applied:\n" + changes.join("\n") : "Nothing changed.");
+  $("remove").replaceChildren(...(removes?.length ? [button("End " + count(removes.length, "group"), () => attempt(() => reload(true)), "End them?")] : []));
   await refresh();
-}))));
+}
+$("reload").replaceWith(el("span", { id: "reload" }, button("Reload configuration", () => attempt(() => reload(false))), el("span", { id: "remove" })));
 $("leave").addEventListener("click", () => attempt(async () => { await act("POST", "/sign-out"); signedOut(); }));
 $("search").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -25,6 +25,7 @@ import (
 	"github.com/longshore-bridge/longshore/agentrunner/far"
 	"github.com/longshore-bridge/longshore/groups/mounts"
 	"github.com/longshore-bridge/longshore/host/runtime"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Feeder feeds one session. All fields are needed. Its methods may be called concurrently,
@@ -114,7 +115,7 @@ func (f *Feeder) Run(ctx context.Context) {
 // fresh lists the follow-ups that are not handed over yet, in their order; the mark that
 // ends the session comes last.
 func (f *Feeder) fresh(handed map[string]bool) (names []string, err error) {
-	entries, err := os.ReadDir(f.inputs())
+	entries, err := safefs.ReadDir(f.inputs())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -174,7 +175,7 @@ func (f *Feeder) bring(prompt string) {
 }
 
 func (f *Feeder) bringFile(name string) error {
-	root, err := os.OpenRoot(f.Spec.WorkDir)
+	root, err := safefs.OpenRoot(f.Spec.WorkDir)
 	if err != nil {
 		return err
 	}

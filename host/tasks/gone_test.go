@@ -1,0 +1,39 @@
+package tasks_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/tasks"
+)
+
+// A task for once that was due while its group was gone from the file was over without a run.
+func TestATaskWhoseGroupWasGoneLostItsOnlyRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.schedule("once", "2000-01-01T15:30:00")
+		must(t, w.Close())
+		without, err := groups.NewRegistry([]groups.Group{{Name: "Home", Folder: "home", Chat: "web:home", Main: true, Assistant: "sample"}})
+		must(t, err)
+		w.Tasks, err = tasks.Open(t.Context(), tasks.Options{
+			Dir: w.dir, Groups: func() *groups.Registry { return without }, Zone: func(string) *time.Location { return w.zone },
+			Start: w.start, Now: w.now,
+		})
+		must(t, err)
+		end := w.serve()
+		time.Sleep(20 * time.Hour)
+		end()
+		if n := len(w.begun()); n != 0 {
+			t.Errorf("%d runs", n)
+		}
+		must(t, w.Close())
+		w.open()
+		w.serve()
+		time.Sleep(2 * time.Hour)
+		if n := len(w.begun()); n != 1 {
+			t.Errorf("%d runs after the group came back", n)
+		}
+	})
+}
