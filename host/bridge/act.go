@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -48,7 +49,7 @@ func (b *Bridge) acts(ctx context.Context, folder string, r ipc.Request, dst des
 	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(v.action) {
 		return nil, "", &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(v.action), Hint: "do without it"}
 	}
-	if v.verb == outbox.VerbReact && r.Emoji != "" && !channel.IsEmoji(r.Emoji) { // words would go where words wait for a yes
+	if v.verb == outbox.VerbReact && r.Emoji != "" && !emoji.IsOne(r.Emoji) { // words would go where words wait for a yes
 		return nil, "", &ipc.Refusal{Code: "unknown_emoji", Message: "that is not one emoji", Hint: "give one emoji, such as 👍, and no words"}
 	}
 	sent, err := b.Outbox.Reader().Sent(ctx, groups.Address{Channel: dst.channel.Name(), JID: dst.chat}, folder, r.Target)

@@ -86,11 +86,11 @@ type message struct {
 }
 
 type reaction struct {
-	Chat chat    `json:"chat"`
-	ID   int64   `json:"message_id"`
-	User *user   `json:"user"`
-	Date int64   `json:"date"`
-	New  []emoji `json:"new_reaction"`
+	Chat chat   `json:"chat"`
+	ID   int64  `json:"message_id"`
+	User *user  `json:"user"`
+	Date int64  `json:"date"`
+	New  []mark `json:"new_reaction"`
 }
 
 // connect takes updates until the connection is lost.
@@ -242,7 +242,7 @@ func (t *Telegram) inbound(u *update) *channel.Inbound {
 		r := u.Reaction
 		in := &channel.Inbound{Kind: channel.KindReaction, ID: "r" + number(u.ID), Chat: t.chatOf(r.Chat), From: r.User.name(), Sender: number(r.User.ID),
 			Role: roleIn(r.Chat), Time: time.Unix(r.Date, 0), Target: number(r.ID)}
-		if i := slices.IndexFunc(r.New, func(e emoji) bool { return e.Emoji != "" }); i >= 0 {
+		if i := slices.IndexFunc(r.New, func(e mark) bool { return e.Emoji != "" }); i >= 0 {
 			in.Emoji = channel.CleanName(r.New[i].Emoji)
 		}
 		return in
