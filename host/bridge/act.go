@@ -93,7 +93,7 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.S
 	}
 	for _, s := range sent {
 		switch age := time.Since(s.Time); {
-		case s.Host && r.Type != ipc.TypeReact:
+		case s.Host:
 			return &ipc.Refusal{Code: "not_your_message", Message: "the host sent that message", Hint: "change only what you have sent"}
 		case s.Folder != folder && r.Type != ipc.TypeReact:
 			return &ipc.Refusal{Code: "not_your_message", Message: "another group's assistant sent that message", Hint: "change only what you have sent"}

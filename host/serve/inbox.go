@@ -23,6 +23,8 @@ type inbox struct {
 
 	// approval takes what is an answer to an approval.
 	approval func(context.Context, groups.Address, *channel.Inbound) (taken bool, err error)
+	// hide keeps the host's own messages from the assistants.
+	hide func(context.Context, groups.Address, *channel.Inbound) (passed bool, err error)
 }
 
 var _ channel.Inbox = inbox{}
@@ -36,6 +38,9 @@ func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	g, ok := i.groups().ByAddress(chat)
 	if !ok {
 		return nil // a chat without a group
+	}
+	if passed, err := i.hide(ctx, chat, &m); passed || err != nil {
+		return err
 	}
 	i.trace(g.Folder, "", "received")
 	return i.assistants.Receive(ctx, g.Folder, m)

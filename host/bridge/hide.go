@@ -1,0 +1,38 @@
+package bridge
+
+import (
+	"context"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// Hide keeps the host's own messages from a chat's assistant: it removes a quote of one from
+// what a member did, and reports whether the whole is to be dropped, as a reaction to one is.
+// Errors pass.
+func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbound) (drop bool, err error) {
+	if m.Quote != nil {
+		quoted, err := b.byHost(ctx, chat, m.Quote.ID)
+		if err != nil {
+			return false, err
+		}
+		if quoted {
+			m.Quote = nil
+		}
+	}
+	if m.Kind != channel.KindReaction {
+		return false, nil
+	}
+	return b.byHost(ctx, chat, m.Target)
+}
+
+// byHost reports whether a message of the chat is the host's own.
+func (b *Bridge) byHost(ctx context.Context, chat groups.Address, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	sent, err := b.Outbox.Reader().Sent(ctx, chat, "", id)
+	return slices.ContainsFunc(sent, func(s outbox.SentPart) bool { return s.Host }), err
+}
