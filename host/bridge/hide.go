@@ -11,8 +11,12 @@ import (
 
 // Hide keeps the host's own messages from a chat's assistant: it removes a quote of one from
 // what a member did, and reports whether the whole is to be dropped, as a reaction to one is.
-// Errors pass.
+// A vote of somebody outside the chat is dropped, too, and the chat is told once for each
+// question. Errors pass.
 func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbound) (drop bool, err error) {
+	if m.Outside {
+		return true, b.tellOutside(ctx, chat, m)
+	}
 	if m.Quote != nil {
 		quoted, err := b.byHost(ctx, chat, m.Quote.ID)
 		if err != nil {
@@ -35,4 +39,12 @@ func (b *Bridge) byHost(ctx context.Context, chat groups.Address, id string) (bo
 	}
 	sent, err := b.Outbox.Reader().Sent(ctx, chat, "", id)
 	return slices.ContainsFunc(sent, func(s outbox.SentPart) bool { return s.Host }), err
+}
+
+func (b *Bridge) tellOutside(ctx context.Context, chat groups.Address, m *channel.Inbound) error {
+	g, ok := b.Registry().ByAddress(chat)
+	if !ok {
+		return nil
+	}
+	return b.Tell(ctx, g.Folder, m.Thread, "A vote does not count: it is not certain that its sender is in this chat. Members write something here and vote again.", "outside "+m.Target)
 }

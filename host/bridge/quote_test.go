@@ -138,3 +138,21 @@ func TestAQuoteShowedTheHostsQuestionToTheAssistant(t *testing.T) {
 		}
 	})
 }
+
+// TestAVoteFromOutsideTheChatCounted: it is dropped, and the chat is told once.
+func TestAVoteFromOutsideTheChatCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		defer s.run(&told{})()
+		for range 3 {
+			in := channel.Inbound{Kind: channel.KindVote, Chat: "mem:family", Target: "4711", Outside: true}
+			if drop, err := s.Hide(t.Context(), groups.Address{Channel: "memory", JID: "mem:family"}, &in); !drop || err != nil {
+				t.Errorf("%v, %v", drop, err)
+			}
+		}
+		check(t, s.Say(t.Context(), "family", "", "end", "end"))
+		if seen := s.sees("mem:family", 2); !strings.HasPrefix(seen[0].Text, "A vote does not count") || seen[1].Text != "end" {
+			t.Errorf("the chat reads %+v", seen)
+		}
+	})
+}

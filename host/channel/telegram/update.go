@@ -209,6 +209,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		t.stranger(&u, in)
 		return u.ID, nil
 	}
+	t.present.seen(in)
 	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: in.Kind != channel.KindMessage})
 }
 
@@ -336,6 +337,9 @@ func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound
 	got := t.inbound(&u)
 	if u.Answer != nil {
 		got = vote(&u, m.Info)
+		if got != nil && m.ID == outsideID(u.Answer.Poll) {
+			got.ID, got.Sender, got.Choices, got.Outside = m.ID, "", nil, true
+		}
 	}
 	if got == nil {
 		return nil
