@@ -55,7 +55,7 @@
 // with [Manager.Offer], as often as it likes, and ends each with [Manager.Ack]. Everything
 // before that is the same: who may speak, the trigger, bursts, files and host's words.
 //
-// The package does not send: texts go to Options.Say. It does not decide which chats
+// The package does not send: texts go to Options.Say and Tell. It does not decide which chats
 // exist, and knows no channel by name.
 package assistant
 
@@ -92,6 +92,8 @@ type Options struct {
 	// returns once it is durable. A second call with the same key, even after a restart,
 	// must not send the text again.
 	Say func(ctx context.Context, folder, thread, text, key string) error
+	// Tell is Say for the host's own words, which no assistant may change.
+	Tell func(ctx context.Context, folder, thread, text, key string) error
 
 	// Elsewhere reports whether a group's assistant lives elsewhere: nothing is started for
 	// it, and it takes its messages with Offer and Ack. If it is nil, none does.

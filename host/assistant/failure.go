@@ -288,9 +288,18 @@ func (m *Manager) tell(ctx context.Context, c *conversation, t *turn, words stri
 	return err
 }
 
-// say passes a text to the outbox. The outbox is local, so the host's last messages are
+// say passes the host's own words to the outbox, and speak those of the assistant.
+func (m *Manager) say(ctx context.Context, c *conversation, text, key string) error {
+	return m.enqueue(ctx, c, text, key, m.o.Tell)
+}
+
+func (m *Manager) speak(ctx context.Context, c *conversation, text, key string) error {
+	return m.enqueue(ctx, c, text, key, m.o.Say)
+}
+
+// enqueue passes a text to the outbox. The outbox is local, so the host's last messages are
 // kept even while the host ends.
-func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (err error) {
+func (m *Manager) enqueue(ctx context.Context, c *conversation, text, key string, put func(ctx context.Context, folder, thread, text, key string) error) (err error) {
 	if m.configured(c.chat).Address() != c.group.Address() {
 		return errMoved
 	}
@@ -303,7 +312,7 @@ func (m *Manager) say(ctx context.Context, c *conversation, text, key string) (e
 			case <-ctx.Done():
 			}
 		}
-		if err = m.o.Say(last, c.group.Folder, c.thread, text, key); err == nil {
+		if err = put(last, c.group.Folder, c.thread, text, key); err == nil {
 			return nil
 		}
 	}

@@ -201,7 +201,7 @@ func (m *Manager) Ack(ctx context.Context, folder, thread, id, answer string) (d
 			m.o.Log.Warn("answer not taken", "group", folder, "error", err)
 			return false, ErrNoRoom
 		}
-		if err := m.say(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
+		if err := m.speak(ctx, newConversation(c, thread), answer, key(r.Key, "answer")); err != nil {
 			return false, err
 		}
 	}

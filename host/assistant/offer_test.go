@@ -351,6 +351,7 @@ func FuzzOfferID(f *testing.F) {
 	m, err := assistant.New(assistant.Options{
 		Layout: layout, Groups: func() *groups.Registry { return registry }, Elsewhere: func(groups.Group) bool { return true },
 		Say:       func(context.Context, string, string, string, string) error { return nil },
+		Tell:      func(context.Context, string, string, string, string) error { return nil },
 		SentSince: func(string, string, time.Time, ...string) bool { return false },
 	})
 	if err == nil {

@@ -197,7 +197,7 @@ func (s *session) reply(ctx context.Context, text string) error {
 		return errOrdered
 	}
 	s.replies++
-	return s.m.say(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
+	return s.m.speak(ctx, s.c, text, key(s.id, fmt.Sprint(s.replies)))
 }
 
 // awaitRoom delays an answer while too much of the group waits to be sent: if a platform

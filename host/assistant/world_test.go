@@ -82,7 +82,7 @@ func (w *world) open() {
 	if o.Runtime == nil {
 		o.Runtime = w.runtime
 	}
-	o.Say, o.SentSince = w.say, w.sentSince
+	o.Say, o.Tell, o.SentSince = w.say, w.say, w.sentSince
 	if o.Fetch == nil {
 		o.Fetch = w.fetch
 	}

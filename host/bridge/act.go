@@ -8,6 +8,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
@@ -49,7 +50,7 @@ func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before
 	if !dst.source.Actions.Has(v.action) {
 		return nil, "", &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(v.action), Hint: "do without it"}
 	}
-	if v.verb == outbox.VerbReact && r.Emoji != "" && !channel.IsEmoji(r.Emoji) { // words would go where words wait for a yes
+	if v.verb == outbox.VerbReact && r.Emoji != "" && !emoji.IsOne(r.Emoji) { // words would go where words wait for a yes
 		return nil, "", &ipc.Refusal{Code: "unknown_emoji", Message: "that is not one emoji", Hint: "give one emoji, such as 👍, and no words"}
 	}
 	sent, err := b.messages(ctx, it, dst, before)
@@ -98,7 +99,7 @@ func changeable(c channel.Channel, folder string, r ipc.Request, sent []outbox.S
 	}
 	for _, s := range sent {
 		switch age := time.Since(s.Time); {
-		case s.Host && r.Type != ipc.TypeReact:
+		case s.Host:
 			return &ipc.Refusal{Code: "not_your_message", Message: "the host sent that message", Hint: "change only what you have sent"}
 		case s.Folder != folder && r.Type != ipc.TypeReact:
 			return &ipc.Refusal{Code: "not_your_message", Message: "another group's assistant sent that message", Hint: "change only what you have sent"}

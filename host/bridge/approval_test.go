@@ -185,9 +185,9 @@ func TestAnEditForAnotherChatWaits(t *testing.T) {
 func TestAReactionTookWordsWhereWordsWait(t *testing.T) {
 	s := acting(t, channel.Forever)
 	s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
-	for i, emoji := range []string{"the code is 4711", "x", "4", "\n", strings.Repeat("👍", 17), "👍", "👩🏽‍🚀", "🇩🇪", "4️⃣", "ℹ️", "❤️"} {
+	for i, emoji := range []string{"the code is 4711", "x", "4", "\n", strings.Repeat("👍", 17), "👍👍", "🇩🇪🇫🇷", "\ufe0f", "\u200d", "👍", "👩🏽‍🚀", "🇩🇪", "4️⃣", "ℹ️", "❤️"} {
 		fate := s.handle("family", ipc.Request{Type: ipc.TypeReact, Chat: "mem:work", Target: "a", Emoji: emoji})[0]
-		if fate.Accepted != (i > 4) || i <= 4 && (fate.Refusal == nil || fate.Refusal.Code != "unknown_emoji") {
+		if fate.Accepted != (i > 8) || i <= 8 && (fate.Refusal == nil || fate.Refusal.Code != "unknown_emoji") {
 			t.Errorf("%q: %+v", emoji, fate)
 		}
 	}

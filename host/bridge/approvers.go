@@ -44,7 +44,7 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 		return err
 	}
 	ask := hostDelivery(folder, dst, "approval "+a.ID)
-	question := fmt.Sprintf("Group %s wants to send to %s: %s. Rule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
+	question := fmt.Sprintf("Group %s wants to send to %s:\n%s\nRule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
 	ask.Parts = asked(question, ChoiceYes, a, dst.limits)
 	return b.judgeAndPut(ctx, dst, ask)
 }
@@ -66,19 +66,19 @@ func asked(question, yes string, a outbox.Approval, limits media.Limits) []outbo
 const shownText = 600
 
 // contents says what a delivery holds, for people. The names of files and the words are
-// foreign: they stand in code marks, so that no markup of theirs counts.
+// foreign, and marked so.
 func contents(d *outbox.Delivery) string {
 	const most = 3
 	var all []string
 	files := filesOf(d)
 	for _, f := range files[:min(len(files), most)] {
-		all = append(all, fmt.Sprintf("%s (%s)", inCode(media.Cut(f.Name, 40)), media.Size(f.Size)))
+		all = append(all, fmt.Sprintf("%s (%s)", quotedName(f.Name), media.Size(f.Size)))
 	}
 	if len(files) > most {
 		all = append(all, media.Count(len(files)-most, "more file"))
 	}
 	if words := wordsOf(d); words != "" {
-		all = append(all, inCode(media.Cut(words, shownText)))
+		all = append(all, quotedLines(media.Cut(words, shownText), shownText))
 		if more := utf8.RuneCountInString(words) - shownText; more > 0 {
 			all = append(all, media.Count(more, "more character")+" that only the operator can read")
 		}
@@ -86,7 +86,7 @@ func contents(d *outbox.Delivery) string {
 	if len(all) == 0 {
 		return "a message"
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, "\n")
 }
 
 // wordsOf are all words of a delivery in one line: texts, captions, choices, and what files
@@ -116,10 +116,6 @@ func wordsOf(d *outbox.Delivery) string {
 		}
 	}
 	return strings.Join(all, " ")
-}
-
-func inCode(s string) string {
-	return "`" + strings.ReplaceAll(media.Printable(media.WithoutHidden(s)), "`", "'") + "`"
 }
 
 // DecideByID is Decide for the approval with that id, or the answer to a permission, by a
@@ -155,7 +151,7 @@ func (b *Bridge) DecideByID(ctx context.Context, id string, yes bool, by string)
 
 // tellApprovers says in the approvers' chat what came of an answer to an approval.
 func (b *Bridge) tellApprovers(ctx context.Context, id, words string) {
-	if err := b.Say(ctx, b.Approvers(), "", words, "answer "+id+" "+words); err != nil {
+	if err := b.Tell(ctx, b.Approvers(), "", words, "answer "+id+" "+words); err != nil {
 		b.Log.Warn("the approvers were not told what came of an answer", "error", err)
 	}
 }

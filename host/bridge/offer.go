@@ -32,6 +32,15 @@ func (b *Bridge) Offer(ctx context.Context, folder string, r ipc.Request, open O
 // Say sends the host's own words, or the assistant's answer, to a thread of the
 // group's chat, or to the chat itself. The same key said twice appears once.
 func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) error {
+	return b.say(ctx, folder, thread, text, key, false)
+}
+
+// Tell is Say for the host's own words: no assistant may read them again or change them.
+func (b *Bridge) Tell(ctx context.Context, folder, thread, text, key string) error {
+	return b.say(ctx, folder, thread, text, key, true)
+}
+
+func (b *Bridge) say(ctx context.Context, folder, thread, text, key string, host bool) error {
 	dst, err := b.authorize(folder, ipc.Request{})
 	if err != nil {
 		return err
@@ -40,6 +49,9 @@ func (b *Bridge) Say(ctx context.Context, folder, thread, text, key string) erro
 	d.Thread = thread
 	if d.Parts = texts(text, dst.limits); len(d.Parts) == 0 {
 		return nil
+	}
+	for i := range d.Parts {
+		d.Parts[i].Host = host
 	}
 	return b.judgeAndPut(ctx, dst, d)
 }

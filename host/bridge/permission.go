@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/ipc"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // The bounds of questions whether a session elsewhere may use a tool.
@@ -112,8 +110,8 @@ func (b *Bridge) AskPermission(ctx context.Context, folder, thread string, asks 
 		return asks, &refusal.Error{Code: "busy", Message: fmt.Sprintf("%d questions of this group wait for an answer", maxPermissions), Hint: "answer in the terminal"}
 	}
 	d := hostDelivery(b.Approvers(), dst, "permission "+p.approval)
-	question := fmt.Sprintf("The session of group %s asks to use its tool %s. Input: %s. What it says about this: %s. May it?",
-		folder, quoted(asks.Tool, 64), quoted(asks.Input, shownText), quoted(asks.Description, 300))
+	question := fmt.Sprintf("The session of group %s asks to use its tool %s. Input:\n%s\nWhat it says about this:\n%s\nMay it?",
+		folder, quoted(asks.Tool, 64), quotedLines(asks.Input, shownText), quotedLines(asks.Description, 300))
 	d.Parts = asked(question, ChoiceAllow, outbox.Approval{ID: p.approval, Expires: asks.Expires}, dst.limits)
 	if err := b.judgeAndPut(ctx, dst, d); err != nil {
 		b.permissions.remove(asks.ID)
@@ -131,21 +129,6 @@ func randomID() string {
 	random := make([]byte, 16)
 	rand.Read(random)
 	return hex.EncodeToString(random)
-}
-
-// quoted shows foreign words within the host's: in code marks, so that no markup of theirs
-// counts, and in quotation marks, as a poll shows no code marks. It says if something is cut
-// off, and bounds what is shown, so that a question stays one message.
-func quoted(s string, most int) string {
-	if s == "" {
-		return "(nothing)"
-	}
-	all := media.WithoutHidden(media.Printable(strings.NewReplacer("`", "'", "“", `"`, "”", `"`).Replace(s)))
-	shown := media.Cut(all, most)
-	if shown == all {
-		return "“`" + all + "`”"
-	}
-	return "“`" + shown + "`” (the rest is cut off)"
 }
 
 // Permission returns a question of a conversation. answered is closed with its answer. The
@@ -175,7 +158,7 @@ func (b *Bridge) decide(p *permission, yes bool, by string) {
 	}
 	defer close(p.answered) // the trail has it before the session
 	if b.Audit != nil {
-		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", inCode(media.Cut(p.Tool, 64)), by)
+		e.Message = fmt.Sprintf("tool %s of the session elsewhere: answered by %s (rule claude_channel)", quoted(p.Tool, 64), by)
 		b.Audit.Add(e)
 	}
 }

@@ -344,7 +344,7 @@ func (b *Bridge) tellMembers(d outbox.Delivery, r ipc.Result) {
 	if !ok || g.Failures != groups.FailuresToChat || !b.own(&d) {
 		return
 	}
-	if err := b.Say(context.Background(), d.Folder, d.Thread, memberWords(d, r), "late "+r.ID); err != nil {
+	if err := b.Tell(context.Background(), d.Folder, d.Thread, memberWords(d, r), "late "+r.ID); err != nil {
 		b.Log.Error("late failure not reported to the chat", "group", d.Folder, "request", r.ID, "error", err)
 	}
 }

@@ -68,6 +68,7 @@ type Inbound struct {
 	Command string
 
 	Emoji        string   // as CleanName leaves it; empty: the reaction is taken back
+	Outside      bool     // of a vote: the platform does not say that its sender is in the chat. It has no Choices and does not count; the host tells the chat once
 	Choices      []string // all that the sender chooses from now on; none: the vote is taken back
 	Location     *Location
 	Joined, Left []Person

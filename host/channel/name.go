@@ -3,7 +3,6 @@ package channel
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -54,15 +53,4 @@ func shows(r rune) bool {
 
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
-}
-
-const maxEmoji = 16 // code points
-
-// IsEmoji reports whether s is short and holds no words or numbers, except for keycaps.
-func IsEmoji(s string) bool {
-	words := func(r rune) bool {
-		return unicode.IsLetter(r) && r != 'ℹ' || unicode.IsSpace(r) || unicode.IsDigit(r) || unicode.IsControl(r)
-	}
-	n := utf8.RuneCountInString(s)
-	return n > 0 && n <= maxEmoji && (!strings.ContainsFunc(s, words) || strings.HasSuffix(s, "\u20e3") && n <= 3)
 }

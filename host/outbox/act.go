@@ -43,13 +43,14 @@ type stored struct {
 	Question *Question   `json:"question,omitempty"`
 	Link     *storedLink `json:"link,omitempty"`
 	Asks     string      `json:"asks,omitempty"`
+	Host     bool        `json:"host,omitempty"`
 }
 
 func (p *Part) actText() (string, error) {
-	if p.plain() && p.Link == nil && p.Asks == "" {
+	if p.plain() && p.Link == nil && p.Asks == "" && !p.Host {
 		return "", nil
 	}
-	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored(), p.Asks})
+	b, err := json.Marshal(stored{p.Act, p.Question, p.Link.stored(), p.Asks, p.Host})
 	return string(b), err
 }
 
@@ -59,15 +60,15 @@ func (p *Part) setAct(text string) error {
 	}
 	var a stored
 	err := json.Unmarshal([]byte(text), &a)
-	p.Act, p.Question, p.Link, p.Asks = a.Act, a.Question, a.Link.link(), a.Asks
+	p.Act, p.Question, p.Link, p.Asks, p.Host = a.Act, a.Question, a.Link.link(), a.Asks, a.Host
 	return err
 }
 
-// asksApproval reports whether the host asks people for an approval with this part. No
+// byHost reports whether the host speaks with this part, or asks people for an approval. No
 // assistant may read it again or change it: it could show its members other words than
 // those that they answer.
-func (p *Part) asksApproval() bool {
-	return p.Asks != "" || p.Question != nil && p.Question.Approval != ""
+func (p *Part) byHost() bool {
+	return p.Host || p.Asks != "" || p.Question != nil && p.Question.Approval != ""
 }
 
 // plain reports whether a part is a message with a text or files.
@@ -154,7 +155,7 @@ type SentPart struct {
 	Time    time.Time
 	Files   []File
 	Asks    bool // it is a question
-	Host    bool // the host asks people for an approval with it
+	Host    bool // the host speaks with it, or asks people for an approval
 	State   State
 	Message string // why it was not sent
 }
@@ -207,7 +208,7 @@ func (r *Reader) Sent(ctx context.Context, chat groups.Address, from groups.Aske
 		}
 		var err error
 		s.Files, err = decodeFiles(files, blobs)
-		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.asksApproval()
+		s.Time, s.Asks, s.Host = fromNano(at), p.Question != nil, p.byHost()
 		all = append(all, s)
 		return err
 	})

@@ -155,6 +155,8 @@ type Part struct {
 	Link      *Link     // Text has its address; nil: the part has none. Without Files
 	Asks      string    // the id of the approval that the host's Text asks for in words; empty: none. Without Files
 
+	Host bool // Text is the host's own words. Without Files
+
 	State    State
 	Attempts int
 	Next     time.Time // of the next attempt, while queued after a passing error

@@ -244,7 +244,7 @@ func (r *Reader) AcceptedSince(ctx context.Context, folder, thread string, since
 		args = append(args, key)
 	}
 	err := r.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM delivery
-		WHERE folder = ? AND created >= ? AND (request <> '' OR thread = ? AND NOT EXISTS (SELECT 1 FROM part WHERE delivery = delivery.id AND act <> ''))`+strings.Repeat(" AND key <> ?", len(but))+`)`, args...).Scan(&found)
+		WHERE folder = ? AND created >= ? AND (request <> '' OR thread = ? AND NOT EXISTS (SELECT 1 FROM part WHERE delivery = delivery.id AND act NOT IN ('', '{"host":true}')))`+strings.Repeat(" AND key <> ?", len(but))+`)`, args...).Scan(&found)
 	return found, ofDatabase("look for deliveries", err)
 }
 

@@ -18,7 +18,7 @@ type Said struct {
 
 // Said returns the messages that a group has sent to a thread before a time and not
 // deleted, with their latest text, oldest first: at most the newest limit messages.
-// Messages whose records have expired are missing, and those that ask people for an approval.
+// Messages whose records have expired are missing, and the host's own.
 func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread string, before time.Time, limit int) (all []Said, err error) {
 	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, p.text, p.receipt_time, p.file, p.blob, p.act, p.state
 		FROM delivery d JOIN part p ON p.delivery = d.id
@@ -37,7 +37,7 @@ func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread s
 		if err := p.setAct(act); err != nil {
 			return err
 		}
-		if p.asksApproval() {
+		if p.byHost() {
 			return nil
 		}
 		if p.Act != nil {

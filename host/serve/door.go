@@ -196,5 +196,5 @@ func (h *Host) approve(ctx context.Context, code string) error {
 		return &refusal.Error{Code: operator.CodeNotFound, Message: "no group has the chat " + p.Chat, Hint: "add one: longshore groups add " + p.Chat}
 	}
 	h.opts.Log.Info("direct chat approved", "code", p.Code, "channel", p.Channel, "chat", p.Chat, "name", p.From, "group", g.Folder)
-	return h.Bridge.Say(ctx, g.Folder, "", "The operator has let you in. What you write from now on reaches the assistant.", "paired "+p.Code)
+	return h.Bridge.Tell(ctx, g.Folder, "", "The operator has let you in. What you write from now on reaches the assistant.", "paired "+p.Code)
 }

@@ -23,6 +23,8 @@ type inbox struct {
 
 	// approval takes what is an answer to an approval.
 	approval func(context.Context, groups.Address, *channel.Inbound) (taken bool, err error)
+	// hide takes what no assistant may hear of.
+	hide func(context.Context, groups.Address, *channel.Inbound) (drop bool, err error)
 }
 
 var _ channel.Inbox = inbox{}
@@ -30,6 +32,9 @@ var _ channel.Inbox = inbox{}
 // Receive implements channel.Inbox.
 func (i inbox) Receive(ctx context.Context, m channel.Inbound) error {
 	chat := groups.Address{Channel: i.channel, JID: m.Chat}
+	if drop, err := i.hide(ctx, chat, &m); drop || err != nil {
+		return err
+	}
 	if taken, err := i.approval(ctx, chat, &m); taken || err != nil {
 		return err
 	}

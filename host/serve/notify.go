@@ -30,7 +30,7 @@ func (h *Host) newNotifier() *notify.Notifier {
 func (h *Host) notified() (all []notify.Target) {
 	n := h.Config().Notify
 	if n.Group != "" {
-		all = append(all, notify.Chat(n.Group, h.Bridge.Say))
+		all = append(all, notify.Chat(n.Group, h.Bridge.Tell))
 	}
 	if keys, err := httpd.ParseWebhookKeys(n.Webhook.Secret.Reveal()); err == nil && n.Webhook.URL != "" {
 		all = append(all, notify.Webhook(n.Webhook.URL, keys))

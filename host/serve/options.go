@@ -44,6 +44,7 @@ func (h *Host) assistantOptions() assistant.Options {
 		Hint:      h.hints,
 		Elsewhere: h.elsewhere,
 		Say:       h.Bridge.Say,
+		Tell:      h.Bridge.Tell,
 		React:     h.Bridge.React,
 		Room:      h.Bridge.Room,
 		SentSince: h.Bridge.AcceptedSince,

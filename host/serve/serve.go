@@ -200,7 +200,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range h.Channels {
-		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace, approval: h.approval}
+		in := inbox{channel: c.Name(), groups: h.Registry, assistants: h.assistants, outbox: h.Outbox, log: h.opts.Log, trace: h.opts.Trace, approval: h.approval, hide: h.Bridge.Hide}
 		g.Go(func() error {
 			if err := c.Run(ctx, in); err != nil {
 				h.opts.Log.Error("channel ended; its deliveries are kept", "channel", c.Name(), "error", err)

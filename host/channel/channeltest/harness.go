@@ -38,6 +38,11 @@ type Harness struct {
 	Act  func(t testing.TB, chat groups.JID, in channel.Inbound)
 	Acts []channel.Kind
 
+	// Stranger lets somebody who is not in chat choose in the question with that platform
+	// id, twice, and react to it, in each way that the platform lets through. Needed by a
+	// channel with polls or reactions.
+	Stranger func(t testing.TB, chat groups.JID, id, choice string)
+
 	// Expire makes the platform forget the files that members have sent. Nil:
 	// that story is left out.
 	Expire func(t testing.TB)
@@ -128,6 +133,7 @@ func stories() []story {
 		{name: "what a member writes comes in", tell: memberWrites},
 		{name: "what a member attaches comes in byte for byte", tell: memberAttaches},
 		{name: "what a member does comes in once", tell: memberActs, needs: func(h Harness) bool { return h.Act != nil }},
+		{name: "what a stranger does counts for nothing", tell: strangerDoesNotCount},
 		{name: "what comes in comes once over a restart", tell: onceOverRestart, needs: canRestart},
 		{name: "what was not kept comes in again", tell: notKept, needs: canRestart},
 		{name: "a file is fetched by a later process", tell: fetchedLater, needs: canRestart},

@@ -63,6 +63,9 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			in.Chat, in.From, in.Sender = chat, "Ada", "ada@mem"
 			say(t, m, in)
 		},
+		Stranger: func(t testing.TB, chat groups.JID, id, _ string) {
+			say(t, m, channel.Inbound{Kind: channel.KindVote, Chat: chat, From: "Eve", Target: id, Outside: true})
+		},
 		Expire: func(testing.TB) { m.Expire() },
 		Settle: func(t testing.TB) { within(t, func(ctx context.Context) error { return m.Settle(ctx) }) },
 		Thread: func(testing.TB, groups.JID) string { return "thread-1" },
@@ -309,6 +312,11 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 		}},
 		{name: "loses what is reacted with", caught: "what a member does comes in once", wrap: inboxed(func(in *channel.Inbound) { in.Emoji = "" })},
 		{name: "loses what is edited", caught: "what a member does comes in once", wrap: inboxed(func(in *channel.Inbound) { in.Target = "" })},
+		{name: "believes a stranger", caught: "what a stranger does counts for nothing", wrap: inboxed(func(in *channel.Inbound) {
+			if in.Outside {
+				in.Outside, in.Choices = false, []string{"Pizza"}
+			}
+		})},
 		{name: "loses what was not kept", caught: "what was not kept comes in again", wrap: func(m *memory.Channel) channel.Channel {
 			return broken{Channel: m, run: func(ctx context.Context, in channel.Inbox) error { return m.Run(ctx, losing{in}) }}
 		}},

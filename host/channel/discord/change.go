@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
 // EditWithin is without an end.
@@ -72,7 +73,7 @@ func (d *Discord) Unsend(ctx context.Context, c channel.Change) error {
 // React implements channel.Reactor. The bot may have several reactions to a message on
 // Discord: React leaves the one, or none.
 func (d *Discord) React(ctx context.Context, c channel.Change) error {
-	return d.change(ctx, "react", c, func(ctx context.Context, path string) error {
+	err := d.change(ctx, "react", c, func(ctx context.Context, path string) error {
 		if c.Emoji != "" {
 			if err := d.web.call(ctx, http.MethodPut, path+"/reactions/"+url.PathEscape(c.Emoji)+"/@me", nil, nil); err != nil {
 				return err
@@ -104,4 +105,5 @@ func (d *Discord) React(ctx context.Context, c channel.Change) error {
 		}
 		return nil
 	})
+	return emoji.Hint(err, c.Emoji, emoji.IsOne)
 }

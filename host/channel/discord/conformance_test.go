@@ -82,8 +82,17 @@ func TestConformance(t *testing.T) {
 			}
 			w.Post(id(chat), w.ada, s.Text, says)
 		},
-		Act:    func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
-		Acts:   []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Act:  func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
+		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Stranger: func(t testing.TB, chat groups.JID, m, choice string) {
+			eve, elsewhere := w.AddUser("Eve"), w.AddChannel("elsewhere")
+			for _, from := range []string{elsewhere, id(w.office), elsewhere} {
+				if w.PressFrom(from, id(chat), eve, m, choice) == nil {
+					t.Errorf("there is no button %s", choice)
+				}
+			}
+			w.React(elsewhere, m, eve, "👍", true)
+		},
 		Expire: func(testing.TB) { w.Always("download", discordtest.Fault{Status: 404}) },
 		Untouched: func(t testing.TB) {
 			if files, err := os.ReadDir(w.setup.Dir); err != nil || len(files) > 0 {

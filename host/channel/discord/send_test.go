@@ -193,3 +193,18 @@ func TestAMessageOfAThreadThatIsGoneGoesToTheChat(t *testing.T) {
 		t.Errorf("the chat shows %+v", got)
 	}
 }
+
+// TestARefusedEmojiNamedNoOther: the assistant tried one after another.
+func TestARefusedEmojiNamedNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	r, err := w.ch.Send(t.Context(), w.text("the plan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Next("react", discordtest.Fault{Status: 400, Code: 10014})
+	err = w.ch.(channel.Reactor).React(t.Context(), channel.Change{Chat: w.desk, Target: r.ID, Emoji: "🫪"})
+	if e := is(t, "React", err, channel.Permanent, "unknown_emoji"); !strings.Contains(e.Hint, "🫩") {
+		t.Errorf("%q", e.Hint)
+	}
+}

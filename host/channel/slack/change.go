@@ -10,6 +10,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
 // EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
@@ -169,7 +170,7 @@ func (s *Slack) React(ctx context.Context, c channel.Change) error {
 	if c.Emoji != "" {
 		var ok bool
 		if name, ok = s.emojis.name(c.Emoji); !ok {
-			return refused("invalid_name", "")
+			return emoji.Hint(refused("invalid_name", ""), c.Emoji, s.emojis.has)
 		}
 	}
 	ctx, _, leave, err := s.Enter(ctx)
@@ -177,7 +178,7 @@ func (s *Slack) React(ctx context.Context, c channel.Change) error {
 		return err
 	}
 	defer leave()
-	return s.changed(s.react(ctx, c, name))
+	return emoji.Hint(s.changed(s.react(ctx, c, name)), c.Emoji, s.emojis.has)
 }
 
 func (s *Slack) react(ctx context.Context, c channel.Change, name string) error {

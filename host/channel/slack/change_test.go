@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -227,5 +228,19 @@ func TestWhatSlackAnswersToAChangeDecides(t *testing.T) {
 		if e := is(t, tt.method+" "+tt.code, tt.make(tt.of), tt.class, tt.code); e.Hint == "" && tt.class == channel.Permanent {
 			t.Errorf("%s has no remedy", tt.code)
 		}
+	}
+}
+
+// TestARefusedEmojiNamedNoOther: the assistant tried one after another.
+func TestARefusedEmojiNamedNoOther(t *testing.T) {
+	w := newWorld(t)
+	in, _ := w.run(t)
+	ts := w.Post(id(w.desk), w.ada, "look")
+	in.Wait(t, 1)
+	err := w.ch.(channel.Reactor).React(t.Context(), channel.Change{ID: newID(), Chat: w.desk, Target: ts, Emoji: "🫪"})
+	is(t, "an emoji that is too new", err, channel.Permanent, "unknown_emoji")
+	var e *channel.Error
+	if errors.As(err, &e); e == nil || !strings.Contains(e.Hint, "🫩") {
+		t.Errorf("%+v", e)
 	}
 }

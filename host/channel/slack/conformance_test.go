@@ -84,8 +84,21 @@ func TestConformance(t *testing.T) {
 			}
 			w.Post(id(chat), w.ada, escape(s.Text))
 		},
-		Act:    func(t testing.TB, chat groups.JID, in channel.Inbound) { w.act(t, id(chat), in) },
-		Acts:   []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Act:  func(t testing.TB, chat groups.JID, in channel.Inbound) { w.act(t, id(chat), in) },
+		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Stranger: func(t testing.TB, chat groups.JID, ts, choice string) {
+			w.WaitFor(t, id(chat), 1)
+			eve, elsewhere := w.AddUser("Eve"), w.AddChannel(slacktest.Public, "elsewhere")
+			for _, from := range []string{elsewhere, id(w.office), elsewhere} {
+				if !w.PressFrom(from, id(chat), eve, ts, choice) {
+					t.Errorf("there is no button %s", choice)
+				}
+			}
+			w.Tell(elsewhere, map[string]any{
+				"type": "reaction_added", "user": eve, "reaction": "+1", "event_ts": ts,
+				"item": map[string]string{"type": "message", "channel": elsewhere, "ts": ts},
+			})
+		},
 		Expire: func(testing.TB) { w.Always("download", slacktest.Fault{Status: 404}) },
 		Untouched: func(t testing.TB) {
 			if files, err := os.ReadDir(w.setup.Dir); err != nil || len(files) > 0 {

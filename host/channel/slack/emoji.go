@@ -1,18 +1,11 @@
 package slack
 
 import (
-	_ "embed"
 	"strings"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
-
-// emojiTable has a line for each emoji: its character, Slack's name of it, and
-// further names. The names are those of emoji-data 16.0.0 (emoji-datasource in
-// npm), which Slack uses.
-//
-//go:embed emoji.txt
-var emojiTable string
 
 // emojis translate between characters and Slack's names.
 type emojis struct {
@@ -22,24 +15,16 @@ type emojis struct {
 
 func newEmojis() emojis {
 	e := emojis{map[string]string{}, map[string]string{}}
-	for line := range strings.Lines(emojiTable) {
-		words := strings.Fields(line)
-		e.names[plain(words[0])] = words[1]
-		for _, name := range words[1:] {
-			e.chars[name] = words[0]
+	for char, names := range emoji.All() {
+		e.names[emoji.Bare(char)] = names[0]
+		for _, name := range names {
+			e.chars[name] = char
 		}
 	}
 	return e
 }
 
-// variation selects that a character is shown as a picture. It may be left out.
-const variation = "\ufe0f"
-
-func plain(char string) string { return strings.ReplaceAll(char, variation, "") }
-
-// tones are the skin tones, which Slack counts from 2 on.
-var tones = []string{"🏻", "🏼", "🏽", "🏾", "🏿"}
-
+// toneMark is before the number of a skin tone, which Slack counts from 2 on.
 const toneMark = "::skin-tone-"
 
 // char is a reaction of Slack's name as a character. A workspace's own emoji has
@@ -55,23 +40,29 @@ func (e emojis) char(name string) string {
 	}
 	if toned && len(tone) == 1 && tone[0] >= '2' && tone[0] <= '6' {
 		first := []rune(char)[0]
-		rest := strings.TrimPrefix(strings.TrimPrefix(char, string(first)), variation)
-		char = string(first) + tones[tone[0]-'2'] + rest
+		rest := strings.TrimPrefix(strings.TrimPrefix(char, string(first)), "\ufe0f")
+		char = string(first) + emoji.Tones[tone[0]-'2'] + rest
 	}
 	return char
 }
 
 // name is Slack's name of a character; false if Slack has none.
 func (e emojis) name(char string) (string, bool) {
-	char = plain(char)
+	char = emoji.Bare(char)
 	if name, ok := e.names[char]; ok {
 		return name, true
 	}
-	for i, tone := range tones {
+	for i, tone := range emoji.Tones {
 		if base := strings.ReplaceAll(char, tone, ""); base != char {
 			name, ok := e.names[base]
 			return name + toneMark + string(rune('2'+i)), ok
 		}
 	}
 	return "", false
+}
+
+// has reports whether Slack has an emoji.
+func (e emojis) has(char string) bool {
+	_, ok := e.name(char)
+	return ok
 }

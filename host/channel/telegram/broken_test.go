@@ -136,3 +136,15 @@ func TestAPollIsAnsweredBeforeTheClientGivesItUp(t *testing.T) {
 		t.Errorf("a poll is held for %v, and the client waits for %v", held, transfer.HeaderTimeout)
 	}
 }
+
+// TestARefusedEmojiNamedNoOther: the assistant tried one after another.
+func TestARefusedEmojiNamedNoOther(t *testing.T) {
+	w := newWorld(t).run(t)
+	for emoji, near := range map[string]string{"😀": "😁", "👍🏽": "👍", "🐋": "🐳", "❤️": "❤️\u200d🔥"} {
+		w.Next("setMessageReaction", telegramtest.Fault{Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: REACTION_INVALID"}`})
+		err := w.ch.(channel.Reactor).React(t.Context(), channel.Change{Chat: desk, Target: "5", Emoji: emoji})
+		if e := wantError(t, err, channel.Permanent, "unknown_emoji"); !strings.Contains(e.Hint, near) {
+			t.Errorf("%s: %q, want %s", emoji, e.Hint, near)
+		}
+	}
+}

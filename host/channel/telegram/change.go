@@ -2,10 +2,13 @@ package telegram
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 )
 
 // EditWithin is without an end: a bot may always edit what it sent.
@@ -70,20 +73,25 @@ func (t *Telegram) Unsend(ctx context.Context, c channel.Change) error {
 	return nil
 }
 
-// emoji is a reaction, in Telegram's words.
-type emoji struct {
+// mark is a reaction, in Telegram's words.
+type mark struct {
 	Type  string `json:"type"`
 	Emoji string `json:"emoji,omitempty"`
 }
 
 // React implements channel.Reactor. A bot has one reaction to a message.
 func (t *Telegram) React(ctx context.Context, c channel.Change) error {
-	all := []emoji{}
+	all := []mark{}
 	if c.Emoji != "" {
-		all = append(all, emoji{"emoji", c.Emoji})
+		all = append(all, mark{"emoji", emoji.Bare(c.Emoji)})
 	}
-	return t.change(ctx, c, "setMessageReaction", args{"reaction": all})
+	err := t.change(ctx, c, "setMessageReaction", args{"reaction": all})
+	return emoji.Hint(err, c.Emoji, func(s string) bool { return slices.Contains(strings.Fields(reactions), emoji.Bare(s)) })
 }
+
+// reactions are what Telegram takes: ReactionTypeEmoji of the Bot API. A chat may take
+// fewer.
+const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
 // Typing implements channel.Typing. Telegram hides it by itself after 5 seconds.
 func (t *Telegram) Typing(ctx context.Context, chat groups.JID, thread string, on bool) {

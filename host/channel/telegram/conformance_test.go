@@ -99,8 +99,17 @@ func TestConformance(t *testing.T) {
 			}
 			w.Tell("message", id(chat), m)
 		},
-		Act:    func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
-		Acts:   []channel.Kind{channel.KindEdit, channel.KindReaction, channel.KindMembership},
+		Act:  func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
+		Acts: []channel.Kind{channel.KindEdit, channel.KindReaction, channel.KindMembership},
+		Stranger: func(_ testing.TB, chat groups.JID, target, choice string) {
+			n, _ := strconv.ParseInt(target, 10, 64)
+			w.Outside(666)
+			w.Outside(667)
+			for _, user := range []int64{666, 667, 666} {
+				w.Vote(n, voter(user), 0)
+			}
+			w.Tell("message_reaction", -1998, map[string]any{"user": voter(666), "message_id": n, "old_reaction": []any{}, "new_reaction": []any{map[string]any{"type": "emoji", "emoji": "👍"}}})
+		},
 		Expire: func(testing.TB) { w.Forget() },
 		Untouched: func(t testing.TB) {
 			if files, err := os.ReadDir(w.setup.Dir); err != nil || len(files) > 0 {

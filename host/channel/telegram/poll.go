@@ -71,8 +71,18 @@ func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, 
 	if in == nil {
 		return nil
 	}
+	here, err := t.isPresent(ctx, kept.Chat, u.Answer.User.ID)
+	if err != nil {
+		return err
+	}
+	if !here { // of a question, the host hears once that somebody else votes
+		in.ID, in.Sender = outsideID(u.Answer.Poll), ""
+	}
 	return j.Keep(ctx, journal.Inbound{Chat: kept.Chat, ID: in.ID, Sender: in.Sender, Info: kept.Body, Body: raw, Received: time.Now(), Event: true})
 }
+
+// outsideID is the id of the first vote on a question that is not of the chat.
+func outsideID(poll string) string { return "outside " + poll }
 
 // vote is a vote for the host; nil if it is none. Its chat is that of the question.
 func vote(u *update, question []byte) *channel.Inbound {

@@ -14,20 +14,36 @@ func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (
 	if id > 0 {
 		return channel.RoleAdmin, nil
 	}
-	var member struct {
-		Status string `json:"status"`
-	}
-	err := t.brief(ctx, "getChatMember", map[string]any{"chat_id": id, "user_id": numberOf(sender)}, &member)
-	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
-		return channel.RoleUnknown, nil
-	} else if err != nil {
+	m, err := t.memberOf(ctx, id, numberOf(sender))
+	if err != nil {
 		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
 	}
-	switch member.Status {
-	case "creator", "administrator":
+	switch {
+	case m.Status == "creator" || m.Status == "administrator":
 		return channel.RoleAdmin, nil
-	case "member", "restricted":
+	case m.here():
 		return channel.RoleMember, nil
 	}
 	return channel.RoleUnknown, nil
+}
+
+// memberOf asks for a person's place in a group. If Telegram refuses to say, it is empty.
+// An error passes.
+func (t *Telegram) memberOf(ctx context.Context, chat, user int64) (m member, err error) {
+	err = t.brief(ctx, "getChatMember", map[string]any{"chat_id": chat, "user_id": user}, &m)
+	if class := channel.ClassOf(err); class == channel.Permanent || class == channel.Held {
+		return member{}, nil
+	}
+	return m, err
+}
+
+// here reports whether the person is in the group.
+func (m member) here() bool {
+	switch m.Status {
+	case "creator", "administrator", "member":
+		return true
+	case "restricted":
+		return m.IsMember == nil || *m.IsMember
+	}
+	return false
 }

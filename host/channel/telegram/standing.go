@@ -35,7 +35,7 @@ func (r rights) missing() (names []string) {
 	return names
 }
 
-// member is the bot's place in a chat.
+// member is somebody's place in a chat.
 type member struct {
 	Status   string `json:"status"`
 	IsMember *bool  `json:"is_member"` // of who is restricted

@@ -44,6 +44,7 @@ type Telegram struct {
 	pacer    *pace.Pacer
 	moved    moved
 	standing standing
+	present  *present
 	self     atomic.Pointer[user] // once Telegram has said who the bot is
 }
 
@@ -54,7 +55,7 @@ func newOf(s channel.Setup) (*Telegram, error) {
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", s.Name, err)
 	}
-	t := &Telegram{Bot: bot.New(s, platformKey, "Telegram", time.Hour), settings: set, web: w, pacer: pace.New(set.rates())}
+	t := &Telegram{Bot: bot.New(s, platformKey, "Telegram", time.Hour), settings: set, web: w, pacer: pace.New(set.rates()), present: newPresent()}
 	t.Apply(s)
 	return t, nil
 }

@@ -86,11 +86,11 @@ type message struct {
 }
 
 type reaction struct {
-	Chat chat    `json:"chat"`
-	ID   int64   `json:"message_id"`
-	User *user   `json:"user"`
-	Date int64   `json:"date"`
-	New  []emoji `json:"new_reaction"`
+	Chat chat   `json:"chat"`
+	ID   int64  `json:"message_id"`
+	User *user  `json:"user"`
+	Date int64  `json:"date"`
+	New  []mark `json:"new_reaction"`
 }
 
 // connect takes updates until the connection is lost.
@@ -209,6 +209,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		t.stranger(&u, in)
 		return u.ID, nil
 	}
+	t.present.seen(in)
 	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: in.Kind != channel.KindMessage})
 }
 
@@ -242,7 +243,7 @@ func (t *Telegram) inbound(u *update) *channel.Inbound {
 		r := u.Reaction
 		in := &channel.Inbound{Kind: channel.KindReaction, ID: "r" + number(u.ID), Chat: t.chatOf(r.Chat), From: r.User.name(), Sender: number(r.User.ID),
 			Role: roleIn(r.Chat), Time: time.Unix(r.Date, 0), Target: number(r.ID)}
-		if i := slices.IndexFunc(r.New, func(e emoji) bool { return e.Emoji != "" }); i >= 0 {
+		if i := slices.IndexFunc(r.New, func(e mark) bool { return e.Emoji != "" }); i >= 0 {
 			in.Emoji = channel.CleanName(r.New[i].Emoji)
 		}
 		return in
@@ -336,6 +337,9 @@ func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound
 	got := t.inbound(&u)
 	if u.Answer != nil {
 		got = vote(&u, m.Info)
+		if got != nil && m.ID == outsideID(u.Answer.Poll) {
+			got.ID, got.Sender, got.Choices, got.Outside = m.ID, "", nil, true
+		}
 	}
 	if got == nil {
 		return nil

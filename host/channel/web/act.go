@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/emoji"
 	"github.com/longshore-bridge/longshore/host/channel/httpd"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	stores "github.com/longshore-bridge/longshore/host/store"
@@ -96,8 +97,8 @@ func (a *act) check() error {
 	case utf8.RuneCountInString(a.Text) > maxText:
 		return textTooLong()
 	case a.Kind == channel.KindReaction && only(true, false, false):
-		emoji := a.Emoji
-		if a.Emoji = channel.CleanName(emoji); emoji != "" && !channel.IsEmoji(a.Emoji) {
+		given := a.Emoji
+		if a.Emoji = channel.CleanName(given); given != "" && !emoji.IsOne(a.Emoji) {
 			return httpd.Refuse(http.StatusBadRequest, "bad_emoji", "that is not one emoji", "use an emoji, or none to take the reaction back")
 		}
 	case a.Kind == channel.KindEdit && only(false, true, false):

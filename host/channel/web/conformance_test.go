@@ -41,6 +41,7 @@ func TestConformance(t *testing.T) {
 		Now:      m.now,
 		Say:      m.say,
 		Mark:     m.mark,
+		Stranger: m.stranger,
 		Expire: func(t testing.TB) { // by hand, or by the channel's own sweep
 			alter(t, m.opts.Dir, `DELETE FROM bytes`)
 			for _, name := range stored(t, m.opts.Dir) {
@@ -163,6 +164,36 @@ func (m *members) say(t testing.TB, chat groups.JID, s channeltest.Said) {
 		t.Fatal(err)
 	}
 	m.ask(t, "POST", api(chat, "messages"), "application/json", bytes.NewReader(b))
+}
+
+// stranger is the page of another chat, and another site.
+func (m *members) stranger(t testing.TB, chat groups.JID, id, choice string) {
+	t.Helper()
+	for _, act := range []map[string]any{{"kind": "vote", "choices": []string{choice}}, {"kind": "reaction", "emoji": "👍"}} {
+		act["target"], act["secret"], act["from"] = id, bob, "Eve"
+		b, err := json.Marshal(act)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for origin, to := range map[string]groups.JID{"": "web:work", "https://evil.example": chat} {
+			req, err := http.NewRequest("POST", strings.TrimSuffix(m.web.URL(), "/")+api(to, "acts"), bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			if origin != "" {
+				req.Header.Set("Origin", origin)
+			}
+			req.Close = true
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Body.Close(); res.StatusCode/100 == 2 {
+				t.Errorf("%s from %q to %s is taken", b, origin, to)
+			}
+		}
+	}
 }
 
 func (m *members) mark(t testing.TB, chat groups.JID, id string, state channel.State) {

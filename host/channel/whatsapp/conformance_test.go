@@ -72,6 +72,17 @@ func TestConformance(t *testing.T) {
 			w.acts(chat, in)
 			w.confirmed()
 		},
+		Stranger: func(t testing.TB, chat groups.JID, id, choice string) {
+			w.t = t
+			for _, e := range w.seen(chat, 1) {
+				if e.Info.ID == id { // the question's secret has got out
+					w.says(work, w.vote(e.Info, choice))
+					w.says(groups.JID(botNumber+"@s.whatsapp.net"), w.vote(e.Info, choice))
+				}
+			}
+			w.says(groups.JID(botNumber+"@s.whatsapp.net"), w.anna.Client.BuildReaction(waJID(chat), w.bot.JID(), id, "👍"))
+			w.confirmed()
+		},
 		Expire: func(testing.TB) { w.srv.LoseMedia() },
 		Stall: func(testing.TB) <-chan struct{} {
 			return w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Swallow, Phone: botNumber}).Hit()

@@ -75,6 +75,11 @@ func checkRows(all []Row) error {
 // Press has a member press a button of a message, and returns what came of it; nil if
 // there is no such button.
 func (s *Server) Press(channel, user, id, label string) *Acted {
+	return s.PressFrom(channel, channel, user, id, label)
+}
+
+// PressFrom is Press, as if the message stood in another channel.
+func (s *Server) PressFrom(from, channel, user, id, label string) *Acted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.must(channel).message(id)
@@ -84,7 +89,7 @@ func (s *Server) Press(channel, user, id, label string) *Acted {
 	for _, r := range m.Rows {
 		for _, b := range r.Buttons {
 			if b.Label == label {
-				return s.act(channel, user, 3, object{"component_type": 2, "custom_id": b.ID}, s.object(m, false))
+				return s.act(from, user, 3, object{"component_type": 2, "custom_id": b.ID}, s.object(m, false))
 			}
 		}
 	}

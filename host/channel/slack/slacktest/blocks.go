@@ -107,6 +107,11 @@ func (m Message) Shown() string {
 // Press has a member press a button of a message of the bot, and says whether the
 // message has it.
 func (s *Server) Press(channel, user, ts, label string) bool {
+	return s.PressFrom(channel, channel, user, ts, label)
+}
+
+// PressFrom is Press, as if the message stood in another channel.
+func (s *Server) PressFrom(from, channel, user, ts, label string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := s.must(channel)
@@ -116,7 +121,7 @@ func (s *Server) Press(channel, user, ts, label string) bool {
 	}
 	for _, b := range m.Blocks {
 		if i := slices.IndexFunc(b.Elements, func(e Button) bool { return e.Text.Text == label }); i >= 0 {
-			s.hand(&envelope{kind: "interactive", payload: s.pressed(ch, m, user, b, b.Elements[i])})
+			s.hand(&envelope{kind: "interactive", payload: s.pressed(s.must(from), m, user, b, b.Elements[i])})
 			return true
 		}
 	}

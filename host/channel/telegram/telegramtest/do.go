@@ -45,6 +45,10 @@ func (s *Server) do(method string, q *request) (result any, refusal string) {
 		return map[string]any{"id": q.Chat, "type": "supergroup", "title": fmt.Sprint("Chat ", -q.Chat), "permissions": s.Rights}, ""
 	case method == "getChatMember" && q.User == Bot:
 		return s.Member, ""
+	case method == "getChatMember" && s.outside[q.User]:
+		return map[string]any{"status": "left"}, ""
+	case method == "getChatMember" && s.HideMembers:
+		return nil, "member list is inaccessible"
 	case method == "getChatMember":
 		return map[string]any{"status": "member"}, ""
 	case method == "sendChatAction":

@@ -66,6 +66,8 @@ type Server struct {
 	Rights    map[string]any // what members may do in all chats, as ChatPermissions
 	MaxUpload int64          // bytes of a file
 
+	HideMembers bool // the bot is not an admin of chats that hide their members
+
 	t testing.TB
 
 	mu      sync.Mutex
@@ -75,7 +77,8 @@ type Server struct {
 	files   map[string][]byte
 	sentIDs map[string]sentFile
 	ended   chan struct{}
-	secret  string // of the webhook
+	secret  string         // of the webhook
+	outside map[int64]bool // users who are in no chat
 	held    time.Duration
 }
 
@@ -83,7 +86,7 @@ type Server struct {
 func New(t testing.TB, chats ...int64) *Server {
 	s := &Server{t: t, Member: map[string]any{"status": "member"}, Rights: map[string]any{"can_send_messages": true}, MaxUpload: 50 << 20,
 		last: 100, chats: map[int64][]*Message{}, files: map[string][]byte{}, sentIDs: map[string]sentFile{},
-		ended: make(chan struct{})}
+		ended: make(chan struct{}), outside: map[int64]bool{}}
 	for _, id := range chats {
 		s.chats[id] = nil
 	}
@@ -130,6 +133,13 @@ func (s *Server) Vote(message int64, user map[string]any, options ...int) {
 	defer s.mu.Unlock()
 	s.last++
 	s.update("poll_answer", map[string]any{"poll_id": fmt.Sprint("poll-", message), "user": user, "option_ids": append([]int{}, options...)})
+}
+
+// Outside has a user be in no chat.
+func (s *Server) Outside(user int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outside[user] = true
 }
 
 // update is called with the lock held.

@@ -1,0 +1,50 @@
+package bridge
+
+import (
+	"context"
+	"slices"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/outbox"
+)
+
+// Hide keeps the host's own messages from a chat's assistant: it removes a quote of one from
+// what a member did, and reports whether the whole is to be dropped, as a reaction to one is.
+// A vote of somebody outside the chat is dropped, too, and the chat is told once for each
+// question. Errors pass.
+func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbound) (drop bool, err error) {
+	if m.Outside {
+		return true, b.tellOutside(ctx, chat, m)
+	}
+	if m.Quote != nil {
+		quoted, err := b.byHost(ctx, chat, m.Quote.ID)
+		if err != nil {
+			return false, err
+		}
+		if quoted {
+			m.Quote = nil
+		}
+	}
+	if m.Kind != channel.KindReaction {
+		return false, nil
+	}
+	return b.byHost(ctx, chat, m.Target)
+}
+
+// byHost reports whether a message of the chat is the host's own.
+func (b *Bridge) byHost(ctx context.Context, chat groups.Address, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	sent, err := b.Outbox.Reader().Sent(ctx, chat, groups.Asker{}, id) // the host asks
+	return slices.ContainsFunc(sent, func(s outbox.SentPart) bool { return s.Host }), err
+}
+
+func (b *Bridge) tellOutside(ctx context.Context, chat groups.Address, m *channel.Inbound) error {
+	g, ok := b.Registry().ByAddress(chat)
+	if !ok {
+		return nil
+	}
+	return b.Tell(ctx, g.Folder, m.Thread, "A vote does not count: it is not certain that its sender is in this chat. Members write something here and vote again.", "outside "+m.Target)
+}

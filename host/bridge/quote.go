@@ -1,0 +1,88 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/longshore-bridge/longshore/media"
+)
+
+const (
+	quotedLine = 60 // characters of foreign words in a line of their own
+	nameHead   = 24 // characters of a long file name that stand before its cut
+	nameTail   = 16 // and behind it
+)
+
+// foreign makes an assistant's words fit to stand in quotation marks within the host's: one
+// line without marks of writing direction, code marks or quotation marks, or what looks like
+// them.
+func foreign(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("`\u00b4\u02cb\uff40\u1fef\u2018\u2019\u201a\u201b\u2039\u203a", r):
+			return '\''
+		case r != '\'' && unicode.Is(unicode.Quotation_Mark, r) || strings.ContainsRune("\u02ba\u02dd\u02ee\u02f6\u2033\u2036\u3003\u275d\u275e\u2760\u1cd3", r):
+			return '"'
+		}
+		return r
+	}, media.WithoutHidden(media.Printable(s)))
+}
+
+// marked puts words of foreign between code marks, so that no markup of theirs counts, and
+// in quotation marks, as a poll shows no code marks.
+func marked(s string) string { return "“`" + s + "`”" }
+
+// quoted shows foreign words within a line of the host's. It says if something is cut off,
+// and bounds what is shown.
+func quoted(s string, most int) string {
+	if s == "" {
+		return "(nothing)"
+	}
+	all := foreign(s)
+	shown := media.Cut(all, most)
+	if shown == all {
+		return marked(all)
+	}
+	return marked(shown) + " (the rest is cut off)"
+}
+
+// quotedLines shows foreign words on lines of their own, each of which is marked.
+func quotedLines(s string, most int) string {
+	if s == "" {
+		return "(nothing)"
+	}
+	all := foreign(s)
+	shown := media.Cut(all, most)
+	var lines []string
+	for rest := []rune(shown); len(rest) > 0; {
+		n := min(len(rest), quotedLine)
+		if space := lastSpace(rest[:n]); n < len(rest) && space > 0 {
+			n = space + 1
+		}
+		lines = append(lines, marked(strings.TrimSuffix(string(rest[:n]), " ")))
+		rest = rest[n:]
+	}
+	if shown != all {
+		lines = append(lines, "(the rest is cut off)")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func lastSpace(line []rune) int {
+	for i, r := range slices.Backward(line) {
+		if r == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+// quotedName shows a file's name. A long name keeps its end, which says what the file is.
+func quotedName(name string) string {
+	all := []rune(foreign(name))
+	if len(all) > nameHead+nameTail+1 {
+		all = slices.Concat(all[:nameHead], []rune("…"), all[len(all)-nameTail:])
+	}
+	return marked(string(all))
+}

@@ -1,0 +1,90 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+const (
+	presentFor = time.Hour // that a person was in a chat counts
+	maxPresent = 5000      // persons that are remembered
+)
+
+// present are the persons whom the bot has lately seen in a chat. A vote names no chat, and
+// a poll can be forwarded to anybody: only their votes count. newPresent makes one.
+type present struct {
+	asks *rate.Limiter // questions to Telegram about voters who were not seen
+
+	mu sync.Mutex
+	by map[seat]time.Time // until when
+}
+
+type seat struct {
+	chat groups.JID
+	user int64
+}
+
+func newPresent() *present {
+	return &present{asks: rate.NewLimiter(rate.Every(time.Second), 60), by: map[seat]time.Time{}}
+}
+
+func (p *present) has(s seat) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.by[s])
+}
+
+func (p *present) note(s seat, here bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delete(p.by, s); !here {
+		return
+	}
+	if len(p.by) >= maxPresent {
+		clear(p.by)
+	}
+	p.by[s] = time.Now().Add(presentFor)
+}
+
+// seen notes who is in a chat by what was heard there.
+func (p *present) seen(in *channel.Inbound) {
+	if in.Kind == channel.KindMessage {
+		p.note(seat{in.Chat, numberOf(in.Sender)}, true)
+	}
+	for _, who := range in.Joined {
+		p.note(seat{in.Chat, numberOf(who.Sender)}, true)
+	}
+	for _, who := range in.Left {
+		p.note(seat{in.Chat, numberOf(who.Sender)}, false)
+	}
+}
+
+// isPresent reports whether a voter is in the chat. It asks Telegram about a person who was
+// not seen there, once a second at most in the long run. An error passes.
+func (t *Telegram) isPresent(ctx context.Context, chat groups.JID, voter int64) (bool, error) {
+	at := seat{chat, voter}
+	id := t.moved.now(idOf(chat))
+	switch {
+	case id > 0:
+		return id == voter, nil
+	case t.present.has(at):
+		return true, nil
+	case !t.present.asks.Allow():
+		t.Log.Warn("a vote does not count: too many votes of people who were not seen in the chat", "chat", chat)
+		return false, nil
+	}
+	m, err := t.memberOf(ctx, id, voter)
+	if err != nil {
+		return false, fmt.Errorf("ask whether a voter is in the chat: %w", err)
+	}
+	here := m.here()
+	t.present.note(at, here)
+	return here, nil
+}
