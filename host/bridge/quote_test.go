@@ -108,7 +108,7 @@ func TestAnAssistantChangedWhatTheHostSaid(t *testing.T) {
 			t.Errorf("its own words: %+v", got)
 		}
 		var all []outbox.SentPart
-		all, err = s.outbox.Reader().Sent(t.Context(), groups.Address{Channel: "memory", JID: "mem:ops"}, "", notice.ID)
+		all, err = s.outbox.Reader().Sent(t.Context(), groups.Address{Channel: "memory", JID: "mem:ops"}, groups.Asker{}, notice.ID)
 		if err != nil || len(all) != 1 || !all[0].Host {
 			t.Errorf("%+v, %v", all, err)
 		}
