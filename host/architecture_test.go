@@ -82,7 +82,7 @@ var rooms = map[string][]string{
 	"host/channel/link":        {"host/channel"},
 	"host/channel/bot":         {"media", "host/channel", "host/channel/journal", "host/channel/link", "host/channel/transfer", "host/store", "groups"},
 	"host/channel/markup":      {"media"},
-	"host/channel/httpd":       {"media", "internal/hostnames"},
+	"host/channel/httpd":       {"host/store", "media", "internal/hostnames"},
 	"host/channel/journal":     {"host/store", "groups"},
 	"host/channel/channeltest": {"host/channel", "host/channel/memory", "groups", "media"},
 	"media/probe":              {"media", "internal/confine"},

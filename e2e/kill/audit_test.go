@@ -161,7 +161,7 @@ func TestAllOfALongTrailIsPrintedAsItIsRead(t *testing.T) {
 	stage.Must(t, err)
 	const entries = 20_500
 	for range entries {
-		trail.Add(audit.Entry{Event: "refused", Group: "family", Code: "screened", Message: strings.Repeat("why ", 120)})
+		trail.Add(audit.Entry{Event: "failed", Group: "family", Code: "screened", Message: strings.Repeat("why ", 120)})
 	}
 	stage.Must(t, trail.Close())
 	for _, form := range [][]string{{"--json"}, nil} {

@@ -42,6 +42,7 @@ type Entry struct {
 	Thread   string    `json:"thread,omitempty"`
 	Code     string    `json:"code,omitempty"`    // of a refusal or a failure
 	Message  string    `json:"message,omitempty"` // which names the rule
+	Count    int       `json:"count,omitempty"`   // of refusals that have no lines of their own; 0: the line is of one
 	Parts    []Part    `json:"parts,omitempty"`
 	Previous string    `json:"previous"` // hash of the line before; empty in the first
 	Hash     string    `json:"-"`        // of this line
@@ -110,6 +111,7 @@ type Log struct {
 	failing  bool          // the operator was told
 	written  chan struct{} // Run has something to do
 	seen, ex map[outcome]event
+	refused  refusals
 
 	seenFrom, exFrom time.Time // of the first line in each
 	since            time.Time // see Since
@@ -217,6 +219,9 @@ func (l *Log) Add(all ...Entry) {
 			e.Asked = time.Time{}
 		}
 		e.Time = e.Time.UTC().Truncate(time.Millisecond)
+		if l.countRefusals(time.Now(), false); !l.refused.takes(&e) {
+			continue
+		}
 		l.leaveOut(&e)
 		if len(l.pending) >= maxPending {
 			l.lost++
@@ -232,7 +237,7 @@ func (l *Log) Add(all ...Entry) {
 
 // wake has Run sync within a second. The caller holds mu.
 func (l *Log) wake() {
-	if !l.dirty && len(l.pending) == 0 {
+	if !l.dirty && len(l.pending) == 0 && !l.refused.counting() {
 		return
 	}
 	select {
@@ -345,6 +350,7 @@ func (l *Log) Run(ctx context.Context) {
 // sync writes what waits, and makes all durable. Add goes on meanwhile.
 func (l *Log) sync() error {
 	l.mu.Lock()
+	l.countRefusals(time.Now(), false)
 	l.flush()
 	f, dirty := l.file, l.dirty
 	l.dirty = false
@@ -381,6 +387,9 @@ func (l *Log) expire() {
 
 // Close writes and syncs what waits, and closes the trail.
 func (l *Log) Close() error {
+	l.mu.Lock()
+	l.countRefusals(time.Now(), true)
+	l.mu.Unlock()
 	err := l.sync()
 	l.mu.Lock()
 	defer l.mu.Unlock()

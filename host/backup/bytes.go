@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,13 +17,13 @@ import (
 const chunk = 256 << 10
 
 // copyTo writes at most limit bytes of f to a new file, which only this user can read,
-// and leaves holes for zeros, so that a sparse file stays small.
-func copyTo(ctx context.Context, path string, f *os.File, limit int64) (sha string, size int64, err error) {
+// and leaves holes for zeros, so that a sparse file stays small. holes is that of each.
+func copyTo(ctx context.Context, path string, f *os.File, limit int64, holes *int64) (sha string, size int64, err error) {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", 0, err
 	}
-	sha, size, err = each(ctx, io.LimitReader(f, limit), func(b []byte, at int64) error {
+	sha, size, err = each(ctx, f, limit, holes, func(b []byte, at int64) error {
 		if zeros(b) {
 			return nil
 		}
@@ -54,29 +54,53 @@ func open(path string) (*os.File, error) {
 
 // sum reads a file.
 func sum(ctx context.Context, f *os.File) (sha string, size int64, err error) {
-	return each(ctx, f, func([]byte, int64) error { return nil })
+	return each(ctx, f, math.MaxInt64, nil, func([]byte, int64) error { return nil })
 }
 
-func each(ctx context.Context, r io.Reader, do func(b []byte, at int64) error) (sha string, size int64, err error) {
-	var h hash.Hash = sha256.New()
-	b := make([]byte, chunk)
-	for {
+// errHoles says that a file has more holes than a backup may hash.
+var errHoles = errors.New("the file has more holes than a backup reads")
+
+// each calls do with the data of at most limit bytes of f, piece by piece, and returns the
+// hash of all these bytes. Holes are not read, but hashed. holes, which may be nil, is how
+// many bytes of holes may still be; the error is errHoles if there are more.
+func each(ctx context.Context, f *os.File, limit int64, holes *int64, do func(b []byte, at int64) error) (sha string, size int64, err error) {
+	h, b, none := sha256.New(), make([]byte, chunk), make([]byte, chunk)
+	for begin, end := int64(0), int64(0); size < limit; {
 		if err := ctx.Err(); err != nil {
 			return "", size, err
 		}
-		n, err := io.ReadFull(r, b)
+		if size >= end {
+			if begin, end, err = dataFrom(f, size); err != nil {
+				return "", size, err
+			}
+			begin = min(begin, limit)
+			if holes != nil {
+				if begin-size > *holes {
+					return "", size, errHoles
+				}
+				*holes -= begin - size
+			}
+		}
+		if size < begin {
+			n := min(begin-size, chunk)
+			h.Write(none[:n])
+			size += n
+			continue
+		}
+		n, err := f.ReadAt(b[:min(end-size, limit-size, chunk)], size)
 		h.Write(b[:n])
 		if err := do(b[:n], size); err != nil {
 			return "", size, err
 		}
 		size += int64(n)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return hex.EncodeToString(h.Sum(nil)), size, nil
+		if errors.Is(err, io.EOF) {
+			break
 		}
 		if err != nil {
 			return "", size, err
 		}
 	}
+	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
 func zeros(b []byte) bool {

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	deepest  = 100     // directories in one another; a deeper one is left out
-	longest  = 2 << 10 // bytes of a path; a longer one is left out: a restore has to make it below another directory
-	mostHeld = 500     // descriptors that stay open over the thaw
-	unsynced = ".part" // the suffix of a blob that is not whole yet
+	deepest   = 100      // directories in one another; a deeper one is left out
+	longest   = 2 << 10  // bytes of a path; a longer one is left out: a restore has to make it below another directory
+	mostHeld  = 500      // descriptors that stay open over the thaw
+	mostHoles = 64 << 30 // bytes of holes that are hashed; a file with more than is left is left out
+	unsynced  = ".part"  // the suffix of a blob that is not whole yet
 )
 
 // copier copies the state directory in several passes. A pass copies what is new or
@@ -33,7 +34,9 @@ type copier struct {
 	skip     map[string]bool // paths that are left out
 	blobs    map[string]bool // directories whose files never change
 
-	all    map[string]*copied
+	all   map[string]*copied
+	holes int64 // bytes of holes in files that may still be hashed
+
 	n      int  // the pass
 	hold   bool // copy nothing: keep the files open
 	held   []held
@@ -59,7 +62,7 @@ type held struct {
 
 func newCopier(ctx context.Context, o Options, to string) *copier {
 	c := &copier{
-		ctx: ctx, from: o.Layout.State, to: to, all: map[string]*copied{},
+		ctx: ctx, from: o.Layout.State, to: to, all: map[string]*copied{}, holes: mostHoles,
 		cold: map[string]bool{}, skip: map[string]bool{}, blobs: map[string]bool{},
 	}
 	for _, path := range o.Layout.Private() {
@@ -157,9 +160,7 @@ func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
 		}
 		err := c.visit(dir, name, path, hot, depth)
 		if leftOut(err) { // an assistant can make such files, and must not stop a backup with them
-			c.unread = append(c.unread, path)
-			_ = os.RemoveAll(c.target(path)) // what an earlier pass has copied, if so
-			delete(c.all, path)
+			c.leaveOut(path)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -167,10 +168,17 @@ func (c *copier) walk(dir *os.Root, rel string, hot bool, depth int) error {
 	return nil
 }
 
+// leaveOut takes a path out of the backup, also what an earlier pass has copied.
+func (c *copier) leaveOut(path string) {
+	c.unread = append(c.unread, path)
+	_ = os.RemoveAll(c.target(path))
+	delete(c.all, path)
+}
+
 // leftOut says whether err is of a name that cannot be read, or that the disk of the backup
 // does not take.
 func leftOut(err error) bool {
-	for _, why := range []error{fs.ErrPermission, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EILSEQ} {
+	for _, why := range []error{errHoles, fs.ErrPermission, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EILSEQ} {
 		if errors.Is(err, why) {
 			return true
 		}
@@ -279,7 +287,10 @@ func (c *copier) plain(dir *os.Root, name, path string, before fs.FileInfo) erro
 // copyHeld copies what was opened while the stores were frozen.
 func (c *copier) copyHeld() error {
 	for _, h := range c.held {
-		if err := c.copy(strings.TrimPrefix(h.e.Path, stateDir+"/"), h.e, h.f); err != nil {
+		path := strings.TrimPrefix(h.e.Path, stateDir+"/")
+		if err := c.copy(path, h.e, h.f); leftOut(err) {
+			c.leaveOut(path)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -304,7 +315,7 @@ func (c *copier) copy(path string, e *copied, f *os.File) (err error) {
 		e.SHA256, e.Size, err = sum(c.ctx, f)
 		return err
 	}
-	e.SHA256, e.Size, err = copyTo(c.ctx, to, f, e.Size)
+	e.SHA256, e.Size, err = copyTo(c.ctx, to, f, e.Size, &c.holes)
 	return err
 }
 
@@ -344,7 +355,7 @@ func (c *copier) extra(temp, name, from string) error {
 	}
 	if err == nil {
 		var size int64
-		if _, size, err = copyTo(c.ctx, to, f, maxExtra+1); err == nil && size > maxExtra {
+		if _, size, err = copyTo(c.ctx, to, f, maxExtra+1, nil); err == nil && size > maxExtra {
 			err = errors.New("it has more than 1 MiB")
 		}
 		err = errors.Join(err, f.Close())

@@ -219,7 +219,7 @@ func (e Entry) put(ctx context.Context, backup, to string) error {
 		return err
 	}
 	defer f.Close()
-	sha, size, err := copyTo(ctx, to, f, e.Size+1)
+	sha, size, err := copyTo(ctx, to, f, e.Size+1, nil)
 	if err == nil && (sha != e.SHA256 || size != e.Size) {
 		err = errOtherBytes
 	}
