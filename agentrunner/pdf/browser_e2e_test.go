@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -139,20 +140,31 @@ func TestPictureBesideTheDocumentIsPrinted(t *testing.T) {
 // onlyWeasyprint makes it the only program that prints, or skips the test.
 func onlyWeasyprint(t *testing.T) {
 	t.Helper()
-	if out, err := exec.Command("python3", "-I", "-c", "import weasyprint").CombinedOutput(); err != nil {
-		need.Lacking(t, "print HTML by weasyprint: %v %s", err, out)
+	weasyprint, err := exec.LookPath("weasyprint")
+	if err != nil {
+		need.Lacking(t, "print HTML by weasyprint: %v", err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"weasyprint", "python3"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			need.Lacking(t, "print HTML by weasyprint: %v", err)
-		}
-		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(os.Symlink(weasyprint, filepath.Join(dir, "weasyprint")), os.Symlink(pythonWithWeasyprint(t), filepath.Join(dir, "python3"))); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
+}
+
+// pythonWithWeasyprint is the Python that has the package: the system's, or the one in the
+// PATH.
+func pythonWithWeasyprint(t *testing.T) string {
+	t.Helper()
+	var why string
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		out, err := exec.Command(name, "-I", "-c", "import weasyprint, sys; print(sys.executable)").CombinedOutput()
+		if err == nil {
+			return strings.TrimSpace(string(out))
+		}
+		why += fmt.Sprintf("%v %s; ", err, out)
+	}
+	need.Lacking(t, "print HTML by weasyprint: %s", why)
+	return ""
 }
 
 func TestWeasyprintLoadsNothingButPicturesOfTheDisk(t *testing.T) {
