@@ -38,6 +38,7 @@ type row struct {
 	kill   bool   // the CLI is killed while the model has its request
 	send   bool   // and has sent a file before
 	absent bool   // there is no such program, until the remedy
+	own    bool   // each CLI says it in words of its own; the other rows are the host's
 }
 
 // rows are the table of failures, with the services' own errors.
@@ -58,34 +59,39 @@ func rows(cli string) []row {
 	}
 	return []row{
 		{name: "429", model: status(429, of("rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "Rate limit reached"),
-			cause: cause.Busy, words: "The model is busy", answer: "Aye."},
-		{name: "500", model: status(500, of("api_error", "server_error", "INTERNAL"), "Internal server error"), cause: failing, words: failingWords, answer: "Aye."},
+			cause: cause.Busy, words: "The model is busy", answer: "Aye.", own: true},
+		{name: "500", model: status(500, of("api_error", "server_error", "INTERNAL"), "Internal server error"), cause: failing, words: failingWords, answer: "Aye.", own: true},
 		{name: "401", model: status(401, of("authentication_error", "invalid_api_key", "UNAUTHENTICATED"), "invalid x-api-key"),
-			cause: cause.Key, words: "The model's service does not accept the assistant's key. An operator has to see to it. Your message is kept", answer: "Aye."},
+			cause: cause.Key, words: "The model's service does not accept the assistant's key. An operator has to see to it. Your message is kept", answer: "Aye.", own: true},
 		{name: "credit", model: status(credit, of("invalid_request_error", "insufficient_quota", "RESOURCE_EXHAUSTED"),
 			of("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
 				"You exceeded your current quota, please check your plan and billing details.", "Your prepayment credits are depleted. Please go to AI Studio to manage your project and billing.")),
-			cause: cause.Credit, words: "The model's credit is used up. An operator has to see to it. Your message is kept", answer: "Aye."},
+			cause: cause.Credit, words: "The model's credit is used up. An operator has to see to it. Your message is kept", answer: "Aye.", own: true},
 		{name: "hang", model: modeltest.Answer{Hang: true}, cause: cause.Silent, words: "The model is not answering; the assistant is still trying."},
 		{name: "stall", model: modeltest.Answer{Stall: true, Text: "Ahoy"}, cause: cause.Silent, words: "The model is not answering; the assistant is still trying."},
-		{name: "cut", model: modeltest.Answer{Cut: true, Text: "Ahoy"}, cause: cause.Unreachable, words: "The model cannot be reached", answer: "Aye."},
+		{name: "cut", model: modeltest.Answer{Cut: true, Text: "Ahoy"}, cause: cause.Unreachable, words: "The model cannot be reached", answer: "Aye.", own: true},
 		{name: "killed", model: modeltest.Answer{Hang: true}, kill: true, cause: cause.Stopped, words: "The assistant stopped unexpectedly. It is being started again.", answer: "Aye."},
 		{name: "killed-after", model: modeltest.Answer{Hang: true}, kill: true, send: true, cause: cause.Stopped, words: "The assistant was interrupted while it was answering."},
 		{name: "absent", absent: true, cause: cause.NotInstalled, words: "The assistant's program is not installed. An operator has to see to it. Your message is kept", answer: "Aye."},
 	}
 }
 
-// TestEveryFailureIsNamedInTheChat has real agent CLIs meet every row of the table in
-// docs/operations.md. LONGSHORE_TEST_CLIS names others than two of them, and
-// LONGSHORE_TEST_PATIENCE a patience as operators have it, to measure the table.
+// TestEveryFailureIsNamedInTheChat has Claude Code meet every row of the table in
+// docs/operations.md, and each other CLI the rows in which it speaks for itself.
+// LONGSHORE_TEST_CLIS names CLIs that meet every row instead, and LONGSHORE_TEST_PATIENCE
+// a patience as operators have it, to measure the table.
 func TestEveryFailureIsNamedInTheChat(t *testing.T) {
 	t.Parallel()
-	clis := []string{"claude", "codex"}
+	whole := []string{"claude"}
 	if named := os.Getenv("LONGSHORE_TEST_CLIS"); named != "" {
-		clis = strings.Split(named, ",")
+		whole = strings.Split(named, ",")
 	}
-	for _, cli := range clis {
-		t.Run(cli, func(t *testing.T) { newFailureTable(t, cli, rows(cli)).run() })
+	for _, cli := range []string{"claude", "codex", "gemini", "opencode"} {
+		all := rows(cli)
+		if !slices.Contains(whole, cli) {
+			all = slices.DeleteFunc(all, func(r row) bool { return !r.own })
+		}
+		t.Run(cli, func(t *testing.T) { newFailureTable(t, cli, all).run() })
 	}
 }
 
