@@ -83,7 +83,7 @@ func (s *straight) event() string {
 	return string(bytes.TrimRight(buf[unix.SizeofInotifyEvent:n], "\x00"))
 }
 
-// request is one that was read.
+// straightRequest is one that was read.
 type straightRequest struct {
 	name    string
 	id      int

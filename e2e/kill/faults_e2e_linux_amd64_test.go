@@ -59,7 +59,7 @@ func diskFailures() (all []stage.Failure) {
 func TestADiskThatFailsForAWhileLosesNothingAndShowsNothingTwice(t *testing.T) {
 	all := diskFailures()
 	for _, f := range all {
-		t.Run(strings.ReplaceAll(String(f), "/", "_"), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(failureString(f), "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			b := newFaultSite(t)
 			b.Traced(stage.Tracing{Fail: &f}, b.done)

@@ -89,7 +89,7 @@ func TestADiskThatFailsUnderWhatMembersWriteLosesNothing(t *testing.T) {
 		{Kind: "write", Path: "inbound/talks/*", Nth: 3, Times: 3, Errno: syscall.EIO},
 	}
 	for _, f := range all {
-		t.Run(strings.ReplaceAll(String(f), "/", "_"), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(failureString(f), "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			h := newHeard(t)
 			h.tell(4)

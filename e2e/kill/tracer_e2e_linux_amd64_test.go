@@ -8,7 +8,9 @@ import (
 	"github.com/longshore-bridge/longshore/e2e/stage"
 )
 
-func String(f stage.Failure) string { return fmt.Sprintf("%s of %s, %s", f.Kind, f.Path, f.Errno) }
+func failureString(f stage.Failure) string {
+	return fmt.Sprintf("%s of %s, %s", f.Kind, f.Path, f.Errno)
+}
 
 func momentString(m stage.Moment) string {
 	when := "before"

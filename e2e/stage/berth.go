@@ -61,6 +61,7 @@ type BerthHost struct {
 	err   error
 }
 
+// Start runs "longshore serve" in the berth's directory.
 func (b *Berth) Start() *BerthHost {
 	b.T.Helper()
 	h := &BerthHost{t: b.T, Cmd: b.Command("serve"), Ended: make(chan struct{})}
@@ -88,6 +89,7 @@ func (h *BerthHost) Kill() {
 	<-h.Ended
 }
 
+// Stop ends the host by SIGTERM, and fails the test if it does not end well.
 func (h *BerthHost) Stop() {
 	h.t.Helper()
 	_ = h.Cmd.Process.Signal(syscall.SIGTERM)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/operator"
 )
 
+// Registering is a configuration whose main group may register others.
 const Registering = `
 channels: {web: {listen: "%LISTEN%"}}
 assistants:
@@ -48,24 +48,20 @@ func NewChanging(t *testing.T, text string) *Changing {
 	return NewChangingWith(t, func(string) string { return text })
 }
 
-// NewChangingWith is newChanging with a configuration that is made for its directory.
+// NewChangingWith is NewChanging with a configuration that is made for its directory.
 func NewChangingWith(t *testing.T, text func(dir string) string) *Changing {
 	t.Helper()
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := FreeAddress(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &Changing{
-		ChatPage: ChatPage{T: t, Base: "http://" + port.Addr().String()}, Listen: port.Addr().String(),
+		ChatPage: ChatPage{T: t, Base: "http://" + listen}, Listen: listen,
 		File: filepath.Join(dir, "longshore.yaml"), Layout: groups.Layout{State: filepath.Join(dir, "state")},
 	}
 	h.Client = operator.NewClient(operator.ControlDir(h.Layout))
 	h.Write(text(dir))
-	port.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	var log bytes.Buffer
@@ -88,6 +84,7 @@ func NewChangingWith(t *testing.T, text func(dir string) string) *Changing {
 	return h
 }
 
+// Write writes longshore.yaml; %LISTEN% is the page's address.
 func (h *Changing) Write(text string) {
 	h.T.Helper()
 	if err := os.WriteFile(h.File, []byte(strings.ReplaceAll(text, "%LISTEN%", h.Listen)), 0o600); err != nil {

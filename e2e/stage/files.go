@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// Read returns a file's text.
 func Read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -18,6 +19,7 @@ func Read(t *testing.T, path string) string {
 	return string(data)
 }
 
+// Digest is the SHA-256 of b, in hexadecimal.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -35,6 +37,7 @@ func FreeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
+// Must fails the test if one of errs is not nil.
 func Must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {

@@ -1,17 +1,13 @@
 package stage
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime/multipart"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -94,6 +90,7 @@ func Scrape(state string) (string, error) {
 	return string(b), err
 }
 
+// Fetch returns what a URL answers with 200.
 func Fetch(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := http.Get(url)
@@ -106,45 +103,6 @@ func Fetch(t *testing.T, url string) string {
 		t.Fatalf("%s: %s, %v", url, resp.Status, err)
 	}
 	return string(body)
-}
-
-// The upgrade tests open installations that the code of a release has made, as
-// testdata/upgrade/README.md tells.
-const FirstRelease = "testdata/upgrade/first.tar.gz"
-
-// Unpack writes a fixture to a directory, with its modes and times.
-func Unpack(t *testing.T, archive string) (dir string) {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	for from := tar.NewReader(zip); ; {
-		h, err := from.Next()
-		if errors.Is(err, io.EOF) {
-			return dir
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, h.Name)
-		mode := h.FileInfo().Mode().Perm()
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, mode)
-		} else {
-			data, readErr := io.ReadAll(from)
-			err = errors.Join(readErr, os.WriteFile(path, data, mode), os.Chtimes(path, h.ModTime, h.ModTime))
-		}
-		if err := errors.Join(err, os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // ChatPage is a member at the chat page.
@@ -161,6 +119,7 @@ type said struct {
 	File      *struct{ Name, URL, SHA256 string }
 }
 
+// Get returns what the page answers to a path with 200.
 func (p ChatPage) Get(path string) []byte {
 	p.T.Helper()
 	resp, err := http.Get(p.Base + path)
@@ -175,6 +134,7 @@ func (p ChatPage) Get(path string) []byte {
 	return b
 }
 
+// Messages returns the newest 200 messages of a chat.
 func (p ChatPage) Messages(chat string) []said {
 	p.T.Helper()
 	var got struct{ Messages []said }
@@ -184,6 +144,7 @@ func (p ChatPage) Messages(chat string) []said {
 	return got.Messages
 }
 
+// Say posts a text as Ann.
 func (p ChatPage) Say(chat, words string) {
 	p.T.Helper()
 	body, _ := json.Marshal(map[string]string{"from": "Ann", "text": words})

@@ -24,11 +24,10 @@ import (
 
 // The exit codes of longshore's commands, as "longshore help exit-codes" has them.
 const (
-	ExitOK      = 0
-	ExitFault   = 1
-	ExitUsage   = 2
-	ExitRefused = 3
-	ExitFailed  = 4
+	ExitOK     = 0
+	ExitFault  = 1
+	ExitUsage  = 2
+	ExitFailed = 4
 )
 
 // DemoConfig is the configuration of "longshore demo", seen from a package two
@@ -47,7 +46,7 @@ func NewLog(w io.Writer, o config.Log) *slog.Logger {
 // WebOf is the page of a host that has no channel before it.
 func WebOf(h *serve.Host) *web.Web { return h.Channels[0].(*web.Web) }
 
-// SumOf is the SHA-256 of what it reads, in hexadecimal.
+// SumOf is the SHA-256 of what r has, in hexadecimal.
 func SumOf(r io.Reader) (string, error) {
 	h := sha256.New()
 	_, err := io.Copy(h, r)

@@ -11,6 +11,7 @@ import (
 	"github.com/longshore-bridge/longshore/ipc"
 )
 
+// Write writes a file that only its owner reads.
 func Write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -34,7 +35,7 @@ func RunLine(t *testing.T, file string, args ...string) (stdout, stderr string, 
 	return out.String(), errs.String(), code
 }
 
-// ask makes a call as an assistant's tool does, and waits for its answer.
+// AskHost makes a call as an assistant's tool does, and waits for its answer.
 func AskHost(t testing.TB, l groups.Layout, folder string, r ipc.Request) ipc.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)

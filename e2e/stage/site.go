@@ -117,6 +117,7 @@ func (s *Site) Start(trace func(folder, request, step string), channels ...chann
 	return h, s.RunHost(h)
 }
 
+// RunHost runs a host until stop is called, which closes it too.
 func (s *Site) RunHost(h *serve.Host) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -131,10 +132,12 @@ func (s *Site) RunHost(h *serve.Host) (stop func()) {
 	return stop
 }
 
+// Messages is the group's queue directory.
 func (s *Site) Messages(folder string) string {
 	return s.Cfg.Layout().IPC(folder, ipc.MessagesDir)
 }
 
+// Client is the group's end of the queue.
 func (s *Site) Client(folder string) *ipc.Client {
 	return ipc.NewClient(s.Cfg.Layout().IPC(folder, ""))
 }
@@ -148,6 +151,7 @@ func (s *Site) Put(folder string, i int) (id string) {
 	return id
 }
 
+// Place renames a finished file into a group's queue.
 func (s *Site) Place(folder, name, body string) {
 	s.Helper()
 	tmp := filepath.Join(s.Messages(folder), ".tmp")

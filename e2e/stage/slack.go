@@ -10,6 +10,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/whatsapp"
 )
 
+// FilesOf counts the files of messages.
 func FilesOf(messages []slacktest.Message) (n int) {
 	for _, m := range messages {
 		n += len(m.Files)

@@ -62,7 +62,7 @@ func Become(p Program) {
 	for _, on := range []struct {
 		env       string
 		platforms func(address string) []channel.Platform
-	}{{WhatsappEnv, whatsAppAt}, {DiscordEnv, discordAt}, {SlackEnv, slackAt}} {
+	}{{whatsappEnv, whatsAppAt}, {DiscordEnv, discordAt}, {SlackEnv, slackAt}} {
 		if address := os.Getenv(on.env); address != "" {
 			os.Exit(program.Main("", on.platforms(address), os.Args[1:]))
 		}

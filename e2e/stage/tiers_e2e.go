@@ -11,8 +11,8 @@ import (
 
 // ifTracer becomes the tracer of a host, if a test asked for it.
 func ifTracer() {
-	if spec := os.Getenv(TracerEnv); spec != "" {
-		os.Exit(MainTracer(spec))
+	if spec := os.Getenv(tracerEnv); spec != "" {
+		os.Exit(mainTracer(spec))
 	}
 }
 

@@ -63,7 +63,7 @@ type Operation struct {
 	Before int    // of a sync: how many operations had ended when it began
 }
 
-const TracerEnv = "LONGSHORE_TEST_TRACER"
+const tracerEnv = "LONGSHORE_TEST_TRACER"
 
 // tracer follows the threads of one process.
 type tracer struct {
@@ -89,9 +89,9 @@ type call struct {
 	fails syscall.Errno // what the host gets instead of the call's result
 }
 
-// MainTracer is the tracer's process. It ends with 0 if it killed the host at the
+// mainTracer is the tracer's process. It ends with 0 if it killed the host at the
 // moment, or if the host ended by itself without one.
-func MainTracer(spec string) int {
+func mainTracer(spec string) int {
 	runtime.LockOSThread()
 	t := &tracer{calls: map[int]*call{}, known: map[int]bool{}, files: map[uint64]int{}, counts: map[string]int{}}
 	err := json.Unmarshal([]byte(spec), &t.Tracing)
@@ -123,9 +123,9 @@ func MainTracer(spec string) int {
 // run starts the host and lets it go from stop to stop. SIGTERM is passed on.
 func (t *tracer) run() (killed bool, err error) {
 	host := exec.Command(os.Args[0], "serve", "-c", t.Config)
-	host.Env = append(os.Environ(), ServeEnv+"=1", TracerEnv+"=")
+	host.Env = append(os.Environ(), ServeEnv+"=1", tracerEnv+"=")
 	if t.Slack != "" {
-		host.Env = append(os.Environ(), SlackEnv+"="+t.Slack, TracerEnv+"=")
+		host.Env = append(os.Environ(), SlackEnv+"="+t.Slack, tracerEnv+"=")
 	}
 	host.Stderr = os.Stderr
 	host.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
@@ -449,7 +449,7 @@ func (s *Site) Traced(spec Tracing, done func() bool) bool {
 		s.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), TracerEnv+"="+string(text))
+	cmd.Env = append(os.Environ(), tracerEnv+"="+string(text))
 	var log strings.Builder
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {

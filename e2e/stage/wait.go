@@ -25,6 +25,7 @@ func Await(t testing.TB, what string, is func() bool) {
 	}
 }
 
+// Exists says whether there is something at a path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -24,3 +24,6 @@ func (l *LockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// KillsEnv is how many times hosts are killed at random.
+const KillsEnv = "LONGSHORE_TEST_KILLS"

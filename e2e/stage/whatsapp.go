@@ -65,10 +65,10 @@ func (s *serving) Stop() {
 	}
 }
 
-// WhatsappEnv makes this test binary the longshore program with its WhatsApp
+// whatsappEnv makes this test binary the longshore program with its WhatsApp
 // on loopback, at the address that it holds. The released program has no such
 // switch.
-const WhatsappEnv = "LONGSHORE_TEST_WHATSAPP"
+const whatsappEnv = "LONGSHORE_TEST_WHATSAPP"
 
 // Harbour is a WhatsApp with one group of two: the account that our host is
 // linked to, and Anna with a client of her own.
@@ -83,6 +83,7 @@ type Harbour struct {
 
 var trustOnce sync.Once
 
+// NewHarbour is HarbourWith with nothing added.
 func NewHarbour(t testing.TB) *Harbour {
 	return HarbourWith(t, "", "assistant: sample, gather: {after: 0s}")
 }
@@ -125,7 +126,7 @@ func (h *Harbour) Command(args ...string) *exec.Cmd {
 	cmd.Dir = h.Dir
 	// Under the race detector the library races with itself at times, as .ci/race
 	// says; that is not to be this process's exit code.
-	cmd.Env = append(os.Environ(), WhatsappEnv+"="+h.Srv.Addr(), "GORACE=exitcode=0")
+	cmd.Env = append(os.Environ(), whatsappEnv+"="+h.Srv.Addr(), "GORACE=exitcode=0")
 	return cmd
 }
 

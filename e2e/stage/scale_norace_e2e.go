@@ -1,5 +1,0 @@
-//go:build e2e && !race
-
-package stage
-
-const RaceDetector = false
