@@ -38,7 +38,7 @@ func DemoConfig(t *testing.T) string { return Read(t, "../../host/command/demo.y
 func NewLog(w io.Writer, o config.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
-		panic(err)
+		level = slog.LevelInfo
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/internal/confine"
-	"github.com/longshore-bridge/longshore/internal/fstest"
 )
 
 // Child is a further program that a test binary can be: the one to which the variable
@@ -48,7 +47,7 @@ func Main(m *testing.M, p Program, children ...Child) {
 		}
 	}
 	Become(p)
-	fstest.Memory()
+	inMemory()
 	os.Exit(Run(m))
 }
 
