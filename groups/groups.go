@@ -70,6 +70,9 @@ type Group struct {
 func (g *Group) Inherit(maker Group) {
 	if reflect.ValueOf(g.MaySend).IsZero() {
 		g.MaySend = maker.MaySend
+		if g.MaySend.Hours != "" { // they are the maker's hours
+			g.Timezone = cmp.Or(g.Timezone, maker.Timezone)
+		}
 	}
 	if reflect.ValueOf(g.Approve).IsZero() {
 		g.Approve = maker.Approve

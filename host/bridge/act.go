@@ -39,6 +39,38 @@ func Can(c channel.Channel, g groups.Group) (all []groups.Action) {
 	return all
 }
 
+// allows refuses an action that the operator does not allow the source group. Empty is none.
+func (d *destination) allows(a groups.Action) error {
+	if a == "" || d.source.Actions.Has(a) {
+		return nil
+	}
+	return &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(a), Hint: "do without it"}
+}
+
+// stillAllows refuses parts that were accepted, if the operator allows their actions no
+// longer. The host's own questions need none.
+func (d *destination) stillAllows(parts []outbox.Part) error {
+	for _, p := range parts {
+		if err := d.allows(actionOf(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actionOf is the action that a part needs; empty: none.
+func actionOf(p outbox.Part) groups.Action {
+	if q := p.Question; q != nil && q.Approval == "" {
+		return groups.ActAsk
+	}
+	for _, v := range verbs {
+		if p.Act != nil && p.Act.Verb == v.verb {
+			return v.action
+		}
+	}
+	return ""
+}
+
 // acts makes the parts of a request that changes messages of the chat: one for each
 // message that it names. thread is that of the messages.
 func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before *acceptance, assistants Assistants) (parts []outbox.Part, thread string, err error) {
@@ -47,8 +79,8 @@ func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before
 	if !outbox.Can(dst.channel, v.verb) {
 		return nil, "", notSupported(fmt.Sprintf("%s cannot do that: %s", dst.channel.Name(), r.Type))
 	}
-	if !dst.source.Actions.Has(v.action) {
-		return nil, "", &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: " + string(v.action), Hint: "do without it"}
+	if err := dst.allows(v.action); err != nil {
+		return nil, "", err
 	}
 	if v.verb == outbox.VerbReact && r.Emoji != "" && !emoji.IsOne(r.Emoji) { // words would go where words wait for a yes
 		return nil, "", &ipc.Refusal{Code: "unknown_emoji", Message: "that is not one emoji", Hint: "give one emoji, such as 👍, and no words"}

@@ -96,7 +96,7 @@ func filesOf(d *outbox.Delivery) (all []outbox.File) {
 
 // Decide answers the approval that a delivery waits for, in the name of by: "operator", or
 // the id of a member. name is as for [outbox.Outbox.Get]. A yes is refused if the group
-// may no longer send there, or such files. The other errors are those of
+// may no longer send there, or such files, or do that. The other errors are those of
 // [outbox.Outbox.Decide].
 func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) error {
 	d, err := b.Outbox.Get(ctx, name)
@@ -129,6 +129,9 @@ func (b *Bridge) Decide(ctx context.Context, name string, yes bool, by string) e
 func (b *Bridge) mayStill(ctx context.Context, d *outbox.Delivery) error {
 	dst, err := b.authorize(d.Folder, ipc.Request{Chat: d.Channel + "/" + string(d.Chat)})
 	if err != nil {
+		return err
+	}
+	if err := dst.stillAllows(d.Parts); err != nil {
 		return err
 	}
 	for _, p := range d.Parts {

@@ -210,3 +210,51 @@ func TestAScreenThatComesWhileAFileWaitsHolds(t *testing.T) {
 		}
 	}
 }
+
+// allowing is all actions but one.
+func allowing(all []groups.Action, but groups.Action) (rest groups.Actions) {
+	for _, a := range all {
+		if a != but {
+			rest = append(rest, string(a))
+		}
+	}
+	return rest
+}
+
+// actionsOn is a request for each action on a message of a chat.
+func actionsOn(chat groups.JID, target string) map[groups.Action]ipc.Request {
+	return map[groups.Action]ipc.Request{
+		groups.ActEdit:   {Type: ipc.TypeEdit, Chat: string(chat), Target: target, Text: "other words"},
+		groups.ActReact:  {Type: ipc.TypeReact, Chat: string(chat), Target: target, Emoji: "👍"},
+		groups.ActAsk:    {Type: ipc.TypeAsk, Chat: string(chat), Text: "now?", Choices: []string{"yes", "no"}},
+		groups.ActUnsend: {Type: ipc.TypeUnsend, Chat: string(chat), Target: target},
+	}
+}
+
+// TestAYesBroughtAnActionThatTheOperatorHadTakenAway while it waited.
+func TestAYesBroughtAnActionThatTheOperatorHadTakenAway(t *testing.T) {
+	s := acting(t, channel.Forever)
+	s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
+	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "words", Chat: "mem:work"})
+	check(t, s.Decide(t.Context(), s.last(), true, "operator"))
+	requests := actionsOn("mem:work", s.shown("mem:work", 1)[0].ID)
+	all := bridge.Can(s.opts.Channels[0], groups.Group{})
+	if len(all) != len(requests) {
+		t.Errorf("each of %v needs a request", all)
+	}
+	for _, action := range all {
+		if action == groups.ActUnsend { // waits for nobody
+			continue
+		}
+		if fate := s.handle("family", requests[action])[0]; !fate.Accepted {
+			t.Fatalf("%s: %+v", action, fate)
+		}
+		s.allow(func(g *groups.Group) { g.Actions = allowing(all, action) })
+		if r := bridge.AsRefusal(s.Decide(t.Context(), s.last(), true, "operator")); r == nil || r.Code != "not_allowed" {
+			t.Errorf("%s: %+v", action, r)
+		}
+		s.allow(func(g *groups.Group) { g.Actions = groups.Actions{string(action)} })
+		check(t, s.Decide(t.Context(), s.last(), true, "operator"))
+		s.allow(func(g *groups.Group) { g.Actions = nil })
+	}
+}

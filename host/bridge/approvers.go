@@ -44,7 +44,7 @@ func (b *Bridge) askFor(ctx context.Context, folder string, d *outbox.Delivery, 
 		return err
 	}
 	ask := hostDelivery(folder, dst, "approval "+a.ID)
-	question := fmt.Sprintf("Group %s wants to send to %s:\n%s\nRule: %s. May it go?", d.Folder, d.Chat, contents(d), a.Rule)
+	question := fmt.Sprintf("Group %s wants to %s %s:\n%s\nRule: %s. May it go?", d.Folder, intent(d), d.Chat, contents(d), a.Rule)
 	ask.Parts = asked(question, ChoiceYes, a, dst.limits)
 	return b.judgeAndPut(ctx, dst, ask)
 }
@@ -60,6 +60,18 @@ func asked(question, yes string, a outbox.Approval, limits media.Limits) []outbo
 		parts[i].Asks = a.ID
 	}
 	return parts
+}
+
+// intent says what a delivery would do in its chat, for people.
+func intent(d *outbox.Delivery) string {
+	switch act := d.Parts[0].Act; { // the parts of one delivery do the same
+	case act == nil:
+		return "send to"
+	case act.Verb == outbox.VerbReact:
+		return "react to a message in"
+	default:
+		return "change a message in"
+	}
 }
 
 // shownText is how much of a delivery's words the approvers' chat reads, in characters.

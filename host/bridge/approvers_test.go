@@ -163,3 +163,24 @@ func TestAltTextsLeftUnread(t *testing.T) {
 		}
 	})
 }
+
+// TestTheApproversReadAnEditAsAMessage: they could not see that a message would be replaced.
+func TestTheApproversReadAnEditAsAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := acting(t, channel.Forever).asking()
+		s.allow(func(g *groups.Group) { g.Approve.Foreign, g.MaySendTo = true, []string{"work"} })
+		defer s.run(&told{})()
+		wants := func(id string, r ipc.Request, n int, want string) {
+			t.Helper()
+			s.enqueue("family", id, r, time.Now())
+			if question := s.sees("mem:ops", n)[n-1].Text; !strings.HasPrefix(question, "Group family wants to "+want+" mem:work:\n") {
+				t.Errorf("the approvers read %q", question)
+			}
+		}
+		wants("0001", ipc.Request{Type: ipc.TypeMessage, Text: "words", Chat: "mem:work"}, 1, "send to")
+		check(t, s.Decide(t.Context(), "0001", true, "operator"))
+		requests := actionsOn("mem:work", s.sees("mem:work", 1)[0].ID)
+		wants("0002", requests[groups.ActEdit], 2, "change a message in")
+		wants("0003", requests[groups.ActReact], 3, "react to a message in")
+	})
+}

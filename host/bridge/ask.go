@@ -24,8 +24,8 @@ const (
 // channel has no poll that takes it. ahead is how many questions of the batch are not
 // recorded yet.
 func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead int) ([]outbox.Part, error) {
-	if g, _ := b.Registry().ByFolder(folder); !g.Actions.Has(groups.ActAsk) {
-		return nil, &ipc.Refusal{Code: "not_allowed", Message: "the operator does not allow this group: ask", Hint: "do without it"}
+	if err := dst.allows(groups.ActAsk); err != nil {
+		return nil, err
 	}
 	if b.Outbox.OpenQuestions(folder)+ahead >= openQuestions {
 		return nil, &ipc.Refusal{Code: "too_many_questions", Message: fmt.Sprintf("%d questions of this group are still open", openQuestions), Hint: "wait until one is answered or over"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/bridge"
+	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
 	"github.com/longshore-bridge/longshore/ipc"
 )
@@ -105,5 +106,28 @@ func TestAGroupSendsToTheChatsThatItsListNamesAndReadsNone(t *testing.T) {
 	}
 	if seen := s.shown("mem:work", 1); len(seen) != 1 || seen[0].File.SHA256 != sum("for you") {
 		t.Errorf("the chat sees %+v", seen)
+	}
+}
+
+// An action that a reload took away while its request was under way was done all the same.
+func TestAnActionThatEndsWhileItsRequestIsUnderWayIsGone(t *testing.T) {
+	s := acting(t, channel.Forever)
+	s.handle("family", ipc.Request{Type: ipc.TypeMessage, Text: "words"})
+	requests := actionsOn("mem:family", s.shown("mem:family", 1)[0].ID)
+	had := s.opts.Registry()
+	all := bridge.Can(s.opts.Channels[0], groups.Group{})
+	for _, action := range all {
+		s.allow(func(g *groups.Group) { g.Actions = allowing(all, action) })
+		after, now, o := s.opts.Registry(), had, s.opts
+		o.Registry = func() *groups.Registry { return now }
+		o.Trace = func(_, _, step string) {
+			if step == "authorized" {
+				now = after
+			}
+		}
+		s.Bridge = bridge.New(o)
+		if v := s.handle("family", requests[action])[0]; v.Refusal == nil || v.Refusal.Code != "not_allowed" {
+			t.Errorf("%s: %+v", action, v)
+		}
 	}
 }

@@ -180,8 +180,8 @@ func (b *Bridge) record(ctx context.Context, batch *ipc.Batch, accepted acceptan
 	}
 }
 
-// revoked is the refusal of a delivery whose group had the right to its chat, or to
-// send its files, before they were copied, and has it no longer; nil: it has. A delivery
+// revoked is the refusal of a delivery whose group had the right to its chat, to send its
+// files or to its action, before they were copied, and has it no longer; nil: it has. A delivery
 // that needs an approval by now gets it to wait for.
 func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refusal {
 	dst, err := b.authorize(it.Folder, it.Request)
@@ -192,6 +192,9 @@ func (b *Bridge) revoked(ctx context.Context, it *ipc.Item, d *judged) *ipc.Refu
 		return &ipc.Refusal{
 			Code: groups.CodeChatNotAllowed, Message: "the group's chat has changed meanwhile", Hint: "call again if this is meant for the new chat",
 		}
+	}
+	if err := dst.stillAllows(d.Parts); err != nil {
+		return AsRefusal(err)
 	}
 	for _, f := range filesOf(&d.Delivery) {
 		if err := dst.permit(f.Info); err != nil {

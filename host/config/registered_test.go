@@ -10,10 +10,11 @@ import (
 // appear, and so goes over to a group that the assistant registers.
 var inherited = map[string]bool{
 	"Limits": true, "MaySend": true, "Approve": true, "Rate": true, "Actions": true,
-	"Budget": true, // not copied: both spend one
-	"Name":   false, "Folder": false, "Chat": false, "Channel": false, "RegisteredBy": false, "Assistant": false,
+	"Budget":   true, // not copied: both spend one
+	"Timezone": true, // if the hours of may_send are
+	"Name":     false, "Folder": false, "Chat": false, "Channel": false, "RegisteredBy": false, "Assistant": false,
 	"Main": false, "MaySendTo": false, "Mounts": false, // rights, of which a new group has none
-	"Trigger": false, "Hints": false, "Failures": false, "Threads": false, "Gather": false, "Timezone": false, "Events": false,
+	"Trigger": false, "Hints": false, "Failures": false, "Threads": false, "Gather": false, "Events": false,
 	"History": false, "TextFiles": false, "Speech": false, "Members": false, "Ack": false, "Parallel": false, // how it listens
 }
 
@@ -58,6 +59,24 @@ func TestAGroupIsRegisteredByAGroupThatIsThere(t *testing.T) {
 		_, err := parse(t, t.TempDir(), strings.Replace(registeredGroups, "assistant: a, registered_by: ops}", "assistant: a, registered_by: "+by+"}", 1))
 		if err == nil || !strings.Contains(err.Error(), "registered_by") {
 			t.Errorf("by %s: %v", by, err)
+		}
+	}
+}
+
+// TestInheritedHoursWereThoseOfAnotherZone: the maker's 08:00 was the file's.
+func TestInheritedHoursWereThoseOfAnotherZone(t *testing.T) {
+	maker := strings.Replace(registeredGroups, "main: true", "main: true, timezone: Asia/Kolkata", 1)
+	for own, want := range map[string]string{
+		"":                                   "Asia/Kolkata",
+		", timezone: America/Lima":           "America/Lima",
+		`, may_send: {hours: "09:00-10:00"}`: "Europe/Berlin", // its own hours
+	} {
+		cfg, err := parse(t, t.TempDir(), "timezone: Europe/Berlin"+strings.Replace(maker, "assistant: a, registered_by: ops}", "assistant: a, registered_by: ops"+own+"}", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Zone(cfg.Groups[1]).String(); got != want {
+			t.Errorf("%q: %s", own, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (p *Proxy) open(ctx context.Context, c call, set Settings, most Usage) (*bi
 	}
 	b := &bill{most: most, price: price}
 	var err error
-	b.reserved, err = p.ledger.reserve(ctx, p.folder, Spent{most.Total(), price.cost(most)}, set.Budget, time.Now())
+	b.reserved, err = p.ledger.reserve(ctx, cmp.Or(set.Purse, p.folder), Spent{most.Total(), price.cost(most)}, set.Budget, time.Now())
 	over, refused := errors.AsType[*overBudget](err)
 	p.over.Store(refused && !over.held)
 	if refused {

@@ -56,6 +56,7 @@ type Settings struct {
 
 	Prices Prices
 	Budget Budget
+	Purse  string // the folder of the group whose budget the calls spend; empty: this group's
 }
 
 // ParseURL reads a provider's address: https, or http to this machine's loopback

@@ -333,3 +333,16 @@ func TestReservationOfAKilledHostCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestACallSpentThePurseOfTheFirstCall: a reload that gave the group another purse was not seen.
+func TestACallSpentThePurseOfTheFirstCall(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, claudeJSON) })
+	w.settings.Budget = Budget{Tokens: 120}
+	for i, purse := range []string{"", "main", "family"} {
+		w.settings.Purse = purse
+		status, text, _ := w.call("POST", toClaude, `{"model":"m","max_tokens":30}`)
+		if want := []int{200, 200, 400}[i]; status != want {
+			t.Errorf("purse %q: %d %s", purse, status, text)
+		}
+	}
+}

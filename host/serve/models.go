@@ -109,7 +109,7 @@ func (m *models) of(ctx context.Context, folder string) (*model, error) {
 		if err := m.openLedger(ctx); err != nil {
 			return nil, err
 		}
-		m.open[folder] = &model{proxy: keys.New(m.host.purse(folder), func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
+		m.open[folder] = &model{proxy: keys.New(folder, func() keys.Settings { return m.host.keysOf(folder) }, m.ledger, m.host.opts.Log)}
 	}
 	return m.open[folder], nil
 }
@@ -183,6 +183,7 @@ func (h *Host) keysOf(folder string) (set keys.Settings) {
 	}
 	set.Tools, set.Allow = a.ProviderTools.All, a.ProviderTools.Allow
 	set.Own, set.Prices, set.Budget = a.OwnKey, now.config.ModelPrices(), now.config.Budget(g)
+	set.Purse = now.config.Purse(g).Folder
 	for _, p := range a.Services() {
 		address := a.Env[p.Address].Reveal()
 		if address == "" {

@@ -90,10 +90,10 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if t.Type == Once && !ts.runnable(t) {
-			t.Next = now.Add(waitForGroup) // its only run is not lost with a group that may come back
-		} else {
+		if ts.runnable(t) {
 			t.advance(now, ts.o.Zone(t.Folder))
+		} else {
+			ts.miss(&t, now)
 		}
 		return save(ctx, tx, t)
 	})
@@ -103,13 +103,29 @@ func (ts *Tasks) begin(ctx context.Context, t Task, now time.Time) error {
 	return err
 }
 
+// miss sets when a task is due next whose group is not there now. It keeps its only run.
+func (ts *Tasks) miss(t *Task, now time.Time) {
+	if t.Type == Once {
+		t.Next = now.Add(waitForGroup)
+	} else {
+		t.advance(now, ts.o.Zone(t.Folder))
+	}
+}
+
 // spentPause is when a task is looked at again whose owner's budget has ended.
 const spentPause = 10 * time.Minute
 
 // stopped reports whether the policy keeps a task from running in another group's chat: its
-// owner may have lost the right since, which pauses it, or have no budget left.
+// owner may have lost the right since, which pauses it, or have no budget left. If the file
+// lacks one of the two groups, nothing is known of the right, and the task misses this time.
 func (ts *Tasks) stopped(t *Task, now time.Time) bool {
-	if why := ts.o.Groups().MayTask(t.Owner, t.Folder); why != nil {
+	registry := ts.o.Groups()
+	_, known := registry.ByFolder(t.Owner)
+	if _, there := registry.ByFolder(t.Folder); !known || !there {
+		ts.miss(t, now)
+		return true
+	}
+	if why := registry.MayTask(t.Owner, t.Folder); why != nil {
 		ts.o.Log.Warn("task paused: the group that scheduled it may not any more", "group", t.Folder, "owner", t.Owner, "task", t.ID, "reason", why)
 		t.Status, t.Next = Paused, time.Time{}
 		return true
