@@ -1,55 +1,46 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
 
 const (
-	// refusedMost is how many refusals of a group's requests get a line of their own in a
-	// minute. An assistant can be refused thousands of times a second.
-	refusedMost  = 60
+	// refusedMost is how many refusals of a group's requests with one code get a line of their
+	// own in a minute. An assistant can be refused thousands of times a second. Each code has its
+	// share, so refusals of one kind hide none of another.
+	refusedMost  = 20
 	refusedEvery = time.Minute
 )
 
-// refusals counts the refused requests of each group in a minute.
+// refusals counts the refused requests in a minute.
 type refusals struct {
 	begun time.Time
-	group map[string]*groupRefusals
+	seen  map[refusedAs]int
 }
 
-type groupRefusals struct {
-	lines int
-	more  map[string]int // by code: those without a line of their own
-}
+// refusedAs is what refusals have in common. The codes are the host's own, so they are few.
+type refusedAs struct{ group, code string }
 
 // takes reports whether a refusal gets a line of its own, and counts it.
 func (r *refusals) takes(e *Entry) bool {
 	if e.Event != "refused" || e.Delivery != "" {
 		return true
 	}
-	if r.group == nil {
-		r.begun, r.group = time.Now(), map[string]*groupRefusals{}
+	if r.seen == nil {
+		r.begun, r.seen = time.Now(), map[refusedAs]int{}
 	}
-	g := r.group[e.Group]
-	if g == nil {
-		g = &groupRefusals{more: map[string]int{}}
-		r.group[e.Group] = g
-	}
-	if g.lines < refusedMost {
-		g.lines++
-		return true
-	}
-	g.more[e.Code]++
-	return false
+	as := refusedAs{e.Group, e.Code}
+	r.seen[as]++
+	return r.seen[as] <= refusedMost
 }
 
 // counting reports whether there are refusals without a line.
 func (r *refusals) counting() bool {
-	for _, g := range r.group {
-		if len(g.more) > 0 {
+	for _, n := range r.seen {
+		if n > refusedMost {
 			return true
 		}
 	}
@@ -59,15 +50,17 @@ func (r *refusals) counting() bool {
 // end begins a new minute and returns a line for each group and code that had more
 // refusals. The order is always the same.
 func (r *refusals) end(now time.Time) (all []Entry) {
-	for _, folder := range slices.Sorted(maps.Keys(r.group)) {
-		more := r.group[folder].more
-		for _, code := range slices.Sorted(maps.Keys(more)) {
+	for as, n := range r.seen {
+		if more := n - refusedMost; more > 0 {
 			all = append(all, Entry{
-				Event: "refused", Time: now.UTC().Truncate(time.Millisecond), Group: folder, Code: code, Count: more[code],
-				Message: fmt.Sprintf("%d further requests were refused within a minute; they have no lines of their own", more[code]),
+				Event: "refused", Time: now.UTC().Truncate(time.Millisecond), Group: as.group, Code: as.code, Count: more,
+				Message: fmt.Sprintf("%d further requests were refused within a minute; they have no lines of their own", more),
 			})
 		}
 	}
+	slices.SortFunc(all, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Code, b.Code))
+	})
 	*r = refusals{}
 	return all
 }

@@ -46,11 +46,25 @@ func TestRefusalsGrewTheTrailWithoutBound(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if n > refusedMost+10 {
+		if n > 2*refusedMost+10 {
 			t.Errorf("%d lines", n)
 		}
 		if refused["a bad_path"] != each+1 || refused["a screened"] != each || refused["b bad_path"] != 1 {
 			t.Errorf("the trail says %v", refused)
 		}
 	})
+}
+
+// A group had sixty lines a minute whatever the code: an assistant used them up with malformed
+// requests, and what it then tried to send had no line.
+func TestMalformedRequestsHidWhatTheScreenRefused(t *testing.T) {
+	l := &Log{}
+	for range 10_000 {
+		l.refused.takes(&Entry{Event: "refused", Group: "a", Code: "bad_json"})
+	}
+	for i := range refusedMost + 1 {
+		if got := l.refused.takes(&Entry{Event: "refused", Group: "a", Code: "screened"}); got != (i < refusedMost) {
+			t.Errorf("the screen's refusal %d has a line: %v", i+1, got)
+		}
+	}
 }

@@ -409,6 +409,51 @@ func TestAnotherUserTookTheNameOfTheSocketsDirectory(t *testing.T) {
 	}
 }
 
+// A crashed host left its link, and the system cleared the directory to which it led: another user
+// made it again and listened there. The commands believed what answered, and no host started.
+func TestAnotherUserAnsweredBehindTheLinkOfACrashedHost(t *testing.T) {
+	for name, take := range map[string]func(dir string) error{
+		"open to others": func(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755)) },
+		"a link":         func(dir string) error { return errors.Join(os.Mkdir(dir+"-", 0o700), os.Symlink(dir+"-", dir)) },
+		"another user's": func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 65534, 65534)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "another user's" && os.Geteuid() != 0 {
+				need.Lacking(t, "give a directory to another user: this is not root")
+			}
+			dir := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
+			runtime, err := os.MkdirTemp("", "run") // t.TempDir could itself be too long
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(runtime) })
+			link, target := filepath.Join(dir, "longshore.sock"), filepath.Join(runtime, "longshore-left", "s")
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(target, link), take(filepath.Dir(target))); err != nil {
+				t.Fatal(err)
+			}
+			ln, err := net.Listen("unix", target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs := httptest.NewUnstartedServer((&operator.Server{Control: &control{}}).Handler())
+			theirs.Listener.Close()
+			theirs.Listener = ln
+			theirs.Start()
+			defer theirs.Close()
+			if status, err := operator.NewClient(dir).Status(t.Context()); !errors.Is(err, operator.ErrNoHost) {
+				t.Fatalf("the client heard %+v, %v", status, err)
+			}
+			serve(t, &operator.Server{Dir: dir, Control: &control{}, Runtime: runtime})
+			if now, err := os.Readlink(link); err != nil || now == target {
+				t.Errorf("the link leads to %s, %v", now, err)
+			}
+			if _, err := os.Lstat(target); err != nil {
+				t.Errorf("what is another's was removed: %v", err)
+			}
+		})
+	}
+}
+
 func TestOtherUsersAreRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		need.Lacking(t, "become another user: this is not root")

@@ -83,6 +83,9 @@ func listen(ctx context.Context, own, runtimeDir string) (*net.UnixListener, fun
 func dial(ctx context.Context, own string) (net.Conn, error) {
 	path := filepath.Join(own, socketName)
 	if target, err := os.Readlink(path); err == nil {
+		if err := madeByHost(own, filepath.Dir(target)); err != nil {
+			return nil, err
+		}
 		path = target // a socket's path is limited even if a link leads to it
 	}
 	d := net.Dialer{Timeout: dialTimeout}
@@ -99,6 +102,35 @@ func dial(ctx context.Context, own string) (net.Conn, error) {
 	return conn, nil
 }
 
+// madeByHost returns ErrNoHost if dir, to which the link in own leads, is not a directory that
+// shortDir made. After a crash the system may clear it away, and another user of the machine can
+// then take its name.
+func madeByHost(own, dir string) error {
+	fi, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return ErrDenied
+	}
+	if err != nil || !fi.IsDir() || fi.Mode().Perm() != 0o700 {
+		return ErrNoHost
+	}
+	home, err := os.Stat(own)
+	if err != nil {
+		return fmt.Errorf("examine directory of control socket: %w", err)
+	}
+	if uid := ownerOf(fi); uid != 0 && uid != os.Geteuid() && uid != ownerOf(home) {
+		return ErrNoHost
+	}
+	return nil
+}
+
+// ownerOf returns the user id of a file's owner, or -1 if the system has none.
+func ownerOf(fi fs.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
 // removeStale removes a socket, or a link to one, on which nobody answers.
 // Anything else was not put there by a host and stays. Of a link, the directory that the
 // host before made for its socket goes too, as far as it can be removed.
@@ -106,9 +138,12 @@ func removeStale(path string) error {
 	if err := removable(path); err != nil {
 		return err
 	}
-	if target, err := os.Readlink(path); err == nil && filepath.Base(target) == shortName && strings.HasPrefix(filepath.Base(filepath.Dir(target)), shortPrefix) {
-		_ = os.Remove(target)
-		_ = os.Remove(filepath.Dir(target))
+	if target, err := os.Readlink(path); err == nil && filepath.Base(target) == shortName {
+		dir := filepath.Dir(target)
+		if strings.HasPrefix(filepath.Base(dir), shortPrefix) && madeByHost(filepath.Dir(path), dir) == nil {
+			_ = os.Remove(target)
+			_ = os.Remove(dir)
+		}
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove stale control socket: %w", err)

@@ -58,6 +58,7 @@ type findings struct {
 	has     []bool
 	crowded *Rule // whose marks took more than maxSteps; nil: none
 	steps   int   // characters that were read behind marks
+	scanned int   // bytes that were searched for what stands beside marks
 }
 
 // contents says of each rule whether the text has its content. Of a text in UTF-16, with or without a
@@ -86,13 +87,17 @@ func (s *Screen) read(text []byte, f *findings) {
 	if s.pairs == nil {
 		return
 	}
+	last := make([]int, len(s.rules)) // by rule: where its beside was last found
+	for i := range last {
+		last[i] = -1
+	}
 	for i := 1; i < len(text) && f.crowded == nil; i++ {
 		at := s.pairs[int(text[i-1])<<8|int(text[i])]
 		if at == 0 {
 			continue
 		}
 		for _, m := range s.marks[at] {
-			if r := &s.rules[m.rule]; !f.has[m.rule] && r.begins(text, i-1, m.text) {
+			if r := &s.rules[m.rule]; !f.has[m.rule] && r.begins(text, i-1, m.text) && r.accompanied(text, i-1, &last[m.rule], f) {
 				f.has[m.rule] = r.holds(text, i-1, f)
 			}
 		}
@@ -117,8 +122,23 @@ func (r *Rule) begins(text []byte, at int, mark []byte) bool {
 			return false
 		}
 	}
-	around := text[max(at-near, 0):min(at+near, len(text))]
-	return r.beside == "" || bytes.Contains(around, []byte(r.beside))
+	return true
+}
+
+// accompanied says whether the rule's beside stands near a mark. The caller asks in the order of
+// the marks: last is where beside was found before, so no part of the text is searched twice.
+func (r *Rule) accompanied(text []byte, at int, last *int, f *findings) bool {
+	if r.beside == "" {
+		return true
+	}
+	if from := max(at-near, 0); *last < from {
+		found := bytes.Index(text[from:], []byte(r.beside))
+		if *last = from + found; found < 0 {
+			*last = len(text) // there is no more
+		}
+		f.scanned += min(*last+len(r.beside), len(text)) - from
+	}
+	return *last+len(r.beside) <= min(at+near, len(text))
 }
 
 func isWord(b byte) bool {

@@ -49,6 +49,38 @@ func TestEveryBuiltInExpressionCompiles(t *testing.T) {
 	}
 }
 
+// TestAMarkWithNothingBesideItOccupiedTheScreen: for each of 160,000 marks, 8 KiB were searched for
+// what stands beside it, and no step was counted.
+func TestAMarkWithNothingBesideItOccupiedTheScreen(t *testing.T) {
+	s, err := New(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = head + tail
+	for _, r := range BuiltIn() {
+		if r.beside == "" {
+			continue
+		}
+		mark, far := r.marks[0], strings.Repeat(" ", 2*near)
+		for _, line := range []string{mark, mark[:len(mark)-1], far + mark + far + r.beside, r.beside + far + mark, mark + ":1,"} {
+			text := []byte(strings.Repeat(line, most/len(line)))
+			if f := s.contents(text); f.crowded != nil || f.scanned > 2*most {
+				t.Errorf("%s: %.20q: %d bytes searched, %d steps", r.Name, line, f.scanned, f.steps)
+			}
+		}
+		secret := mark + `:"c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"`
+		for text, want := range map[string]bool{
+			r.beside + secret: true, secret + r.beside: true,
+			r.beside + far + mark + far + secret + r.beside: true, r.beside + far + r.beside + secret: true,
+			secret: false, r.beside + far + secret + far + r.beside: false,
+		} {
+			if got := s.Check(strings.NewReader(text), int64(len(text)), "a.json") != nil; got != want {
+				t.Errorf("%s: %d bytes: refused: %v", r.Name, len(text), got)
+			}
+		}
+	}
+}
+
 // TestOneRepeatedLineOccupiedTheScreen: 320 KiB of it took 1.2 s, as each mark was followed for
 // 4 KiB.
 func TestOneRepeatedLineOccupiedTheScreen(t *testing.T) {

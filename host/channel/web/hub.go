@@ -193,6 +193,9 @@ func (f *follower) take(e *event) {
 		return
 	}
 	defer f.mu.Unlock()
+	if f.done.Load() >= e.end { // the stream itself has written it: what it is at may be the chain's end, where add writes
+		return
+	}
 	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
 		poke(f.wake)
 		return

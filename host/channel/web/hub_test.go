@@ -113,3 +113,32 @@ func TestASenderHasAShareOfTheStreams(t *testing.T) {
 		}
 	}
 }
+
+// The hub offered a stream what that had written itself, and read the end of the chain while the
+// next event was hung on it. The race detector reports it; without it, the needless wake shows it.
+func TestTheHubOfferedWhatTheStreamHadWritten(t *testing.T) {
+	h := newHub()
+	w := h.join(t, "own")
+	w.atOnce = func(b []byte) (int, error) { return len(b), nil }
+	h.rooms["own"].pumping = true // the test offers the events
+	h.publish("own", &Message{ID: "1"})
+	first := w.from.next
+	w.mu.Lock()
+	w.wrote(first)
+	w.live, w.tell = true, nil
+	w.mu.Unlock()
+	added := make(chan struct{})
+	go func() {
+		defer close(added)
+		h.publish("own", &Message{ID: "2"})
+	}()
+	w.take(first)
+	<-added
+	if len(w.wake) > 0 {
+		t.Error("it was woken for an event that it had written")
+	}
+	w.take(first.next)
+	if w.at != first.next {
+		t.Error("it did not get the next event")
+	}
+}
