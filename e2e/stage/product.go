@@ -34,13 +34,17 @@ const (
 // directories below the root.
 func DemoConfig(t *testing.T) string { return Read(t, "../../host/command/demo.yaml") }
 
-// NewLog makes a host's log of text lines.
+// NewLog makes a host's log, of lines of JSON unless the format is text.
 func NewLog(w io.Writer, o config.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	options := &slog.HandlerOptions{Level: level}
+	if o.Format == "text" {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
 }
 
 // WebOf is the page of a host that has no channel before it.
