@@ -23,8 +23,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
 // Entry is one line. What foreigners wrote in it, such as the names of files, is quoted
@@ -304,23 +302,6 @@ func (l *Log) mend() error {
 	return err
 }
 
-// rotate begins the first file, or the next one if this one is full.
-func (l *Log) rotate() error {
-	if l.file != nil && l.size < l.o.most {
-		return nil
-	}
-	path := filepath.Join(l.o.Dir, fmt.Sprintf("%012d.jsonl", l.number+1))
-	next, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if l.file != nil {
-		err = errors.Join(l.file.Sync(), l.file.Close())
-	}
-	l.file, l.size = next, 0
-	return errors.Join(err, safefs.SyncDir(l.o.Dir))
-}
-
 // Run makes lines durable within a second and removes old files, until ctx is done. While
 // nothing is added, it sleeps.
 func (l *Log) Run(ctx context.Context) {
@@ -363,26 +344,6 @@ func (l *Log) sync() error {
 		return err
 	}
 	return nil
-}
-
-// expire removes the files whose newest line is too old, but never the newest file.
-func (l *Log) expire() {
-	keep := l.o.Keep()
-	all, err := files(l.o.Dir)
-	if err != nil || keep == 0 {
-		return
-	}
-	for _, path := range all[:max(0, len(all)-1)] {
-		info, err := os.Stat(path)
-		if err != nil || time.Since(info.ModTime()) < keep {
-			return
-		}
-		l.o.Log.Info("an old file of the audit trail is removed", "file", filepath.Base(path))
-		if err := os.Remove(path); err != nil {
-			l.o.Log.Error("remove an old file of the audit trail", "error", err)
-			return
-		}
-	}
 }
 
 // Close writes and syncs what waits, and closes the trail.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 )
 
@@ -333,58 +331,8 @@ func linked(from, to string, f *os.File) bool {
 	return false
 }
 
-// database copies a store's database from its snapshot.
-func (c *copier) database(s store.Snapshot) (StoreEntry, error) {
-	path := c.rel(filepath.Join(s.Dir, s.File))
-	at := StoreEntry{Name: s.Name, Path: stateDir + "/" + path, Version: s.Version}
-	if err := s.CopyTo(c.ctx, c.target(path)); err != nil {
-		return at, err
-	}
-	return at, c.record(path, stateDir+"/"+path, c.target(path), "")
-}
-
 // maxExtra is the size of the largest file outside the state directory, in bytes.
 const maxExtra = 1 << 20
-
-// extra copies a file that lies outside the state directory.
-func (c *copier) extra(temp, name, from string) error {
-	to := filepath.Join(temp, filepath.FromSlash(name))
-	f, err := os.Open(from)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(to), 0o700)
-	}
-	if err == nil {
-		var size int64
-		if _, size, err = copyTo(c.ctx, to, f, maxExtra+1, nil); err == nil && size > maxExtra {
-			err = errors.New("it has more than 1 MiB")
-		}
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", from, err)
-	}
-	if name == configName {
-		from = ""
-	}
-	return c.record("/"+name, name, to, from)
-}
-
-// record adds the entry of a file that was written without a pass.
-func (c *copier) record(key, path, at, from string) error {
-	f, err := os.Open(at)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	e := c.add(key, info)
-	e.Path, e.From = path, from
-	e.SHA256, e.Size, err = sum(c.ctx, f)
-	return err
-}
 
 func (c *copier) sum() (files int, bytes int64) {
 	for _, e := range c.all {
