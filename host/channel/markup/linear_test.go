@@ -115,9 +115,6 @@ func parse(text string) { Parse(text) }
 // TestATextTakesTimeByItsLengthAlone takes each character at which a parser begins, and
 // each two of them, beside each other and with words between.
 func TestATextTakesTimeByItsLengthAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compares times")
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would meet the longer text alone
@@ -134,9 +131,6 @@ func TestATextTakesTimeByItsLengthAlone(t *testing.T) {
 // TestHostileTextsTakeTimeByTheirLengthAlone has what takes the library, and took the
 // renderers, the square of a length.
 func TestHostileTextsTakeTimeByTheirLengthAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compares times")
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would meet the longer text alone
