@@ -21,14 +21,12 @@ const (
 // stream is the event stream of one page.
 type stream struct {
 	*follower
-	web    *Web
-	room   *room
-	rw     http.ResponseWriter
-	rc     *http.ResponseController
-	cursor int64     // the last message written
-	change int64     // the last change written
-	since  time.Time // when it had written all that there was
-	by     *session
+	web   *Web
+	room  *room
+	rw    http.ResponseWriter
+	rc    *http.ResponseController
+	since time.Time // when it had written all that there was
+	by    *session
 }
 
 // events is a page's live view: "message" events, whose ids a reconnecting page names to
@@ -169,7 +167,7 @@ func (s *stream) pass(e *event) error {
 	switch {
 	case len(s.rest) > 0:
 		bytes = s.rest
-	case e.message != nil && e.message.seq <= s.cursor, e.change > 0 && e.change <= s.change:
+	case s.has(e):
 		bytes = nil
 	}
 	if len(bytes) > 0 {

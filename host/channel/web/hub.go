@@ -89,6 +89,15 @@ type follower struct {
 	rest []byte     // of the next one
 	live bool       // it has all that there is, and the hub may write
 	tell []*Message // the stream has to report that a page has them
+
+	cursor int64 // the last message that it wrote from the history; the same holds for change
+	change int64 // and both are final before the stream is live
+}
+
+// has reports whether an event came with the history. A message is in the history a moment
+// before the hub passes it on.
+func (f *follower) has(e *event) bool {
+	return e.message != nil && e.message.seq <= f.cursor || e.change > 0 && e.change <= f.change
 }
 
 func newHub() *hub {
@@ -198,6 +207,10 @@ func (f *follower) take(e *event) {
 	}
 	if !f.live || f.atOnce == nil || f.at.next != e || len(e.bytes) == 0 {
 		poke(f.wake)
+		return
+	}
+	if f.has(e) {
+		f.wrote(e)
 		return
 	}
 	n, err := f.atOnce(e.bytes)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,4 +142,30 @@ func TestTheHubOfferedWhatTheStreamHadWritten(t *testing.T) {
 	if w.at != first.next {
 		t.Error("it did not get the next event")
 	}
+}
+
+// A message is in the history before the hub passes it on. A stream that began in between
+// wrote it from there, and the hub wrote it again.
+func TestAMessageThatTheHistoryHadCameTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		w := h.join(t, "family")
+		var wrote []string
+		w.atOnce = func(b []byte) (int, error) {
+			wrote = append(wrote, string(b))
+			return len(b), nil
+		}
+		w.cursor, w.change, w.live = 5, 3, true
+		for _, what := range []any{&Message{ID: "m5", seq: 5}, &change{N: 3}, &Message{ID: "m6", seq: 6}, &change{N: 4}} {
+			h.publish("family", what)
+			synctest.Wait()
+		}
+		if len(wrote) != 2 || !strings.Contains(wrote[0], "m6") || !strings.HasPrefix(wrote[1], "event: change") {
+			t.Errorf("the hub wrote %q", wrote)
+		}
+		if w.at != h.rooms["family"].last {
+			t.Error("the stream is not at the chain's end")
+		}
+		time.Sleep(2 * newsEvery)
+	})
 }
