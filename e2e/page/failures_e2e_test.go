@@ -108,7 +108,10 @@ type failureTable struct {
 }
 
 func newFailureTable(t *testing.T, cli string, rows []row) *failureTable {
-	x := &failureTable{cli: cli, program: modeltest.Install(t, cli), rows: rows, patience: shortPatience, mended: map[string]bool{}}
+	x := &failureTable{cli: cli, program: modeltest.Install(t, cli), rows: rows, patience: time.Minute, mended: map[string]bool{}}
+	if slices.ContainsFunc(rows, func(r row) bool { return !r.own }) { // those that wait for it
+		x.patience = shortPatience
+	}
 	if d, err := time.ParseDuration(os.Getenv("LONGSHORE_TEST_PATIENCE")); err == nil {
 		x.patience = d
 	}
