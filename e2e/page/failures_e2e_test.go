@@ -108,7 +108,7 @@ type failureTable struct {
 }
 
 func newFailureTable(t *testing.T, cli string, rows []row) *failureTable {
-	x := &failureTable{cli: cli, program: modeltest.Install(t, cli), rows: rows, patience: time.Minute, mended: map[string]bool{}}
+	x := &failureTable{cli: cli, program: modeltest.Install(t, cli), rows: rows, patience: 2 * time.Minute, mended: map[string]bool{}}
 	if slices.ContainsFunc(rows, func(r row) bool { return !r.own }) { // those that wait for it
 		x.patience = shortPatience
 	}
