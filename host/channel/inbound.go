@@ -22,6 +22,10 @@ const (
 	KindReaction   Kind = "reaction"   // reacted to Target: Emoji
 	KindVote       Kind = "vote"       // voted in the poll Target: Choices
 	KindLocation   Kind = "location"   // showed a place: Location, the same in words in Text; Quote and Direct as of a message
+	KindContact    Kind = "contact"    // showed somebody's name and number: both in words in Text; Quote and Direct as of a message
+	KindPoll       Kind = "poll"       // made a poll: question and choices in words in Text; Quote and Direct as of a message
+	KindSticker    Kind = "sticker"    // sent a sticker: its name in words in Text, its picture in Files if it is one; Quote and Direct as of a message
+	KindNote       Kind = "note"       // did what the platform shows in the chat and nobody has to answer, such as a pin, a call or an event: Text
 	KindMembership Kind = "membership" // Joined and Left; the sender is who added or removed them, if the platform says so
 )
 
@@ -61,7 +65,14 @@ type Inbound struct {
 	Files     []Attachment
 	Quote     *Quote // what it answers; may be nil
 	Forwarded bool   // its writer says that somebody else wrote it
-	Direct    bool   // speaks to the assistant without its trigger word: a mention, a reply to it
+	Author    string // of a forwarded message: who wrote it, by the platform's word, as From; may be empty
+
+	// Told is the platform's own name of a kind of message that the channel only tells in
+	// words, such as "dice": Text says what it was and is not the member's. At most 64
+	// letters, digits and "._:-". Empty: all of the message is in the other fields.
+	Told string
+
+	Direct bool // speaks to the assistant without its trigger word: a mention, a reply to it
 
 	// Command is the host's word that the member gave in the platform's own way:
 	// stop, new, status or help. Empty: none, or it stands in Text.
@@ -135,8 +146,11 @@ type Quote struct {
 	Sender     string // as Inbound.Sender; may be empty
 	Also       string // as Inbound.Also
 	Text       string
-	Own        bool // the assistant's, by the channel's own record
-	Unverified bool // by the word of who quotes alone; never with Sender or Own
+	Selected   string // the part of the text that the member marked; empty: all of it
+	Forwarded  bool   // as Inbound.Forwarded
+	Elsewhere  bool   // it stands in another chat
+	Own        bool   // the assistant's, by the channel's own record
+	Unverified bool   // by the word of who quotes alone; never with Sender or Own
 
 	// Files of that message, which the host fetches like those of the answer. One
 	// without a Ref is no longer to be had.
