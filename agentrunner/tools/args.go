@@ -169,7 +169,7 @@ func meant(key string, names []string) string {
 		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "thread_ts": "thread", "thread_id": "thread",
 		"request_id": "id", "id": "message_id task_id", "messageId": "message_id", "target": "message_id", "taskId": "task_id",
 		"reaction": "emoji", "options": "choices", "answers": "choices", "multiple": "several", "timeout": "wait_seconds",
-		"cron": "schedule_value", "schedule": "schedule_value", "targetJid": "target_group_jid", "markdown": "text", "html": "text"}
+		"cron": "schedule_value", "schedule": "schedule_value", "tz": "timezone", "time_zone": "timezone", "targetJid": "target_group_jid", "markdown": "text", "html": "text"}
 	for name := range strings.FieldsSeq(all[key]) {
 		if slices.Contains(names, name) {
 			return name

@@ -56,7 +56,7 @@ A running host takes it up at once, see: longshore reload --help`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.Chat = groups.JID(args[0])
 			// A chat that is taken is refused below: it may be free in one of several accounts.
-		if err := e.addGroup(g); err != nil {
+			if err := e.addGroup(g); err != nil {
 				return err
 			}
 			err := e.reload(cmd.Context(), false)
