@@ -19,7 +19,7 @@ type UpdateTaskArgs struct {
 	Prompt string `json:"prompt,omitempty"`
 	Type   string `json:"schedule_type,omitempty" jsonschema:"enum=cron,enum=interval,enum=once"`
 	Value  string `json:"schedule_value,omitempty" jsonschema_description:"See schedule_task."`
-	Zone   string `json:"timezone,omitempty" jsonschema_description:"See schedule_task."`
+	Zone   string `json:"timezone,omitempty"`
 }
 
 func (k kit) updateTask() server.ServerTool {
