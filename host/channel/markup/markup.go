@@ -12,6 +12,8 @@
 package markup
 
 import (
+	"strings"
+
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -29,10 +31,24 @@ func Beginning(tree []Node, most int) string {
 	return media.Cut(plain.render(s.piece(s.bounds(byteIndex(s.text, most+1, media.Characters)))), most)
 }
 
-// Parts renders a text in a platform's form and cuts the result into messages of at
+// Message is one message of a text.
+type Message struct {
+	Text    string // in the platform's form
+	Written string // Markdown that becomes Text again: as it was written, if the text is one message
+}
+
+// Parts is the Text of each of Messages.
+func Parts(text string, form media.Markup, limit int, unit media.Unit) (all []string) {
+	for _, m := range Messages(text, form, limit, unit) {
+		all = append(all, m.Text)
+	}
+	return all
+}
+
+// Messages renders a text in a platform's form and cuts the result into messages of at
 // most limit units; 0 is no limit. White space around the text and at cuts is dropped,
-// so a blank text has no parts. A character that is longer than the limit is dropped too.
-func Parts(text string, form media.Markup, limit int, unit media.Unit) []string {
+// so a blank text has no messages. A character that is longer than the limit is dropped too.
+func Messages(text string, form media.Markup, limit int, unit media.Unit) (all []Message) {
 	var d dialect
 	switch form {
 	case media.MarkupWhatsApp:
@@ -46,7 +62,10 @@ func Parts(text string, form media.Markup, limit int, unit media.Unit) []string 
 	case media.MarkupPlain:
 		d = plain
 	default:
-		return split(text, limit, unit)
+		for _, piece := range split(text, limit, unit) {
+			all = append(all, Message{piece, piece})
+		}
+		return all
 	}
 	render := d.render
 	if form == media.MarkupTelegram {
@@ -56,5 +75,13 @@ func Parts(text string, form media.Markup, limit int, unit media.Unit) []string 
 	if limit > 0 {
 		longest = min(longest, limit/4) // also with the words, and as UTF-8
 	}
-	return layOut(Parse(text), d, longest).parts(render, limit, unit)
+	parts, pieces := layOut(Parse(text), d, longest).parts(render, limit, unit)
+	for i, p := range parts {
+		m := Message{p, strings.TrimSpace(text)}
+		if len(parts) > 1 {
+			m.Written = again.render(pieces[i])
+		}
+		all = append(all, m)
+	}
+	return all
 }
