@@ -1,7 +1,5 @@
 package markup
 
-import "strings"
-
 // again is Markdown, for an assistant that reads what it wrote as one of several messages.
 // [Parse] makes the same of it on every platform.
 var again = dialect{
@@ -9,7 +7,6 @@ var again = dialect{
 		of:     map[Kind]string{Bold: "**", Italic: "*", Strike: "~~", Mono: "`"},
 		beside: map[Kind]string{Bold: "**", Italic: "*", Strike: "~~", Mono: "`"},
 		open:   "```\n", close: "\n```", coloured: true,
-		escape:      strings.NewReplacer(),
 		backslashed: "\\*_~`|<[&", lineStart: "#->+=",
 		masked: true,
 	},

@@ -1,7 +1,5 @@
 package markup
 
-import "strings"
-
 // discord is https://support.discord.com/hc/en-us/articles/210298617. A backslash makes
 // all that it would act on, such as <@1> and <t:1>, text. The addresses of links stand
 // between < and >, so that they get no previews. An underscore beside a letter is no mark, and
@@ -12,7 +10,6 @@ var discord = dialect{
 		of:     map[Kind]string{Bold: "**", Italic: "_", Strike: "~~", Mono: "`"},
 		beside: map[Kind]string{Bold: "**", Italic: "*", Strike: "~~", Mono: "`"},
 		open:   "```\n", close: "\n```", coloured: true,
-		escape:      strings.NewReplacer(),
 		backslashed: "\\*_~`|<[", lineStart: "#->",
 		masked: true,
 	},

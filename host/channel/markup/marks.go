@@ -14,11 +14,11 @@ import (
 // work are left out, and characters of the text that would work as marks are replaced by
 // others that look like them, because neither platform can escape these.
 type marks struct {
-	of          map[Kind]string // of Bold, Italic, Strike and Mono
-	beside      map[Kind]string // those that work beside a letter, too; nil: none does
-	open, close string          // of a Fence
-	coloured    bool            // a Fence has its language behind its opening ticks
-	escape      *strings.Replacer
+	of          map[Kind]string   // of Bold, Italic, Strike and Mono
+	beside      map[Kind]string   // those that work beside a letter, too; nil: none does
+	open, close string            // of a Fence
+	coloured    bool              // a Fence has its language behind its opening ticks
+	escape      *strings.Replacer // nil: of nothing
 
 	// backslashed are the characters before which a backslash makes a platform show
 	// them as they are, and at a line's start also those of lineStart. Empty: the
@@ -47,7 +47,7 @@ func (m marks) render(s styled) string {
 		if m.coloured {
 			open = "```" + p.more + "\n"
 		}
-		b.WriteString(open + m.escape.Replace(code) + m.close)
+		b.WriteString(open + m.safe(code) + m.close)
 		at = p.to
 	}
 	m.lines(&b, s.text, spans, at, len(s.text))
@@ -251,7 +251,7 @@ func (l line) openMark(p span) string {
 	if l.masked {
 		return "["
 	}
-	return "<" + l.escape.Replace(p.more) + "|"
+	return "<" + l.safe(p.more) + "|"
 }
 
 func (l line) closeMark(p span) string {
@@ -264,10 +264,18 @@ func (l line) closeMark(p span) string {
 	return p.more
 }
 
+// safe is a text in which nothing works as a mark of the platform's that stands anywhere.
+func (m marks) safe(s string) string {
+	if m.escape == nil {
+		return s
+	}
+	return m.escape.Replace(s)
+}
+
 // escaped is a character of the text as the platform shows it.
 func (l line) escaped(r rune, i int) string {
 	if l.backslashed == "" {
-		return l.escape.Replace(string(r))
+		return l.safe(string(r))
 	}
 	switch p, _ := covering(l.asIs, i); {
 	case p.kind == Mono, p.kind == address:
@@ -282,7 +290,7 @@ func (l line) escaped(r rune, i int) string {
 func (l line) instead(r rune, i int) string {
 	switch p, _ := covering(l.asIs, i); p.kind {
 	case Mono, Link:
-		return l.escape.Replace(string(r))
+		return l.safe(string(r))
 	case address:
 		return encoded[r]
 	}
