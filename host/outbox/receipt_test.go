@@ -71,7 +71,7 @@ func TestTimesOfReceiptsSurviveAnUpgradeAndARestart(t *testing.T) {
 	if diff := cmp.Diff(first.Parts[0].ReadAt, again.Parts[0].ReadAt); diff != "" || err != nil {
 		t.Errorf("after a restart: %s, %v", diff, err)
 	}
-	if v := version(t, db); v != 8 {
+	if v := version(t, db); v != 9 {
 		t.Errorf("opened as version %d", v)
 	}
 }

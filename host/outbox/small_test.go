@@ -132,7 +132,7 @@ func TestAnOutboxOfVersion3KeepsItsSmallFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{"the bytes", "and a new one"}, got); diff != "" || len(blobs(t, o)) != 0 {
 		t.Errorf("%s; kept %v", diff, blobs(t, o))
 	}
-	if v := version(t, db); v != 8 {
+	if v := version(t, db); v != 9 {
 		t.Errorf("opened as version %d", v)
 	}
 }

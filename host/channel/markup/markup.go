@@ -37,18 +37,34 @@ type Message struct {
 	Written string // Markdown that becomes Text again: as it was written, if the text is one message
 }
 
-// Parts is the Text of each of Messages.
-func Parts(text string, form media.Markup, limit int, unit media.Unit) (all []string) {
-	for _, m := range Messages(text, form, limit, unit) {
-		all = append(all, m.Text)
-	}
-	return all
-}
-
 // Messages renders a text in a platform's form and cuts the result into messages of at
 // most limit units; 0 is no limit. White space around the text and at cuts is dropped,
 // so a blank text has no messages. A character that is longer than the limit is dropped too.
 func Messages(text string, form media.Markup, limit int, unit media.Unit) (all []Message) {
+	parts, pieces := cut(text, form, limit, unit)
+	for i, p := range parts {
+		m := Message{p, p}
+		switch {
+		case pieces == nil: // as written
+		case len(parts) == 1:
+			m.Written = strings.TrimSpace(text)
+		default:
+			m.Written = again.render(pieces[i])
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// Parts is the Text of each of Messages.
+func Parts(text string, form media.Markup, limit int, unit media.Unit) []string {
+	parts, _ := cut(text, form, limit, unit)
+	return parts
+}
+
+// cut returns the parts of a text, and the piece of the text that each was rendered of: none
+// if the form is as written.
+func cut(text string, form media.Markup, limit int, unit media.Unit) (parts []string, pieces []styled) {
 	var d dialect
 	switch form {
 	case media.MarkupWhatsApp:
@@ -62,10 +78,7 @@ func Messages(text string, form media.Markup, limit int, unit media.Unit) (all [
 	case media.MarkupPlain:
 		d = plain
 	default:
-		for _, piece := range split(text, limit, unit) {
-			all = append(all, Message{piece, piece})
-		}
-		return all
+		return split(text, limit, unit), nil
 	}
 	render := d.render
 	if form == media.MarkupTelegram {
@@ -75,13 +88,5 @@ func Messages(text string, form media.Markup, limit int, unit media.Unit) (all [
 	if limit > 0 {
 		longest = min(longest, limit/4) // also with the words, and as UTF-8
 	}
-	parts, pieces := layOut(Parse(text), d, longest).parts(render, limit, unit)
-	for i, p := range parts {
-		m := Message{p, strings.TrimSpace(text)}
-		if len(parts) > 1 {
-			m.Written = again.render(pieces[i])
-		}
-		all = append(all, m)
-	}
-	return all
+	return layOut(Parse(text), d, longest).parts(render, limit, unit)
 }
