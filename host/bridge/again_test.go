@@ -1,6 +1,8 @@
 package bridge_test
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +19,17 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// forms are those of all channels.
-var forms = []media.Markup{
-	media.MarkupWritten, media.MarkupMarkdown, media.MarkupPlain, media.MarkupWhatsApp, media.MarkupSlack, media.MarkupTelegram, media.MarkupDiscord,
+// formsOf are those that channels may take, by the code that lists them.
+func formsOf(t *testing.T) (all []media.Markup) {
+	code, err := os.ReadFile("../../media/limits.go")
+	check(t, err)
+	for _, m := range regexp.MustCompile(`(?m)^\tMarkup\w+ +Markup = "(\w*)"`).FindAllStringSubmatch(string(code), -1) {
+		all = append(all, media.Markup(m[1]))
+	}
+	if len(all) < 7 {
+		t.Fatalf("only %q", all)
+	}
+	return all
 }
 
 // An assistant read its own words in the platform's form: **data** came back as *data*,
@@ -27,7 +37,7 @@ var forms = []media.Markup{
 func TestWhatAnAssistantWroteCameBackInThePlatformsForm(t *testing.T) {
 	const words = "## Report\n\nThe **data** is in _two_ parts; see [the page](https://a.example/b_(c)).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nls *\n```"
 	const edited = "The **new data**, 5 \\* 3."
-	for _, form := range forms {
+	for _, form := range formsOf(t) {
 		t.Run(string(form), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := writing(t, form, 4000)
@@ -63,7 +73,7 @@ func TestWhatAnAssistantWroteCameBackInThePlatformsForm(t *testing.T) {
 
 func TestEachMessageOfALongTextComesBackAsMarkdown(t *testing.T) {
 	words := strings.Repeat("The **data** is in _two_ parts, and ~~three~~ `four` of them.\n\n", 8)
-	for _, form := range forms {
+	for _, form := range formsOf(t) {
 		t.Run(string(form), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := writing(t, form, 200)
