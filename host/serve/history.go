@@ -123,12 +123,13 @@ func (m told) within(room int, zone *time.Location) told {
 }
 
 // line is the message on one line, so that no text of a member looks like another message.
+// The assistant's own has its lines, indented.
 func (m told) line(zone *time.Location) string {
-	from := m.From
+	from, text := m.From, media.Printable(strings.Join(strings.Fields(m.Text), " "))
 	if m.Own {
-		from += " (you)"
+		from, text = from+" (you)", strings.ReplaceAll(media.WithoutHidden(m.Text), "\n", "\n    ")
 	}
-	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), media.Printable(strings.Join(strings.Fields(m.Text), " ")))
+	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), text)
 	for _, f := range m.Files {
 		line += fmt.Sprintf(" [file %d: %s, %s]", f.Number, media.Printable(f.Name), media.Size(f.Bytes))
 	}

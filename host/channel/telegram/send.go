@@ -139,10 +139,11 @@ func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Messag
 
 // entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
 type entity struct {
-	Type   string `json:"type"`
-	Offset int    `json:"offset"` // UTF-16 units, as Length
-	Length int    `json:"length"`
-	URL    string `json:"url,omitempty"`
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"` // UTF-16 units, as Length
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`
+	Language string `json:"language,omitempty"`
 }
 
 var entityOf = map[string]string{"b": "bold", "i": "italic", "s": "strikethrough", "code": "code", "pre": "pre", "blockquote": "blockquote", "a": "text_link"}
@@ -155,7 +156,7 @@ func (a args) text(name, entities, text string) {
 	}
 	var all []entity
 	for _, m := range marks {
-		all = append(all, entity{entityOf[m.Kind], m.From, m.To - m.From, m.URL})
+		all = append(all, entity{entityOf[m.Kind], m.From, m.To - m.From, m.URL, m.Language})
 	}
 	if len(all) > 0 {
 		a[entities] = all
