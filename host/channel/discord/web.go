@@ -36,6 +36,7 @@ type web struct {
 	token  string
 	client *http.Client // to the API and the gateway
 	files  *http.Client // to the file server, which wants no token
+	served []string     // where stickers are, and those that are GIFs
 	limits limits
 	ahead  atomic.Int64 // ns that Discord's clock is ahead of the host's
 }
@@ -44,7 +45,7 @@ type web struct {
 func (w *web) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
 
 func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
-	w := &web{base: apiURL, token: set.BotToken.Reveal()}
+	w := &web{base: apiURL, token: set.BotToken.Reveal(), served: []string{"https://cdn.discordapp.com", "https://media.discordapp.net"}}
 	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Date: date}
 	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
 	if net.API != "" {
@@ -54,7 +55,7 @@ func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 		}
 		w.base = net.API
 		all.Origins = []string{u.Scheme + "://" + u.Host}
-		files.Origins = all.Origins
+		files.Origins, w.served = all.Origins, []string{all.Origins[0], all.Origins[0]}
 	}
 	var errAll, errFiles error
 	w.client, errAll = transfer.New(all)
@@ -64,6 +65,18 @@ func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	}
 	w.client.Transport = noting{w.client.Transport, w}
 	return w, nil
+}
+
+// at is the address of a file; of a sticker the channel has only the path:
+// discord.com/developers/docs/reference, CDN Endpoints.
+func (w *web) at(address string) string {
+	switch {
+	case !strings.HasPrefix(address, "/"):
+		return address
+	case strings.HasSuffix(address, ".gif"):
+		return w.served[1] + address
+	}
+	return w.served[0] + address
 }
 
 // noting reads the limits that each answer of the API states.
