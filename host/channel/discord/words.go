@@ -145,7 +145,7 @@ func (m *message) content() (c content) {
 	text := readable(m)
 	all := []string{text}
 	for _, e := range m.Embeds {
-		if text == "" || !m.byPerson() && !e.previews(text) {
+		if !m.byPerson() && !e.previews(text) {
 			all = append(all, e.words()...)
 		}
 	}
@@ -172,7 +172,13 @@ func (m *message) content() (c content) {
 		}
 	}
 	c.text, c.files, c.forwarded = joinLines(all), m.files(), m.Refers.Type == refersForward || len(m.Snapshots) > 0
-	if c.text == "" && len(c.files) == 0 {
+	if c.text != "" || len(c.files) > 0 {
+		return c
+	}
+	for _, e := range m.Embeds {
+		all = append(all, e.words()...)
+	}
+	if c.text = joinLines(all); c.text == "" {
 		c.told = m.unknown()
 		c.text = channel.NotShown(c.told)
 	}
@@ -181,7 +187,7 @@ func (m *message) content() (c content) {
 
 // joinLines joins what is not empty, within bounds.
 func joinLines(all []string) string {
-	return media.Cut(strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "\n"), maxIn)
+	return media.Cut(strings.Join(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" }), "\n"), maxIn)
 }
 
 // note is a message of Discord's own in words.

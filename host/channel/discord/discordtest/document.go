@@ -25,6 +25,16 @@ func (s *Server) Document(channel, user, doc string) string {
 	return s.add(s.must(channel), m).ID
 }
 
+// Change gives a message another document, and makes the event of a change.
+func (s *Server) Change(channel, id, doc string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.must(channel).message(id); m != nil {
+		m.raw = parse(doc)
+		s.dispatch("MESSAGE_UPDATE", s.object(m, false))
+	}
+}
+
 // Dispatch makes an event of any kind of any document.
 func (s *Server) Dispatch(kind, doc string) {
 	s.mu.Lock()
