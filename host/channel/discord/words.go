@@ -210,7 +210,7 @@ func (m *message) note(s systemType) string {
 			}
 		}
 	}
-	return strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": ")
+	return media.Cut(strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)
 }
 
 // files are all that a message shows, also of those that it forwards.
