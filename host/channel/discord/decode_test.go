@@ -84,7 +84,12 @@ func TestAMessageOfAnotherFormHidesNoOther(t *testing.T) {
 	w.Post(id(w.desk), w.ada, "after it", discordtest.Says{})
 	w.Ahead = 0
 	in, _ := w.made(t).run(t)
-	got := in.Wait(t, 3)
+	in.Wait(t, 3)
+	w.Document(id(w.desk), w.ada, `{"poll":"tomorrow"}`)
+	got := in.Wait(t, 4)
+	if m := got[3]; m.Text != channel.NotShown("message") || m.Told != "message" || m.Role != channel.RoleMember {
+		t.Errorf("came in %+v", m)
+	}
 	if got[0].Text != "before it" || got[1].Text != channel.NotShown("message") || got[1].Told != "message" || got[2].Text != "after it" {
 		t.Errorf("came in %+v", got)
 	}
