@@ -60,11 +60,11 @@ type message struct {
 	Snapshots []struct {
 		Message message `json:"message"`
 	} `json:"message_snapshots"`
-	Stickers []sticker                 `json:"sticker_items"`
-	Poll     *poll                     `json:"poll"`
-	Embeds   []embed                   `json:"embeds"`
-	Buttons  []component               `json:"components"`
-	Rest     map[string]jsontext.Value `json:",embed"`
+	Stickers   []sticker                 `json:"sticker_items"`
+	Poll       map[string]any            `json:"poll"`
+	Embeds     []map[string]any          `json:"embeds"`
+	Components any                       `json:"components"`
+	Rest       map[string]jsontext.Value `json:",embed"` // everything else
 }
 
 // readMessage reads a message. One with a field of an unexpected form is read as far as

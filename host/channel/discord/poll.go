@@ -25,23 +25,13 @@ const (
 	styleGrey   = 2
 )
 
-// component is a row of buttons, or a button. In messages of robots it may be anything
-// else, too; of that it has what shows.
+// component is a row of buttons, or a button.
 type component struct {
 	Type    int         `json:"type"` // 1: row, 2: button
 	Style   int         `json:"style,omitzero"`
 	Label   string      `json:"label,omitzero"`
 	ID      string      `json:"custom_id,omitzero"`
 	Buttons []component `json:"components,omitzero"`
-
-	Text    string      `json:"content,omitzero"`
-	About   string      `json:"description,omitzero"`
-	URL     string      `json:"url,omitzero"`
-	Media   linked      `json:"media,omitzero"`
-	File    linked      `json:"file,omitzero"`
-	Items   []component `json:"items,omitzero"`
-	Options []component `json:"options,omitzero"`
-	Beside  *component  `json:"accessory,omitzero"`
 }
 
 // buttons are a button for each choice; none once the question is closed. The list is

@@ -193,13 +193,13 @@ func TestEveryComponentIsToldInWordsOrHasAReason(t *testing.T) {
 	picks := "what a member may pick is the server's"
 	rows := map[string]struct{ doc, want, ignored string }{
 		"ActionRow":             {`"components":[{"type":2,"label":"Yes"}]`, "Yes", ""},
-		"Button":                {`"label":"Log","url":"https://x"`, "Log (https://x)", ""},
-		"StringSelect":          {`"options":[{"label":"Mon","description":"early"},{"label":"Tue"}]`, "Mon early\nTue", ""},
-		"SelectMenu":            {`"options":[{"label":"Mon"}]`, "Mon", ""},
+		"Button":                {`"label":"Log","url":"https://x"`, "Log\nhttps://x", ""},
+		"StringSelect":          {`"placeholder":"When?","options":[{"label":"Mon","value":"1"}]`, "When?", ""},
+		"SelectMenu":            {`"placeholder":"When?"`, "When?", ""},
 		"Section":               {`"components":[{"type":10,"content":"c"}],"accessory":{"type":2,"label":"More"}`, "c\nMore", ""},
 		"TextDisplay":           {`"content":"c"`, "c", ""},
-		"Thumbnail":             {`"media":{"url":"https://x"},"description":"a quay"`, "a quay (https://x)", ""},
-		"MediaGallery":          {`"items":[{"media":{"url":"https://x"}},{"media":{"url":"https://y"},"description":"a quay"}]`, "https://x\na quay (https://y)", ""},
+		"Thumbnail":             {`"media":{"url":"https://x"},"description":"a quay"`, "a quay\nhttps://x", ""},
+		"MediaGallery":          {`"items":[{"media":{"url":"https://x"}},{"media":{"url":"https://y"},"description":"a quay"}]`, "https://x\na quay\nhttps://y", ""},
 		"File":                  {`"file":{"url":"https://x/a.txt"}`, "https://x/a.txt", ""},
 		"Container":             {`"components":[{"type":10,"content":"c"}]`, "c", ""},
 		"Separator":             {ignored: "a line"},

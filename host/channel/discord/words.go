@@ -43,90 +43,48 @@ func (s *sticker) picture() attachment {
 	return attachment{ID: s.ID, Name: s.Name + "." + ext, MIME: "image/" + ext, URL: "/stickers/" + s.ID + "." + ext}
 }
 
-type pollMedia struct {
-	Text  string `json:"text"`
-	Emoji struct {
-		Name string `json:"name"`
-	} `json:"emoji"`
-}
+// The fields of documents that show words: of a poll's question or choice, and of embeds and
+// components of any type, in the order in which they are shown. What a select menu offers
+// shows only to who opens it.
+var (
+	pollFields = []string{"poll_media", "emoji", "name", "text"}
+	boxFields  = []string{"author", "title", "label", "name", "value", "content", "description", "placeholder", "url", "media", "file", "items", "components", "accessory",
+		"fields", "image", "thumbnail", "video", "footer", "text"}
+)
 
-func (p *pollMedia) words() string { return strings.TrimSpace(p.Emoji.Name + " " + p.Text) }
-
-// poll is a member's poll.
-type poll struct {
-	Question pollMedia `json:"question"`
-	Answers  []struct {
-		Media pollMedia `json:"poll_media"`
-	} `json:"answers"`
-}
-
-func (p *poll) words() string {
-	var choices []string
-	for _, a := range p.Answers {
-		choices = append(choices, a.Media.words())
+// wordsIn are the texts in these fields of a document, at any depth.
+func wordsIn(doc any, fields []string) (all []string) {
+	switch v := doc.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			all = append(all, wordsIn(one, fields)...)
+		}
+	case map[string]any:
+		for _, name := range fields {
+			all = append(all, wordsIn(v[name], fields)...)
+		}
 	}
-	return channel.PollText(p.Question.words(), choices)
+	return all
 }
 
-type linked struct {
-	URL string `json:"url"`
-}
-
-// embed is a box of words below a message. A member cannot write one: it is a robot's, or
-// the preview of a link.
-type embed struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	URL    string `json:"url"`
-	Text   string `json:"description"`
-	Author struct {
-		Name string `json:"name"`
-	} `json:"author"`
-	Fields []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"fields"`
-	Image  linked `json:"image"`
-	Thumb  linked `json:"thumbnail"`
-	Video  linked `json:"video"`
-	Footer struct {
-		Text string `json:"text"`
-	} `json:"footer"`
+// pollWords are those of a member's poll.
+func pollWords(p map[string]any) string {
+	words := func(doc any) string { return strings.Join(wordsIn(doc, pollFields), " ") }
+	var choices []string
+	answers, _ := p["answers"].([]any)
+	for _, a := range answers {
+		choices = append(choices, words(a))
+	}
+	return channel.PollText(words(p["question"]), choices)
 }
 
 // previews says whether an embed only shows what a link in the text leads to.
-func (e *embed) previews(text string) bool {
-	return text != "" && (e.Type != "rich" && e.Type != "" || e.URL != "" && strings.Contains(text, e.URL))
-}
-
-func (e *embed) words() (all []string) {
-	all = []string{e.Author.Name, titled(e.Title, e.URL), e.Text}
-	for _, f := range e.Fields {
-		all = append(all, f.Name+": "+f.Value)
-	}
-	return append(all, e.Image.URL, e.Thumb.URL, e.Video.URL, e.Footer.Text)
-}
-
-// titled is a title with the address to which it leads.
-func titled(title, address string) string {
-	if title == "" || address == "" {
-		return title + address
-	}
-	return title + " (" + address + ")"
-}
-
-// words are those of a component and of all that it holds, whatever its type is.
-func (c *component) words() []string {
-	all := []string{c.Text, titled(strings.TrimSpace(c.Label+" "+c.About), c.URL+c.Media.URL+c.File.URL)}
-	for _, in := range [][]component{c.Buttons, c.Items, c.Options} {
-		for i := range in {
-			all = append(all, in[i].words()...)
-		}
-	}
-	if c.Beside != nil {
-		all = append(all, c.Beside.words()...)
-	}
-	return all
+func previews(embed map[string]any, text string) bool {
+	kind, _ := embed["type"].(string)
+	address, _ := embed["url"].(string)
+	return text != "" && (kind != "rich" && kind != "" || address != "" && strings.Contains(text, address))
 }
 
 // content is what a message shows.
@@ -137,7 +95,7 @@ type content struct {
 	files      []attachment
 }
 
-// content is never empty.
+// content always has words or files.
 func (m *message) content() (c content) {
 	if s, ok := systemTypes[m.Type]; ok {
 		return content{kind: channel.KindNote, text: m.note(s), told: s.name}
@@ -145,13 +103,11 @@ func (m *message) content() (c content) {
 	text := readable(m)
 	all := []string{text}
 	for _, e := range m.Embeds {
-		if !m.byPerson() && !e.previews(text) {
-			all = append(all, e.words()...)
+		if !m.byPerson() && !previews(e, text) { // a member cannot write one
+			all = append(all, wordsIn(e, boxFields)...)
 		}
 	}
-	for i := range m.Buttons {
-		all = append(all, m.Buttons[i].words()...)
-	}
+	all = append(all, wordsIn(m.Components, boxFields)...)
 	for i := range m.Snapshots {
 		of := m.Snapshots[i].Message.content()
 		all, c.told = append(all, of.text), of.told
@@ -163,7 +119,7 @@ func (m *message) content() (c content) {
 	}
 	alone := joinLines(all) == "" && len(m.Files) == 0 && m.Poll == nil
 	if m.Poll != nil {
-		all, c.kind = append(all, m.Poll.words()), channel.KindPoll
+		all, c.kind = append(all, pollWords(m.Poll)), channel.KindPoll
 	}
 	for _, s := range m.Stickers {
 		all = append(all, channel.StickerText(channel.CleanName(s.Name)))
@@ -176,7 +132,7 @@ func (m *message) content() (c content) {
 		return c
 	}
 	for _, e := range m.Embeds {
-		all = append(all, e.words()...)
+		all = append(all, wordsIn(e, boxFields)...)
 	}
 	if c.text = joinLines(all); c.text == "" {
 		c.told = m.unknown()
@@ -192,20 +148,20 @@ func joinLines(all []string) string {
 
 // note is a message of Discord's own in words.
 func (m *message) note(s systemType) string {
-	more := []string{readable(m)}
-	switch {
-	case s.says == "":
+	if s.says == "" {
 		return channel.NotShown(s.name)
-	case more[0] == "" && m.Answers != nil:
+	}
+	more := []string{readable(m)}
+	if more[0] == "" && m.Answers != nil {
 		more[0] = m.Answers.content().text
-	case more[0] == "":
+	} else if more[0] == "" {
 		for _, u := range m.Mentions[:min(len(m.Mentions), maxMentions)] {
 			more = append(more, nameOf(u, u.Member))
 		}
-		for _, e := range m.Embeds { // of a poll's end
-			for _, f := range e.Fields {
-				if f.Name == "poll_question_text" || f.Name == "victor_answer_text" {
-					more = append(more, f.Value)
+		for _, e := range m.Embeds { // of a poll's end: names and values
+			for pair := range slices.Chunk(wordsIn(e["fields"], []string{"name", "value"}), 2) {
+				if pair[0] == "poll_question_text" || pair[0] == "victor_answer_text" {
+					more = append(more, pair[1:]...)
 				}
 			}
 		}
@@ -213,8 +169,9 @@ func (m *message) note(s systemType) string {
 	return media.Cut(strings.TrimSuffix(s.says+": "+strings.ReplaceAll(joinLines(more), "\n", " "), ": "), maxIn)
 }
 
-// files are all that a message shows, also of those that it forwards.
-func (m *message) files() []attachment {
+// files are all that a message shows, also of those that it forwards, whose fields have the
+// form of Discord's.
+func (m *message) files() (files []attachment) {
 	all := slices.Clone(m.Files)
 	for i := range m.Stickers {
 		all = append(all, m.Stickers[i].picture())
@@ -222,18 +179,13 @@ func (m *message) files() []attachment {
 	for i := range m.Snapshots {
 		all = append(all, m.Snapshots[i].Message.files()...)
 	}
-	return bounded(all)
-}
-
-// bounded are files whose fields have the form of Discord's.
-func bounded(files []attachment) (all []attachment) {
-	for _, f := range files {
-		if isID(f.ID) && len(f.URL) <= maxURL && len(all) < maxInFiles {
+	for _, f := range all {
+		if isID(f.ID) && len(f.URL) <= maxURL && len(files) < maxInFiles {
 			f.Name, f.Long, f.Alt, f.MIME, f.Wave = f.shown(), "", "", media.Cut(f.MIME, 100), media.Cut(f.Wave, 1)
-			all = append(all, f)
+			files = append(files, f)
 		}
 	}
-	return all
+	return files
 }
 
 // shown is the name that members see. A file whose name Discord had to change has its own

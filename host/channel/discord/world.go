@@ -129,11 +129,8 @@ func (g *guild) role(user string, roles []string) channel.Role {
 // mentioned says whether a bot's own role is among those that a text mentions: Discord
 // offers it to members under the bot's name. g may be nil.
 func (g *guild) mentioned(roles []string, bot string) bool {
-	if g == nil {
-		return false
-	}
-	for _, r := range g.Roles {
-		if r.Tags.Bot == bot && slices.Contains(roles, r.ID) {
+	for i := 0; g != nil && i < len(g.Roles); i++ {
+		if r := g.Roles[i]; r.Tags.Bot == bot && slices.Contains(roles, r.ID) {
 			return true
 		}
 	}
