@@ -11,6 +11,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
+	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
@@ -85,7 +86,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 }
 
 // message asks Slack for the message that c changes.
-func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message, error) {
+func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error) {
 	if !timestamp.MatchString(c.Target) {
 		return nil, noMessage()
 	}
@@ -93,12 +94,18 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message
 		if in == "" {
 			continue
 		}
-		all, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-			ChannelID: idOf(c.Chat), Timestamp: in, Oldest: c.Target, Latest: c.Target, Inclusive: true, Limit: 2})
-		if err = asked(err); err != nil && !says(err, threadGone...) {
+		var said struct {
+			Messages []message `json:"messages"`
+		}
+		err := s.web.post(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		if channel.ClassOf(err) == channel.Ambiguous { // it only reads
+			err = link.Lost("Slack", err)
+		}
+		if err != nil && !says(err, threadGone...) {
 			return nil, err
 		}
-		if i := slices.IndexFunc(all, func(m slackgo.Message) bool { return m.Timestamp == c.Target }); i >= 0 {
+		all := said.Messages
+		if i := slices.IndexFunc(all, func(m message) bool { return m.TS == c.Target }); i >= 0 {
 			return &all[i], nil
 		}
 	}
@@ -144,7 +151,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 
 // deleteFiles deletes the app's own files. A refusal does not keep it from the
 // others, and is returned at the end.
-func (s *Slack) deleteFiles(ctx context.Context, files []slackgo.File) (left error) {
+func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 	me := s.self.Load()
 	for _, f := range files {
 		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {
