@@ -13,29 +13,31 @@ import (
 // node is a part of a message: a block, an element of rich text, a text, an attachment.
 // docs.slack.dev, Block Kit, has their kinds. One of another kind shows the fields that
 // these have, or at least its kind.
-type node map[string]any
+type node = map[string]any
 
-func (n node) str(key string) string {
-	s, _ := n[key].(string)
-	return s
+// get is a field, or nothing if it is of another form.
+func get[T any](n node, field string) T {
+	v, _ := n[field].(T)
+	return v
 }
 
-func (n node) in(key string) node {
-	m, _ := n[key].(map[string]any)
-	return m
-}
-
-func (n node) all(key string) []any {
-	l, _ := n[key].([]any)
-	return l
+func nodes(list any) (all []node) {
+	some, _ := list.([]any)
+	for _, one := range some {
+		n, _ := one.(node)
+		all = append(all, n)
+	}
+	return all
 }
 
 // label is a text that stands in the node as it is, or as an object.
-func (n node) label(key string) string { return cmp.Or(n.str(key), n.in(key).str("text")) }
+func label(n node, field string) string {
+	return cmp.Or(get[string](n, field), get[string](get[node](n, field), "text"))
+}
 
-// id is a field that is an id or a ts; empty if it is none.
-func (n node) id(key string) string {
-	if s := n.str(key); slackID.MatchString(s) || timestamp.MatchString(s) {
+// idIn is a field that is an id or a ts; empty if it is none.
+func idIn(n node, field string) string {
+	if s := get[string](n, field); slackID.MatchString(s) || timestamp.MatchString(s) {
 		return s
 	}
 	return ""
@@ -52,12 +54,12 @@ const (
 // escape makes a text Slack's, as Slack does with what members write.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// hyperlink is an address with a label, which may be empty, in Slack's form.
-func hyperlink(address, label string) string {
+// hyperlink is an address with a text, which may be empty, in Slack's form.
+func hyperlink(address, text string) string {
 	if address == "" {
-		return escape.Replace(label)
+		return escape.Replace(text)
 	}
-	return "<" + escape.Replace(strings.ReplaceAll(address, "|", "%7C")) + "|" + escape.Replace(label) + ">"
+	return "<" + escape.Replace(strings.ReplaceAll(address, "|", "%7C")) + "|" + escape.Replace(text) + ">"
 }
 
 // join is the texts that are not empty, with something between them.
@@ -78,10 +80,8 @@ type reader struct {
 // is in rich text, and nothing else.
 func (r *reader) message(text string, blocks any) string {
 	all := []string{text}
-	list, _ := blocks.([]any)
-	for _, one := range list {
-		b, _ := one.(map[string]any)
-		if words := r.words(one); text == "" || b["type"] != "rich_text" && !strings.Contains(text, words) {
+	for _, b := range nodes(blocks) {
+		if words := r.words(b); text == "" || b["type"] != "rich_text" && !strings.Contains(text, words) {
 			all = append(all, words)
 		}
 	}
@@ -90,29 +90,24 @@ func (r *reader) message(text string, blocks any) string {
 
 // attached is what an attachment says, which may be a whole message.
 func (r *reader) attached(a node) string {
-	for _, one := range a.all("files") {
-		var f file
-		if text, err := json.Marshal(one, lenient); err == nil && json.Unmarshal(text, &f) == nil {
-			r.files = append(r.files, f)
-		}
+	if files, err := json.Marshal(a["files"], lenient); err == nil {
+		_ = json.Unmarshal(files, &r.files, lenient) // those of another form are none
 	}
-	title, blocks := a.str("title"), a["blocks"]
-	if to := a.str("title_link"); to != "" {
+	title, blocks := get[string](a, "title"), a["blocks"]
+	if to := get[string](a, "title_link"); to != "" {
 		title = hyperlink(to, unescape.Replace(title))
 	}
-	for _, one := range a.all("message_blocks") {
-		of, _ := one.(map[string]any)
-		blocks = node(of).in("message")["blocks"]
+	for _, of := range nodes(a["message_blocks"]) {
+		blocks = get[node](of, "message")["blocks"]
 	}
-	all := []string{a.str("pretext"), title, r.message(a.str("text"), blocks)}
-	for _, one := range a.all("fields") {
-		of, _ := one.(map[string]any)
-		all = append(all, join(": ", node(of).str("title"), node(of).str("value")))
+	all := []string{get[string](a, "pretext"), title, r.message(get[string](a, "text"), blocks)}
+	for _, f := range nodes(a["fields"]) {
+		all = append(all, join(": ", get[string](f, "title"), get[string](f, "value")))
 	}
-	if text := join("\n", append(all, a.str("footer"))...); text != "" || len(r.files) > 0 {
+	if text := join("\n", append(all, get[string](a, "footer"))...); text != "" || len(r.files) > 0 {
 		return text
 	}
-	return cmp.Or(a.str("fallback"), hyperlink(a.str("image_url"), ""))
+	return cmp.Or(get[string](a, "fallback"), hyperlink(get[string](a, "image_url"), ""))
 }
 
 // words are what a part of a message says.
@@ -129,7 +124,7 @@ func (r *reader) words(part any) string {
 		return strconv.FormatFloat(p, 'f', -1, 64)
 	case []any:
 		return r.list("\n", p)
-	case map[string]any:
+	case node:
 		if text, ok := r.inline(p); ok {
 			return text
 		}
@@ -146,46 +141,43 @@ func (r *reader) list(between string, parts []any) string {
 	return join(between, all...)
 }
 
-// inline is an element of rich text, or another part of a line.
+// inline is a part of a line.
 func (r *reader) inline(n node) (string, bool) {
-	switch n.str("type") {
+	id := func(field string) string { return escape.Replace(get[string](n, field)) }
+	switch n["type"] {
 	case "mrkdwn":
-		return n.str("text"), true
+		return get[string](n, "text"), true
 	case "text":
-		return styled(escape.Replace(n.str("text")), n.in("style")), true
+		return styled(id("text"), get[node](n, "style")), true
 	case "user", "canvas_user_mention":
-		return "<@" + escape.Replace(n.str("user_id")) + ">", true
+		return "<@" + id("user_id") + ">", true
 	case "channel":
-		return "<#" + escape.Replace(n.str("channel_id")) + ">", true
+		return "<#" + id("channel_id") + ">", true
 	case "usergroup", "team": // Slack tells no name
-		id := escape.Replace(n.str("usergroup_id") + n.str("team_id"))
-		return "<!subteam^" + id + "|@" + id + ">", true
+		return "@" + id("usergroup_id") + id("team_id"), true
 	case "broadcast":
-		return "<!" + escape.Replace(n.str("range")) + ">", true
+		return "<!" + id("range") + ">", true
 	case "emoji":
-		return ":" + escape.Replace(n.str("name")) + ":", true
+		return ":" + id("name") + ":", true
 	case "date":
-		seconds, _ := n["timestamp"].(float64)
-		return hyperlink(n.str("url"), cmp.Or(n.str("fallback"), time.Unix(int64(min(seconds, 1<<36)), 0).UTC().Format(time.RFC3339))), true
+		at := time.Unix(int64(min(get[float64](n, "timestamp"), 1<<36)), 0).UTC()
+		return hyperlink(get[string](n, "url"), cmp.Or(get[string](n, "fallback"), at.Format(time.RFC3339))), true
 	case "image":
-		in, label := n.in("slack_file"), cmp.Or(n.label("title"), n.str("alt_text"))
-		if id := in.id("id"); id != "" {
-			r.files = append(r.files, file{ID: id, Title: label, URL: in.str("url")})
-			return escape.Replace(label), true
+		in, text := get[node](n, "slack_file"), cmp.Or(label(n, "title"), get[string](n, "alt_text"))
+		if id := idIn(in, "id"); id != "" {
+			r.files = append(r.files, file{ID: id, Title: text, URL: get[string](in, "url")})
+			return escape.Replace(text), true
 		}
-		return hyperlink(cmp.Or(n.str("image_url"), in.str("url")), label), true
+		return hyperlink(cmp.Or(get[string](n, "image_url"), get[string](in, "url")), text), true
 	}
-	address := cmp.Or(n.str("url"), n.str("title_url"), n.str("video_url"), n.str("join_url"))
-	if address == "" {
-		return "", false
-	}
-	return join("\n", hyperlink(address, cmp.Or(n.label("text"), n.label("title"), n.str("name"))), r.words(n["description"])), true
+	address := cmp.Or(get[string](n, "url"), get[string](n, "title_url"), get[string](n, "video_url"), get[string](n, "join_url"))
+	return join("\n", hyperlink(address, cmp.Or(label(n, "text"), label(n, "title"), label(n, "name"))), r.words(n["description"])), address != ""
 }
 
 func styled(text string, style node) string {
-	for _, mark := range []struct{ name, mark string }{{"code", "`"}, {"strike", "~"}, {"italic", "_"}, {"bold", "*"}} {
-		if style[mark.name] == true && strings.TrimSpace(text) != "" {
-			text = mark.mark + text + mark.mark
+	for _, mark := range [][2]string{{"code", "`"}, {"strike", "~"}, {"italic", "_"}, {"bold", "*"}} {
+		if style[mark[0]] == true && strings.TrimSpace(text) != "" {
+			text = mark[1] + text + mark[1]
 		}
 	}
 	return text
@@ -193,11 +185,10 @@ func styled(text string, style node) string {
 
 // block is a part that has lines of its own.
 func (r *reader) block(n node) string {
-	elements := n.all("elements")
+	elements := get[[]any](n, "elements")
 	var all []string
-	switch kind := n.str("type"); kind {
+	switch kind := get[string](n, "type"); kind {
 	case "divider":
-		return ""
 	case "rich_text_section":
 		return r.list("", elements)
 	case "rich_text_quote":
@@ -205,29 +196,28 @@ func (r *reader) block(n node) string {
 	case "rich_text_preformatted":
 		return "```\n" + r.list("", elements) + "\n```"
 	case "rich_text_list":
-		before, _ := n["offset"].(float64)
-		indent, _ := n["indent"].(float64)
+		indent := strings.Repeat("    ", int(max(0, min(get[float64](n, "indent"), maxDepth))))
 		for i, e := range elements {
 			mark := "• "
 			if n["style"] == "ordered" {
-				mark = strconv.Itoa(int(before)+i+1) + ". "
+				mark = strconv.Itoa(int(get[float64](n, "offset"))+i+1) + ". "
 			}
-			all = append(all, strings.Repeat("    ", int(max(0, min(indent, maxDepth))))+mark+r.words(e))
+			all = append(all, indent+mark+r.words(e))
 		}
 	case "table", "data_table":
 		all = append(all, r.words(n["caption"]))
-		for _, row := range n.all("rows") {
+		for _, row := range get[[]any](n, "rows") {
 			cells, _ := row.([]any)
 			all = append(all, r.list(" | ", cells))
 		}
 	case "call":
-		return r.words(map[string]any(n.in("call").in("v1")))
+		return r.words(get[node](get[node](n, "call"), "v1"))
 	default:
 		for field := range strings.FieldsSeq(readFields) {
 			all = append(all, r.words(n[field]))
 		}
-		if accessory := n.in("accessory"); accessory["type"] == "image" {
-			all = append(all, r.words(map[string]any(accessory)))
+		if of := get[node](n, "accessory"); of["type"] == "image" { // others are buttons and the like
+			all = append(all, r.words(of))
 		}
 		if text := join("\n", all...); text != "" || kind == "" {
 			return text

@@ -11,7 +11,6 @@ import (
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/emoji"
-	"github.com/longshore-bridge/longshore/host/channel/link"
 )
 
 // EditWithin is without an end: if a workspace has one, Edit is refused as too_late.
@@ -97,10 +96,7 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error)
 		var said struct {
 			Messages []message `json:"messages"`
 		}
-		err := s.web.post(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
-		if channel.ClassOf(err) == channel.Ambiguous { // it only reads
-			err = link.Lost("Slack", err)
-		}
+		err := s.web.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
 		if err != nil && !says(err, threadGone...) {
 			return nil, err
 		}

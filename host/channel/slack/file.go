@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -69,9 +70,8 @@ func (f *file) refused() error {
 
 // fileInfo asks Slack for a file.
 func (s *Slack) fileInfo(ctx context.Context, id string) (*file, error) {
-	f, _, _, err := s.web.api.GetFileInfoContext(ctx, id, 1, 1)
-	if err != nil {
-		return nil, asked(err)
+	var said struct {
+		File file `json:"file"`
 	}
-	return &file{ID: id, User: f.User, Name: f.Name, Title: f.Title, MIME: f.Mimetype, Size: int64(f.Size), Mode: f.Mode, Access: f.FileAccess, URL: f.URLPrivate, External: f.IsExternal}, nil
+	return &said.File, s.web.ask(ctx, "files.info", url.Values{"file": {id}}, &said)
 }

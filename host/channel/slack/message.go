@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ type message struct {
 	Username    string `json:"username"` // of a robot without User
 	Text        string `json:"text"`
 	Blocks      any    `json:"blocks"`
-	Attachments []any  `json:"attachments"`
+	Attachments any    `json:"attachments"`
 	TS          string `json:"ts"`
 	Thread      string `json:"thread_ts"`
 	Parent      string `json:"parent_user_id"`
@@ -140,13 +141,12 @@ func (m *message) content() *event {
 	e.said = r.message(m.Text, m.Blocks)
 	e.Text = e.said
 	var previews []string
-	for _, one := range m.Attachments {
-		of, _ := one.(map[string]any)
-		a, in := node(of), &reader{}
-		text, author := in.attached(a), channel.CleanName(unescape.Replace(a.str("author_name")))
+	for _, a := range nodes(m.Attachments) {
+		in := &reader{}
+		text, author := in.attached(a), channel.CleanName(unescape.Replace(get[string](a, "author_name")))
 		switch {
 		case a["is_share"] == true:
-			e.Forwarded, e.Author, e.author = true, author, a.id("author_id")
+			e.Forwarded, e.Author, e.author = true, author, idIn(a, "author_id")
 			if e.Text != "" && text != "" {
 				text = "\n" + quoteLines(text)
 			}
@@ -154,7 +154,7 @@ func (m *message) content() *event {
 			r.files = append(r.files, in.files...)
 		case a["is_msg_unfurl"] == true && e.Quote == nil:
 			e.quoted, _ = shown(in.files)
-			e.Quote = &channel.Quote{ID: a.id("ts"), From: author, Text: media.Cut(text, maxQuote), Elsewhere: a.str("channel_id") != m.Channel, Unverified: true}
+			e.Quote = &channel.Quote{ID: idIn(a, "ts"), From: author, Text: media.Cut(text, maxQuote), Elsewhere: get[string](a, "channel_id") != m.Channel, Unverified: true}
 		default:
 			previews = append(previews, text)
 		}
@@ -164,14 +164,14 @@ func (m *message) content() *event {
 		e.Text = join("\n", e.Text, channel.NotShown(media.Count(left, "file")))
 	}
 	for _, f := range e.files {
-		if address := hyperlink(f.URL, f.name()); f.External && f.URL != "" && !strings.Contains(e.Text, escape.Replace(f.URL)) {
-			e.Text = join("\n", e.Text, address)
+		if f.External && !strings.Contains(e.Text, escape.Replace(f.URL)) {
+			e.Text = join("\n", e.Text, hyperlink(f.URL, f.name()))
 		}
 	}
-	if e.Text == "" && len(e.files) == 0 {
-		e.Text = join("\n", previews...)
+	if len(e.files) > 0 {
+		return e
 	}
-	if e.Text == "" && len(e.files) == 0 {
+	if e.Text = cmp.Or(e.Text, join("\n", previews...)); e.Text == "" {
 		e.Told = toldAs(m.Subtype)
 		e.Text = channel.NotShown(e.Told)
 	}

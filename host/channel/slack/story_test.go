@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 )
 
@@ -27,9 +29,45 @@ func (w *world) dispatch(t testing.TB, chat groups.JID, document map[string]any)
 	return ts
 }
 
-// share is a document with a message that Ada forwards.
-func share(author, text string, files ...any) map[string]any {
+// forward is a document with a message that Ada forwards.
+func forward(author, text string, files ...any) map[string]any {
 	return map[string]any{"attachments": []any{map[string]any{"is_share": true, "is_msg_unfurl": true, "author_name": author, "channel_id": "C0ELSE", "ts": "1699999999.000001", "text": text, "files": files}}}
+}
+
+// share is what a member sends by Slack's own apps.
+func (w *world) share(t testing.TB, chat groups.JID, s channeltest.Shared) {
+	t.Helper()
+	var files []any
+	if s.File != nil {
+		files = append(files, w.AddFile(w.ada, s.File.Name, s.File.Data))
+	}
+	switch s.Case {
+	case channeltest.Forward, channeltest.ForwardFile, channeltest.ForwardBare, channeltest.ForwardAuthor:
+		w.dispatch(t, chat, forward(s.Author, escape(s.Text), files...))
+	case channeltest.ForwardQuoted:
+		q := forward(s.Author, s.Quote.Text, w.AddFile(w.ada, s.Quote.File.Name, s.Quote.File.Data))
+		q["user"] = w.AddUser(s.Quote.From)
+		w.PostInThread(id(chat), w.dispatch(t, chat, q), w.ada, s.Text)
+	case channeltest.QuoteFile:
+		f := s.Quote.File
+		w.PostInThread(id(chat), w.Upload(id(chat), "", w.AddUser(s.Quote.From), s.Quote.Text, f.Name, f.Data), w.ada, s.Text)
+	case channeltest.QuoteElsewhere:
+		w.dispatch(t, chat, map[string]any{"text": s.Text, "attachments": []any{map[string]any{
+			"is_msg_unfurl": true, "author_name": s.Quote.From, "channel_id": "C0ELSE", "ts": "1699999999.000001", "text": s.Quote.Text}}})
+	case channeltest.HiddenLink:
+		w.Post(id(chat), w.ada, strings.Replace(escape(s.Text), "article", "<"+escape(s.Address)+"|article>", 1))
+	case channeltest.Photo:
+		w.Upload(id(chat), "", w.ada, "", s.File.Name, s.File.Data)
+	case channeltest.Unknown:
+		w.dispatch(t, chat, map[string]any{"subtype": "kind_of_tomorrow"})
+	case channeltest.Renamed:
+		w.Rename(w.ada, s.From)
+		w.Post(id(chat), w.ada, s.Text)
+	case channeltest.Robot:
+		w.dispatch(t, chat, map[string]any{"user": w.AddBot(s.From), "bot_id": "B0OTHER", "text": s.Text})
+	default:
+		t.Fatalf("Slack has no %s", s.Case)
+	}
 }
 
 func (w *world) fetch(t testing.TB, chat groups.JID, a channel.Attachment) []byte {
@@ -52,8 +90,8 @@ func TestFilesOfAForwardedMessageAreFetched(t *testing.T) {
 	w := newWorld(t)
 	in, stop := w.run(t)
 	data := []byte("%PDF-1.4 a report")
-	forward := share("Bo", "The crane is down", w.AddFile(w.AddUser("Bo"), "report.pdf", data))
-	parent := w.dispatch(t, w.desk, forward)
+	bos := forward("Bo", "The crane is down", w.AddFile(w.AddUser("Bo"), "report.pdf", data))
+	parent := w.dispatch(t, w.desk, bos)
 	got := last(in.next(t))
 	if !got.Forwarded || got.Author != "Bo" || len(got.Files) != 1 || got.Files[0].Name != "report.pdf" || !bytes.Equal(w.fetch(t, w.desk, got.Files[0]), data) {
 		t.Errorf("came in: %+v", got)
@@ -85,19 +123,6 @@ func TestTheFirstMessageOfAThreadHasTheWordsAboveIt(t *testing.T) {
 	w.PostInThread(id(w.desk), alarm, w.ada, "anybody?")
 	if q := last(in.next(t)).Quote; q != nil || w.Calls("conversations.replies") != 1 {
 		t.Errorf("quoted again is %+v", q)
-	}
-}
-
-// A member keeps the id under another name.
-func TestAMemberWithANewNameIsTheSame(t *testing.T) {
-	w := newWorld(t)
-	in, _ := w.run(t)
-	w.Post(id(w.desk), w.ada, "hello")
-	before := last(in.next(t))
-	w.Rename(w.ada, "Ada Lovelace")
-	w.Post(id(w.desk), w.ada, "hello")
-	if after := last(in.next(t)); before.Sender != after.Sender || after.Sender == "" {
-		t.Errorf("%+v came in after %+v", after, before)
 	}
 }
 
