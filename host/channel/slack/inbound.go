@@ -46,8 +46,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
 	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
-	in.Role, in.Command = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Command, s.mentioned(ev.said))
-	in.Author = cmp.Or(ev.Author, s.nameOf(ctx, ev.author))
+	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.author))
 	if in.Time.IsZero() {
 		in.Time = m.Received
 	}
@@ -60,6 +59,7 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 		if in.Direct = direct; direct && in.Thread == "" && !private(ev) {
 			in.Thread = ev.ts // the answer begins a thread below it
 		}
+		in.Command = cmp.Or(ev.Command, s.mentioned(ev.said))
 		in.Files = s.attachments(ctx, ev.files, m.Ref(), m.Received)
 		in.Quote = s.quote(ctx, ev, direct, m)
 	case channel.KindMembership:
