@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 // node is a part of a message: a block, an element of rich text, a text, an attachment.
@@ -90,9 +88,7 @@ func (r *reader) message(text string, blocks any) string {
 
 // attached is what an attachment says, which may be a whole message.
 func (r *reader) attached(a node) string {
-	if files, err := json.Marshal(a["files"], lenient); err == nil {
-		_ = json.Unmarshal(files, &r.files, lenient) // those of another form are none
-	}
+	r.files = filesOf(a["files"])
 	title, blocks := get[string](a, "title"), a["blocks"]
 	if to := get[string](a, "title_link"); to != "" {
 		title = hyperlink(to, unescape.Replace(title))

@@ -71,7 +71,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range m.Files {
+		for _, f := range filesOf(m.Files) {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return err
 		}
-		if left = s.deleteFiles(ctx, m.Files); left != nil && channel.ClassOf(left) != channel.Permanent {
+		if left = s.deleteFiles(ctx, filesOf(m.Files)); left != nil && channel.ClassOf(left) != channel.Permanent {
 			return left
 		}
 	}

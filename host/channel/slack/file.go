@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -26,6 +28,18 @@ type file struct {
 	Access   string `json:"file_access"` // check_file_info: of another workspace, and only files.info tells of it; access_denied
 	URL      string `json:"url_private"`
 	External bool   `json:"is_external"`
+}
+
+// filesOf are the files of a message or an attachment. One of another form lacks fields.
+func filesOf(list any) (all []file) {
+	for _, n := range nodes(list) {
+		var f file
+		if text, err := json.Marshal(n, lenient, json.Deterministic(true)); err == nil {
+			_ = json.Unmarshal(text, &f, lenient)
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 var extension = regexp.MustCompile(`^\.[A-Za-z0-9]{1,10}$`)

@@ -26,7 +26,7 @@ type message struct {
 	TS          string `json:"ts"`
 	Thread      string `json:"thread_ts"`
 	Parent      string `json:"parent_user_id"`
-	Files       []file `json:"files"`
+	Files       any    `json:"files"`
 	EventTS     string `json:"event_ts"`
 	Deleted     string `json:"deleted_ts"`
 	Reaction    string `json:"reaction"`
@@ -137,7 +137,7 @@ func gone(target string, before *message) *event {
 
 // content is what a message brings, whoever wrote it: never nothing.
 func (m *message) content() *event {
-	e, r := &event{}, &reader{files: m.Files}
+	e, r := &event{}, &reader{files: filesOf(m.Files)}
 	e.said = r.message(m.Text, m.Blocks)
 	e.Text = e.said
 	var previews []string
