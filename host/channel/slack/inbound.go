@@ -45,6 +45,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 // inbound is an event for the host, with names for ids.
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
 	in := ev.Inbound
+	in.Quote = nil
 	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
 	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.author))
 	if in.Time.IsZero() {
@@ -148,18 +149,15 @@ func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) 
 }
 
 func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
-	if err := f.refused(); err != nil {
-		return nil, err
-	}
-	if f.URL == "" { // of another workspace in a shared channel
+	if f.URL == "" && f.refused() == nil { // of another workspace in a shared channel
 		full, err := s.fileInfo(ctx, f.ID)
 		if err != nil {
 			return nil, unfetched(err)
 		}
 		f = *full
-		if err := f.refused(); err != nil {
-			return nil, err
-		}
+	}
+	if err := f.refused(); err != nil {
+		return nil, err
 	}
 	body, err := scratch.Get(ctx, s.web.files, f.URL, maxFile, transfer.PaceFor(patient))
 	if err != nil {

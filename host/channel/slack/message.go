@@ -154,7 +154,7 @@ func (m *message) content() *event {
 			r.files = append(r.files, in.files...)
 		case a["is_msg_unfurl"] == true && e.Quote == nil:
 			e.quoted, _ = shown(in.files)
-			e.Quote = &channel.Quote{ID: idIn(a, "ts"), From: author, Text: media.Cut(text, maxQuote), Elsewhere: get[string](a, "channel_id") != m.Channel, Unverified: true}
+			e.Quote = &channel.Quote{ID: idIn(a, "ts"), From: author, Text: text, Elsewhere: get[string](a, "channel_id") != m.Channel, Unverified: true}
 		default:
 			previews = append(previews, text)
 		}

@@ -23,7 +23,7 @@ func (s *Slack) quote(ctx context.Context, ev *event, direct bool, m journal.Inb
 		return q
 	}
 	q := *ev.Quote
-	q.Text = s.readable(ctx, q.Text)
+	q.Text = media.Cut(s.readable(ctx, q.Text), maxQuote)
 	q.Files = s.attachments(ctx, ev.quoted, m.Ref(), m.Received)
 	return &q
 }
@@ -47,7 +47,7 @@ func (s *Slack) parent(ctx context.Context, ev *event, direct bool, of journal.I
 		return nil
 	}
 	c := m.content()
-	q := &channel.Quote{ID: ev.Thread, Sender: m.User, From: cmp.Or(s.nameOf(ctx, m.User), channel.CleanName(m.Username)), Text: s.readable(ctx, media.Cut(c.Text, maxQuote)), Forwarded: c.Forwarded}
+	q := &channel.Quote{ID: ev.Thread, Sender: m.User, From: cmp.Or(s.nameOf(ctx, m.User), channel.CleanName(m.Username)), Text: media.Cut(s.readable(ctx, c.Text), maxQuote), Forwarded: c.Forwarded}
 	if me := s.self.Load(); me != nil && m.User == me.user {
 		q.Own, q.Sender = true, ""
 	}
