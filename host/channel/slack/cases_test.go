@@ -64,7 +64,7 @@ func offline(t testing.TB, net Net, set *Settings) *Slack {
 	}
 	s.self.Store(&self{user: "U0ME"})
 	for id, name := range map[string]string{ada: "Ada", "U0BO": "Bo", "U0ME": "longshore", "UREVOKEDU": "UREVOKEDU", slackbot: "Slackbot"} {
-		s.people.put(id, known{name: name, person: true, until: time.Now().Add(time.Hour)})
+		s.people.put(id, known{name: name, until: time.Now().Add(time.Hour)})
 	}
 	return s
 }

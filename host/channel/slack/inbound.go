@@ -22,7 +22,7 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)
 		return nil
 	}
-	if who := s.member(ctx, ev.Sender); who.bot || ev.app && !who.person { // Slack does not name the app with everything that it posts
+	if who := s.member(ctx, ev.Sender); who.bot || ev.app && who.role == channel.RoleUnknown { // Slack does not name the app with everything that it posts
 		return nil
 	}
 	msg, err := s.inbound(ctx, ev, m)

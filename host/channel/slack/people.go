@@ -26,11 +26,10 @@ type people struct {
 }
 
 type known struct {
-	name   string
-	bot    bool // an app's own
-	person bool // Slack says so
-	role   channel.Role
-	until  time.Time
+	name  string
+	bot   bool         // an app's own
+	role  channel.Role // unknown: Slack has not said who it is
+	until time.Time
 }
 
 func (p *people) get(id string) (known, bool) {
@@ -67,7 +66,7 @@ func (s *Slack) member(ctx context.Context, id string) known {
 		s.Log.Info("ask for a member's name", "error", asked(err))
 	} else {
 		k.name = cmp.Or(channel.CleanName(u.Profile.DisplayName), channel.CleanName(u.RealName), channel.CleanName(u.Name), id)
-		k.bot, k.person, k.role, k.until = u.IsBot, !u.IsBot, s.roleOf(u), time.Now().Add(nameFor)
+		k.bot, k.role, k.until = u.IsBot, s.roleOf(u), time.Now().Add(nameFor)
 	}
 	s.people.put(id, k)
 	return k
