@@ -176,11 +176,11 @@ func TestWhatIsNoTextAndNoFileWasSilence(t *testing.T) {
 		`"hologram":{"text":"x"},"effect_id":"1"`:                               {Told: "hologram", Text: channel.NotShown("hologram: x")},
 		`"text":"hi","hologram":{"text":"x"}`:                                   {Text: "hi"}, // a later version says something beside
 		`"via_bot":{"id":1}`:                                                    {Told: "unsupported", Text: channel.NotShown("unsupported")},
-		`"pinned_message":{"message_id":1,"date":1,"chat":{"id":-1001,"title":"Desk"},"text":"gate closes at 9"}`: {Kind: channel.KindNote, Told: "pinned_message", Text: "pinned message: gate closes at 9"},
-		`"new_chat_title":"Pier"`:                                                               {Kind: channel.KindNote, Told: "new_chat_title", Text: "new chat title: Pier"},
-		`"forum_topic_created":{"name":"Cranes","icon_color":1}`:                                {Kind: channel.KindNote, Told: "forum_topic_created", Text: "forum topic created: Cranes"},
-		`"video_chat_participants_invited":{"users":[{"first_name":"Bo"},{"first_name":"Cy"}]}`: {Kind: channel.KindNote, Told: "video_chat_participants_invited", Text: "video chat participants invited: Bo, Cy"},
-		`"delete_chat_photo":true`:                                                              {Kind: channel.KindNote, Told: "delete_chat_photo", Text: "delete chat photo"},
+		`"pinned_message":{"message_id":1,"date":1,"chat":{"id":-1001,"title":"Desk"},"text":"gate closes at 9"}`: {Kind: channel.KindNote, Text: "pinned message: gate closes at 9"},
+		`"new_chat_title":"Pier"`:                                                               {Kind: channel.KindNote, Text: "new chat title: Pier"},
+		`"forum_topic_created":{"name":"Cranes","icon_color":1}`:                                {Kind: channel.KindNote, Text: "forum topic created: Cranes"},
+		`"video_chat_participants_invited":{"users":[{"first_name":"Bo"},{"first_name":"Cy"}]}`: {Kind: channel.KindNote, Text: "video chat participants invited: Bo, Cy"},
+		`"delete_chat_photo":true`:                                                              {Kind: channel.KindNote, Text: "delete chat photo"},
 	})
 }
 

@@ -58,12 +58,11 @@ func (c *content) tell(h *holding) {
 		if ignored[name] != "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 			continue
 		}
-		h.told = name
 		said := strings.TrimSuffix(strings.ReplaceAll(name, "_", " ")+": "+wordsOf(c.Rest[name]), ": ")
 		if slices.Contains(strings.Fields(notes), name) {
 			h.kind, h.text = channel.KindNote, said
 		} else {
-			h.text = strings.TrimSpace(channel.NotShown(said) + "\n" + h.text)
+			h.told, h.text = name, strings.TrimSpace(channel.NotShown(said)+"\n"+h.text)
 		}
 		return
 	}
