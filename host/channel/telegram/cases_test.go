@@ -154,3 +154,20 @@ func TestAnAnonymousAdminsVoteCounts(t *testing.T) {
 		t.Errorf("came in %+v", got)
 	}
 }
+
+// TestAMessageThatCannotBeReadIsTold: a field of another type than this version knows, or too
+// many bytes, took the whole message with it.
+func TestAMessageThatCannotBeReadIsTold(t *testing.T) {
+	w, in := newWorld(t), make(inbox, 2)
+	w.runTo(t, in)
+	for i, fields := range []string{`"poll":{"question":["of","several","parts"]},"text":"hi"`, `"text":"` + strings.Repeat("long ", 60_000) + `"`} {
+		w.tells(fmt.Sprintf(`{"message_id":%d,%s}`, 10+i, fields))
+		w.tells(fmt.Sprintf(`{"message_id":%d,"text":"end"}`, 20+i))
+		if m := <-in; m.Told != "unreadable" || m.Text != channel.NotShown("unreadable") || m.From != "Ada" {
+			t.Errorf("%.40s came in as %.99s, %q", fields, m.Text, m.Told)
+		}
+		if m := <-in; m.Text != "end" {
+			t.Errorf("then came in %.99s", m.Text)
+		}
+	}
+}

@@ -38,6 +38,27 @@ func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
 	return u, in, nil
 }
 
+// bare is an update with the head of its message alone, which comes in as unreadable: it is
+// too large, or is not what Telegram documents. It is nil if there is no such head.
+func bare(raw []byte) []byte {
+	var u struct {
+		ID      int64 `json:"update_id"`
+		Message *struct {
+			head
+			Unreadable bool `json:"unreadable"`
+		} `json:"message"`
+	}
+	if json.Unmarshal(raw, &u, lenient) != nil || u.Message == nil {
+		return nil
+	}
+	u.Message.Unreadable = true
+	short, err := json.Marshal(u, lenient)
+	if err != nil {
+		return nil
+	}
+	return short
+}
+
 func (r *reaction) inbound() *channel.Inbound {
 	who, role, ok := personOf(r.User, r.Actor, r.Chat)
 	if !ok {

@@ -42,18 +42,23 @@ type chat struct {
 	First string `json:"first_name"`
 }
 
+// head is who sent a message, where and when.
+type head struct {
+	ID         int64  `json:"message_id"`
+	Date       int64  `json:"date"`
+	From       *user  `json:"from"`
+	SenderChat *chat  `json:"sender_chat"` // on whose behalf From writes
+	Signature  string `json:"author_signature"`
+	Chat       chat   `json:"chat"`
+	Thread     int64  `json:"message_thread_id"`
+	InTopic    bool   `json:"is_topic_message"`
+}
+
 // message is a message, or one elsewhere that a message answers (ExternalReplyInfo).
 type message struct {
-	ID          int64      `json:"message_id"`
-	Date        int64      `json:"date"`
+	head
 	Edit        int64      `json:"edit_date"`
-	From        *user      `json:"from"`
-	SenderChat  *chat      `json:"sender_chat"` // on whose behalf From writes
-	Signature   string     `json:"author_signature"`
 	Automatic   bool       `json:"is_automatic_forward"` // the post of a channel, in the group that belongs to it
-	Chat        chat       `json:"chat"`
-	Thread      int64      `json:"message_thread_id"`
-	InTopic     bool       `json:"is_topic_message"`
 	Forward     *origin    `json:"forward_origin"`
 	Origin      *origin    `json:"origin"` // of an ExternalReplyInfo
 	ReplyTo     *message   `json:"reply_to_message"`

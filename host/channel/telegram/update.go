@@ -98,6 +98,13 @@ func (t *Telegram) register(ctx context.Context) {
 // wants to know is passed over.
 func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMessage) (int64, error) {
 	u, in, err := decode(raw, t.self.Load())
+	if err != nil || len(raw) > maxUpdate {
+		t.Log.Warn("an update cannot be read, or is too large", "bytes", len(raw), "error", err)
+		if short := bare(raw); short != nil {
+			raw = short
+			u, in, err = decode(raw, t.self.Load())
+		}
+	}
 	if err != nil || u.ID <= 0 {
 		var only struct {
 			ID int64 `json:"update_id"`
