@@ -11,6 +11,9 @@ import (
 	"github.com/longshore-bridge/longshore/internal/refusal"
 )
 
+// maxFolder is the length of a group's folder, in bytes, as FolderPattern has it.
+const maxFolder = 64
+
 // FolderPattern is what a group's folder may be called; it is NanoClaw v1's.
 var FolderPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
@@ -27,14 +30,6 @@ func CheckFolder(folder string) error {
 		}
 	}
 	return nil
-}
-
-var notFolder = regexp.MustCompile(`[^a-z0-9]+`)
-
-// FolderOf makes a folder of a group's name. It is empty if the name has no letter of
-// a to z and no digit.
-func FolderOf(name string) string {
-	return strings.Trim(notFolder.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
 // Registry knows every group, by its folder and by its chat. It does not

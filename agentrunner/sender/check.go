@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/internal/safefs"
 
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
@@ -73,6 +74,9 @@ func (s *Sender) open(local, named string, host hostView) (file *os.File, stat f
 	if err := places.admit(resolved(local), local, named); err != nil {
 		return nil, nil, "", err
 	}
+	if other := safefs.Spelled(local, isThere); other != local {
+		return s.open(other, named, host)
+	}
 	if file, stat, err = open(local, named); err != nil {
 		return nil, nil, "", err
 	}
@@ -86,6 +90,11 @@ func (s *Sender) open(local, named string, host hostView) (file *os.File, stat f
 		return nil, nil, "", err
 	}
 	return file, stat, real, nil
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // open opens without waiting for the other end of a FIFO, and refuses everything

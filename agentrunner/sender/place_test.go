@@ -156,3 +156,23 @@ func TestWorkingDirectoryThatHoldsTheHomeIsNotSentFrom(t *testing.T) {
 		t.Errorf("refused with %q", code)
 	}
 }
+
+// TestAFileIsFoundInTheOtherFormOfUnicode, and one outside is refused as before.
+func TestAFileIsFoundInTheOtherFormOfUnicode(t *testing.T) {
+	const composed, apart = "\u00e9t\u00e9", "e\u0301te\u0301"
+	h := fakehost.New(t, nil)
+	s := newSender(t, h, nil)
+	asked := strings.ReplaceAll(h.File("group/"+apart+"/"+apart+".pdf", "%PDF"), apart, composed)
+	report, err := s.SendFiles(t.Context(), []sender.File{{Path: asked}}, sender.Options{NoWait: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Next(); r.ID != report.ID || r.Files[0].Path != "/workspace/group/"+apart+"/"+apart+".pdf" {
+		t.Errorf("%+v", r)
+	}
+	h.Take(report.ID)
+	outside := h.File("elsewhere/"+apart+".pdf", "%PDF")
+	if code := refusedCode(t, h, s, strings.ReplaceAll(outside, apart, composed)); code != "not_mounted" {
+		t.Errorf("outside: %s", code)
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -65,15 +67,7 @@ func bind(tool string, expected shape, arguments, into any) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("%s needs %s", tool, strings.Join(missing, " and "))
 	}
-	list, several := fields["files"]
-	if several {
-		fields["files"] = fileList(list)
-	}
-	choices, asks := fields["choices"]
-	if asks {
-		fields["choices"] = textList(choices)
-	}
-	if several || asks {
+	if loosen(fields, expected) {
 		if raw, err = json.Marshal(fields); err != nil {
 			return fmt.Errorf("%s: %w", tool, err)
 		}
@@ -114,13 +108,42 @@ func fileList(raw json.RawMessage) json.RawMessage {
 	return all
 }
 
-// textList accepts a JSON text that contains a list, as models also write it.
-func textList(raw json.RawMessage) json.RawMessage {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "[") && json.Valid([]byte(text)) {
-		return json.RawMessage(text)
+// loosen replaces values that models write in another form than the schema's, and reports
+// whether there were any.
+func loosen(fields map[string]json.RawMessage, expected shape) (changed bool) {
+	for key, value := range fields {
+		taken := loose(value, expected.Properties[key].Type)
+		if key == "files" {
+			taken = fileList(value)
+		}
+		changed = changed || !bytes.Equal(taken, value)
+		fields[key] = taken
 	}
-	return raw
+	return changed
+}
+
+// loose accepts a number, a truth value or a list that is written as a text, and a whole number
+// with a fraction of zero. Anything else is returned unchanged.
+func loose(value json.RawMessage, kind string) json.RawMessage {
+	text := string(value)
+	if kind != "string" && json.Unmarshal(value, &text) == nil {
+		text = strings.TrimSpace(text)
+	}
+	switch kind {
+	case "integer":
+		if n, err := strconv.ParseFloat(text, 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			return strconv.AppendInt(nil, int64(n), 10)
+		}
+	case "boolean":
+		if yes, err := strconv.ParseBool(text); err == nil && value[0] == '"' {
+			return strconv.AppendBool(nil, yes)
+		}
+	case "array":
+		if strings.HasPrefix(text, "[") && json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	}
+	return value
 }
 
 // unknown names the parameter that was probably meant.
@@ -146,7 +169,7 @@ func meant(key string, names []string) string {
 		"data": "content_base64", "base64": "content_base64", "type": "as", "replyTo": "reply_to", "thread_ts": "thread", "thread_id": "thread",
 		"request_id": "id", "id": "message_id task_id", "messageId": "message_id", "target": "message_id", "taskId": "task_id",
 		"reaction": "emoji", "options": "choices", "answers": "choices", "multiple": "several", "timeout": "wait_seconds",
-		"cron": "schedule_value", "schedule": "schedule_value", "targetJid": "target_group_jid", "markdown": "text", "html": "text"}
+		"cron": "schedule_value", "schedule": "schedule_value", "tz": "timezone", "time_zone": "timezone", "targetJid": "target_group_jid", "markdown": "text", "html": "text"}
 	for name := range strings.FieldsSeq(all[key]) {
 		if slices.Contains(names, name) {
 			return name

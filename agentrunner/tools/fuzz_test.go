@@ -14,8 +14,8 @@ func FuzzArgumentsAreTakenOrExplained(f *testing.F) {
 	} {
 		f.Add(arguments)
 	}
-	expected := shape{Required: []string{"choices", "question"}, Properties: map[string]json.RawMessage{
-		"question": nil, "choices": nil, "several": nil, "open_seconds": nil, "wait_seconds": nil}}
+	expected := shape{Required: []string{"choices", "question"}, Properties: map[string]property{
+		"question": {"string"}, "choices": {"array"}, "several": {"boolean"}, "open_seconds": {"integer"}, "wait_seconds": {"integer"}}}
 	f.Fuzz(func(t *testing.T, arguments string) {
 		var given any
 		if json.Unmarshal([]byte(arguments), &given) != nil {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -22,11 +24,16 @@ func inputOf[A any]() json.RawMessage {
 	if err := json.Unmarshal(t.RawInputSchema, &input); err != nil {
 		panic(err)
 	}
-	if input["properties"] != nil {
-		return t.RawInputSchema
+	if input["properties"] == nil {
+		input["properties"] = json.RawMessage("{}") // OpenAI's API refuses a whole request over a schema without
+		return marshal(input)
 	}
-	input["properties"] = json.RawMessage("{}") // OpenAI's API refuses a whole request over a schema without
-	return marshal(input)
+	return oneType(t.RawInputSchema)
+}
+
+// oneType lets no value be null as well: Gemini's API refuses a whole request over a list of types.
+func oneType(schema json.RawMessage) json.RawMessage {
+	return regexp.MustCompile(`\["null",("\w+")\]`).ReplaceAll(schema, []byte("$1"))
 }
 
 // outputOf is the schema of R with these properties only, and of them only the type.
@@ -44,7 +51,7 @@ func outputOf[R any](properties ...string) json.RawMessage {
 		types[name] = map[string]any{"type": full.Properties[name].Type}
 	}
 	required := slices.DeleteFunc(full.Required, func(name string) bool { return types[name] == nil })
-	return marshal(map[string]any{"type": "object", "properties": types, "required": required})
+	return oneType(marshal(map[string]any{"type": "object", "properties": types, "required": required}))
 }
 
 func marshal(v any) json.RawMessage {
@@ -83,5 +90,90 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(bytes.TrimSpace(schemaFile)), string(made)); diff != "" {
 		t.Errorf("schemas.json differs from the types (go test ./agentrunner/tools -update writes it):\n%s", diff)
+	}
+}
+
+// TestEverySchemaIsOneThatAllModelsTake: ask had a list of types, and Gemini's API refused each
+// request of its assistant.
+func TestEverySchemaIsOneThatAllModelsTake(t *testing.T) {
+	all := map[string]json.RawMessage{}
+	for name, tool := range SessionServer(sender.New(sender.Config{Main: true}), "1", struct{ Messages }{}).ListTools() {
+		all[name], all[name+"'s answer"] = tool.Tool.RawInputSchema, tool.Tool.RawOutputSchema
+	}
+	var file schemas
+	if err := json.Unmarshal(schemaFile, &file); err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range file.Inputs { // with the parameters that this server leaves out
+		if all[name] == nil {
+			t.Errorf("no server has the tool %s", name)
+		}
+		all["in the file: "+name] = schema
+	}
+	for name, raw := range all {
+		var schema map[string]any
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(name, err)
+		}
+		if schema["properties"] == nil {
+			t.Errorf("%s has no properties", name)
+		}
+		for _, bad := range tooRich(schema) {
+			t.Errorf("%s: %s", name, bad)
+		}
+	}
+}
+
+// tooRich names what the API of some model refuses in a schema.
+func tooRich(schema map[string]any) (bad []string) {
+	for _, key := range []string{"anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "definitions"} {
+		if schema[key] != nil {
+			bad = append(bad, key)
+		}
+	}
+	if _, one := schema["type"].(string); !one {
+		bad = append(bad, fmt.Sprintf("the type %v", schema["type"]))
+	}
+	inner, _ := schema["properties"].(map[string]any)
+	if items := schema["items"]; items != nil {
+		inner = map[string]any{"items": items}
+	}
+	for name, schema := range inner {
+		for _, b := range tooRich(schema.(map[string]any)) {
+			bad = append(bad, name+": "+b)
+		}
+	}
+	return bad
+}
+
+// TestEveryToolTakesNumbersAndTruthValuesAsText, and a whole number with a fraction, as models
+// write them whose numbers all have one.
+func TestEveryToolTakesNumbersAndTruthValuesAsText(t *testing.T) {
+	tried := 0
+	for name, tool := range SessionServer(sender.New(sender.Config{Main: true}), "1", struct{ Messages }{}).ListTools() {
+		expected := shapeOf(tool.Tool)
+		expected.Required = nil
+		for key, p := range expected.Properties {
+			for text, want := range map[string]any{`"7"`: 7.0, `" 7.0 "`: 7.0, `7.0`: 7.0, `"true"`: true, `"False"`: false} {
+				if _, isNumber := want.(float64); isNumber != (p.Type == "integer") || !isNumber && p.Type != "boolean" {
+					continue
+				}
+				tried++
+				got := map[string]any{}
+				if err := bind(name, expected, json.RawMessage(`{"`+key+`":`+text+`}`), &got); err != nil || got[key] != want {
+					t.Errorf("%s: %s of %s is %v, %v", name, key, text, got[key], err)
+				}
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("only %d were tried", tried)
+	}
+	var a AskArgs
+	whole := shape{Properties: map[string]property{"open_seconds": {"integer"}, "question": {"string"}}}
+	for _, bad := range []string{`{"open_seconds":"1.5"}`, `{"open_seconds":"Inf"}`, `{"open_seconds":"1e300"}`, `{"open_seconds":""}`, `{"open_seconds":true}`, `{"question":7}`} {
+		if err := bind("ask", whole, json.RawMessage(bad), &a); err == nil {
+			t.Errorf("%s is taken as %+v", bad, a)
+		}
 	}
 }

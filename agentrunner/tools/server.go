@@ -202,8 +202,12 @@ func without(schema json.RawMessage, property string) json.RawMessage {
 
 // shape is the part of a schema that bind checks.
 type shape struct {
-	Properties map[string]json.RawMessage `json:"properties"`
-	Required   []string                   `json:"required"`
+	Properties map[string]property `json:"properties"`
+	Required   []string            `json:"required"`
+}
+
+type property struct {
+	Type string `json:"type"`
 }
 
 func shapeOf(t mcp.Tool) shape {

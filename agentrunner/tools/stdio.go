@@ -51,7 +51,8 @@ func (w logWriter) Write(p []byte) (int, error) {
 // gate stands between the server and its streams. It delays the end of stdin while
 // requests are unanswered. Without it, mcp-go would cancel those requests at once,
 // and a client that writes its calls and closes stdin, such as a pipe in a shell,
-// would get no reply.
+// would get no reply. It also discards the answer to a call that the client cancelled, which
+// mcp-go writes: by MCP, nobody waits for it.
 type gate struct {
 	ctx context.Context
 	in  *bufio.Reader
@@ -59,13 +60,14 @@ type gate struct {
 
 	rest []byte // rest of the line that is being passed on
 
-	mu     sync.Mutex
-	open   map[string]int // unanswered requests by id
-	change chan struct{}  // closed and replaced at each answer
+	mu        sync.Mutex
+	open      map[string]int  // unanswered requests by id
+	cancelled map[string]bool // those of them that the client cancelled
+	change    chan struct{}   // closed and replaced at each answer
 }
 
 func newGate(ctx context.Context, in io.Reader, out io.Writer) *gate {
-	return &gate{ctx: ctx, in: bufio.NewReader(in), out: out, open: map[string]int{}, change: make(chan struct{})}
+	return &gate{ctx: ctx, in: bufio.NewReader(in), out: out, open: map[string]int{}, cancelled: map[string]bool{}, change: make(chan struct{})}
 }
 
 // Read passes on whole lines and notes the requests in them. It reports the end of
@@ -80,7 +82,7 @@ func (g *gate) Read(p []byte) (int, error) {
 		if line[len(line)-1] != '\n' { // the last line, truncated or without a newline
 			line = append(line, '\n')
 		}
-		g.note(line, +1)
+		g.asked(line)
 		g.rest = line
 	}
 	n := copy(p, g.rest)
@@ -95,6 +97,11 @@ func (g *gate) Write(p []byte) (int, error) {
 	if err := g.ctx.Err(); err != nil {
 		return 0, err
 	}
+	id, answers := answerTo(p)
+	if answers && g.unwanted(id) {
+		g.answer(id)
+		return len(p), nil
+	}
 	type result struct {
 		n   int
 		err error
@@ -107,30 +114,69 @@ func (g *gate) Write(p []byte) (int, error) {
 	}()
 	select {
 	case r := <-written:
-		g.note(line, -1)
+		if answers {
+			g.answer(id)
+		}
 		return r.n, r.err
 	case <-g.ctx.Done():
 		return 0, g.ctx.Err()
 	}
 }
 
-// note counts a request up (by is +1) and an answer down. A line that is neither, or
-// is broken, changes nothing. Nor does a subscription, which is only answered when
-// it ends.
-func (g *gate) note(line []byte, by int) {
-	var m struct {
-		ID     any    `json:"id"`
-		Method string `json:"method"`
-	}
-	if json.Unmarshal(line, &m) != nil || m.ID == nil || (m.Method != "") != (by > 0) ||
-		strings.HasPrefix(m.Method, "subscriptions/") {
+// message is what the gate reads of a line.
+type message struct {
+	ID     any             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// keyOf is a request's id as a key: 1 and "1" are two ids, 1 and 1.0 are one.
+func keyOf(id any) string { return fmt.Sprintf("%T %v", id, id) }
+
+// asked counts a request, or notes that the client cancels one. Other lines, and broken ones,
+// change nothing. Nor does a subscription, which is only answered when it ends.
+func (g *gate) asked(line []byte) {
+	var m message
+	if json.Unmarshal(line, &m) != nil || m.Method == "" || strings.HasPrefix(m.Method, "subscriptions/") {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	id := fmt.Sprintf("%T %v", m.ID, m.ID) // 1 and "1" are two ids, 1 and 1.0 are one
-	if g.open[id] += by; g.open[id] <= 0 {
+	if m.ID != nil {
+		g.open[keyOf(m.ID)]++
+		return
+	}
+	var call struct {
+		ID any `json:"requestId"`
+	}
+	if m.Method == "notifications/cancelled" && json.Unmarshal(m.Params, &call) == nil && g.open[keyOf(call.ID)] > 0 {
+		g.cancelled[keyOf(call.ID)] = true
+	}
+}
+
+// answerTo returns the key of the request that a line answers, if it is an answer.
+func answerTo(line []byte) (id string, ok bool) {
+	var m message
+	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method != "" {
+		return "", false
+	}
+	return keyOf(m.ID), true
+}
+
+// unwanted reports whether the client has cancelled a request.
+func (g *gate) unwanted(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cancelled[id]
+}
+
+// answer counts a request as answered.
+func (g *gate) answer(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open[id]--; g.open[id] <= 0 {
 		delete(g.open, id)
+		delete(g.cancelled, id)
 	}
 	close(g.change)
 	g.change = make(chan struct{})

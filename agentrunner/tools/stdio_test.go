@@ -1,10 +1,15 @@
 package tools_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/longshore-bridge/longshore/agentrunner/internal/fakehost"
 	"github.com/longshore-bridge/longshore/agentrunner/sender"
 	"github.com/longshore-bridge/longshore/agentrunner/tools"
 )
@@ -41,5 +46,47 @@ func TestAClientThatReadsNothingKeepsNoProgram(t *testing.T) {
 	calls.Close()
 	if len(out.begun) > 0 {
 		t.Error("it writes on")
+	}
+}
+
+// TestACancelledCallIsNotAnswered, as MCP asks for, and the program still ends with its stdin.
+func TestACancelledCallIsNotAnswered(t *testing.T) {
+	h := fakehost.New(t, nil)
+	in, calls := io.Pipe()
+	answers, out := io.Pipe()
+	s := sender.New(sender.Config{IPC: h.IPC, Chat: "web:family", Folder: "family", Wait: 2 * time.Minute})
+	ended := make(chan error, 1)
+	go func() {
+		err := tools.ServeStdio(t.Context(), tools.Server(s, "1"), in, out, nil)
+		out.Close()
+		ended <- err
+	}()
+	got := make(chan []string)
+	go func() {
+		var all []string
+		for lines := bufio.NewScanner(answers); lines.Scan(); {
+			all = append(all, lines.Text())
+		}
+		got <- all
+	}()
+	say := func(line string) {
+		if _, err := io.WriteString(calls, line+"\n"); err != nil {
+			t.Error(err)
+		}
+	}
+	say(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send_message","arguments":{"text":"a"}}}`)
+	h.Next()
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}`) // of no call yet
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"enough"}}`)
+	say(`{"jsonrpc":"2.0","id":8,"method":"ping"}`)
+	calls.Close()
+	if diff := cmp.Diff([]string{`{"jsonrpc":"2.0","id":8,"result":{}}`}, <-got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if left := h.Pending(); len(left) > 0 {
+		t.Errorf("in the queue: %q", left)
 	}
 }

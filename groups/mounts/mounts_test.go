@@ -340,3 +340,19 @@ func TestExplainTellsEachDecision(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileIsFoundInTheOtherFormOfUnicode: a Mac writes names apart that models compose.
+func TestAFileIsFoundInTheOtherFormOfUnicode(t *testing.T) {
+	const composed, apart = "\u00e9t\u00e9", "e\u0301te\u0301"
+	g := newGround(t)
+	fstest.Write(t, "apart", g.Workspace("family"), apart+"/"+apart+".pdf")
+	if err := os.Symlink("/etc", filepath.Join(g.Workspace("family"), apart+"-out")); err != nil {
+		t.Fatal(err)
+	}
+	m := g.mounts(t, g.family)
+	if got := content(t, m, "/workspace/group/"+composed+"/"+composed+".pdf"); got != "apart" {
+		t.Errorf("it holds %q", got)
+	}
+	refuses(t, m, "/workspace/group/"+composed+"/other.pdf", mounts.CodeFileMissing)
+	refuses(t, m, "/workspace/group/"+composed+"-out/passwd", mounts.CodeFileMissing)
+}

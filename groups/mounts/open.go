@@ -74,6 +74,9 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 		var file *os.File
 		var to *link
 		err = r.use(func(h *heldDir) error {
+			if other := safefs.Spelled(rel, h.isThere); other != rel {
+				rel, clean = other, path.Join(r.mount.Container, other)
+			}
 			file, to, err = r.openIn(h, rel, clean)
 			names = append(names, h.names(r.mount.Container, rel, file)...)
 			return err
@@ -93,6 +96,12 @@ func (m *Map) open(p string, note func(step, format string, args ...any)) (*File
 		}
 	}
 	return nil, escapes("the path leads through more than 8 links in a row")
+}
+
+// isThere reports whether h has something at rel. It follows no link that leads out.
+func (h *heldDir) isThere(rel string) bool {
+	_, err := h.dir.Lstat(rel)
+	return err == nil
 }
 
 // finish makes a File from an opened file.

@@ -15,6 +15,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/config"
 	"github.com/longshore-bridge/longshore/host/operator"
+	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/internal/safefs"
 	"github.com/longshore-bridge/longshore/media"
 )
@@ -54,6 +55,7 @@ A running host takes it up at once, see: longshore reload --help`,
 		Args: exactly("chat"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g.Chat = groups.JID(args[0])
+			// A chat that is taken is refused below: it may be free in one of several accounts.
 			if err := e.addGroup(g); err != nil {
 				return err
 			}
@@ -128,11 +130,17 @@ func (e *env) listChats(cfg *config.Config, channelName string, chats []channel.
 // addGroup writes a group into the configuration file if serve could start with
 // the changed file.
 func (e *env) addGroup(g groups.Group) error {
-	if g.Folder == "" {
+	named := g.Folder != ""
+	if !named {
 		g.Folder = groups.FolderOf(g.Name)
 	}
 	if g.Folder == "" {
 		return usage("no folder given", "give --folder, or a --name to make it of")
+	}
+	if cfg, err := e.load(); err == nil { // else the file is refused with all its problems
+		if err := mayAdd(cfg.Layout(), cfg.Groups, groups.Group{Folder: g.Folder}, named); err != nil {
+			return err
+		}
 	}
 	_, problems, err := e.writeGroup(g)
 	if err != nil {
@@ -145,6 +153,19 @@ func (e *env) addGroup(g groups.Group) error {
 	}
 	e.say("added group %s for %s to %s", g.Folder, string(g.Chat), e.config)
 	return e.warnOfLast()
+}
+
+// mayAdd refuses a group that cannot be added, in words for an operator.
+func mayAdd(l groups.Layout, all []groups.Group, g groups.Group, named bool) error {
+	r := refusal.Of(l.MayAdd(all, g, named))
+	if r == nil {
+		return nil
+	}
+	hint := r.Hint
+	if l.MayAdd(all, g, true) == nil {
+		hint = "choose another name; or take the files over: longshore groups add CHAT --folder " + g.Folder
+	}
+	return hinted(errors.New(r.Message), hint)
 }
 
 // warnOfLast prints the warnings about the group that was added, which is the file's last.

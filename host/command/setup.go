@@ -185,14 +185,22 @@ func (s *setup) askGroup(ctx context.Context) error {
 		case name == "" && s.in == nil:
 			return usage("no --group given, and there is no terminal to ask", "longshore setup --group Family --no-service")
 		case folder == "":
-			return usage(fmt.Sprintf("the name %q has no letter or digit of a-z and 0-9, of which its folder is made", name), "give it a name with one, such as Family")
+			return usage("the group has no name", "give it one, such as Family")
 		default:
-			if err = groups.CheckFolder(folder); err == nil {
+			if err = mayAdd(s.layout(), nil, groups.Group{Folder: folder}, false); err == nil {
 				s.group = name
 			}
 			return err
 		}
 	})
+}
+
+// layout is that of the installation that write makes.
+func (s *setup) layout() groups.Layout {
+	if filepath.Clean(s.config) == systemConfig {
+		return groups.Layout{State: systemState}
+	}
+	return groups.Layout{State: filepath.Join(filepath.Dir(s.config), "state")}
 }
 
 func (s *setup) askService(ctx context.Context) error {

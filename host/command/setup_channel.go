@@ -195,6 +195,9 @@ func (s *setup) addChat(ctx context.Context) error {
 		return nil
 	}
 	folder := groups.FolderOf(s.group) + "-" + s.channel
+	if err := mayAdd(s.layout(), nil, groups.Group{Folder: folder}, false); err != nil {
+		return err
+	}
 	err := s.also(ctx, "groups", "add", s.chat, "--channel", s.channel, "--name", s.group+" on "+s.channel, "--folder", folder, "--assistant", s.agent)
 	if err == nil && s.platform.Account.Scan != "" {
 		err = s.sendHello(ctx, folder)

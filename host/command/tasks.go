@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,23 +92,32 @@ func (e *env) listTasks(all []tasks.Task) error {
 		e.say("nothing is scheduled")
 		return nil
 	}
-	t := e.table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT")
+	t := e.table("ID", "GROUP", "NAME", "SCHEDULE", "STATUS", "NEXT", "ZONE")
 	for _, one := range all {
-		next := "-"
-		if !one.Next.IsZero() {
-			next = one.Next.Format("2006-01-02 15:04Z")
-		}
-		t.row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, next)
+		t.row(one.ID, one.Folder, cmp.Or(one.Name, media.Cut(one.Prompt, 30)), one.Type+" "+one.Value, one.Status, inZone(one.Next, one.Zone), one.Zone)
 	}
 	return t.flush()
+}
+
+// inZone is a time by the clocks of a zone of that name.
+func inZone(t time.Time, name string) string {
+	if t.IsZero() {
+		return "-"
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		zone = time.UTC
+	}
+	return t.In(zone).Format("2006-01-02 15:04 -0700")
 }
 
 func (e *env) printTask(t tasks.Task) error {
 	e.say("task      %s\ngroup     %s", t.ID, t.Folder)
 	e.say("name      %s\nschedule  %s %s", t.Name, t.Type, t.Value)
+	e.say("timezone  %s", t.Zone)
 	e.say("context   %s\nstatus    %s\n          %s", t.Mode, t.Status, t.Words)
 	if !t.Last.IsZero() {
-		e.say("last run  %s", t.Last.Format("2006-01-02 15:04Z"))
+		e.say("last run  %s", inZone(t.Last, t.Zone))
 	}
 	e.say("\n%s", t.Prompt)
 	return nil

@@ -20,7 +20,7 @@ func AddGroup(text []byte, g groups.Group) ([]byte, error) {
 	if tooDeep(string(text)) > 0 {
 		return nil, errors.New("add group: too many lists or blocks stand in one another")
 	}
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes([]byte(plainText(string(text))), 0)
 	if err != nil {
 		return nil, fmt.Errorf("add group: %w", err)
 	}

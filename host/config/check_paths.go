@@ -186,7 +186,7 @@ func (c *checker) expand(key string, value Secret) Secret {
 		c.unset(key, match[1])
 		return setting.UnsetSecret()
 	}
-	return setting.NewSecret(found)
+	return c.plainSecret(key, found)
 }
 
 // token reads a secret from its key or from the file that its key with _file names.
@@ -230,7 +230,7 @@ func (c *checker) readSecret(key, path string) Secret {
 		c.bad(key, "the file holds no secret, or is larger than 64 KiB", "write the secret into it, on one line")
 		return Secret{}
 	}
-	return setting.NewSecret(text)
+	return c.plainSecret(key, text)
 }
 
 // secretsHidden rejects a secret's file that a container can see.

@@ -24,6 +24,9 @@ import (
 // keys and bad values at once. It returns false if the text is not YAML or has
 // several documents.
 func (s *source) decode(cfg *Config) bool {
+	if !s.encoded() {
+		return false
+	}
 	if line := tooDeep(string(s.text)); line > 0 {
 		s.badAt(&token.Position{Line: line, Column: 1}, "", "too many lists or blocks stand in one another", "close what the line opens; see docs/configuration.md for an example")
 		return false
@@ -211,6 +214,9 @@ func kindNames() (names []string) {
 // scalar puts a single value into v and leaves the conversion of numbers to
 // the library.
 func (s *source) scalar(key string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
+	if s.quoted(key, node) {
+		return
+	}
 	target := v.Addr().Interface()
 	if text, ok := target.(encoding.TextUnmarshaler); ok {
 		if err := text.UnmarshalText([]byte(scalarText(node))); err != nil {

@@ -71,7 +71,7 @@ type place struct {
 
 func newSource(name string, b []byte, platforms []channel.Platform) *source {
 	// One kind of line's end, so that lines are counted as the parser does.
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(plainText(string(b)))
 	return &source{name: name, text: []byte(text), lines: strings.Split(text, "\n"), places: make(map[string]*place), platforms: platforms}
 }
 

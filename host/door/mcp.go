@@ -46,6 +46,10 @@ func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) err
 	if place != nil {
 		defer place.end()
 	}
+	if isNotification(body) {
+		rw.WriteHeader(http.StatusAccepted)
+		return nil
+	}
 	longest := d.Wait() + d.Limits.Grace // a call for notifications would never end
 	d.answerIn(rw, longest)
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
@@ -59,6 +63,17 @@ func (d *Door) serveMCP(rw http.ResponseWriter, r *http.Request, who source) err
 	server.NewStreamableHTTPServer(tools.Server(s, about.Host), server.WithStateLess(true), server.WithDisableStreaming(true),
 		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(d.Log)).ServeHTTP(rw, r)
 	return nil
+}
+
+// isNotification reports whether a body is a notification of MCP. Nothing of a client outlives
+// its request here, so a notification changes nothing, and is accepted whatever else it says:
+// the library would refuse one without the fields of a request, such as the go-sdk sends.
+func isNotification(body []byte) bool {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	return json.Unmarshal(body, &m) == nil && m.ID == nil && strings.HasPrefix(m.Method, "notifications/")
 }
 
 // spending is a body that lets go of its memory when it is read.

@@ -2,6 +2,7 @@ package door
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -31,11 +32,16 @@ func (b bearerOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.t.RoundTrip(r)
 }
 
-// dial joins the go-sdk's client, which nobody here wrote, to the door.
-func (w *world) dial(token string) *mcp.ClientSession {
+// dial joins the go-sdk's client, which nobody here wrote, to the door. told get the progress.
+func (w *world) dial(token string, told ...chan<- *mcp.ProgressNotificationParams) *mcp.ClientSession {
 	w.t.Helper()
 	transport := &http.Transport{}
-	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			for _, to := range told {
+				to <- r.Params
+			}
+		}})
 	session, err := c.Connect(w.t.Context(), &mcp.StreamableClientTransport{Endpoint: w.url + mcpPath, HTTPClient: &http.Client{Transport: bearerOf{token, transport}}, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		w.t.Fatal(err)

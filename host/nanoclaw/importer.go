@@ -17,6 +17,7 @@
 package nanoclaw
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type Options struct {
 	Allowlist string              // path of the mount allowlist; empty: v1's usual path
 	Getenv    func(string) string // HOME; nil: os.Getenv
 	Platforms []channel.Platform  // platforms that the configuration may name
+	Localtime string              // link to the machine's time zone; empty: /etc/localtime
 }
 
 // Found is the content of an installation.
@@ -53,6 +55,8 @@ type Found struct {
 	allow *allowlist // nil: v1 has none, and mounts no further directories
 	env   func(string) string
 	known []channel.Platform
+
+	localtime string
 }
 
 // Row is one registered group as in v1, unchecked.
@@ -76,7 +80,7 @@ func Read(ctx context.Context, dir string, o Options) (*Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find NanoClaw v1: %w", err)
 	}
-	f := &Found{Dir: dir, env: o.Getenv, known: o.Platforms}
+	f := &Found{Dir: dir, env: o.Getenv, known: o.Platforms, localtime: cmp.Or(o.Localtime, "/etc/localtime")}
 	if err := f.readGroups(ctx); err != nil {
 		return nil, err
 	}
@@ -176,7 +180,7 @@ func readKnobs(path string) (map[string]string, error) {
 		return nil, fmt.Errorf("read .env: %w", err)
 	}
 	knobs := make(map[string]string)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
 		key, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
 		if !ok || strings.HasPrefix(key, "#") {
 			continue

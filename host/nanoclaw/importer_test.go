@@ -74,7 +74,7 @@ func (s site) database(schema string, inserts ...string) {
 }
 
 func (s site) read() (*nanoclaw.Found, error) {
-	return nanoclaw.Read(s.Context(), s.dir, nanoclaw.Options{Platforms: platforms(), Getenv: func(name string) string {
+	return nanoclaw.Read(s.Context(), s.dir, nanoclaw.Options{Platforms: platforms(), Localtime: filepath.Join(s.base, "localtime"), Getenv: func(name string) string {
 		return map[string]string{"HOME": s.home}[name]
 	}})
 }
@@ -360,5 +360,52 @@ func TestWhatIsNoInstallation(t *testing.T) {
 	s.must(os.Remove(filepath.Join(s.dir, "data/registered_groups.json")))
 	if _, err := s.read(); !errors.Is(err, nanoclaw.ErrNoGroups) {
 		t.Errorf("a view that never ends: %v", err)
+	}
+}
+
+// TestTasksGoOnByTheClockOfV1: its tasks ran at their hours in UTC.
+func TestTasksGoOnByTheClockOfV1(t *testing.T) {
+	for name, tt := range map[string]struct{ env, link, want, from string }{
+		"its own":     {"TZ=Europe/Berlin\n", "/usr/share/zoneinfo/Asia/Tokyo", "Europe/Berlin", "TZ of .env"},
+		"a mark":      {"\ufeffTZ='Europe/Berlin'\r\n", "", "Europe/Berlin", "TZ of .env"},
+		"the machine": {"", "../usr/share/zoneinfo/America/Argentina/Ushuaia", "America/Argentina/Ushuaia", "the machine"},
+		"an odd one":  {"TZ=:/etc/localtime\n", "/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo", "the machine"},
+		"none":        {"", "", "UTC", "no setting"},
+		"an odd link": {"", "/etc/motd", "UTC", "no setting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.database(oldSchema)
+			s.write("nanoclaw/.env", tt.env)
+			if tt.link != "" {
+				s.must(os.Symlink(tt.link, filepath.Join(s.base, "localtime")))
+			}
+			plan, cfg := s.plan()
+			if cfg.Timezone != tt.want {
+				t.Errorf("the zone is %q", cfg.Timezone)
+			}
+			noted(t, plan, "time zone "+tt.want+", from "+tt.from)
+		})
+	}
+}
+
+// TestTokensBecomeNamesInTheFile: the channels had none, and the import did not say so.
+func TestTokensBecomeNamesInTheFile(t *testing.T) {
+	s := newSite(t)
+	s.database(oldSchema, `INSERT INTO registered_groups VALUES ('tg:-100', 'T', 't', '@Andy', '1', NULL)`, `INSERT INTO registered_groups VALUES ('slack:C0123456789', 'S', 's', '@Andy', '2', NULL)`)
+	s.write("nanoclaw/.env", "TELEGRAM_BOT_TOKEN=hunter2\nSLACK_BOT_TOKEN=hunter2\nSLACK_APP_TOKEN=hunter2\nDISCORD_BOT_TOKEN=hunter2\nANTHROPIC_API_KEY=hunter2\nGMAIL_CLIENT_SECRET=hunter2\nEMPTY_TOKEN=\n")
+	found, err := s.read()
+	s.must(err)
+	plan, err := found.Plan(s.file)
+	s.must(err)
+	for _, want := range []string{"  telegram:\n    token: ${TELEGRAM_BOT_TOKEN}\n", "    bot_token: ${SLACK_BOT_TOKEN}\n    app_token: ${SLACK_APP_TOKEN}\n"} {
+		if !strings.Contains(plan.Text, want) {
+			t.Errorf("no %q in\n%s", want, plan.Text)
+		}
+	}
+	noted(t, plan, "SLACK_APP_TOKEN, SLACK_BOT_TOKEN, TELEGRAM_BOT_TOKEN of .env are not copied")
+	noted(t, plan, "DISCORD_BOT_TOKEN, GMAIL_CLIENT_SECRET of .env are not used")
+	if strings.Contains(plan.Text+fmt.Sprint(plan), "hunter2") {
+		t.Error("a secret of .env was copied")
 	}
 }

@@ -34,6 +34,8 @@ type Plan struct {
 	allow       []config.Allowed
 	block       []string
 	credentials []string // names of the variables in .env with the model's keys
+	zone        string
+	secrets     map[string]bool // names of the variables in .env that are secrets
 }
 
 // Group is one imported group.
@@ -70,6 +72,7 @@ func (f *Found) Plan(file string) (*Plan, error) {
 	for _, row := range f.Rows {
 		p.take(f, row)
 	}
+	p.noteSecrets()
 	if f.Tasks > 0 {
 		p.note("%d scheduled tasks are active in v1; the first start takes them over, but those with a script", f.Tasks)
 	}
@@ -166,7 +169,13 @@ func (p *Plan) trigger(row Row, what string) string {
 func (p *Plan) makeValid(file string, env func(string) string, known []channel.Platform) error {
 	for {
 		p.Text = p.render()
-		_, err := config.Parse(file, []byte(p.Text), env, known)
+		unset := func(name string) string { // whether a token counts is for the start to say
+			if p.secrets[name] {
+				return ""
+			}
+			return env(name)
+		}
+		_, err := config.Parse(file, []byte(p.Text), unset, known)
 		if err == nil {
 			return nil
 		}

@@ -47,10 +47,18 @@ func (p *Plan) knobs(f *Found) {
 	for _, knob := range []struct{ key, why string }{
 		{"CONTAINER_MAX_OUTPUT_SIZE", "Longshore limits an assistant's output itself"},
 		{"ASSISTANT_HAS_OWN_NUMBER", "answers do not start with a name"},
-		{"TZ", "set timezone: in the configuration"},
 	} {
 		if f.Knobs[knob.key] != "" {
 			p.note("%s has no counterpart: %s", knob.key, knob.why)
+		}
+	}
+	var from string
+	p.zone, from = p.zoneOf(f)
+	p.note("the times of prompts and schedules are in the time zone %s, from %s", p.zone, from)
+	p.secrets = map[string]bool{}
+	for key, value := range f.Knobs {
+		if value != "" && secretForm.MatchString(key) {
+			p.secrets[key] = true
 		}
 	}
 	if f.Knobs["ONECLI_URL"] != "" {
@@ -104,6 +112,7 @@ func (p *Plan) render() string {
 	line("# docs/configuration.md lists every key with its default.")
 	line("")
 	line("name: %s", quote(p.called()))
+	line("timezone: %s", quote(p.zone))
 	line("layout: v1")
 	line("state: %s", quote(p.Dir))
 	if p.project && slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Main }) {
@@ -146,6 +155,9 @@ func (p *Plan) renderChannels(line func(string, ...any)) {
 	for _, g := range p.Groups {
 		if c := groups.JID(g.Chat).Channel(); c != "web" && !slices.Contains(done, c) {
 			line("  %s:", c)
+			for _, t := range p.tokensOf(c) {
+				line("    %s: ${%s}", t.key, t.name)
+			}
 			done = append(done, c)
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/groups"
@@ -80,9 +78,6 @@ func (h *Host) newGroup(from groups.Group, r ipc.Request) (groups.Group, error) 
 			return g, &ipc.Refusal{Code: groups.CodeNeedsApproval, Message: fmt.Sprintf("words in another chat wait for a person's yes (rule %s), and a trigger cannot wait", asks), Hint: "use the trigger @" + h.Config().Name + ", or none"}
 		}
 	}
-	if err := groups.CheckFolder(g.Folder); err != nil {
-		return g, &ipc.Refusal{Code: codeNotRegistered, Message: err.Error(), Hint: "choose another name, such as family"}
-	}
 	return g, nil
 }
 
@@ -91,30 +86,13 @@ func (h *Host) knowsTrigger(trigger string) bool {
 	return trigger == "@"+h.Config().Name || slices.ContainsFunc(h.Registry().All(), func(g groups.Group) bool { return g.Trigger == trigger && g.RegisteredBy == "" })
 }
 
-// codeNotRegistered is that of a group that cannot be made.
-const codeNotRegistered = "not_registered"
-
-// mayAdd refuses a chat or a folder that is taken. A folder without a group counts: it
-// may hold what belongs to a former group's members.
+// mayAdd refuses a group that cannot be added, or is one too many.
 func (h *Host) mayAdd(g groups.Group) error {
 	all := h.Registry().All()
 	if len(all) >= h.Config().Register.Most {
-		return &ipc.Refusal{Code: codeNotRegistered, Message: fmt.Sprintf("there are %d groups, and the operator allows no more", len(all)), Hint: "ask the operator to raise register: most"}
+		return &ipc.Refusal{Code: groups.CodeNotRegistered, Message: fmt.Sprintf("there are %d groups, and the operator allows no more", len(all)), Hint: "ask the operator to raise register: most"}
 	}
-	for _, o := range all {
-		if o.Chat == g.Chat {
-			return &ipc.Refusal{Code: codeNotRegistered, Message: "the chat has a group already: folder " + o.Folder, Hint: "give that folder, or leave it"}
-		}
-		if strings.EqualFold(o.Folder, g.Folder) {
-			return &ipc.Refusal{Code: codeNotRegistered, Message: "another group has the folder " + o.Folder, Hint: "choose another folder"}
-		}
-	}
-	for _, dir := range []string{h.Layout.Workspace(g.Folder), h.Layout.IPC(g.Folder, ""), h.Layout.Session(g.Folder)} {
-		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
-			return &ipc.Refusal{Code: codeNotRegistered, Message: "the folder " + g.Folder + " holds files of a former group", Hint: "choose another folder, or ask the operator to add the group"}
-		}
-	}
-	return nil
+	return h.Layout.MayAdd(all, g, false)
 }
 
 // add writes the group into the file and puts it in force. Without success, the file is
@@ -137,7 +115,7 @@ func (h *Host) add(ctx context.Context, g groups.Group) error {
 // notAdded is the refusal of a group that the configuration cannot have. The operator
 // is told the whole reason; the assistant, what is wrong with the values that it gave.
 func (h *Host) notAdded(g groups.Group, problems []*config.Problem, err error) error {
-	refusal := &ipc.Refusal{Code: codeNotRegistered, Message: "the host could not add the group to its configuration", Hint: "ask the operator; the host's log says why"}
+	refusal := &ipc.Refusal{Code: groups.CodeNotRegistered, Message: "the host could not add the group to its configuration", Hint: "ask the operator; the host's log says why"}
 	given := regexp.MustCompile(`^groups\[\d+\]\.(name|chat|channel|trigger)$`)
 	for _, p := range problems {
 		err = errors.Join(err, p)

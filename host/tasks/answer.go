@@ -202,7 +202,7 @@ func (ts *Tasks) schedule(ctx context.Context, tx *sql.Tx, g groups.Group, c Cal
 	c.Request.TaskID = cmp.Or(r.TaskID, idOf(c.Key))
 	t := Task{
 		Folder: target.Folder, Owner: g.Folder, Thread: thread, bound: bound, Name: r.Name, Prompt: r.Prompt, Type: s.Type, Value: s.Value,
-		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: ts.o.Zone(target.Folder).String(),
+		Mode: cmp.Or(r.ContextMode, "group"), Status: Active, Next: next, created: now, zone: s.zone.String(),
 	}
 	if err := t.check(); err != nil {
 		return Answer{}, err
@@ -271,7 +271,7 @@ func (ts *Tasks) update(t *Task, r ipc.Request) error {
 	if err != nil {
 		return err
 	}
-	t.Type, t.Value, t.zone, t.Skipped = s.Type, s.Value, ts.o.Zone(t.Folder).String(), 0
+	t.Type, t.Value, t.zone, t.Skipped = s.Type, s.Value, s.zone.String(), 0
 	switch t.Status {
 	case Paused: // it stays so
 	default:
@@ -301,7 +301,7 @@ func (ts *Tasks) resume(t *Task) error {
 	if err != nil {
 		return err
 	}
-	t.Status, t.Next, t.zone, t.Skipped = Active, next, ts.o.Zone(t.Folder).String(), 0
+	t.Status, t.Next, t.zone, t.Skipped = Active, next, s.zone.String(), 0
 	return nil
 }
 

@@ -56,7 +56,16 @@ func field(r *rand.Rand, low, high int) string {
 func expressions() (all []expression) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for len(all) < 1000 {
-		text := strings.Join([]string{field(r, 0, 59), field(r, 0, 23), field(r, 1, 28), field(r, 1, 12), field(r, 0, 7)}, " ")
+		day, weekday := field(r, 1, 28), field(r, 0, 7)
+		switch r.IntN(8) {
+		case 0:
+			day = []string{"L", "L," + strconv.Itoa(1+r.IntN(28))}[r.IntN(2)]
+		case 1:
+			weekday = strconv.Itoa(r.IntN(8)) + "#" + strconv.Itoa(1+r.IntN(5))
+		case 2:
+			weekday = []string{strconv.Itoa(r.IntN(8)) + "L", "FRIL", "1,6L", "?"}[r.IntN(4)]
+		}
+		text := strings.Join([]string{field(r, 0, 59), field(r, 0, 23), day, field(r, 1, 12), weekday}, " ")
 		if strings.HasSuffix(text, " 0,7") { // refused too, as twice Sunday
 			continue
 		}

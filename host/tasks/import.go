@@ -47,6 +47,7 @@ func (ts *Tasks) adopt(t *Task, now time.Time) error {
 	}
 	s, err := Parse(t.Type, t.Value, zone)
 	if err == nil {
+		t.zone = s.zone.String()
 		err = t.check()
 	}
 	if err == nil && t.Status == Active {

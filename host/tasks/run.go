@@ -226,6 +226,9 @@ func (ts *Tasks) runOf(t Task) Run {
 const mark = "[SCHEDULED TASK - The following message was sent automatically and is not coming directly from the user or group.]"
 
 func promptOf(t Task, zone *time.Location) string {
+	if s, err := Parse(t.Type, t.Value, zone); err == nil {
+		zone = s.zone
+	}
 	prompt := mark + "\nTask " + t.Shown()
 	if t.Name != "" {
 		prompt += " (" + t.Name + ")"
@@ -291,13 +294,13 @@ func (ts *Tasks) reschedule(ctx context.Context, back time.Time) {
 			zone := ts.o.Zone(t.Folder)
 			s, err := Parse(t.Type, t.Value, zone)
 			late := t.Type == Interval && err == nil && s.Next(now).Before(t.Next)
-			if err != nil || t.zone == zone.String() && back.IsZero() && !late {
+			if err != nil || t.zone == s.zone.String() && back.IsZero() && !late {
 				continue
 			}
 			if next := s.Next(now); t.Type == Cron || t.Type == Once && !next.IsZero() || t.Type == Interval && next.Before(t.Next) {
 				t.Next = next
 			}
-			t.zone = zone.String()
+			t.zone = s.zone.String()
 			if err := save(ctx, tx, t); err != nil {
 				return err
 			}

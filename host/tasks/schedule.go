@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // The types of schedules, as NanoClaw v1 calls them.
@@ -32,27 +32,31 @@ type Schedule struct {
 	Type  string
 	Value string
 
-	zone   *time.Location
-	cron   cron.Schedule
+	zone   *time.Location // of its own, if it has one
+	cron   *cron.SpecSchedule
+	days   days
 	hourly bool // due in every hour: what counts is the time that passes, not what clocks show
 	every  time.Duration
 	at     time.Time
 }
 
-// Parse reads a schedule, whose times are in zone. Its errors are refusals with the
-// code invalid_schedule.
+// Parse reads a schedule, whose times are in zone, or in that which "CRON_TZ=zone " before the
+// value names. Its errors are refusals with the code invalid_schedule.
 func Parse(kind, value string, zone *time.Location) (Schedule, error) {
 	s := Schedule{Type: kind, Value: strings.TrimSpace(value), zone: zone}
 	if len(value) > maxValue {
 		return s, invalid("the schedule is too long", "write it in at most "+strconv.Itoa(maxValue)+" bytes")
 	}
-	switch kind {
-	case Cron:
-		return s, s.parseCron()
-	case Interval:
+	value, err := s.ownZone()
+	switch {
+	case err != nil:
+		return s, err
+	case kind == Cron:
+		return s, s.parseCron(value)
+	case kind == Interval:
 		return s, s.parseInterval()
-	case Once:
-		return s, s.parseOnce()
+	case kind == Once:
+		return s, s.parseOnce(value)
 	}
 	return s, invalid("schedule_type is none of cron, interval and once", "use one of them")
 }
@@ -61,57 +65,19 @@ func invalid(message, hint string) error {
 	return &refusal.Error{Code: "invalid_schedule", Message: message, Hint: hint}
 }
 
-const cronHint = `write five fields: minute hour day month weekday, such as "0 9 * * 1-5" for 9:00 from Monday to Friday`
-
-func (s *Schedule) parseCron() error {
-	fields := strings.Fields(s.Value)
-	if len(fields) != 5 || strings.ContainsAny(s.Value, "@=") {
-		return invalid(fmt.Sprintf("a cron schedule has five fields, and this one has %d", len(fields)), cronHint)
+// ownZone takes a zone off the beginning of the value, as cron programs write it.
+func (s *Schedule) ownZone() (rest string, err error) {
+	name, rest, _ := strings.Cut(s.Value, " ")
+	name, has := strings.CutPrefix(strings.TrimPrefix(name, "CRON_"), "TZ=")
+	if !has {
+		return s.Value, nil
 	}
-	weekday, err := sunday(fields[4])
-	if err == nil {
-		// With a step, a field of days counts as one that names days. The parser takes it for a star.
-		fields[2], fields[4] = strings.Replace(fields[2], "*/", "1-31/", 1), strings.Replace(weekday, "*/", "0-6/", 1)
-		s.cron, err = cron.ParseStandard(strings.Join(fields, " "))
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return "", invalid(media.Printable(name)+" is no time zone", `write its name in the IANA database, such as "CRON_TZ=Europe/Berlin 0 9 * * *"`)
 	}
-	if err != nil {
-		return invalid(fmt.Sprintf("the cron schedule cannot be read: %s", strings.ToValidUTF8(err.Error(), "")), cronHint)
-	}
-	s.hourly = strings.HasPrefix(fields[1], "*") && !strings.Contains(fields[1], "/") || fields[1] == "*/1"
-	if s.Next(time.Now()).IsZero() {
-		return invalid("the cron schedule has no day in the next five years", "check its day and month; "+cronHint)
-	}
-	return nil
-}
-
-// sunday replaces 7 by 0 in a field of weekdays, as cron programs read it. The parser
-// knows 0 alone.
-func sunday(field string) (string, error) {
-	var parts []string
-	for _, part := range strings.Split(field, ",") {
-		days, step, stepped := strings.Cut(part, "/")
-		first, last, isRange := strings.Cut(days, "-")
-		switch {
-		case part == "7":
-			part = "0"
-		case isRange && last == "7":
-			from, err := strconv.Atoi(first)
-			by := 1
-			if stepped && err == nil {
-				by, err = strconv.Atoi(step)
-			}
-			if err != nil || from < 0 || from > 7 || by < 1 {
-				return "", errors.New("the weekdays " + strconv.Quote(part) + " are no range")
-			}
-			var each []string
-			for day := from; day <= 7; day += by {
-				each = append(each, strconv.Itoa(day%7))
-			}
-			part = strings.Join(each, ",")
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ","), nil
+	s.zone = zone
+	return strings.TrimSpace(rest), nil
 }
 
 func (s *Schedule) parseInterval() error {
@@ -126,16 +92,17 @@ func (s *Schedule) parseInterval() error {
 	return nil
 }
 
-// localForms are the forms of a time without a zone.
-var localForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05.999"}
-
-func (s *Schedule) parseOnce() error {
-	if at, err := time.Parse(time.RFC3339Nano, s.Value); err == nil {
-		s.at = at
-		return nil
-	}
-	for _, form := range localForms {
-		if naive, err := time.Parse(form, s.Value); err == nil {
+func (s *Schedule) parseOnce(value string) error {
+	date, clock, _ := strings.Cut(strings.Replace(value, " ", "T", 1), "T")
+	value = date + "T" + strings.Replace(clock, " ", "", 1)                    // of "… 09:00:00 +01:00"
+	for _, form := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} { // both take fractions of a second
+		for _, offset := range []string{"Z07:00", "Z0700", "Z07"} {
+			if at, err := time.Parse(form+offset, value); err == nil {
+				s.at = at
+				return nil
+			}
+		}
+		if naive, err := time.Parse(form, value); err == nil {
 			s.at = onClock(naive, s.zone)
 			return nil
 		}
@@ -173,11 +140,11 @@ func (s Schedule) Next(after time.Time) time.Time {
 		return time.Time{}
 	}
 	if s.hourly {
-		return s.cron.Next(after.In(s.zone))
+		return s.nextOn(after.In(s.zone))
 	}
 	naive := clock(after.In(s.zone)).Add(-24 * time.Hour) // clocks that were put back have shown later times
 	for {
-		naive = s.cron.Next(naive)
+		naive = s.nextOn(naive)
 		if naive.IsZero() {
 			return naive
 		}

@@ -84,6 +84,13 @@ func TestOnceIsATimeOfTheZoneOrOfItsOwn(t *testing.T) {
 		"2026-02-01T15:30:00-08:00": "2026-02-02T00:30:00+01:00",
 		"2026-03-29T02:30:00":       "2026-03-29T03:00:00+02:00",
 		"2026-10-25T02:30:00":       "2026-10-25T02:30:00+02:00",
+
+		"2026-12-01T09:00+01:00":                    "2026-12-01T09:00:00+01:00",
+		"2026-12-01 09:00:00+01:00":                 "2026-12-01T09:00:00+01:00",
+		"2026-12-01 09:00 +0100":                    "2026-12-01T09:00:00+01:00",
+		"2026-12-01 09:00:00.5-08":                  "2026-12-01T18:00:00+01:00",
+		"2026-12-01 09:00Z":                         "2026-12-01T10:00:00+01:00",
+		"CRON_TZ=America/New_York 2026-12-01T09:00": "2026-12-01T15:00:00+01:00",
 	} {
 		if got := times(t, tasks.Once, value, "Europe/Berlin", "2026-01-01T00:00:00Z", 2); len(got) != 1 || got[0] != want {
 			t.Errorf("%s is %v, want %s", value, got, want)
@@ -96,12 +103,13 @@ func TestOnceIsATimeOfTheZoneOrOfItsOwn(t *testing.T) {
 func TestABadScheduleIsRefusedWithARemedy(t *testing.T) {
 	for _, bad := range [][2]string{
 		{"cron", ""}, {"cron", "* * * *"}, {"cron", "* * * * * *"}, {"cron", "61 * * * *"}, {"cron", "0 0 30 2 *"}, {"cron", "0 9 * * 8"},
-		{"cron", "TZ=UTC 0 9 * * *"}, {"cron", "@every 1s * * *"}, {"cron", "x y z a b"}, {"cron", "0 9 * * 7-3"}, {"cron", "0 9 * * 7-8"},
+		{"cron", "CRON_TZ=Atlantis 0 9 * * *"}, {"cron", "CRON_TZ= 0 9 * * *"}, {"cron", "CRON_TZ=Local 0 9 * * *"}, {"once", "CRON_TZ=UTC"}, {"cron", ", 9 * * *"},
+		{"cron", "0 9 L-2 * *"}, {"cron", "0 9 * * L"}, {"cron", "0 9 * * 1#6"}, {"cron", "0 9 * * 1,2#1"}, {"cron", "0 9 * * 1-5L"}, {"cron", "L 9 * * *"}, {"cron", "@every 1s * * *"}, {"cron", "x y z a b"}, {"cron", "0 9 * * 7-3"}, {"cron", "0 9 * * 7-8"},
 		{"interval", ""}, {"interval", "-1"}, {"interval", "59999"}, {"interval", "1h"}, {"interval", "99999999999999999999"},
 		{"once", ""}, {"once", "tomorrow"}, {"once", "2026-02-30T09:00:00"}, {"weekly", "1"}, {"cron", strings.Repeat("*", 300)},
 	} {
 		_, err := tasks.Parse(bad[0], bad[1], time.UTC)
-		if r := refusal.Of(err); r == nil || r.Code != "invalid_schedule" || r.Hint == "" {
+		if r := refusal.Of(err); r == nil || r.Code != "invalid_schedule" || r.Hint == "" || strings.Contains(err.Error(), "failed to parse") || strings.Contains(err.Error(), "range (") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -135,4 +143,48 @@ func FuzzParse(f *testing.F) {
 		}
 		_ = s.Words(now)
 	})
+}
+
+// TestTheNightTheClockGoesBackMeansTheSameHoweverItIsSpelled: with 0-23 for the hours, the hour
+// that comes twice had one run, and two with a star.
+func TestTheNightTheClockGoesBackMeansTheSameHoweverItIsSpelled(t *testing.T) {
+	const before = "2026-10-25T00:10:00+02:00"
+	for _, spellings := range [][]string{
+		{"*/30 * * * *", "0,30 0-23 * * *", "0-59/30 */1 * * *", "0/30 0-11,12-23 ? * *", "*/30 0/1 * * 0-7", "*/30 * 1-31 * *", "CRON_TZ=Europe/Berlin 30,0 0,1-23 * * *"},
+		{"0 */2 * * *", "0 0,2,4,6,8,10,12,14,16,18,20,22 * * *", "0 0-23/2 * * *", "0 0-22/2 * 1-12 *"},
+		{"*/20 2 * * *", "0,20,40 2-2 * * *", "0-40/20 2 * * 0-6"},
+		{"0 * * * 0", "0 0-23 * * 7", "0 * * * SUN", "0 */1 * * 0L"},
+	} {
+		want := times(t, tasks.Cron, spellings[0], "Europe/Berlin", before, 8)
+		for _, other := range spellings[1:] {
+			if diff := cmp.Diff(want, times(t, tasks.Cron, other, "Europe/Berlin", before, 8)); diff != "" {
+				t.Errorf("%q (-) and %q (+): %s", spellings[0], other, diff)
+			}
+		}
+	}
+}
+
+func TestDaysCountedFromTheEndOrTheWeekday(t *testing.T) {
+	for value, want := range map[string][]string{
+		"0 9 L * *":    {"2026-11-30T09:00:00Z", "2026-12-31T09:00:00Z", "2027-01-31T09:00:00Z", "2027-02-28T09:00:00Z"},
+		"0 9 * * 1#1":  {"2026-12-07T09:00:00Z", "2027-01-04T09:00:00Z", "2027-02-01T09:00:00Z"},
+		"0 9 * * friL": {"2026-11-27T09:00:00Z", "2026-12-25T09:00:00Z", "2027-01-29T09:00:00Z"},
+		"0 9 15,L 2 *": {"2027-02-15T09:00:00Z", "2027-02-28T09:00:00Z", "2028-02-15T09:00:00Z", "2028-02-29T09:00:00Z"},
+		"* * 29 2 1#5": {"2028-02-29T00:00:00Z"},
+	} {
+		if diff := cmp.Diff(want, times(t, tasks.Cron, value, "UTC", "2026-11-23T00:00:00Z", len(want))); diff != "" {
+			t.Errorf("%s: %s", value, diff)
+		}
+	}
+}
+
+func TestAScheduleMayHaveAZoneOfItsOwn(t *testing.T) {
+	got := times(t, tasks.Cron, "CRON_TZ=America/New_York 0 9 * * *", "Europe/Berlin", "2026-11-23T00:00:00+01:00", 1)
+	if diff := cmp.Diff([]string{"2026-11-23T15:00:00+01:00"}, got); diff != "" {
+		t.Error(diff)
+	}
+	s, err := tasks.Parse(tasks.Cron, "TZ=Asia/Tokyo 0 9 * * *", time.UTC)
+	if err != nil || !strings.Contains(s.Words(s.Next(time.Unix(1_790_000_000, 0))), "times of Asia/Tokyo") {
+		t.Error(err)
+	}
 }

@@ -58,6 +58,7 @@ type Task struct {
 	Value   string    `json:"schedule_value"`
 	Mode    string    `json:"context_mode"` // group or isolated
 	Status  string    `json:"status"`
+	Zone    string    `json:"timezone,omitempty"` // of its times
 	Next    time.Time `json:"next_run,omitzero"`
 	Last    time.Time `json:"last_run,omitzero"` // when its last run began
 	Running bool      `json:"running,omitempty"`

@@ -149,9 +149,10 @@ func list(ctx context.Context, q querier, folder string, zone func(folder string
 	return all, nil
 }
 
-// describe sets Words.
+// describe sets Words and Zone.
 func (t *Task) describe(zone *time.Location) {
 	s, err := Parse(t.Type, t.Value, zone)
+	t.Zone = s.zone.String()
 	switch {
 	case err != nil:
 		t.Words = "its schedule cannot be read any more: " + err.Error()
