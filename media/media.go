@@ -19,6 +19,19 @@ const (
 	Document Kind = "document" // everything else, and every file that the sender wants sent as one
 )
 
+// Words are what people call one file of the kind.
+func (k Kind) Words() string {
+	switch k {
+	case Image:
+		return "a picture"
+	case Voice:
+		return "a voice note"
+	case Audio:
+		return "audio"
+	}
+	return "a " + string(k)
+}
+
 // Style is the form that the sender asks for.
 type Style string
 

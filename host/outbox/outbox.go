@@ -149,13 +149,15 @@ type Part struct {
 	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
 	Text      string // the text, or the files' caption
 	ReplyTo   string
-	Files     []File    // none for a text; not changed after Put
+	Files     []File    // none for a text; changed after Put only if a platform refuses their form
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
 	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
 	Link      *Link     // Text has its address; nil: the part has none. Without Files
 	Asks      string    // the id of the approval that the host's Text asks for in words; empty: none. Without Files
 
 	Host bool // Text is the host's own words. Without Files
+
+	Unthreaded bool // it goes to the chat itself: the platform refused the delivery's thread
 
 	State    State
 	Attempts int

@@ -12,3 +12,6 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 	d := ch.(*Discord)
 	d.Link.Pause, d.afresh, d.polls.Every = pause, pause, pause
 }
+
+// Known are the numbers of errors.
+var Known = known

@@ -95,7 +95,7 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message
 		}
 		all, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 			ChannelID: idOf(c.Chat), Timestamp: in, Oldest: c.Target, Latest: c.Target, Inclusive: true, Limit: 2})
-		if err = asked(err); err != nil && !says(err, threadGone...) {
+		if err = asked(err); err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
 		if i := slices.IndexFunc(all, func(m slackgo.Message) bool { return m.Timestamp == c.Target }); i >= 0 {
