@@ -24,6 +24,12 @@ import (
 // The error is a *refusal.Error, and permanent: for an empty file, an unknown style,
 // or a style that the file cannot have.
 func Classify(name, claimed string, head []byte, size int64, as Style) (Info, error) {
+	return ClassifyTracks(name, claimed, head, Tracks{}, size, as)
+}
+
+// ClassifyTracks is Classify of a file whose tracks are known: a film is one that has a
+// picture, whatever its container is.
+func ClassifyTracks(name, claimed string, head []byte, tracks Tracks, size int64, as Style) (Info, error) {
 	info := Info{Name: SafeName(name), Size: size}
 	if size <= 0 {
 		return Info{}, &refusal.Error{
@@ -41,7 +47,10 @@ func Classify(name, claimed string, head []byte, size int64, as Style) (Info, er
 		info.Kind = Document
 	}
 	info.Note = surprise(info, canonical(claimed), ext, known)
-	info, err := styled(info, head, as)
+	info, err := styled(info.follow(tracks), head, as)
+	if err == nil {
+		info = info.renamed()
+	}
 	if was := norm.NFC.String(name); was != "" && was != info.Name && err == nil {
 		renamed := fmt.Sprintf("its name is %q now, since not every chat takes %q", info.Name, shorten(was, maxName))
 		info.Note = strings.TrimPrefix(info.Note+"; "+renamed, "; ")

@@ -23,6 +23,7 @@ type Limit struct {
 	Bytes   int64    // largest file; 0: the kind is not taken
 	Caption int      // units of text that may go with the file; 0: the text goes as a message of its own
 	MIME    []string // the types that the platform shows as this kind; empty: all. Documents have any type
+	Codecs  []string // of Tracks, that the platform's apps play in this kind; empty: all
 
 	// Album: files of kinds with the same word here may share a message, up to
 	// Limits.Files; empty: each file is a message of its own.
@@ -181,9 +182,11 @@ func (l Limits) Check(channel string, i Info) error {
 // The error is Check's.
 func (l Limits) Fit(channel string, i Info) (Info, error) {
 	switch {
-	case l.shows(i.Kind, i.MIME):
-	case i.Kind == Voice && l.shows(Audio, i.MIME):
+	case l.shows(i.Kind, i):
+	case i.Kind == Voice && l.shows(Audio, i):
 		i.Kind = Audio
+	case l.Kinds[i.Kind].Unplayed(i.Tracks) != "":
+		i = i.asDocument(channel + " does not play " + l.Kinds[i.Kind].Unplayed(i.Tracks) + " in the chat")
 	default:
 		i = i.asDocument(channel + " does not show " + i.MIME + " in the chat")
 	}
@@ -195,11 +198,11 @@ func (l Limits) Fit(channel string, i Info) (Info, error) {
 	return i.asDocument(large.Error()), nil
 }
 
-// shows says whether the platform shows a type as that kind. A kind that is not
+// shows says whether the platform shows a file as that kind. A kind that is not
 // taken at all is for Check to refuse.
-func (l Limits) shows(k Kind, mime string) bool {
+func (l Limits) shows(k Kind, i Info) bool {
 	limit := l.Kinds[k]
-	return k == Document || limit.Bytes <= 0 || len(limit.MIME) == 0 || slices.Contains(limit.MIME, mime)
+	return k == Document || limit.Bytes <= 0 || (len(limit.MIME) == 0 || slices.Contains(limit.MIME, i.MIME)) && limit.Unplayed(i.Tracks) == ""
 }
 
 // asDocument is the file as a document, with a reason more in its Note.

@@ -19,6 +19,19 @@ const (
 	Document Kind = "document" // everything else, and every file that the sender wants sent as one
 )
 
+// Words are what people call one file of the kind.
+func (k Kind) Words() string {
+	switch k {
+	case Image:
+		return "a picture"
+	case Voice:
+		return "a voice note"
+	case Audio:
+		return "audio"
+	}
+	return "a " + string(k)
+}
+
 // Style is the form that the sender asks for.
 type Style string
 
@@ -41,6 +54,8 @@ type Info struct {
 	Loop bool   `json:"loop,omitempty"` // a video to be shown looping and silent, like a GIF
 	Alt  string `json:"alt,omitempty"`  // what it shows, in words, for people who cannot see it: one line, at most 1000 bytes
 	Note string `json:"note,omitempty"` // why it goes in another form than asked for; else empty
+
+	Tracks Tracks `json:"tracks,omitzero"` // of a film or a sound, if somebody has looked
 }
 
 // HeadSize is how many of a file's first bytes Classify needs; a shorter file has

@@ -20,6 +20,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/screen"
 	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
+	"github.com/longshore-bridge/longshore/media/probe"
 )
 
 // accept makes a delivery of a request, which the policy has seen. before is what was
@@ -260,7 +261,7 @@ func (d destination) check(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	return d.limits.Fit(d.channel.Name(), info)
 }
 
-// examine says what an open file is. It reads the file's head and no more.
+// examine says what an open file is. It reads the file's head, and the description of a film's tracks.
 func (d destination) examine(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	stat, err := f.Stat()
 	if err != nil {
@@ -271,11 +272,12 @@ func (d destination) examine(f *os.File, ref ipc.FileRef) (media.Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return media.Info{}, fmt.Errorf("read head: %w", err)
 	}
-	return classify(ref, head[:n], stat.Size())
+	return classify(ref, head[:n], f, stat.Size())
 }
 
-func classify(ref ipc.FileRef, head []byte, size int64) (media.Info, error) {
-	info, err := media.Classify(nameOf(ref), ref.MIME, head, size, media.Style(ref.As))
+// classify looks at a file's head and tracks.
+func classify(ref ipc.FileRef, head []byte, all io.ReaderAt, size int64) (media.Info, error) {
+	info, err := media.ClassifyTracks(nameOf(ref), ref.MIME, head, probe.Tracks(all, size), size, media.Style(ref.As))
 	if err != nil {
 		return media.Info{}, err
 	}
@@ -292,7 +294,11 @@ func (b *Bridge) copy(ctx context.Context, f *os.File, checked media.Info, ref i
 	if err != nil {
 		return blob, err
 	}
-	kept, err := classify(ref, blob.Head, blob.Size)
+	var kept media.Info
+	err = b.Outbox.Kept(blob, func(r io.ReaderAt) (err error) {
+		kept, err = classify(ref, blob.Head, r, blob.Size)
+		return err
+	})
 	if err == nil {
 		kept, err = dst.limits.Fit(dst.channel.Name(), kept)
 	}

@@ -41,9 +41,9 @@ type Channel interface {
 	Run(ctx context.Context, in Inbox) error
 
 	// Send sends m and returns once the platform has acknowledged it. An
-	// error passes unless it is an *Error that says otherwise; one that comes
-	// after the deadline of ctx, and a panic, count as Ambiguous. For as long as
-	// Repeat says, sending the same Message.ID again shows nothing new. Send does
+	// error passes unless it is an *Error that says otherwise; if that has a Form, the
+	// caller may send m in a lower form. An error that comes after the deadline of
+	// ctx, and a panic, count as Ambiguous. For as long as Repeat says, sending the same Message.ID again shows nothing new. Send does
 	// not keep m after it returns.
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
@@ -91,7 +91,7 @@ type File struct {
 type Receipt struct {
 	ID   string    // the platform's id of the message
 	Time time.Time // as the platform says, or when it answered
-	Note string    // what the sender should know: "it went to the chat itself: …"; may be empty
+	Note string    // what the sender should know; may be empty
 
 	// Pending: the platform has the message and does not show it yet. The host
 	// does not send it again by itself. It counts as sent once the Finder gives a
@@ -139,8 +139,8 @@ type MultiSender interface {
 	// SendAll sends messages of one chat in their order, one at least, and returns the
 	// outcomes of those that it has tried: of the first at least, and of no message
 	// without those before it. Each outcome is what Send would have returned, so a
-	// message that fails for good holds up no other. But with any other error, and with
-	// a Pending receipt, SendAll ends: nothing overtakes that message. A panic counts
+	// message that fails for good holds up no other. But with any other error, with a
+	// refused Form, and with a Pending receipt, SendAll ends: nothing overtakes that message. A panic counts
 	// as Ambiguous for all messages. The deadline of ctx is that of all together.
 	//
 	// The messages have neither State nor Since, and neither Save nor Progress.
@@ -164,7 +164,7 @@ type Outcome struct {
 
 // Last says that SendAll ends with this outcome.
 func (o Outcome) Last() bool {
-	return o.Receipt.Pending || o.Err != nil && ClassOf(o.Err) != Permanent
+	return o.Receipt.Pending || o.Err != nil && (ClassOf(o.Err) != Permanent || FormOf(o.Err) != "")
 }
 
 // Opener is implemented by a channel that takes what another program may have,

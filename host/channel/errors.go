@@ -3,6 +3,8 @@ package channel
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/internal/refusal"
@@ -34,6 +36,44 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", int(c))
 }
 
+// Form is what a platform may refuse of a message without its content. Package ladder
+// says what takes its place.
+type Form string
+
+// The forms.
+const (
+	FormKind   Form = "kind"   // of a file: a voice note, a picture
+	FormAlbum  Form = "album"  // several files in one message
+	FormReply  Form = "reply"  // the message that is answered is gone
+	FormThread Form = "thread" // the thread is gone, or takes no messages
+)
+
+// Row is what a platform's refusal means.
+type Row struct {
+	Status int    // the platform's number; 0: any
+	Said   string // a part of the platform's own words, in lower case; empty: any
+	Class  Class
+	Code   string
+	Words  string
+	Hint   string
+	Form   Form // what is refused; empty: the content, or all
+}
+
+// RowOf is the first row that fits a refusal.
+func RowOf(rows []Row, status int, said string) (Row, bool) {
+	said = strings.ToLower(said)
+	i := slices.IndexFunc(rows, func(r Row) bool { return (r.Status == 0 || r.Status == status) && strings.Contains(said, r.Said) })
+	if i < 0 {
+		return Row{}, false
+	}
+	return rows[i], true
+}
+
+// Error is the row as an error, with the platform's words as its cause.
+func (r Row) Error(cause error) *Error {
+	return &Error{Class: r.Class, Code: r.Code, Message: r.Words, Hint: r.Hint, Form: r.Form, Err: cause}
+}
+
 // Error is what Send returns when it knows more than that it went wrong.
 type Error struct {
 	Class      Class
@@ -41,6 +81,7 @@ type Error struct {
 	Message    string        // for the agent and the operator; holds no host path
 	Hint       string        // what to do about it; may be empty
 	RetryAfter time.Duration // the platform's wish, for Passing; 0: none
+	Form       Form          // for Permanent: only this is refused, and nothing was sent; empty: the content, or all
 	Err        error         // the cause, for the operator's log; may be nil
 }
 
@@ -63,6 +104,15 @@ func ClassOf(err error) Class {
 		return e.Class
 	}
 	return Passing
+}
+
+// FormOf is the form that an error of Send refuses; empty if it refuses more.
+func FormOf(err error) Form {
+	var e *Error
+	if errors.As(err, &e) && e.Class == Permanent {
+		return e.Form
+	}
+	return ""
 }
 
 // RetryAfterOf is how long the platform wants to be left alone after any error

@@ -68,7 +68,7 @@ func (o *Outbox) serve(ctx context.Context, a *attempt) {
 	// shows at the lane's next attempt.
 	_ = o.load(a.ln)
 	o.leave(a)
-	if out.part.State.open() && !out.hold && !out.stop {
+	if out.part.State.open() && !out.hold && !out.stop && out.lower == nil {
 		if len(outs) == 1 || !outs[len(outs)-2].part.State.open() { // else memory knows more than the disk
 			o.trim(a.ln)
 		}
@@ -141,7 +141,7 @@ func (o *Outbox) try(ctx context.Context, a *attempt) []outcome {
 		return []outcome{out}
 	}
 	if err := o.prepare(ctx, ch, a); err != nil {
-		return []outcome{o.unprepared(ctx, a, err)}
+		return []outcome{o.unprepared(ctx, ch, a, err)}
 	}
 	if err := o.begin(a, time.Now(), marks && a.part.Doubt.IsZero()); err != nil {
 		return []outcome{o.later(a, err)}
@@ -164,7 +164,7 @@ func (o *Outbox) answered(ctx context.Context, ch channel.Channel, a *attempt, s
 	case err == nil:
 		return o.acknowledged(a, receipt)
 	case channel.ClassOf(err) == channel.Permanent:
-		return failed(a, err)
+		return o.refused(ch, a, err)
 	case ctx.Err() == nil:
 	case channel.ClassOf(err) == channel.Ambiguous:
 		return outcome{attempt: a, stop: true}
@@ -280,10 +280,10 @@ func (o *Outbox) prepare(ctx context.Context, ch channel.Channel, a *attempt) er
 }
 
 // unprepared is the outcome of an attempt that ended before anything could be shown.
-func (o *Outbox) unprepared(ctx context.Context, a *attempt, err error) outcome {
+func (o *Outbox) unprepared(ctx context.Context, ch channel.Channel, a *attempt, err error) outcome {
 	a.part.Attempts++
 	if channel.ClassOf(err) == channel.Permanent {
-		return failed(a, err)
+		return o.refused(ch, a, err)
 	}
 	out := o.later(a, err)
 	if ctx.Err() != nil {
@@ -349,7 +349,7 @@ func (o *Outbox) message(a *attempt) channel.Message {
 		ID: p.MessageID, Chat: a.it.Chat, Text: p.Text, ReplyTo: p.ReplyTo, State: p.Saved, Since: p.Doubt, Progress: a.sent.Store,
 		Save: func(ctx context.Context, state []byte) error { return o.save(ctx, a, state) },
 	}
-	if !a.noThread() {
+	if !a.noThread() && !p.Unthreaded {
 		m.Thread = a.it.Thread
 	}
 	if q := p.Question; q != nil && !q.Numbered {

@@ -34,9 +34,11 @@ type seen struct {
 	m  channel.Message
 }
 
-func (f *fake) Name() string                                   { return f.name }
-func (f *fake) Owns(chat groups.JID) bool                      { return strings.HasPrefix(string(chat), f.name+":") }
-func (f *fake) Limits() media.Limits                           { return media.Limits{Threads: f.threads} }
+func (f *fake) Name() string              { return f.name }
+func (f *fake) Owns(chat groups.JID) bool { return strings.HasPrefix(string(chat), f.name+":") }
+func (f *fake) Limits() media.Limits {
+	return media.Limits{Threads: f.threads, Kinds: media.DefaultLimits().Kinds}
+}
 func (f *fake) Repeat() channel.Repeat                         { return channel.Repeat{Keyed: channel.Forever} }
 func (f *fake) Run(ctx context.Context, _ channel.Inbox) error { <-ctx.Done(); return nil }
 

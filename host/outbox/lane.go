@@ -64,6 +64,7 @@ type lane struct {
 	count      int     // open deliveries that have not ended here, loaded or not
 	unrecorded int     // outcomes that are not recorded yet
 	recovered  int     // parts that the earlier process may have sent without recording it
+	lowering   bool    // the next part takes another form, which is not recorded yet
 	blocked    int     // an operator is cancelling something
 	epoch      int     // changes when something was cancelled
 	paid       bool    // the group's rate allows the next attempt
@@ -197,9 +198,10 @@ func (o *Outbox) schedule(ln *lane) {
 	g.lanes = append(g.lanes, ln)
 }
 
-// awaitsRecord reports whether the next part changes a message whose outcome is not recorded.
+// awaitsRecord reports whether the next part changes a message whose outcome is not recorded,
+// or takes another form.
 func (ln *lane) awaitsRecord() bool {
-	return ln.unrecorded > 0 && len(ln.heads) > 0 && ln.heads[0].Parts[ln.heads[0].pos].aimless()
+	return ln.lowering || ln.unrecorded > 0 && len(ln.heads) > 0 && ln.heads[0].Parts[ln.heads[0].pos].aimless()
 }
 
 // next takes the first lane of the next group off the ring.

@@ -150,13 +150,15 @@ type Part struct {
 	Text      string // the text, or the files' caption
 	Written   string // for Put: the Markdown of which Text is made; empty: Text itself. Not read again but by [Reader.Said]
 	ReplyTo   string
-	Files     []File    // none for a text; not changed after Put
+	Files     []File    // none for a text; changed after Put only if a platform refuses their form
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files
 	Question  *Question // Text asks it; nil: the part asks nothing. Without Files
 	Link      *Link     // Text has its address; nil: the part has none. Without Files
 	Asks      string    // the id of the approval that the host's Text asks for in words; empty: none. Without Files
 
 	Host bool // Text is the host's own words. Without Files
+
+	Unthreaded bool // it goes to the chat itself: the platform refused the delivery's thread
 
 	State    State
 	Attempts int

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/blob"
@@ -18,10 +17,11 @@ import (
 // outcome is what came of an attempt.
 type outcome struct {
 	*attempt
-	part  Part // as it is to be recorded
-	hold  bool // the whole channel waits
-	stop  bool // the host stops: the outcome is unknown and is not recorded
-	ended bool // recorded as the part's end; false if an operator cancelled the part meanwhile
+	part  Part   // as it is to be recorded
+	lower []Part // the parts that take its place, of which part is the first: the platform refused its form
+	hold  bool   // the whole channel waits
+	stop  bool   // the host stops: the outcome is unknown and is not recorded
+	ended bool   // recorded as the part's end, or as lower; false if an operator cancelled the part meanwhile
 }
 
 // acknowledged is the outcome if the platform confirms that it has the part. If the
@@ -31,8 +31,9 @@ func (o *Outbox) acknowledged(a *attempt, r channel.Receipt) outcome {
 	o.opts.Trace(a.it.Folder, a.it.Request, "acknowledged")
 	p := a.part
 	p.State, p.Receipt = Sent, r
+	p.Receipt.Note = noted(a.part.Receipt.Note, r.Note)
 	if a.noThread() && !r.Pending {
-		p.Receipt.Note = strings.TrimPrefix(r.Note+"; the chat has no threads, so it went to the chat itself", "; ")
+		p.Receipt.Note = noted(p.Receipt.Note, "the chat has no threads, so it went to the chat itself")
 	}
 	if p.Receipt.Time.IsZero() {
 		p.Receipt.Time = time.Now()
@@ -165,6 +166,7 @@ func (o *Outbox) conclude(out outcome) {
 	ln.unrecorded++
 	o.outcomes = append(o.outcomes, out)
 	signal(o.toRecord)
+	ln.lowering = out.lower != nil
 	if out.part.State.open() {
 		out.part.Shown = p.Shown // it may have been reported meanwhile
 		*p = out.part            // what the next attempt has to know
@@ -226,10 +228,15 @@ func (o *Outbox) record(batch []outcome) error {
 		for i := range batch {
 			out := &batch[i]
 			var err error
-			if out.ended, err = update(t, out.it.id, out.pos, &out.part, now); err != nil {
+			if out.lower != nil {
+				out.ended, err = lower(t, out.it, out.pos, out.lower, now)
+			} else {
+				out.ended, err = update(t, out.it.id, out.pos, &out.part, now)
+			}
+			if err != nil {
 				return err
 			}
-			if out.ended && len(out.part.blobs()) == 0 {
+			if out.lower == nil && out.ended && len(out.part.blobs()) == 0 {
 				if err := blob.Delete(t, out.attempt.part.blobs()...); err != nil {
 					return ofDatabase("record an outcome", err)
 				}
@@ -243,7 +250,7 @@ func (o *Outbox) record(batch []outcome) error {
 	var spent []string
 	over := map[string]bool{}
 	for _, out := range batch {
-		if !out.ended {
+		if !out.ended || out.lower != nil {
 			continue
 		}
 		o.opts.Trace(out.it.Folder, out.it.Request, "settled")
@@ -291,7 +298,9 @@ func (o *Outbox) recorded(batch []outcome) {
 	defer o.mu.Unlock()
 	for i := range batch {
 		out := &batch[i]
-		if out.ended {
+		if out.lower != nil {
+			o.lowered(out)
+		} else if out.ended {
 			o.use(out.it.Folder, usage{parts: -1, bytes: -out.part.Size()})
 			out.it.Parts[out.pos] = out.part
 			o.count(&out.part)

@@ -45,6 +45,9 @@ func OpenReader(ctx context.Context, s store.Spec) (*Reader, error) {
 	}
 	for query, stmt := range map[string]**sql.Stmt{itemByID: &r.one, itemsOfChat: &r.chat, idsByName: &r.byName, knownKeys: &r.known} {
 		// Reading changes nothing; the host migrates at its next start.
+		if version < 9 {
+			query = strings.Replace(query, "p.unthreaded", "0", 1)
+		}
 		if version < 8 {
 			query = strings.Replace(query, "d.bound", "''", 1)
 		}

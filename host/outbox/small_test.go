@@ -122,7 +122,7 @@ func TestAnOutboxOfVersion3KeepsItsSmallFiles(t *testing.T) {
 	}
 	db := sqlite(t, opts.Dir)
 	execute(t, db, `UPDATE part SET blob = ?`, name)
-	execute(t, db, `DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; DROP TABLE approval; DROP INDEX part_act; ALTER TABLE delivery DROP COLUMN batch; ALTER TABLE delivery DROP COLUMN bound; ALTER TABLE part DROP COLUMN act; ALTER TABLE part DROP COLUMN written; ALTER TABLE part DROP COLUMN delivered_at; ALTER TABLE part DROP COLUMN read_at; PRAGMA user_version = 3;`)
+	execute(t, db, `DROP TABLE bytes; DROP TABLE vote; DROP TABLE link; DROP TABLE approval; DROP INDEX part_act; ALTER TABLE delivery DROP COLUMN batch; ALTER TABLE delivery DROP COLUMN bound; ALTER TABLE part DROP COLUMN act; ALTER TABLE part DROP COLUMN written; ALTER TABLE part DROP COLUMN unthreaded; ALTER TABLE part DROP COLUMN delivered_at; ALTER TABLE part DROP COLUMN read_at; PRAGMA user_version = 3;`)
 	b := newBook()
 	o = b.open(t, opts)
 	next := file(t, o, "fake:a", "b.txt", "and a new one")

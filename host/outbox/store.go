@@ -85,8 +85,10 @@ ALTER TABLE part ADD COLUMN read_at INTEGER NOT NULL DEFAULT 0;`
 const fromVersion7 = `ALTER TABLE delivery ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
 
 // fromVersion8 migrates version 8 to 9. Version 8 had what assistants wrote in the
-// platform's form alone.
-const fromVersion8 = `ALTER TABLE part ADD COLUMN written TEXT NOT NULL DEFAULT '';`
+// platform's form alone, and channels kept for themselves that a thread was gone.
+const fromVersion8 = `
+ALTER TABLE part ADD COLUMN written TEXT NOT NULL DEFAULT '';
+ALTER TABLE part ADD COLUMN unthreaded INTEGER NOT NULL DEFAULT 0;`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
@@ -117,7 +119,7 @@ func (it *item) skip() {
 
 const selectItems = `SELECT d.id, d.key, d.turn, d.folder, d.request, d.channel, d.chat, d.thread, d.asked, d.created, d.held, d.batch, d.bound,
 	p.message_id, p.text, p.reply_to, p.file, p.blob, p.state, p.doubt, p.attempts, p.next,
-	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act, p.delivered_at, p.read_at
+	p.receipt, p.receipt_time, p.receipt_note, p.code, p.message, p.hint, p.shown, p.saved, p.act, p.delivered_at, p.read_at, p.unthreaded
 	FROM delivery d JOIN part p ON p.delivery = d.id `
 
 const (
@@ -141,7 +143,7 @@ func scanItems(rows *sql.Rows, err error) (items []*item, _ error) {
 		var file, names, act string
 		if err := rows.Scan(&it.id, &it.Key, &it.seq, &it.Folder, &it.Request, &it.Channel, &it.Chat, &it.Thread, &asked, &created, &it.held, &it.Batch, &it.Bound,
 			&p.MessageID, &p.Text, &p.ReplyTo, &file, &names, &p.State, &doubt, &p.Attempts, &next,
-			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act, &delivered, &read); err != nil {
+			&p.Receipt.ID, &received, &p.Receipt.Note, &p.Code, &p.Message, &p.Hint, &p.Shown, &p.Saved, &act, &delivered, &read, &p.Unthreaded); err != nil {
 			return err
 		}
 		var err error
@@ -280,19 +282,9 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, p := range it.Parts {
-		files, err := encodeFiles(p.Files, it.Approval != nil)
-		if err != nil {
+	for i := range it.Parts {
+		if err := insertPart(t, id, i, &it.Parts[i], it.Approval != nil); err != nil {
 			return 0, err
-		}
-		act, err := p.actText()
-		if err != nil {
-			return 0, err
-		}
-		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written); err != nil {
-			return 0, ofDatabase("record a delivery", err)
 		}
 	}
 	for i := range it.Parts {
@@ -313,6 +305,21 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 		}
 	}
 	return id, nil
+}
+
+func insertPart(t *store.Tx, id int64, position int, p *Part, waits bool) error {
+	files, err := encodeFiles(p.Files, waits)
+	if err != nil {
+		return err
+	}
+	act, err := p.actText()
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written, receipt_note, unthreaded)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, position, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written, p.Receipt.Note, p.Unthreaded)
+	return ofDatabase("record a delivery", err)
 }
 
 // update records a part's state and reports whether the part has ended by it. It does not

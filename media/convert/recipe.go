@@ -40,9 +40,11 @@ func jpeg(before string) []string {
 		"-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg"}
 }
 
+// film converts to what every phone plays: H.264 of the Main profile without B-frames, as
+// WhatsApp's Cloud API wants it (developers.facebook.com, Video messages).
 func film(sound ...string) []string {
 	return slices.Concat([]string{"-map", "0:v:0", "-map", "0:a:0?", "-sn", "-vf", within(filmEdge), "-c:v", "libx264", "-preset", "veryfast",
-		"-crf", "25", "-pix_fmt", "yuv420p"}, sound, []string{"-movflags", "+faststart", "-f", "mp4"})
+		"-crf", "25", "-pix_fmt", "yuv420p", "-profile:v", "main", "-bf", "0"}, sound, []string{"-movflags", "+faststart", "-f", "mp4"})
 }
 
 // For says how to convert a file so that a channel with these limits shows it. info
@@ -57,25 +59,32 @@ func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 		}
 		return limit.Bytes > 0 && slices.Contains(types, mime)
 	}
+	from, plays := word(info), shows(info.Kind, info.MIME)
+	if codec := l.Kinds[info.Kind].Unplayed(info.Tracks); codec != "" {
+		from, plays = from+" ("+codec+")", false
+	}
 	auto := as == "" || as == media.Auto
 	picture := auto && pictures[info.MIME] && shows(media.Image, "image/jpeg")
 	clip := shows(media.Video, "video/mp4")
 	switch {
 	case info.MIME == "image/gif" && clip && (as == media.AsGIF || auto && !shows(media.Image, "image/gif")):
 		return made(info, media.Video, "video/mp4", film("-an"), "converted from gif to mp4"), true
-	case info.Kind == media.Audio && as == media.AsVoice && info.MIME != "audio/ogg" && shows(media.Voice, "audio/ogg"):
+	case info.Kind == media.Audio && as == media.AsVoice && (info.MIME != "audio/ogg" || info.Tracks.Audio != "" && info.Tracks.Audio != "opus") && shows(media.Voice, "audio/ogg"):
 		return made(info, media.Voice, "audio/ogg", []string{"-vn", "-sn", "-map", "0:a:0", "-ar", "16000", "-ac", "1", "-c:a", "libopus", "-b:a", "24k", "-f", "ogg"},
 			"converted from "+word(info)+" to Ogg Opus"), true
 	case picture && !(info.Kind == media.Image && shows(media.Image, info.MIME)):
 		return ofPicture(info, "converted from "+word(info)+" to jpeg"), true
 	case picture && info.MIME != "image/gif" && info.Size > l.Kinds[media.Image].Bytes:
 		return ofPicture(info, "made smaller, from "+media.Size(info.Size)), true
-	case info.Kind == media.Video && info.MIME != "video/mp4" && clip && (as == media.AsGIF || auto && !shows(media.Video, info.MIME)):
+	case info.Kind == media.Audio && auto && !plays && shows(media.Audio, "audio/mp4"):
+		return made(info, media.Audio, "audio/mp4", []string{"-vn", "-sn", "-map", "0:a:0", "-c:a", "aac", "-b:a", "128k", "-ac", "2", "-movflags", "+faststart", "-f", "ipod"},
+			"converted from "+from+" to m4a"), true
+	case info.Kind == media.Video && clip && (as == media.AsGIF && (!plays || info.MIME != "video/mp4") || auto && !plays):
 		sound := []string{"-c:a", "aac", "-b:a", "128k", "-ac", "2"}
 		if as == media.AsGIF {
 			sound = []string{"-an"}
 		}
-		return made(info, media.Video, "video/mp4", film(sound...), "converted from "+word(info)+" to mp4"), true
+		return made(info, media.Video, "video/mp4", film(sound...), "converted from "+from+" to mp4"), true
 	}
 	return Recipe{}, false
 }
@@ -84,6 +93,7 @@ func For(info media.Info, as media.Style, l media.Limits) (r Recipe, ok bool) {
 var usual = map[media.Kind][]string{
 	media.Image: {"image/jpeg", "image/png", "image/gif", "image/webp"},
 	media.Video: {"video/mp4", "video/webm", "video/3gpp"},
+	media.Audio: {"audio/mpeg", "audio/mp4", "audio/aac", "audio/ogg", "audio/wav", "audio/flac", "audio/webm"},
 	media.Voice: {"audio/ogg"},
 }
 

@@ -3,17 +3,21 @@ package probe
 import (
 	"encoding/binary"
 	"io"
+
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Limits for an MP4 that was made to be read without end.
 const (
 	maxBoxes = 2000
-	maxDepth = 4
+	maxDepth = 6 // a codec's name lies in moov, trak, mdia, minf, stbl and stsd
+	maxEntry = 1 << 10
 )
 
 type mp4Facts struct {
 	width, height uint32 // of the first track that has them, as shown
 	seconds       uint32
+	tracks        media.Tracks
 }
 
 // readMP4 reads the movie header and the track headers of an ISO base media file
@@ -35,6 +39,7 @@ type mp4Reader struct {
 	r     io.ReadSeeker
 	left  int // number of boxes that may still be read
 	facts mp4Facts
+	shows string // what the present track holds: vide, soun, or something else
 
 	movieSideways, trackSideways bool // turned by a quarter, in either direction
 }
@@ -62,8 +67,17 @@ func (m *mp4Reader) boxes(at, end int64, depth int) {
 			return
 		}
 		switch string(head[4:]) {
-		case "moov", "trak":
+		case "trak":
+			m.shows = ""
+			fallthrough
+		case "moov", "mdia", "minf", "stbl":
 			m.boxes(start, at+size, depth+1)
+		case "hdlr":
+			if b := m.read(start, int(min(12, at+size-start))); len(b) == 12 && m.shows == "" { // QuickTime has another one for the data
+				m.shows = string(b[8:])
+			}
+		case "stsd":
+			m.sampleEntry(start, at+size)
 		case "mvhd":
 			m.movieHeader(start, at+size)
 		case "tkhd":

@@ -73,6 +73,7 @@ func readOpus(r io.ReadSeeker) opusFacts {
 
 // oggPage is one page; for its layout see RFC 3533, section 6.
 type oggPage struct {
+	begins  bool // it is the first of its stream
 	serial  uint32
 	granule uint64
 	lacing  []byte
@@ -84,6 +85,7 @@ func readPage(r *bufio.Reader) (p oggPage, ok bool) {
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "OggS" || head[4] != 0 {
 		return p, false
 	}
+	p.begins = head[5]&2 != 0
 	p.granule = binary.LittleEndian.Uint64(head[6:])
 	p.serial = binary.LittleEndian.Uint32(head[14:])
 	p.lacing = make([]byte, head[26])

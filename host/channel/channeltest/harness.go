@@ -72,6 +72,11 @@ type Harness struct {
 	// reached it. Nil: that story is left out.
 	Stall func(t testing.TB) (reached <-chan struct{})
 
+	// Refuse makes the platform refuse the next Send, which is that of m: its form, or, if
+	// form is empty, its content. It answers as the platform does, and changes nothing. False:
+	// the platform does not refuse that form. Nil: those stories are left out.
+	Refuse func(t testing.TB, form channel.Form, m channel.Message) bool
+
 	// Mark lets a member's device report that it has shown or read the message
 	// with that platform id. Nil: that story is left out.
 	Mark func(t testing.TB, chat groups.JID, id string, state channel.State)
@@ -135,6 +140,8 @@ func stories() []story {
 		{name: "a cancelled send returns", tell: cancelled},
 		{name: "a send without an answer returns when cancelled", tell: stalled, needs: func(h Harness) bool { return h.Stall != nil }},
 		{name: "four sends without an answer hold up no other chat", tell: fourSlow, needs: func(h Harness) bool { return h.Stall != nil }},
+		{name: "a form that is refused goes in the next lower one", tell: formRefused, needs: func(h Harness) bool { return h.Refuse != nil }},
+		{name: "a content that is refused goes in no other form", tell: contentRefused, needs: func(h Harness) bool { return h.Refuse != nil }},
 		{name: "a send after the end fails for the time being", tell: afterTheEnd},
 		{name: "a send works again after a restart", tell: worksAfterRestart, needs: canRestart},
 		{name: "what a member writes comes in", tell: memberWrites},

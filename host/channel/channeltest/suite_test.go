@@ -75,6 +75,10 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			m.Next(memory.Hanging())
 			return reached(t, m, len(m.Attempts())+1)
 		},
+		Refuse: func(_ testing.TB, form channel.Form, _ channel.Message) bool {
+			m.Next(memory.Refused(form))
+			return true
+		},
 		Mark: func(t testing.TB, chat groups.JID, id string, state channel.State) {
 			within(t, func(ctx context.Context) error { return m.Report(ctx, chat, id, state) })
 		},
@@ -305,6 +309,17 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 				return m.Send(context.WithoutCancel(ctx), msg)
 			}}
 		}},
+		{name: "does not say that a form is refused", caught: "a form that is refused goes in the next lower one", wrap: formed("")},
+		{name: "shows what is refused", caught: "a form that is refused goes in the next lower one", wrap: func(m *memory.Channel) channel.Channel {
+			return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+				r, err := m.Send(ctx, msg)
+				if channel.FormOf(err) != "" {
+					m.Show(msg.Chat, Seen{Text: msg.Text})
+				}
+				return r, err
+			}}
+		}},
+		{name: "takes every refusal for one of the form", caught: "a content that is refused goes in no other form", wrap: formed(channel.FormKind)},
 		{name: "gives up for good at the end", caught: "a send after the end fails for the time being", wrap: classed(channel.Permanent)},
 		{name: "loses what members write", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.Text = "" })},
 		{name: "loses who wrote", caught: "what a member writes comes in", wrap: inboxed(func(in *channel.Inbound) { in.From = "" })},
@@ -352,6 +367,20 @@ func TestTheSuiteCatchesBrokenChannels(t *testing.T) {
 				t.Errorf("story %q passed", tt.caught)
 			}
 		})
+	}
+}
+
+// formed gives each refusal the same form.
+func formed(form channel.Form) func(*memory.Channel) channel.Channel {
+	return func(m *memory.Channel) channel.Channel {
+		return broken{Channel: m, send: func(ctx context.Context, msg channel.Message) (channel.Receipt, error) {
+			r, err := m.Send(ctx, msg)
+			var e *channel.Error
+			if errors.As(err, &e) && e.Class == channel.Permanent {
+				e.Form = form
+			}
+			return r, err
+		}}
 	}
 }
 

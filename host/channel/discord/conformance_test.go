@@ -16,6 +16,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/host/setting"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // world is Discord and the channel of a bot in it.
@@ -111,8 +112,23 @@ func TestConformance(t *testing.T) {
 			return reached
 		},
 		Thread: func(_ testing.TB, chat groups.JID) string { return w.AddThread(id(chat), "a question") },
+		Refuse: func(_ testing.TB, form channel.Form, m channel.Message) bool {
+			fault, refuses := map[channel.Form]discordtest.Fault{
+				"":                 {Status: 400, Code: 20009}, // explicit content
+				channel.FormKind:   {Status: 403, Code: 50173},
+				channel.FormReply:  {Status: 400, Code: 50035, Errors: unknownReference},
+				channel.FormThread: {Status: 400, Code: 50083},
+			}[form]
+			if refuses = refuses && (form != channel.FormKind || m.Files[0].Kind == media.Voice); refuses {
+				w.Next("create", fault)
+			}
+			return refuses
+		},
 	})
 }
+
+// unknownReference is what Discord says of an answer to a message that is gone.
+var unknownReference = map[string]any{"message_reference": map[string]any{"_errors": []any{map[string]any{"code": "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "message": "Unknown message"}}}}
 
 // act does what a member does to messages.
 func (w *world) act(channelID string, in channel.Inbound) {

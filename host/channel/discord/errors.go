@@ -21,42 +21,51 @@ import (
 
 const again = "it is tried again by itself"
 
-// refusal is what Discord's number of an error means.
-type refusal struct {
-	codes []int
-	class channel.Class
-	code  string
-	words string
-	hint  string
-}
-
 // known are the errors of discord.com/developers/docs/topics/opcodes-and-status-codes
 // that mean more than that a request is refused.
-var known = []refusal{
-	{codes: []int{10003, 10004}, class: channel.Permanent, code: "unknown_chat",
-		words: "Discord knows no such chat", hint: "ask the operator whether the chat in the group is right"},
-	{codes: []int{10008}, class: channel.Permanent, code: "unknown_message",
-		words: "Discord does not have the message any more", hint: "send another message"},
-	{codes: []int{10014}, class: channel.Permanent, code: "unknown_emoji", words: "Discord has no such emoji", hint: "react with another emoji"},
-	{codes: []int{50001}, class: channel.Held, code: "discord_no_access",
-		words: "the bot cannot see the Discord channel", hint: "in Discord, give its role the right View Channel there, or invite it again"},
-	{codes: []int{50013}, class: channel.Held, code: "discord_right_missing",
-		words: "the bot lacks a right in the Discord channel", hint: "in Discord, give its role Send Messages, Send Messages in Threads, Attach Files, Add Reactions and Read Message History there"},
-	{codes: []int{40001, 40002, 20001}, class: channel.Held, code: "discord_not_allowed",
-		words: "Discord does not let the bot do this", hint: "see whether the application's owner has to verify something at discord.com/developers"},
-	{codes: []int{40005}, class: channel.Permanent, code: "file_too_large", words: "Discord takes no file of this size here", hint: "send a smaller file"},
-	{codes: []int{30015}, class: channel.Permanent, code: "too_many_files", words: "Discord takes up to 10 files in a message", hint: "send fewer at once"},
-	{codes: []int{50007}, class: channel.Permanent, code: "not_a_member",
-		words: "the person takes no direct messages of the bot", hint: "the person allows them in the privacy settings of a server that the bot is on, or unblocks the bot"},
-	{codes: []int{50005, 50021, 50068}, class: channel.Permanent, code: "not_your_message",
-		words: "Discord does not let the bot change this message", hint: "only messages that the bot itself sent can be changed"},
-	{codes: []int{50162}, class: channel.Permanent, code: "not_supported", words: "Discord lets nobody change a voice message", hint: "unsend it and send another one"},
-	{codes: []int{30010, 90001}, class: channel.Permanent, code: "not_allowed", words: "Discord takes no such reaction to this message", hint: "do without the reaction"},
-	{codes: []int{20016, 20022, 20028, 40004, 130000}, code: "rate_limited", words: "Discord takes nothing in this channel at the moment", hint: again},
+var known = []channel.Row{
+	{Status: 10003, Class: channel.Permanent, Code: "unknown_chat", Words: "Discord knows no such chat or thread", Hint: "ask the operator whether the chat in the group is right", Form: channel.FormThread},
+	{Status: 10004, Class: channel.Permanent, Code: "unknown_chat", Words: "Discord knows no such chat or thread", Hint: "ask the operator whether the chat in the group is right"},
+	{Status: 10008, Class: channel.Permanent, Code: "unknown_message", Words: "Discord does not have the message any more", Hint: "send another message", Form: channel.FormReply},
+	{Status: 10014, Class: channel.Permanent, Code: "unknown_emoji", Words: "Discord has no such emoji", Hint: "react with another emoji"},
+	{Status: 50001, Class: channel.Held, Code: "discord_no_access", Words: "the bot cannot see the Discord channel", Hint: "in Discord, give its role the right View Channel there, or invite it again"},
+	{Status: 50013, Class: channel.Held, Code: "discord_right_missing", Words: "the bot lacks a right in the Discord channel", Hint: "in Discord, give its role Send Messages, Send Messages in Threads, Attach Files, Add Reactions and Read Message History there"},
+	{Status: 40001, Class: channel.Held, Code: "discord_not_allowed", Words: "Discord does not let the bot do this", Hint: "see whether the application's owner has to verify something at discord.com/developers"},
+	{Status: 40002, Class: channel.Held, Code: "discord_not_allowed", Words: "Discord does not let the bot do this", Hint: "see whether the application's owner has to verify something at discord.com/developers"},
+	{Status: 20001, Class: channel.Held, Code: "discord_not_allowed", Words: "Discord does not let the bot do this", Hint: "see whether the application's owner has to verify something at discord.com/developers"},
+	{Status: 40005, Class: channel.Permanent, Code: "file_too_large", Words: "Discord takes no file of this size here", Hint: "send a smaller file"},
+	{Status: 30015, Class: channel.Permanent, Code: "too_many_files", Words: "Discord takes up to 10 files in a message", Hint: "send fewer at once"},
+	{Status: 50007, Class: channel.Permanent, Code: "not_a_member", Words: "the person takes no direct messages of the bot", Hint: "the person allows them in the privacy settings of a server that the bot is on, or unblocks the bot"},
+	{Status: 50005, Class: channel.Permanent, Code: "not_your_message", Words: "Discord does not let the bot change this message", Hint: "only messages that the bot itself sent can be changed"},
+	{Status: 50021, Class: channel.Permanent, Code: "not_your_message", Words: "Discord does not let the bot change this message", Hint: "only messages that the bot itself sent can be changed"},
+	{Status: 50068, Class: channel.Permanent, Code: "not_your_message", Words: "Discord does not let the bot change this message", Hint: "only messages that the bot itself sent can be changed"},
+	{Status: 50162, Class: channel.Permanent, Code: "not_supported", Words: "Discord lets nobody change a voice message", Hint: "unsend it and send another one"},
+	{Status: 30010, Class: channel.Permanent, Code: "not_allowed", Words: "Discord takes no such reaction to this message", Hint: "do without the reaction"},
+	{Status: 90001, Class: channel.Permanent, Code: "not_allowed", Words: "Discord takes no such reaction to this message", Hint: "do without the reaction"},
+	{Status: 20016, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+	{Status: 20022, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+	{Status: 20028, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+	{Status: 40004, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+	{Status: 130000, Code: "rate_limited", Words: "Discord takes nothing in this channel at the moment", Hint: again},
+
+	// forms
+	{Status: 50083, Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is archived", Form: channel.FormThread},
+	{Status: 160005, Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is locked", Form: channel.FormThread},
+	{Status: 160002, Class: channel.Permanent, Code: "not_allowed", Words: "the bot may not read what it answers", Hint: "in Discord, give its role Read Message History there", Form: channel.FormReply},
+	{Status: 50035, Said: "\"message_reference\"", Class: channel.Permanent, Code: "unknown_message", Words: "the message that it answers is gone", Form: channel.FormReply},
+	{Status: 50159, Class: channel.Permanent, Code: "kind_refused", Words: noVoice, Form: channel.FormKind},
+	{Status: 50160, Class: channel.Permanent, Code: "kind_refused", Words: noVoice, Form: channel.FormKind},
+	{Status: 50161, Class: channel.Permanent, Code: "kind_refused", Words: noVoice, Form: channel.FormKind},
+	{Status: 50173, Class: channel.Permanent, Code: "kind_refused", Words: noVoice, Form: channel.FormKind},
 }
 
-// threadGone are Discord's numbers for a thread that takes no message.
-var threadGone = []int{10003, 50083, 160005}
+// noVoice is why a voice note is a file.
+const noVoice = "Discord takes no voice message of the bot's there"
+
+// threadGone is the error of a thread that is none of the chat's.
+func threadGone() error {
+	return channel.Row{Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread}.Error(nil)
+}
 
 // number is Discord's number of an error, as the cause of a *channel.Error.
 type number struct {
@@ -82,28 +91,30 @@ func refused(a *transfer.Answer) error {
 	_ = json.Unmarshal(a.Body, &said, lenient) // what is not JSON is not Discord's own
 	cause := number{said.Code, media.Cut(media.Printable(said.Message), 120)}
 	wait := cmp.Or(seconds(fmt.Sprint(said.RetryAfter)), seconds(a.Header.Get("Retry-After")))
-	r := refusal{class: channel.Permanent, code: "message_refused", words: fmt.Sprintf("Discord refused this (%d, %d %s)", a.Status, cause.code, cause.said)}
-	i := slices.IndexFunc(known, func(r refusal) bool { return slices.Contains(r.codes, said.Code) })
+	r := channel.Row{Class: channel.Permanent, Code: "message_refused", Words: fmt.Sprintf("Discord refused this (%d, %d %s)", a.Status, cause.code, cause.said)}
+	row, is := channel.RowOf(known, said.Code, string(a.Body))
 	switch {
 	case a.Status == http.StatusTooManyRequests:
 		return slow(wait)
 	case a.Status == http.StatusUnauthorized:
-		r = refusal{class: channel.Held, code: "discord_token_refused", words: "Discord does not accept the bot's token",
-			hint: "make a new token under Bot of the application at discord.com/developers, and put it in place"}
-	case i >= 0:
-		r = known[i]
+		r = channel.Row{Class: channel.Held, Code: "discord_token_refused", Words: "Discord does not accept the bot's token",
+			Hint: "make a new token under Bot of the application at discord.com/developers, and put it in place"}
+	case is:
+		r = row
 	case a.Status == http.StatusForbidden:
-		r.class, r.code, r.hint = channel.Held, "discord_forbidden", "see what the bot's role may do in Discord, and longshore doctor"
+		r.Class, r.Code, r.Hint = channel.Held, "discord_forbidden", "see what the bot's role may do in Discord, and longshore doctor"
 	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusServiceUnavailable:
-		r = refusal{code: "not_connected", words: "Discord is not ready", hint: again}
+		r = channel.Row{Code: "not_connected", Words: "Discord is not ready", Hint: again}
 	case a.Status/100 == 5:
-		r = refusal{class: channel.Ambiguous, code: "no_answer", words: "Discord failed and may have done it"}
+		r = channel.Row{Class: channel.Ambiguous, Code: "no_answer", Words: "Discord failed and may have done it"}
 	case a.Status == http.StatusNotFound:
-		r.code = "unknown_chat"
+		r.Code = "unknown_chat"
 	case a.Status == http.StatusRequestEntityTooLarge:
-		r.code, r.words, r.hint = "file_too_large", "Discord takes no file of this size here", "send a smaller file"
+		r.Code, r.Words, r.Hint = "file_too_large", "Discord takes no file of this size here", "send a smaller file"
 	}
-	return &channel.Error{Class: r.class, Code: r.code, Message: r.words, Hint: r.hint, RetryAfter: wait, Err: cause}
+	e := r.Error(cause)
+	e.RetryAfter = wait
+	return e
 }
 
 // longestWait is how long Discord's wish to wait is believed.

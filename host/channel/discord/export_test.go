@@ -15,3 +15,6 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 
 // FileAt is the address of a file, or of a sticker of which address is the path.
 func FileAt(ch channel.Channel, address string) string { return ch.(*Discord).web.at(address) }
+
+// Known are the numbers of errors.
+var Known = known

@@ -110,6 +110,9 @@ func (s *Settings) limits() media.Limits {
 		if kind == media.Voice { // a message of its own, without text
 			limit.MIME, limit.Caption, limit.Album = []string{"audio/ogg"}, 0, ""
 		}
+		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
+			limit.Codecs = media.BrowserCodecs()
+		}
 		l.Kinds[kind] = limit
 	}
 	return l

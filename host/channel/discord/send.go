@@ -20,9 +20,6 @@ import (
 	"github.com/longshore-bridge/longshore/media/probe"
 )
 
-// fallback is the note of a message whose thread takes none.
-const fallback = "it went to the chat itself: the thread is gone"
-
 // outgoing is what Create Message takes. It mentions nobody.
 type outgoing struct {
 	Text    string         `json:"content"`
@@ -85,20 +82,14 @@ func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message
 	if err := d.fits(ctx, m); err != nil {
 		return channel.Receipt{}, err
 	}
-	to, note, err := d.threadOf(ctx, m)
+	to, gone, err := d.threadOf(ctx, m)
+	if err == nil && gone {
+		err = threadGone()
+	}
 	if err != nil {
 		return channel.Receipt{}, err
 	}
-	spoken := d.spoken(ctx, m)
-	got, err := d.create(ctx, m, to, spoken)
-	if spoken.Opus && says(err, noVoice...) {
-		spoken, note = probe.Facts{}, joined(note, voiceNote)
-		got, err = d.create(ctx, m, to, spoken)
-	}
-	if to != idOf(m.Chat) && says(err, threadGone...) {
-		note = joined(note, fallback)
-		got, err = d.create(ctx, m, idOf(m.Chat), spoken)
-	}
+	got, err := d.create(ctx, m, to, d.spoken(ctx, m))
 	if err != nil {
 		return channel.Receipt{}, err
 	}
@@ -106,7 +97,7 @@ func (d *Discord) deliver(ctx context.Context, open *bot.Open, m channel.Message
 		return channel.Receipt{}, &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Discord did not say which message it made"}
 	}
 	d.posted(ctx, open, m, got.ID)
-	return channel.Receipt{ID: got.ID, Time: timeOf(got.ID), Note: note}, nil
+	return channel.Receipt{ID: got.ID, Time: timeOf(got.ID)}, nil
 }
 
 // fits refuses a file that the server of the chat does not take, before its first
@@ -133,22 +124,23 @@ func (d *Discord) fits(ctx context.Context, m channel.Message) error {
 	return nil
 }
 
-// threadOf is the channel of Discord that m goes to: the chat, or a thread in it.
-func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to, note string, err error) {
+// threadOf is the channel of Discord that m goes to: a thread in the chat, or the chat, also
+// if the thread is gone.
+func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to string, gone bool, err error) {
 	if m.Thread == "" {
-		return idOf(m.Chat), "", nil
+		return idOf(m.Chat), false, nil
 	}
 	if !isID(m.Thread) {
-		return idOf(m.Chat), fallback, nil
+		return idOf(m.Chat), true, nil
 	}
 	r, err := d.roomOf(ctx, m.Thread)
 	if err != nil {
-		return "", "", err
+		return "", false, err
 	}
 	if !r.thread() || chatOf(r.Parent) != m.Chat {
-		return idOf(m.Chat), fallback, nil
+		return idOf(m.Chat), true, nil
 	}
-	return m.Thread, "", nil
+	return m.Thread, false, nil
 }
 
 // create posts a message, with its files in one request. A file whose spoken facts are
@@ -156,7 +148,7 @@ func (d *Discord) threadOf(ctx context.Context, m channel.Message) (to, note str
 func (d *Discord) create(ctx context.Context, m channel.Message, to string, spoken probe.Facts) (*message, error) {
 	out := outgoing{Text: m.Text, Nonce: m.ID[:min(24, len(m.ID))], Enforce: true, Allowed: allowed{Parse: []string{}}}
 	if isID(m.ReplyTo) {
-		out.Refers = &reference{ID: m.ReplyTo}
+		out.Refers = &reference{ID: m.ReplyTo, Fail: true}
 	}
 	if q := pollOf(m); q != nil {
 		out.Text, out.Buttons = shown(q, ""), buttons(q)
@@ -216,11 +208,7 @@ func (d *Discord) Find(ctx context.Context, m channel.Message) (*channel.Receipt
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.find(ctx, open, m, to)
-	if r == nil && err == nil && to != idOf(m.Chat) {
-		r, err = d.find(ctx, open, m, idOf(m.Chat))
-	}
-	return r, err
+	return d.find(ctx, open, m, to)
 }
 
 func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, to string) (r *channel.Receipt, err error) {
@@ -242,7 +230,7 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 		r = &channel.Receipt{ID: got.ID, Time: timeOf(got.ID)}
 		return true, nil
 	})
-	if says(err, threadGone...) {
+	if channel.FormOf(err) == channel.FormThread { // and what was in it
 		err = nil
 	}
 	if r != nil {

@@ -1,13 +1,16 @@
 package discord_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/discord"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
+	"github.com/longshore-bridge/longshore/host/channel/ladder"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -184,13 +187,34 @@ func TestAMessageOfAThreadThatIsGoneGoesToTheChat(t *testing.T) {
 	for _, thread := range []string{"4711", "no id", other} {
 		m := w.text("to " + thread)
 		m.Thread = thread
-		r, err := w.ch.Send(t.Context(), m)
-		if err != nil || !strings.Contains(r.Note, "thread is gone") {
+		r, err := channeltest.Descend(t.Context(), w.ch, m)
+		if err != nil || !strings.Contains(r.Note, "the thread is gone, so it goes to the chat itself") {
 			t.Errorf("%s: %+v, %v", thread, r, err)
 		}
 	}
 	if got := w.FromBot(id(w.desk)); len(got) != 3 {
 		t.Errorf("the chat shows %+v", got)
+	}
+}
+
+// Each number is known for what it refuses.
+func TestEveryNumberThatRefusesAFormGoesOneRungDown(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	for _, row := range discord.Known {
+		if row.Form == "" {
+			continue
+		}
+		m := w.files("", "x")
+		m.Files[0].Kind, m.ReplyTo, m.Thread = media.Voice, "4711", w.AddThread(id(w.desk), "of "+fmt.Sprint(row.Status))
+		w.Next("create", discordtest.Fault{Status: 400, Code: row.Status, Errors: unknownReference})
+		_, err := w.ch.Send(t.Context(), m)
+		if e := is(t, "Send", err, channel.Permanent, row.Code); e.Form != row.Form {
+			t.Errorf("%d: %+v", row.Status, e)
+		}
+		if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok {
+			t.Errorf("%d: %q", row.Status, note)
+		}
 	}
 }
 

@@ -13,13 +13,6 @@ import (
 // Voice Messages.
 const isVoice = 1 << 13
 
-// noVoice are Discord's numbers for a voice message that it does not take: of its form,
-// and of a channel in which the bot may not send any.
-var noVoice = []int{50159, 50160, 50161, 50173}
-
-// voiceNote is the note of a voice note that Discord takes as a file only.
-const voiceNote = "it is a file: Discord takes no voice message of the bot's there"
-
 // spoken reads what a voice message needs, if m is a voice note that Discord shows as
 // one: Ogg Opus of known length. Otherwise the facts are zero. The file is read once more
 // for that; a failure to open it is met again by the upload, which returns it.
@@ -45,11 +38,4 @@ func voice(out *outgoing, f probe.Facts) {
 	}
 	out.Flags = isVoice
 	out.Files[0].Seconds, out.Files[0].Wave = float64(f.Seconds), wave
-}
-
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/discord/discordtest"
 	"github.com/longshore-bridge/longshore/media"
 	"github.com/longshore-bridge/longshore/media/probe/probetest"
@@ -61,8 +62,8 @@ func TestAVoiceNoteThatDiscordDoesNotTakeIsAFile(t *testing.T) {
 	w.run(t)
 	w.NoVoice = true
 	m, _ := w.spoken()
-	r, err := w.ch.Send(t.Context(), m)
-	if err != nil || !strings.Contains(r.Note, "takes no voice message") {
+	r, err := channeltest.Descend(t.Context(), w.ch, m)
+	if err != nil || !strings.Contains(r.Note, "takes no voice message of the bot's there, so it goes as audio") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	w.NoVoice = false

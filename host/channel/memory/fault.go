@@ -41,6 +41,13 @@ func Permanent() Fault {
 	return failing(channel.Permanent, "not_a_member", "the account is no member of the chat")
 }
 
+// Refused is a Send whose form the platform refuses; empty: its content.
+func Refused(form channel.Form) Fault {
+	f := failing(channel.Permanent, "refused", "the platform does not take it so")
+	f.Err.(*channel.Error).Form = form
+	return f
+}
+
 // Held is a Send through a channel that waits for its operator.
 func Held() Fault { return failing(channel.Held, "logged_out", "the account is logged out") }
 

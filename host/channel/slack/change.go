@@ -97,7 +97,7 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error)
 			Messages []message `json:"messages"`
 		}
 		err := s.web.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
-		if err != nil && !says(err, threadGone...) {
+		if err != nil && channel.FormOf(err) == "" {
 			return nil, err
 		}
 		all := said.Messages

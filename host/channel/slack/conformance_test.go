@@ -127,6 +127,16 @@ func TestConformance(t *testing.T) {
 			return reached
 		},
 		Thread: func(_ testing.TB, chat groups.JID) string { return w.Post(id(chat), w.ada, "a question") },
+		Refuse: func(_ testing.TB, form channel.Form, _ channel.Message) bool {
+			method, refuses := map[channel.Form]string{"": "files.completeUploadExternal", channel.FormReply: "conversations.replies", channel.FormThread: "chat.postMessage"}[form]
+			switch {
+			case form == "":
+				w.Next(method, slacktest.Fault{Error: "file_type_not_allowed"})
+			case refuses:
+				w.Next(method, slacktest.Fault{Error: "thread_not_found"})
+			}
+			return refuses
+		},
 	})
 }
 

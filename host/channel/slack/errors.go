@@ -52,7 +52,7 @@ var refusals = []refusal{
 		class: channel.Permanent, code: "not_allowed", words: "the app may not write so in this Slack channel", hint: "an admin of the workspace allows it"},
 	{said: []string{"msg_too_long", "msg_blocks_too_long"}, class: channel.Permanent, code: "text_too_long",
 		words: "the text is too long for Slack", hint: "split the text, or send it as a file"},
-	{said: []string{"message_not_found", "bad_timestamp"}, class: channel.Permanent, code: "unknown_message",
+	{said: []string{"bad_timestamp"}, class: channel.Permanent, code: "unknown_message",
 		words: "Slack does not have the message any more", hint: "send another message"},
 	{said: []string{"edit_window_closed"}, class: channel.Permanent, code: "too_late",
 		words: "the Slack workspace does not let messages be edited after so long", hint: "send another message"},
@@ -69,8 +69,21 @@ var refusals = []refusal{
 	{said: []string{"internal_error", "fatal_error", "update_failed", "" /* not Slack's answer */}, class: channel.Ambiguous, code: "no_answer", words: "Slack failed and may have taken the message"},
 }
 
-// threadGone are Slack's words for a thread that takes no message.
-var threadGone = []string{"thread_not_found", "invalid_thread_ts", "message_not_found", "cannot_reply_to_message", "restricted_action_thread_locked", "restricted_action_non_threadable_channel"}
+// forms are the words that refuse a form, of chat.postMessage and
+// files.completeUploadExternal. They come before the refusals.
+var forms = []channel.Row{
+	{Said: "thread_not_found", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
+	{Said: "invalid_thread_ts", Class: channel.Permanent, Code: "unknown_thread", Words: "the thread is gone", Form: channel.FormThread},
+	{Said: "cannot_reply_to_message", Class: channel.Permanent, Code: "unknown_thread", Words: "the message takes no thread", Form: channel.FormThread},
+	{Said: "restricted_action_thread_locked", Class: channel.Permanent, Code: "not_allowed", Words: "the thread is locked", Form: channel.FormThread},
+	{Said: "restricted_action_non_threadable_channel", Class: channel.Permanent, Code: "not_allowed", Words: "the Slack channel has no threads", Form: channel.FormThread},
+	{Said: "message_not_found", Class: channel.Permanent, Code: "unknown_message", Words: "Slack does not have the message any more", Hint: "send another message", Form: channel.FormThread},
+}
+
+// formGone is the error of a thread or an answer that the chat cannot have.
+func formGone(form channel.Form, words string) error {
+	return channel.Row{Class: channel.Permanent, Code: "unknown_message", Words: words, Form: form}.Error(nil)
+}
 
 // word is what Slack said, as the cause of a *channel.Error.
 type word string
@@ -81,6 +94,9 @@ func (w word) Error() string { return "Slack says " + string(w) }
 // is missing, if Slack says so.
 func refused(said, needed string) error {
 	said = media.Cut(media.Printable(said), 80)
+	if row, is := channel.RowOf(forms, 0, said); is {
+		return row.Error(word(said))
+	}
 	r := refusal{class: channel.Permanent, code: "message_refused", words: "Slack refused the message (" + said + ")"}
 	if i := slices.IndexFunc(refusals, func(r refusal) bool { return slices.Contains(r.said, said) }); i >= 0 {
 		r = refusals[i]

@@ -86,6 +86,9 @@ func (s *Settings) limits() media.Limits {
 		if n, ok := s.Files[string(kind)]; ok {
 			limit.Bytes = n
 		}
+		if kind == media.Video || kind == media.Audio { // the apps are browsers, or play no more than they do
+			limit.Codecs = media.BrowserCodecs()
+		}
 		l.Kinds[kind] = limit
 	}
 	return l

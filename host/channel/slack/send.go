@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -57,7 +56,7 @@ func (s *Slack) posted(ctx context.Context, open *bot.Open, m channel.Message, r
 
 // deliver posts m, and says in which thread it is.
 func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Receipt, thread string, err error) {
-	thread, why, err := s.threadOf(ctx, m)
+	thread, err = s.threadOf(ctx, m)
 	if err != nil {
 		return channel.Receipt{}, "", err
 	}
@@ -67,40 +66,34 @@ func (s *Slack) deliver(ctx context.Context, m channel.Message) (_ channel.Recei
 	} else {
 		r, err = s.say(ctx, m, &thread)
 	}
-	if why != "" && err == nil {
-		r.Note = strings.TrimPrefix(r.Note+"; "+why, "; ")
-	}
 	return r, thread, err
 }
 
-// fallback is the note of a message whose thread takes none.
-const fallback = "it went to the chat itself: the thread is gone"
-
 // threadOf is the thread that m goes to; empty: the chat itself. An answer goes
 // into the thread of what it answers, or begins one below it.
-func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread, note string, err error) {
+func (s *Slack) threadOf(ctx context.Context, m channel.Message) (thread string, err error) {
 	if m.Thread != "" {
 		if !timestamp.MatchString(m.Thread) {
-			return "", fallback, nil
+			return "", formGone(channel.FormThread, "the thread is gone")
 		}
-		return m.Thread, "", nil
+		return m.Thread, nil
 	}
 	if !timestamp.MatchString(m.ReplyTo) {
-		return "", "", nil
+		return "", nil
 	}
 	found, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{ChannelID: idOf(m.Chat), Timestamp: m.ReplyTo, Limit: 1})
 	err = asked(err)
 	switch {
 	case err == nil && len(found) > 0 && found[0].ThreadTimestamp != "":
-		return found[0].ThreadTimestamp, "", nil
+		return found[0].ThreadTimestamp, nil
 	case err == nil && len(found) > 0:
-		return m.ReplyTo, "", nil
-	case err == nil || says(err, threadGone...):
-		return "", "it answers nothing: the message is gone", nil
+		return m.ReplyTo, nil
+	case err == nil || channel.FormOf(err) != "":
+		return "", formGone(channel.FormReply, "the message that it answers is gone")
 	case says(err, "missing_scope"):
-		return m.ReplyTo, "", nil
+		return m.ReplyTo, nil
 	}
-	return "", "", err
+	return "", err
 }
 
 // text is what chat.postMessage takes. What is not said here is off: no names
@@ -137,12 +130,7 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 			Thread string `json:"thread_ts"`
 		}
 	}
-	err := s.web.post(ctx, "chat.postMessage", t, &answer)
-	if t.Thread != "" && says(err, threadGone...) {
-		t.Thread = ""
-		err = s.web.post(ctx, "chat.postMessage", t, &answer)
-	}
-	if err != nil {
+	if err := s.web.post(ctx, "chat.postMessage", t, &answer); err != nil {
 		return channel.Receipt{}, err
 	}
 	if !timestamp.MatchString(answer.TS) {
@@ -151,11 +139,12 @@ func (s *Slack) say(ctx context.Context, m channel.Message, thread *string) (cha
 	return receipt(answer.TS, answer.Message.Thread, thread), nil
 }
 
-// receipt is the word that the chat has a message, at is the thread where it is.
+// receipt is the word that the chat has a message, at is the thread where it is: Slack puts
+// a message into the chat itself if the thread's first message never was.
 func receipt(ts, at string, thread *string) channel.Receipt {
 	r := channel.Receipt{ID: ts, Time: timeOf(ts)}
 	if *thread != "" && at == "" {
-		r.Note, *thread = fallback, ""
+		r.Note, *thread = "the thread is gone, so it went to the chat itself", ""
 	}
 	return r
 }
@@ -178,9 +167,9 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	if len(m.Files) > 0 {
 		return s.findFiles(ctx, m)
 	}
-	thread, _, err := s.threadOf(ctx, m)
+	thread, err := s.threadOf(ctx, m)
 	if err != nil {
-		return nil, err
+		return nil, unlessForm(err)
 	}
 	r, err := s.search(ctx, idOf(m.Chat), &thread, m.Since, func(found *slackgo.Message) bool {
 		return found.Metadata.EventType == metadataType && found.Metadata.EventPayload["id"] == m.ID
@@ -191,12 +180,20 @@ func (s *Slack) Find(ctx context.Context, m channel.Message) (*channel.Receipt, 
 	return r, err
 }
 
+// unlessForm is the error of a Find, which found nothing if the message could not be there in its form.
+func unlessForm(err error) error {
+	if channel.FormOf(err) != "" {
+		return nil
+	}
+	return err
+}
+
 // search looks for a message of ours in a thread, which may have fallen back to the
 // chat itself, and there. It is nil if there is none since that time.
 func (s *Slack) search(ctx context.Context, id string, thread *string, since time.Time, is func(*slackgo.Message) bool) (*channel.Receipt, error) {
 	if *thread != "" {
 		r, err := s.searchIn(ctx, id, *thread, thread, since, is)
-		if r != nil || err != nil && !says(err, threadGone...) {
+		if r != nil || err != nil && channel.FormOf(err) == "" {
 			return r, err
 		}
 	}

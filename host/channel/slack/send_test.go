@@ -8,6 +8,8 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/ladder"
 	"github.com/longshore-bridge/longshore/host/channel/slack"
 	"github.com/longshore-bridge/longshore/host/channel/slack/slacktest"
 )
@@ -148,8 +150,8 @@ func TestAThreadThatIsGoneFallsBackToTheChat(t *testing.T) {
 				method = "files.completeUploadExternal"
 			}
 			w.Next(method, fault)
-			r, err := w.ch.Send(t.Context(), m)
-			if err != nil || r.Pending || !strings.Contains(r.Note, "the thread is gone") {
+			r, err := channeltest.Descend(t.Context(), w.ch, m)
+			if err != nil || r.Pending || !strings.Contains(r.Note, "the thread is gone, so it ") {
 				t.Errorf("%s, %d files: %+v, %v", what, len(m.Files), r, err)
 			}
 		}
@@ -157,6 +159,24 @@ func TestAThreadThatIsGoneFallsBackToTheChat(t *testing.T) {
 	for _, m := range w.FromBot(id(w.desk)) {
 		if m.Thread != "" {
 			t.Errorf("in a thread: %+v", m)
+		}
+	}
+}
+
+// Each word is known for what it refuses.
+func TestEveryWordThatRefusesAFormGoesOneRungDown(t *testing.T) {
+	w := newWorld(t)
+	w.run(t)
+	for _, row := range slack.Forms {
+		m := w.text("in a thread")
+		m.Thread = w.Post(id(w.desk), w.ada, "a question")
+		w.Next("chat.postMessage", slacktest.Fault{Error: row.Said})
+		_, err := w.ch.Send(t.Context(), m)
+		if e := is(t, row.Said, err, channel.Permanent, row.Code); e.Form != row.Form {
+			t.Errorf("%s: %+v", row.Said, e)
+		}
+		if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok || !strings.HasPrefix(note, row.Words) {
+			t.Errorf("%s: %q", row.Said, note)
 		}
 	}
 }
@@ -170,7 +190,7 @@ func TestAnAnswerGoesBelowItsQuestion(t *testing.T) {
 	for to, want := range map[string]string{parent: parent, reply: parent, "1600000000.000001": "", "no ts": ""} {
 		m := w.text("an answer")
 		m.ReplyTo = to
-		r, err := w.ch.Send(t.Context(), m)
+		r, err := channeltest.Descend(t.Context(), w.ch, m)
 		all := w.FromBot(id(w.desk))
 		if last := all[len(all)-1]; err != nil || last.TS != r.ID || last.Thread != want {
 			t.Errorf("to %s: %+v, %v; is in %q", to, r, err, last.Thread)

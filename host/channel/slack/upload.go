@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -180,12 +179,7 @@ func (s *Slack) complete(ctx context.Context, m channel.Message, u upload, threa
 		ask.Files = append(ask.Files, sharedFile{u.Files[i], cmp.Or(f.Name, noTitle)})
 	}
 	var none struct{}
-	err := s.web.post(ctx, "files.completeUploadExternal", ask, &none)
-	if ask.Thread != "" && says(err, threadGone...) {
-		ask.Thread = ""
-		err = s.web.post(ctx, "files.completeUploadExternal", ask, &none)
-	}
-	return err
+	return s.web.post(ctx, "files.completeUploadExternal", ask, &none)
 }
 
 // shared waits until the chat has the files that Slack took.
@@ -276,15 +270,11 @@ func (s *Slack) findFiles(ctx context.Context, m channel.Message) (*channel.Rece
 	if u.Asked.IsZero() {
 		return nil, nil
 	}
-	thread, note, err := s.threadOf(ctx, m)
-	if err != nil {
+	thread, err := s.threadOf(ctx, m)
+	if unlessForm(err) != nil {
 		return nil, err
 	}
-	r, err := s.found(ctx, m, u, &thread)
-	if r != nil && note != "" {
-		r.Note = strings.TrimPrefix(r.Note+"; "+note, "; ")
-	}
-	return r, err
+	return s.found(ctx, m, u, &thread)
 }
 
 // refusedIDs is for files that Slack does not find any more. If it was asked before

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -121,6 +122,10 @@ func TestConformance(t *testing.T) {
 			return reached
 		},
 		Thread: func(testing.TB, groups.JID) string { return "42" },
+		Refuse: func(_ testing.TB, form channel.Form, m channel.Message) bool {
+			w.refuse(m, refusal(form, m))
+			return true
+		},
 	})
 }
 
@@ -193,6 +198,34 @@ func (w *world) share(chat int64, s channeltest.Shared) {
 		m["from"] = map[string]any{"id": 5, "is_bot": true, "first_name": s.From}
 	}
 	w.Tell("message", chat, m)
+}
+
+// refuse answers the next send of a message with Telegram's words.
+func (w *world) refuse(m channel.Message, words string) {
+	method := "sendMessage"
+	switch {
+	case len(m.Files) > 1:
+		method = "sendMediaGroup"
+	case len(m.Files) == 1:
+		method = map[media.Kind]string{media.Image: "sendPhoto", media.Video: "sendVideo", media.Audio: "sendAudio", media.Voice: "sendVoice", media.Sticker: "sendSticker"}[m.Files[0].Kind]
+	}
+	w.Next(method, telegramtest.Fault{Status: 400, Body: fmt.Sprintf(`{"ok":false,"error_code":400,"description":%q}`, "Bad Request: "+words)})
+}
+
+// refusal is how Telegram refuses a form.
+func refusal(form channel.Form, m channel.Message) string {
+	switch form {
+	case channel.FormKind:
+		return map[media.Kind]string{media.Image: "PHOTO_INVALID_DIMENSIONS", media.Video: "VIDEO_CONTENT_TYPE_INVALID", media.Audio: "not enough rights to send music to the chat",
+			media.Voice: "VOICE_MESSAGES_FORBIDDEN", media.Sticker: "CHAT_SEND_STICKERS_FORBIDDEN"}[m.Files[0].Kind]
+	case channel.FormAlbum:
+		return "group send failed"
+	case channel.FormReply:
+		return "message to be replied not found"
+	case channel.FormThread:
+		return "message thread not found"
+	}
+	return "CHAT_SEND_MEDIA_FORBIDDEN"
 }
 
 // act does what a member does.

@@ -17,9 +17,9 @@ const (
 
 // fileFact is the journal's name for Telegram's id of a file, which counts for one bot,
 // one kind and one name.
-func (t *Telegram) fileFact(f channel.File, kind string) string {
+func (t *Telegram) fileFact(f channel.File) string {
 	bot, _, _ := strings.Cut(t.settings.Token.Reveal(), ":")
-	return strings.Join([]string{fileFacts + bot, kind, f.SHA256, f.Name}, " ")
+	return strings.Join([]string{fileFacts + bot, kindOf(f), f.SHA256, f.Name}, " ")
 }
 
 // Prepare implements channel.Preparer: the files of m go to the depot, if there is one.
@@ -38,16 +38,13 @@ func (t *Telegram) Prepare(ctx context.Context, m channel.Message) error {
 	if err := t.standing.of(m.Chat); err != nil {
 		return err
 	}
-	_, err = t.deposited(ctx, open.Journal, m, kindOf)
-	if says(err, badPhoto) {
-		_, err = t.deposited(ctx, open.Journal, m, asDocument)
-	}
+	_, err = t.deposited(ctx, open.Journal, m)
 	return err
 }
 
 // deposited are Telegram's ids of the files of m. What Telegram does not have goes to
 // the depot: no member sees that, so it may happen twice.
-func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message, kind func(channel.File) string) (ids []string, err error) {
+func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.Message) (ids []string, err error) {
 	before := int64(0)
 	tell := func(n int64) {
 		if m.Progress != nil {
@@ -55,9 +52,9 @@ func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.
 		}
 	}
 	for _, f := range m.Files {
-		id, err := j.Noted(ctx, t.fileFact(f, kind(f)))
+		id, err := j.Noted(ctx, t.fileFact(f))
 		if id == "" && err == nil {
-			id, err = t.deposit(ctx, j, f, kind(f), tell)
+			id, err = t.deposit(ctx, j, f, tell)
 		}
 		if err != nil {
 			return nil, err
@@ -70,8 +67,8 @@ func (t *Telegram) deposited(ctx context.Context, j *journal.Journal, m channel.
 }
 
 // deposit uploads a file to the depot, and notes its id.
-func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, kind string, tell func(int64)) (id string, err error) {
-	depot := t.settings.Depot
+func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.File, tell func(int64)) (id string, err error) {
+	depot, kind := t.settings.Depot, kindOf(f)
 	put := func(chat int64) (all sent, err error) {
 		a := args{"chat_id": chat, "disable_notification": true}
 		a.as(kind, kind, "attach://file0")
@@ -89,14 +86,14 @@ func (t *Telegram) deposit(ctx context.Context, j *journal.Journal, f channel.Fi
 	if len(files) == 0 || files[0].ID == "" {
 		return "", &channel.Error{Code: "not_connected", Message: "Telegram did not say what it calls the file", Hint: again}
 	}
-	return files[0].ID, errors.Join(j.Note(ctx, t.fileFact(f, kind), files[0].ID), j.Trim(ctx, fileFacts, keptFiles))
+	return files[0].ID, errors.Join(j.Note(ctx, t.fileFact(f), files[0].ID), j.Trim(ctx, fileFacts, keptFiles))
 }
 
 // depotError is why a file is not in the depot: what may have happened there shows
 // nothing to members, and what is wrong with the depot is the operator's.
 func depotError(err error) error {
 	var e *channel.Error
-	if !errors.As(err, &e) || says(err, badPhoto) {
+	if !errors.As(err, &e) || e.Form != "" && e.Code != "not_allowed" {
 		return err
 	}
 	mine := *e
@@ -104,6 +101,7 @@ func depotError(err error) error {
 	case e.Class == channel.Ambiguous:
 		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Passing, "not_connected", "Telegram did not say whether it took the file", again
 	case e.Code == "unknown_chat" || e.Code == "not_a_member" || e.Code == "not_allowed":
+		mine.Form = ""
 		mine.Class, mine.Code, mine.Message, mine.Hint = channel.Held, "telegram_depot", "the bot cannot write to the depot", "make the bot an admin of the chat that depot names in longshore.yaml, or correct depot"
 	}
 	return &mine

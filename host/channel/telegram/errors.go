@@ -25,41 +25,31 @@ func (w *word) Error() string {
 	return "Telegram says " + media.Cut(media.Printable(w.text), 120)
 }
 
-// refusal is what Telegram's words for an error mean.
-type refusal struct {
-	code  int    // Telegram's; 0: any
-	said  string // part of its words, in lower case
-	class channel.Class
-	name  string
-	words string
-	hint  string
-}
-
 // refusals are the errors that mean more than that a message is refused, as
 // github.com/tdlib/telegram-bot-api words them. The first that fits counts.
-var refusals = []refusal{
-	{401, "", channel.Held, "telegram_token_refused", "Telegram does not accept the bot's token", "take the bot's token from @BotFather and put it in place"},
-	{404, "", channel.Held, "telegram_token_refused", "Telegram knows no bot with this token", "take the bot's token from @BotFather and put it in place"},
-	{409, "", channel.Held, "telegram_in_use", "another program takes the bot's messages", "stop the other program, or delete its webhook; each host needs a bot of its own"},
-	{413, "", channel.Permanent, "file_too_large", "Telegram takes no file of this size", "send a smaller file"},
-	{0, "chat not found", channel.Permanent, "unknown_chat", "Telegram knows no such chat, or the bot is not in it", "a member adds the bot to the chat"},
-	{0, "peer_id_invalid", channel.Permanent, "unknown_chat", "Telegram knows no such chat, or the bot is not in it", "a member adds the bot to the chat"},
-	{0, "bot was blocked", channel.Permanent, "not_a_member", "the member has blocked the bot", "the member unblocks the bot"},
-	{0, "can't initiate conversation", channel.Permanent, "not_a_member", "the bot may not write first", "the member writes /start to the bot"},
-	{0, "bot was kicked", channel.Permanent, "not_a_member", "the bot is not in the chat any more", "a member adds the bot to the chat again"},
-	{0, "bot is not a member", channel.Permanent, "not_a_member", "the bot is not in the chat", "a member adds the bot to the chat"},
-	{0, "not enough rights", channel.Permanent, "not_allowed", "the bot may not do this in the chat", "an admin of the chat allows the bot to send messages and media"},
-	{0, "have no rights", channel.Permanent, "not_allowed", "the bot may not write in the chat", "an admin of the chat allows the bot to send messages"},
-	{0, "topic_closed", channel.Permanent, "not_allowed", "the topic is closed", "an admin opens the topic again, or makes the bot an admin"},
-	{0, "reaction_invalid", channel.Permanent, "unknown_emoji", "Telegram takes no such reaction here", "react with another emoji"},
-	{0, "message is too long", channel.Permanent, "text_too_long", "the text is too long for Telegram", "split the text, or send it as a file"},
-	{0, messageGone, channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
-	{0, "message to react not found", channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
-	{0, deletedGone, channel.Permanent, "unknown_message", "Telegram does not have the message any more", "send another message"},
-	{0, pollGone, channel.Permanent, "unknown_message", "Telegram does not have the question any more", "send another message"},
-	{0, "poll can't be stopped", channel.Permanent, "not_your_message", "Telegram does not let the bot end this question", "only questions that the bot itself asked can be ended"},
-	{0, "message can't be edited", channel.Permanent, "not_your_message", "Telegram does not let the bot change this message", "only messages that the bot itself sent can be changed"},
-	{0, "message can't be deleted", channel.Permanent, "not_allowed", "Telegram does not let the bot delete this message", "an admin of the chat can delete it"},
+var refusals = []channel.Row{
+	{Status: 401, Class: channel.Held, Code: "telegram_token_refused", Words: "Telegram does not accept the bot's token", Hint: "take the bot's token from @BotFather and put it in place"},
+	{Status: 404, Class: channel.Held, Code: "telegram_token_refused", Words: "Telegram knows no bot with this token", Hint: "take the bot's token from @BotFather and put it in place"},
+	{Status: 409, Class: channel.Held, Code: "telegram_in_use", Words: "another program takes the bot's messages", Hint: "stop the other program, or delete its webhook; each host needs a bot of its own"},
+	{Status: 413, Class: channel.Permanent, Code: "file_too_large", Words: "Telegram takes no file of this size", Hint: "send a smaller file"},
+	{Said: "chat not found", Class: channel.Permanent, Code: "unknown_chat", Words: "Telegram knows no such chat, or the bot is not in it", Hint: "a member adds the bot to the chat"},
+	{Said: "peer_id_invalid", Class: channel.Permanent, Code: "unknown_chat", Words: "Telegram knows no such chat, or the bot is not in it", Hint: "a member adds the bot to the chat"},
+	{Said: "bot was blocked", Class: channel.Permanent, Code: "not_a_member", Words: "the member has blocked the bot", Hint: "the member unblocks the bot"},
+	{Said: "can't initiate conversation", Class: channel.Permanent, Code: "not_a_member", Words: "the bot may not write first", Hint: "the member writes /start to the bot"},
+	{Said: "bot was kicked", Class: channel.Permanent, Code: "not_a_member", Words: "the bot is not in the chat any more", Hint: "a member adds the bot to the chat again"},
+	{Said: "bot is not a member", Class: channel.Permanent, Code: "not_a_member", Words: "the bot is not in the chat", Hint: "a member adds the bot to the chat"},
+	{Said: "not enough rights", Class: channel.Permanent, Code: "not_allowed", Words: "the bot may not do this in the chat", Hint: "an admin of the chat allows the bot to send messages and media"},
+	{Said: "have no rights", Class: channel.Permanent, Code: "not_allowed", Words: "the bot may not write in the chat", Hint: "an admin of the chat allows the bot to send messages"},
+	{Said: "topic_closed", Class: channel.Permanent, Code: "not_allowed", Words: "the topic is closed", Hint: "an admin opens the topic again, or makes the bot an admin"},
+	{Said: "reaction_invalid", Class: channel.Permanent, Code: "unknown_emoji", Words: "Telegram takes no such reaction here", Hint: "react with another emoji"},
+	{Said: "message is too long", Class: channel.Permanent, Code: "text_too_long", Words: "the text is too long for Telegram", Hint: "split the text, or send it as a file"},
+	{Said: messageGone, Class: channel.Permanent, Code: "unknown_message", Words: "Telegram does not have the message any more", Hint: "send another message"},
+	{Said: "message to react not found", Class: channel.Permanent, Code: "unknown_message", Words: "Telegram does not have the message any more", Hint: "send another message"},
+	{Said: deletedGone, Class: channel.Permanent, Code: "unknown_message", Words: "Telegram does not have the message any more", Hint: "send another message"},
+	{Said: pollGone, Class: channel.Permanent, Code: "unknown_message", Words: "Telegram does not have the question any more", Hint: "send another message"},
+	{Said: "poll can't be stopped", Class: channel.Permanent, Code: "not_your_message", Words: "Telegram does not let the bot end this question", Hint: "only questions that the bot itself asked can be ended"},
+	{Said: "message can't be edited", Class: channel.Permanent, Code: "not_your_message", Words: "Telegram does not let the bot change this message", Hint: "only messages that the bot itself sent can be changed"},
+	{Said: "message can't be deleted", Class: channel.Permanent, Code: "not_allowed", Words: "Telegram does not let the bot delete this message", Hint: "an admin of the chat can delete it"},
 }
 
 // Telegram's words that are looked at further.
@@ -69,8 +59,6 @@ const (
 	pollGone    = "message with poll to stop not found"
 	pollClosed  = "poll has already been closed"
 	notModified = "message is not modified"
-	threadGone  = "message thread not found"
-	badPhoto    = "photo_invalid_dimensions"
 )
 
 // longestWait is how long Telegram's wish to wait is believed.
@@ -79,20 +67,18 @@ const longestWait = time.Hour
 // refused is the error for Telegram's words, which are foreign. seconds is how long
 // Telegram wants to be left alone.
 func refused(w *word, seconds int64) error {
-	said := strings.ToLower(w.text)
 	switch {
 	case w.code == 429:
 		return slow(time.Duration(min(max(seconds, 1), int64(longestWait/time.Second)))*time.Second, w)
 	case w.code/100 == 5:
 		return &channel.Error{Class: channel.Ambiguous, Code: "no_answer", Message: "Telegram failed and may have taken the message", Err: w}
 	}
-	i := slices.IndexFunc(refusals, func(r refusal) bool { return (r.code == 0 || r.code == w.code) && strings.Contains(said, r.said) })
-	if i < 0 {
+	row, known := channel.RowOf(slices.Concat(forms, refusals), w.code, w.text)
+	if !known {
 		return &channel.Error{Class: channel.Permanent, Code: "message_refused",
 			Message: fmt.Sprintf("Telegram refused the message (%s)", media.Cut(media.Printable(w.text), 120)), Err: w}
 	}
-	r := refusals[i]
-	return &channel.Error{Class: r.class, Code: r.name, Message: r.words, Hint: r.hint, Err: w}
+	return row.Error(w)
 }
 
 // slow is the error while Telegram, or our own rate, wants us to wait.

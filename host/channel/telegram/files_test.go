@@ -9,6 +9,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
 	"github.com/longshore-bridge/longshore/host/channel/markup"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
 	"github.com/longshore-bridge/longshore/host/channel/telegram"
@@ -80,12 +81,27 @@ func TestAnAlbumIsOneMessageAndGoesAsOne(t *testing.T) {
 	if err := w.ch.(channel.Unsender).Unsend(t.Context(), channel.Change{Chat: desk, Target: r.ID}); err != nil || !w.WaitFor(t, deskID, 1)[0].Gone {
 		t.Errorf("the album is still there: %v", err)
 	}
-	w.Next("sendMediaGroup", telegramtest.Fault{Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: failed to send message #1 with the error message \"PHOTO_INVALID_DIMENSIONS\""}`})
-	if _, err := w.ch.Send(t.Context(), sends(desk, media.Image, media.Image)); err != nil {
-		t.Fatal(err)
+}
+
+// It took the other pictures of its album with it.
+func TestAPictureThatTelegramDoesNotShowIsTheOnlyDocumentOfItsAlbum(t *testing.T) {
+	w := newWorld(t).run(t)
+	m := sends(desk, media.Image, media.Image)
+	w.refuse(m, `failed to send message #1 with the error message "PHOTO_INVALID_DIMENSIONS"`)
+	m.Text = "both"
+	one := m
+	one.Files = m.Files[:1]
+	w.refuse(one, "PHOTO_INVALID_DIMENSIONS")
+	r, err := channeltest.Descend(t.Context(), w.ch, m)
+	if err != nil || !strings.Contains(r.Note, "so it goes as a message for each file; ") {
+		t.Errorf("%+v, %v", r, err)
 	}
-	if got := w.WaitFor(t, deskID, 2)[1]; !slices.Equal(got.Kinds, []string{"document", "document"}) {
-		t.Errorf("%+v", got)
+	var got []string
+	for _, m := range w.WaitFor(t, deskID, 2) {
+		got = append(got, m.Kinds[0]+" "+m.Text)
+	}
+	if !slices.Equal(got, []string{"document both", "photo "}) {
+		t.Errorf("members see %q", got)
 	}
 }
 

@@ -96,7 +96,8 @@ func (s *Settings) Check(c channel.Checker) {
 	}
 }
 
-// What Telegram takes: https://core.telegram.org/bots/api#sending-files and sendMessage.
+// What Telegram takes: https://core.telegram.org/bots/api#sending-files and sendMessage. Its
+// apps play MP4 with H.264 (sendVideo, sendAnimation), and MP3 and M4A (sendAudio).
 const (
 	maxText    = 4096 // UTF-16 units
 	maxCaption = 1024 // UTF-16 units
@@ -133,8 +134,8 @@ func (s *Settings) limits() media.Limits {
 		Files: maxFiles, LoopsAlone: true, Poll: media.PollLimit{Choices: maxChoices, Choice: maxChoice, Question: maxQuestion},
 		Kinds: map[media.Kind]media.Limit{
 			media.Image:    {Bytes: maxPhoto, Caption: maxCaption, Album: "seen", MIME: []string{"image/jpeg", "image/png", "image/webp"}},
-			media.Video:    {Bytes: most, Caption: maxCaption, Album: "seen", MIME: []string{"video/mp4"}},
-			media.Audio:    {Bytes: most, Caption: maxCaption, Album: "audio", MIME: []string{"audio/mpeg", "audio/mp4"}},
+			media.Video:    {Bytes: most, Caption: maxCaption, Album: "seen", MIME: []string{"video/mp4"}, Codecs: []string{"h264", "aac", "mp3"}},
+			media.Audio:    {Bytes: most, Caption: maxCaption, Album: "audio", MIME: []string{"audio/mpeg", "audio/mp4"}, Codecs: []string{"aac", "mp3"}},
 			media.Voice:    {Bytes: most, Caption: maxCaption, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB / 2, MIME: []string{"image/webp"}},
 			media.Document: {Bytes: most, Caption: maxCaption, Album: "documents"},

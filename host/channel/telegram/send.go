@@ -15,9 +15,6 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-// fallback is the note of a message whose topic takes none.
-const fallback = "it went to the chat itself: the topic is gone"
-
 // Send sends m and returns once Telegram has answered. The classes of errors are
 // those of the table in errors.go; without an answer, those of transfer.Post.
 func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt, error) {
@@ -42,16 +39,12 @@ func (t *Telegram) Send(ctx context.Context, m channel.Message) (channel.Receipt
 func (t *Telegram) deliver(ctx context.Context, j *journal.Journal, m channel.Message) (channel.Receipt, error) {
 	to, note := place{Chat: t.moved.now(idOf(m.Chat)), Thread: numberOf(m.Thread)}, ""
 	if m.Thread != "" && to.Thread == 0 {
-		note = fallback
+		return channel.Receipt{}, topicGone()
 	}
 	if id := numberOf(m.ReplyTo); id != 0 {
-		to.Reply = &reply{id, true}
+		to.Reply = &reply{id}
 	}
 	r, err := t.try(ctx, j, m, to)
-	if to.Thread != 0 && says(err, threadGone) {
-		to.Thread, note = 0, fallback
-		r, err = t.try(ctx, j, m, to)
-	}
 	if now := t.migrated(ctx, j, m.Chat, err); now != 0 {
 		to.Chat, note = now, fmt.Sprintf("the chat is now %s: the operator corrects it in longshore.yaml", chatOf(now))
 		r, err = t.try(ctx, j, m, to)
@@ -68,7 +61,6 @@ type place struct {
 
 type reply struct {
 	Message int64 `json:"message_id"`
-	Anyway  bool  `json:"allow_sending_without_reply"`
 }
 
 type preview struct {
@@ -122,7 +114,7 @@ func migration(err error) int64 {
 	return w.migrateTo
 }
 
-// try sends a message to a place. What Telegram refuses by its form, it sends in another.
+// try sends a message to a place.
 func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
 	switch {
 	case m.Poll != nil:
@@ -133,11 +125,7 @@ func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Messag
 		a["link_preview_options"] = preview{true}
 		return t.post(ctx, "sendMessage", a, nil, nil)
 	}
-	r, err := t.files(ctx, j, m, to, kindOf)
-	if says(err, badPhoto) {
-		return t.files(ctx, j, m, to, asDocument)
-	}
-	return r, err
+	return t.files(ctx, j, m, to)
 }
 
 // entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.

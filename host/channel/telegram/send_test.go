@@ -11,8 +11,12 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/host/channel/channeltest"
+	"github.com/longshore-bridge/longshore/host/channel/ladder"
 	"github.com/longshore-bridge/longshore/host/channel/memory"
+	"github.com/longshore-bridge/longshore/host/channel/telegram"
 	"github.com/longshore-bridge/longshore/host/channel/telegram/telegramtest"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // inbox takes what members write.
@@ -133,9 +137,57 @@ func TestATopicThatIsGoneIsTold(t *testing.T) {
 	w.Next("sendMessage", telegramtest.Fault{Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: message thread not found"}`})
 	m := text("where")
 	m.Thread = "7"
-	r, err := w.ch.Send(t.Context(), m)
-	if err != nil || !strings.Contains(r.Note, "the topic is gone") {
-		t.Errorf("%v, %v", r, err)
+	for _, thread := range []string{"7", "no number"} {
+		m.Thread = thread
+		r, err := channeltest.Descend(t.Context(), w.ch, m)
+		if err != nil || !strings.Contains(r.Note, "the topic is gone, so it goes to the chat itself") {
+			t.Errorf("%v, %v", r, err)
+		}
+	}
+}
+
+// Each word, however it is written, is known for what it refuses, and no row hides another.
+func TestEveryWordThatRefusesAFormGoesOneRungDown(t *testing.T) {
+	var w *world
+	for i, row := range telegram.Forms {
+		if i%20 == 0 { // the rate of one bot
+			w = newWorld(t).run(t)
+		}
+		m := sends(desk, media.Image, media.Image)
+		if m.Thread = "7"; row.Form != channel.FormAlbum {
+			m.Files = m.Files[:1]
+		}
+		m.ReplyTo = "1"
+		w.refuse(m, strings.ToUpper(row.Said))
+		_, err := w.ch.Send(t.Context(), m)
+		if e := wantError(t, err, channel.Permanent, row.Code); e.Form != row.Form || e.Message != row.Words {
+			t.Errorf("%s: %+v", row.Said, e)
+		}
+		if _, note, ok := ladder.Down(m, err, w.ch.Limits()); !ok || !strings.HasPrefix(note, row.Words+", so it goes ") {
+			t.Errorf("%s: %q", row.Said, note)
+		}
+		if all := w.WaitFor(t, deskID, 0); len(all) != 0 {
+			t.Errorf("%s: members see %v", row.Said, all)
+		}
+	}
+}
+
+// The member takes no voice notes, and the chat no music either.
+func TestAVoiceNoteThatIsForbiddenGoesAsAudioElseAsADocument(t *testing.T) {
+	for _, method := range []string{"sendAudio", "sendDocument"} {
+		w := newWorld(t).run(t)
+		m := memory.File(messageID, desk, "hello.ogg", []byte("OggS"))
+		m.Files[0].Kind = media.Voice
+		w.refuse(m, "VOICE_MESSAGES_FORBIDDEN")
+		want := "the member takes no voice notes, so it goes as audio"
+		if method == "sendDocument" {
+			w.Next("sendAudio", telegramtest.Fault{Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: not enough rights to send music to the chat"}`})
+			want += "; the chat takes no music, so it goes as a document"
+		}
+		r, err := channeltest.Descend(t.Context(), w.ch, m)
+		if got := w.WaitFor(t, deskID, 1); err != nil || len(got) != 1 || got[0].Method != method || r.Note != want {
+			t.Errorf("%s: %+v, %v; members see %+v", method, r, err, got)
+		}
 	}
 }
 

@@ -66,8 +66,6 @@ func kindOf(f channel.File) string {
 	return "document"
 }
 
-func asDocument(channel.File) string { return "document" }
-
 // methodOf is how a file of a kind is sent.
 func methodOf(kind string) string { return "send" + strings.ToUpper(kind[:1]) + kind[1:] }
 
@@ -82,27 +80,27 @@ func (a args) as(kind, field, ref string) {
 	}
 }
 
-// files sends the files of m, each as the kind that it is given. If there is a depot,
+// files sends the files of m. If there is a depot,
 // their bytes go there first, and a file that Telegram has forgotten goes there again.
-func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to place, kind func(channel.File) string) (channel.Receipt, error) {
+func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Message, to place) (channel.Receipt, error) {
 	if t.settings.Depot == "" || j == nil {
 		var refs []string
 		for i := range m.Files {
 			refs = append(refs, "attach://file"+strconv.Itoa(i))
 		}
-		return t.show(ctx, j, m, to, kind, refs, &upload{m.Files, m.Progress})
+		return t.show(ctx, j, m, to, refs, &upload{m.Files, m.Progress})
 	}
 	for again := false; ; again = true {
-		refs, err := t.deposited(ctx, j, m, kind)
+		refs, err := t.deposited(ctx, j, m)
 		if err != nil {
 			return channel.Receipt{}, err
 		}
-		r, err := t.show(ctx, j, m, to, kind, refs, nil)
+		r, err := t.show(ctx, j, m, to, refs, nil)
 		if again || !slices.ContainsFunc(fileGone, func(words string) bool { return says(err, words) }) {
 			return r, err
 		}
 		for _, f := range m.Files {
-			if err := j.Unnote(ctx, t.fileFact(f, kind(f))); err != nil {
+			if err := j.Unnote(ctx, t.fileFact(f)); err != nil {
 				return channel.Receipt{}, err
 			}
 		}
@@ -113,10 +111,10 @@ func (t *Telegram) files(ctx context.Context, j *journal.Journal, m channel.Mess
 var fileGone = []string{"wrong file identifier", "wrong remote file", "file reference"}
 
 // show makes the message that members see.
-func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, kind func(channel.File) string, refs []string, up *upload) (channel.Receipt, error) {
+func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Message, to place, refs []string, up *upload) (channel.Receipt, error) {
 	a := to.args()
 	if len(refs) == 1 {
-		of := kind(m.Files[0])
+		of := kindOf(m.Files[0])
 		if a.text("caption", "caption_entities", m.Text); of == "sticker" {
 			delete(a, "caption")
 		}
@@ -125,7 +123,7 @@ func (t *Telegram) show(ctx context.Context, j *journal.Journal, m channel.Messa
 	}
 	var album []args
 	for i, ref := range refs {
-		of := kind(m.Files[i])
+		of := kindOf(m.Files[i])
 		one := args{"type": of}
 		if one.as(of, "media", ref); i == 0 {
 			one.text("caption", "caption_entities", m.Text)

@@ -223,6 +223,11 @@ func defaultLimits() media.Limits {
 	l := media.DefaultLimits()
 	l.Text, l.Markup = maxText, media.MarkupMarkdown
 	l.Poll = media.PollLimit{Choices: 20, Choice: 200, Question: 2000}
+	for _, kind := range []media.Kind{media.Video, media.Audio} {
+		limit := l.Kinds[kind]
+		limit.Codecs = media.BrowserCodecs()
+		l.Kinds[kind] = limit
+	}
 	return l
 }
 

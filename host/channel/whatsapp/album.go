@@ -119,7 +119,7 @@ func (s *session) sendAlbum(ctx context.Context, m outgoing) (channel.Receipt, e
 			return channel.Receipt{}, wait
 		}
 		if last, err = s.deliver(ctx, parts[i], sent[i]); err != nil {
-			return channel.Receipt{}, incomplete(err, i-1, len(m.Files))
+			return channel.Receipt{}, incomplete(err, i, len(m.Files))
 		}
 	}
 	return channel.Receipt{ID: m.id, Time: last.Time, Note: sent[0].Note}, nil
@@ -148,14 +148,18 @@ func (s *session) albumTurn(m outgoing, i, next int) error {
 	return nil
 }
 
-// incomplete says of a permanent error how many files of the album members see.
-func incomplete(err error, shown, all int) error {
+// incomplete says of a permanent error of the message at a place, which is not the album's
+// first, how many files members see. It ends the album: a lower form would repeat them.
+func incomplete(err error, place, all int) error {
 	var known *channel.Error
-	if shown < 1 || !errors.As(err, &known) || known.Class != channel.Permanent {
+	if place == 0 || !errors.As(err, &known) || known.Class != channel.Permanent {
 		return err
 	}
 	e := *known
-	e.Message = fmt.Sprintf("%s; members see %d of the %d files", e.Message, shown, all)
+	e.Form = ""
+	if place > 1 {
+		e.Message = fmt.Sprintf("%s; members see %d of the %d files", e.Message, place-1, all)
+	}
 	return &e
 }
 

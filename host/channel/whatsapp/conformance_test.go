@@ -87,6 +87,13 @@ func TestConformance(t *testing.T) {
 		Stall: func(testing.TB) <-chan struct{} {
 			return w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Swallow, Phone: botNumber}).Hit()
 		},
+		Refuse: func(_ testing.TB, form channel.Form, _ channel.Message) bool {
+			code, refuses := map[channel.Form]int{"": 420, channel.FormKind: 479}[form]
+			if refuses {
+				w.fault(whatsapptest.Fault{On: whatsapptest.OnMessage, Do: whatsapptest.Refuse, Code: code, Phone: botNumber})
+			}
+			return refuses
+		},
 		Mark: func(t testing.TB, chat groups.JID, id string, state channel.State) {
 			if state == channel.StateDelivered {
 				return // Anna's client has reported that by itself

@@ -154,7 +154,7 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		checkInbound(t, s.inbound(t.Context(), row))
-		about, _, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
+		about, err := s.contextInfo(t.Context(), outgoing{Message: channel.Message{Chat: row.Chat, ReplyTo: row.ID}}, chatFacts{hidden: group})
 		if err != nil {
 			t.Fatal(err)
 		}

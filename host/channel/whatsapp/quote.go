@@ -17,29 +17,26 @@ const (
 )
 
 // contextInfo builds the quote and the disappearing timer of an outgoing message;
-// nil if it has neither. A message that is no longer recorded cannot be quoted;
-// then the returned note says so.
-func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (*waE2E.ContextInfo, string, error) {
+// nil if it has neither. A message that is no longer recorded cannot be quoted.
+func (s *session) contextInfo(ctx context.Context, m outgoing, chat chatFacts) (*waE2E.ContextInfo, error) {
 	info := &waE2E.ContextInfo{}
-	note := ""
 	if m.ReplyTo != "" {
 		id, writer, quoted, err := s.known(ctx, m.Chat, m.ReplyTo)
 		if err != nil {
-			return nil, "", err
+			return nil, passing("store_failed", "the host cannot look up what the message answers", err)
 		}
 		if quoted == nil {
-			note = "sent without a quote: the message it answers is too old to be known"
-		} else {
-			info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), quotable(quoted)
+			return nil, replyGone()
 		}
+		info.StanzaID, info.Participant, info.QuotedMessage = &id, proto.String(writer.address(chat.hidden)), quotable(quoted)
 	}
 	if chat.expiration != 0 {
 		info.Expiration = &chat.expiration
 	}
 	if info.StanzaID == nil && info.Expiration == nil {
-		return nil, note, nil
+		return nil, nil
 	}
-	return info, note, nil
+	return info, nil
 }
 
 // known returns a recorded message of a chat, ours or a member's, its writer, and the id

@@ -156,16 +156,16 @@ func (s *session) prepare(ctx context.Context, m outgoing, chat chatFacts, befor
 	if m.change != nil {
 		return s.prepareChange(ctx, m, before)
 	}
-	info, note, err := s.contextInfo(ctx, m, chat)
+	info, err := s.contextInfo(ctx, m, chat)
 	if err != nil {
-		return nil, passing("store_failed", "the host cannot look up what the message answers", err)
+		return nil, err
 	}
 	message, err := s.content(ctx, m, info)
 	if err != nil {
 		return nil, err
 	}
 	message.MessageContextInfo = &waE2E.MessageContextInfo{MessageSecret: secretOf(before), MessageAssociation: s.association(m)}
-	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: joinNotes(m.note, note), Created: time.Now()}}
+	sent := &sentMessage{message: message, Sent: journal.Sent{ID: m.id, Chat: m.Chat, Note: m.note, Created: time.Now()}}
 	if err := s.ledger.putSent(ctx, *sent); err != nil {
 		return nil, transfer.OrDiskFull(passing("store_failed", "the host cannot record the message", err), err)
 	}
@@ -238,11 +238,4 @@ func (s *session) facts(ctx context.Context, f *channel.File) probe.Facts {
 	}
 	defer src.Close()
 	return s.probe.Read(ctx, src, f.Kind, f.MIME)
-}
-
-func joinNotes(a, b string) string {
-	if a != "" && b != "" {
-		return a + "; " + b
-	}
-	return a + b
 }

@@ -26,6 +26,11 @@ const (
 	ackServerError = 500 // and above
 )
 
+// forms are the numbers that refuse a form: of a stanza that WhatsApp does not understand it
+// takes nothing, and may understand a simpler one.
+var forms = []channel.Row{{Status: ackMalformed, Class: channel.Permanent, Code: "message_refused", Words: "WhatsApp does not understand the message (479)",
+	Hint: "ask the operator to update the host", Form: channel.FormKind}}
+
 var ackCode = regexp.MustCompile(`server returned error (\d+)`)
 
 // verdict classifies the error of the library's SendMessage. If the frame may have
@@ -89,6 +94,10 @@ func unknownChat(err error) error {
 		Hint: "use the chat of a registered group", Err: err}
 }
 
+func replyGone() error {
+	return channel.Row{Class: channel.Permanent, Code: "unknown_message", Words: "the message that it answers is too old to be known", Form: channel.FormReply}.Error(nil)
+}
+
 func adminsOnly() error {
 	return &channel.Error{Class: channel.Permanent, Code: "admins_only", Message: "only admins may write in this WhatsApp group",
 		Hint: "ask an admin of the group to make the account an admin, or to let all members write"}
@@ -119,9 +128,9 @@ func rejected(err error) error {
 		return e
 	case code >= ackServerError:
 		return passing("server_error", fmt.Sprintf("WhatsApp has a problem of its own (%d)", code), err)
-	case code == ackMalformed:
-		return &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: "WhatsApp does not understand the message (479)",
-			Hint: "ask the operator to update the host", Err: err}
+	}
+	if row, is := channel.RowOf(forms, code, ""); is {
+		return row.Error(err)
 	}
 	return &channel.Error{Class: channel.Permanent, Code: "message_refused", Message: fmt.Sprintf("WhatsApp refused the message (%d)", code),
 		Hint: "ask the operator to look at the host's log", Err: err}

@@ -200,13 +200,15 @@ func mediaClient(opts Options) (*http.Client, error) {
 
 // DefaultLimits are the sizes at which WhatsApp's own apps send a file in its
 // kind, and the types that they show or play. The text and caption limits are
-// those of its apps. The server names none; documents of 2 GB are said to pass.
+// those of its apps. The server names none; documents of 2 GB are said to pass. The codecs
+// are those of developers.facebook.com, WhatsApp Cloud API, Media and Video messages. It
+// does not want the High profile of H.264 either, which today's phones play.
 func DefaultLimits() media.Limits {
 	return media.Limits{
 		Kinds: map[media.Kind]media.Limit{
 			media.Image:    {Bytes: 16 * media.MiB, Caption: 1024, MIME: []string{"image/jpeg", "image/png"}, Album: albumKind},
-			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Album: albumKind},
-			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}},
+			media.Video:    {Bytes: 64 * media.MiB, Caption: 1024, MIME: []string{"video/mp4", "video/3gpp"}, Codecs: []string{"h264", "aac"}, Album: albumKind},
+			media.Audio:    {Bytes: 16 * media.MiB, MIME: []string{"audio/aac", "audio/mp4", "audio/mpeg", "audio/amr", "audio/ogg"}, Codecs: []string{"aac", "mp3", "opus"}},
 			media.Voice:    {Bytes: 16 * media.MiB, MIME: []string{"audio/ogg"}},
 			media.Sticker:  {Bytes: media.MiB, MIME: []string{"image/webp"}},
 			media.Document: {Bytes: 100 * media.MiB, Caption: 1024},

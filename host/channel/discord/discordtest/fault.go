@@ -13,6 +13,7 @@ type Fault struct {
 
 	Status     int     // is answered instead of doing anything, such as 429 or 503
 	Code       int     // Discord's number of the error in that answer
+	Errors     any     // what is wrong with which field, in that answer
 	RetryAfter float64 // in seconds, of that answer
 	Global     bool    // a 429 is of the whole bot
 	Unread     bool    // the connection breaks before anything is read
@@ -36,7 +37,11 @@ func (f Fault) instead(w http.ResponseWriter) bool {
 			w.Header().Set("X-RateLimit-Global", "true")
 		}
 	}
-	writeJSON(w, f.Status, object{"message": "as the test wishes", "code": f.Code, "retry_after": f.RetryAfter})
+	answer := object{"message": "as the test wishes", "code": f.Code, "retry_after": f.RetryAfter}
+	if f.Errors != nil {
+		answer["errors"] = f.Errors
+	}
+	writeJSON(w, f.Status, answer)
 	return true
 }
 
