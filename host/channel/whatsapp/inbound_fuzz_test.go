@@ -39,7 +39,7 @@ var (
 
 // fuzzSession is an open store without a connection: the account knows Anna by
 // both addresses, has sent a message, and has received one of hers.
-func fuzzSession(f *testing.F) *session {
+func fuzzSession(f testing.TB) *session {
 	w, err := New(Options{Dir: f.TempDir()})
 	if err != nil {
 		f.Fatal(err)

@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,12 +36,20 @@ func FuzzMessage(f *testing.F) {
 		if proto.Unmarshal(b, m) != nil {
 			return
 		}
-		textOf(m)
+		d := decode(m, inboundInfo{Time: time.Unix(0, 0)})
+		if d.ignored == "" && d.Kind.IsMessage() && d.Text == "" && len(d.Files) == 0 {
+			t.Errorf("an empty message: %+v", d)
+		}
+		if len(d.Told) > 64 || strings.Trim(d.Told, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") != "" {
+			t.Errorf("told of %q", d.Told)
+		}
 		if q := quotable(m); contextOf(q) != nil || q.MessageContextInfo != nil || q.SenderKeyDistributionMessage != nil {
 			t.Error("what is quoted has more than its content")
 		}
-		if msg, info := downloadable(m, time.Unix(0, 0)); msg != nil && (info.Size < 0 || info.Name == "" || info.MIME == "" || info.Kind == "") {
-			t.Errorf("a file is %+v", info)
+		for _, f := range d.Files {
+			if d.file == nil || f.Size < 0 || f.Name == "" || f.MIME == "" || f.Kind == "" {
+				t.Errorf("a file is %+v", f.Info)
+			}
 		}
 	})
 }
