@@ -23,7 +23,8 @@ type Message struct {
 	SenderID  string        `json:"sender_id,omitempty"`  // by which the member is known again
 	Text      string        `json:"text"`
 	Forwarded bool          `json:"forwarded,omitempty"`
-	Event     string        `json:"event,omitempty"`  // of an event: edit, deletion, reaction or vote
+	Author    string        `json:"author,omitempty"` // who wrote what is forwarded, if the platform says so
+	Event     string        `json:"event,omitempty"`  // of an event: edit, deletion, reaction, vote or note
 	Target    string        `json:"target,omitempty"` // of an event: the platform's id of the message
 	Quote     *Quote        `json:"quote,omitempty"`  // the message that it answers
 	Files     []MessageFile `json:"files,omitempty"`
@@ -37,6 +38,9 @@ type Quote struct {
 	Text       string `json:"text"`
 	Own        bool   `json:"yours,omitempty"`      // the assistant's own message
 	Unverified bool   `json:"unverified,omitempty"` // only the answer's writer vouches for it
+	Selected   string `json:"selected,omitempty"`   // the part that the answer is about; empty: all of it
+	Forwarded  bool   `json:"forwarded,omitempty"`  // somebody else had written it
+	Elsewhere  bool   `json:"elsewhere,omitempty"`  // it stands in another chat
 }
 
 // MessageFile is a file of a message, which is fetched by its number.

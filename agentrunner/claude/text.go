@@ -26,7 +26,7 @@ func meta(m ipc.Message) map[string]string {
 		calls = "yes"
 	}
 	all := map[string]string{"id": m.ID, "kind": m.Kind, "calls": calls, "time": m.Time.UTC().Format(time.RFC3339)}
-	for name, value := range map[string]string{"message_id": m.MessageID, "from": m.From, "sender_id": m.SenderID, "event": m.Event, "target": m.Target, "thread": m.Thread} {
+	for name, value := range map[string]string{"message_id": m.MessageID, "from": m.From, "sender_id": m.SenderID, "event": m.Event, "target": m.Target, "thread": m.Thread, "author": m.Author} {
 		if value != "" {
 			all[name] = escape.Replace(media.Printable(value))
 		}
@@ -56,7 +56,17 @@ func text(m ipc.Message) string {
 		} else if q.Unverified {
 			who += ", as the writer claims"
 		}
-		fmt.Fprintf(&b, "\n[It answers %s: %s]", escape.Replace(who), escape.Replace(q.Text))
+		if q.Forwarded {
+			who += ", forwarded"
+		}
+		if q.Elsewhere {
+			who += ", of another chat"
+		}
+		part := ""
+		if q.Selected != "" {
+			part = "; the part: " + q.Selected
+		}
+		fmt.Fprintf(&b, "\n[It answers %s: %s]", escape.Replace(who), escape.Replace(q.Text+part))
 	}
 	for _, f := range m.Files {
 		fmt.Fprintf(&b, "\n[File %d: %s", f.Number, escape.Replace(media.Printable(f.Name)))

@@ -279,6 +279,7 @@ type Manager struct {
 	byGroup map[string]*chat // by folder
 
 	troubles map[cause.Cause]int64
+	tolds    tolds
 	opened   []*conversation // since Run looked
 	queue    []*conversation // called, waiting for room, first come first served
 	running  int

@@ -254,7 +254,7 @@ func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 	r := &g.record
 	out := ipc.Message{
 		ID: c.store.offerID(thread, r), Kind: "message", Calls: g.asks, Time: r.Time.UTC(), Thread: r.Thread,
-		MessageID: r.ID, From: visible(oneLine(r.From)), SenderID: r.Sender, Text: visible(cut(r.Text, maxText)), Forwarded: r.Forwarded,
+		MessageID: r.ID, From: visible(oneLine(r.From)), SenderID: r.Sender, Text: visible(cut(r.Text, maxText)), Forwarded: r.Forwarded, Author: visible(oneLine(r.Author)),
 	}
 	switch r.Kind {
 	case noticeKind, taskKind:
@@ -262,9 +262,7 @@ func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 	case eventKind:
 		out.Kind, out.Event, out.Target = string(r.Kind), string(r.Event.What), r.Event.Target
 	}
-	if q := r.Quote; q != nil {
-		out.Quote = &ipc.Quote{MessageID: q.ID, From: visible(oneLine(q.From)), SenderID: q.Sender, Text: visible(cut(q.Text, maxQuote)), Own: q.Own && !q.Unverified, Unverified: q.Unverified}
-	}
+	out.Quote = quoteOf(r, maxQuote)
 	room := maxTranscripts
 	for i, f := range r.Files {
 		file := m.messageFile(c, f, i+1)
@@ -273,6 +271,19 @@ func (m *Manager) message(c *chat, thread string, g given) ipc.Message {
 		out.Files = append(out.Files, file)
 	}
 	return out
+}
+
+// quoteOf is what a record answers, in the form that an assistant gets, with texts of up to
+// limit bytes; nil if it answers nothing.
+func quoteOf(r *record, limit int) *ipc.Quote {
+	q := r.Quote
+	if q == nil {
+		return nil
+	}
+	return &ipc.Quote{
+		MessageID: q.ID, From: visible(oneLine(q.From)), SenderID: q.Sender, Text: visible(cut(q.Text, limit)), Selected: visible(cut(q.Selected, limit)),
+		Own: q.Own && !q.Unverified, Unverified: q.Unverified, Forwarded: q.Forwarded, Elsewhere: q.Elsewhere,
+	}
 }
 
 // toAck marks the last of the records that calls the assistant, if the group's `ack` asks

@@ -17,6 +17,7 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/internal/refusal"
 	"github.com/longshore-bridge/longshore/internal/safefs"
+	"github.com/longshore-bridge/longshore/ipc"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -27,6 +28,7 @@ const (
 	maxPast   = 1000    // messages that are remembered; the file is cut to that when it is full
 	fullPast  = 4 << 20 // bytes of the file
 	pastText  = 2000    // characters of one message
+	pastQuote = 800     // bytes of what it answers
 	pastAge   = 30 * 24 * time.Hour
 	bringTime = 20 * time.Second // for one file that is fetched again
 	bringing  = 2                // of them at once, over all groups: whoever asks holds up its group's queue
@@ -42,7 +44,11 @@ type Past struct {
 	Time   time.Time `json:"time"`
 	Chat   string    `json:"chat,omitempty"`
 	Files  []file    `json:"files,omitempty"`
-	Change string    `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
+
+	Forwarded bool       `json:"forwarded,omitempty"`
+	Quote     *ipc.Quote `json:"quote,omitempty"`
+	Author    string     `json:"author,omitempty"` // of what is forwarded
+	Change    string     `json:"change,omitempty"` // edit: Text stands in place of the message's, if Sender wrote that; deletion: it is gone
 }
 
 // past is one group's list. It has a line for each message, the newest last; if a message
@@ -59,7 +65,9 @@ func (m *Manager) remember(c *chat, records []*record) {
 		if r.ID == "" || r.Kind != callKind && r.Kind != contextKind {
 			continue
 		}
-		line, err := json.Marshal(Past{ID: r.ID, Thread: r.Thread, From: r.From, Sender: r.Sender, Text: media.Cut(r.Text, pastText), Time: r.Time, Chat: r.Chat, Files: r.Files})
+		one := Past{ID: r.ID, Thread: r.Thread, From: r.From, Sender: r.Sender, Text: media.Cut(r.Text, pastText), Time: r.Time, Chat: r.Chat, Files: r.Files, Forwarded: r.Forwarded, Author: r.Author}
+		one.Quote = quoteOf(r, pastQuote)
+		line, err := json.Marshal(one)
 		if err == nil {
 			lines = append(append(lines, '\n'), line...) // the line before may be torn
 		}

@@ -35,9 +35,12 @@ const (
 //
 //	<task time="…">[SCHEDULED TASK - …] …</task>
 //
-// An event is what a member did to the message with that id, by that member's word. A
-// quote has yours="yes" if it is known to be the assistant's own message, and
-// unverified="yes" if only the answer's writer vouches for it. All untrusted text is
+// An event is what a member did to the message with that id, by that member's word, or a
+// note without an id, such as that somebody called. A message that is forwarded has
+// forwarded="yes" and, if the platform says who wrote it, author="…". A quote has
+// yours="yes" if it is known to be the assistant's own message, unverified="yes" if only
+// the answer's writer vouches for it, forwarded="yes" likewise, elsewhere="yes" if it
+// stands in another chat, and in selected="…" the part that the answer is about. All untrusted text is
 // escaped, so that no message can imitate another.
 func prompt(records []*record, zone *time.Location) string {
 	var b strings.Builder
@@ -117,6 +120,7 @@ func writeMessage(b *strings.Builder, r *record, zone *time.Location) {
 	}
 	if r.Forwarded {
 		optional(b, "forwarded", "yes")
+		optional(b, "author", r.Author)
 	}
 	b.WriteString(">")
 	if r.Quote != nil {
@@ -155,6 +159,13 @@ func writeQuote(b *strings.Builder, q *channel.Quote, files []file) {
 	default:
 		optional(b, "from_id", q.Sender)
 	}
+	if q.Forwarded {
+		optional(b, "forwarded", "yes")
+	}
+	if q.Elsewhere {
+		optional(b, "elsewhere", "yes")
+	}
+	optional(b, "selected", q.Selected)
 	fmt.Fprintf(b, `>%s`, escape(cut(q.Text, maxQuote)))
 	writeFiles(b, files, true)
 	b.WriteString("</quoted_message>")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Receive keeps what a member wrote or did in the chat of the group with that folder, for
@@ -18,6 +19,10 @@ import (
 // that the group does not listen to, messages for a group without an assistant, and
 // repeats.
 func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound) error {
+	if use, why := useOf(in.Kind); use == ignored {
+		m.o.Log.Debug("ignored", "group", folder, "kind", string(in.Kind), "reason", why)
+		return nil
+	}
 	g, ok := m.o.Groups().ByFolder(folder)
 	if !ok || g.Assistant == "" || !heard(g, in.Kind) && in.Kind != channel.KindVote {
 		return nil
@@ -33,6 +38,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if in.ID == "" { // nothing to know it again by
 		in.ID = uuid.NewString()
 	}
+	inWords(&in)
 	if pass, err := m.admit(ctx, c, g, &in); err != nil || !pass {
 		return err
 	}
@@ -46,6 +52,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if c.store.knows(r.Key) || c.store.knows(former) {
 		return nil
 	}
+	m.countTold(g.Channel, folder, in.Told)
 	if r.Kind == eventKind {
 		m.rememberChange(c, in, r.Sender)
 		return m.keep(c, r)
@@ -60,7 +67,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if err := m.keep(c, r); err != nil {
 		return err
 	}
-	if r.Kind == contextKind {
+	if r.Kind == contextKind && in.Kind != channel.KindSticker {
 		m.ignore(c, Ignored{NotCalled: 1})
 	}
 	if remembersAll(g) {
@@ -76,7 +83,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 // recordOf makes a record of what a member wrote or did.
 func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record {
 	r := &record{
-		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID, Forwarded: in.Forwarded,
+		Kind: contextKind, Chat: c.group.Address().String(), Thread: in.Thread, ID: in.ID, Forwarded: in.Forwarded, Author: in.Author,
 		From: in.From, Sender: c.store.senderID(in.Sender), Text: in.Text, Time: in.Time,
 	}
 	r.Key = key(g.Channel, string(in.Chat), r.Sender, in.ID)
@@ -90,12 +97,16 @@ func (m *Manager) recordOf(c *chat, g groups.Group, in channel.Inbound) *record 
 		quote := *in.Quote
 		quote.Sender, quote.Also = c.store.senderID(quote.Sender), "" // which no model reads
 		quote.Files = nil                                             // which are among the record's
+		quote.Selected = media.Cut(quote.Selected, maxQuote)
+		if quote.Elsewhere { // the id may be another message's here
+			quote.ID = ""
+		}
 		r.Quote = &quote
 	}
-	switch {
+	switch calls := starts(g, &in); {
 	case isEvent(in.Kind):
-		r.Kind, r.Text, r.Event = eventKind, eventText(in), &event{What: in.Kind, Target: in.Target, Starts: g.Events == groups.EventTurn}
-	case in.Direct || calls(g.Trigger, in.Text):
+		r.Kind, r.Text, r.Event = eventKind, eventText(in), &event{What: in.Kind, Target: in.Target, Starts: calls}
+	case calls:
 		r.Kind = callKind
 	}
 	return r

@@ -35,6 +35,7 @@ type record struct {
 	Quote     *channel.Quote `json:"quote,omitempty"`
 	Files     []file         `json:"files,omitempty"`
 	Forwarded bool           `json:"forwarded,omitempty"`
+	Author    string         `json:"author,omitempty"`   // of what is forwarded
 	Event     *event         `json:"event,omitempty"`    // of eventKind alone; Text is what it brings
 	Quiet     bool           `json:"quiet,omitempty"`    // a notice that goes with the next prompt or follow-up, and is no reason for one
 	Isolated  bool           `json:"isolated,omitempty"` // a task that runs in a session of its own

@@ -39,7 +39,7 @@ func (m *Manager) admit(ctx context.Context, c *chat, g groups.Group, in *channe
 		if right == groups.MaySpeak {
 			m.ignore(c, Ignored{NotAllowed: 1})
 		}
-		if in.Kind == channel.KindMessage && (w != "" || in.Direct || calls(g.Trigger, in.Text)) {
+		if !isEvent(in.Kind) && (w != "" || starts(g, in)) {
 			m.refuse(ctx, at, in, right)
 		}
 		return false, nil

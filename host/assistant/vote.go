@@ -28,7 +28,7 @@ type Counted struct {
 // after the question's end, is dropped: WhatsApp's polls never close. An error means that
 // the channel is to bring it again.
 func (m *Manager) vote(ctx context.Context, c *chat, g groups.Group, in *channel.Inbound) (done bool, err error) {
-	if m.o.Vote == nil || in.Kind != channel.KindVote && (in.Kind != channel.KindMessage || in.Text == "" || len(in.Files) > 0 || in.Forwarded) {
+	if m.o.Vote == nil || in.Kind != channel.KindVote && (in.Kind != channel.KindMessage || in.Text == "" || len(in.Files) > 0 || in.Forwarded || in.Told != "" || in.Quote != nil && in.Quote.Elsewhere) {
 		return false, nil
 	}
 	v := Vote{Chat: g.Address(), Inbound: *in, Voter: c.store.senderID(in.Sender)}

@@ -35,7 +35,7 @@ func (w word) right() groups.Right {
 // word. What a member quotes, forwards, edits or writes below a file is no word.
 func wordOf(in *channel.Inbound, trigger string) (w word, more bool) {
 	switch {
-	case in.Kind != channel.KindMessage || in.Forwarded || len(in.Files) > 0:
+	case in.Kind != channel.KindMessage || in.Forwarded || in.Told != "" || len(in.Files) > 0:
 		return "", false
 	case in.Command != "":
 		if w = known(in.Command); w == "" {

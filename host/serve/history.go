@@ -26,6 +26,10 @@ type told struct {
 	Time   time.Time  `json:"time"`
 	Text   string     `json:"text"`
 	Files  []toldFile `json:"files,omitempty"`
+
+	Forwarded bool       `json:"forwarded,omitempty"`
+	Author    string     `json:"author,omitempty"` // of what is forwarded
+	Quote     *ipc.Quote `json:"quote,omitempty"`
 }
 
 type toldFile struct {
@@ -33,6 +37,7 @@ type toldFile struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
+	Quoted bool   `json:"quoted,omitempty"` // of the message that is answered
 }
 
 // maxList is the bytes of the messages in one answer, and of the words for them.
@@ -108,7 +113,10 @@ func (m told) size(zone *time.Location) int {
 // within shortens a message that would take more bytes alone: a member may have filled
 // it, and the names of its files, with characters that are escaped.
 func (m told) within(room int, zone *time.Location) told {
-	m.From = media.Cut(m.From, 100)
+	m.From, m.Author = media.Cut(m.From, 100), media.Cut(m.Author, 100)
+	if m.size(zone) > room {
+		m.Quote = nil
+	}
 	for m.size(zone) > room {
 		switch n := utf8.RuneCountInString(m.Text); {
 		case n > 200:
@@ -128,12 +136,35 @@ func (m told) line(zone *time.Location) string {
 	if m.Own {
 		from += " (you)"
 	}
-	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), media.Printable(strings.Join(strings.Fields(m.Text), " ")))
+	if m.Forwarded {
+		from += " (forwarded)"
+		if m.Author != "" {
+			from += fmt.Sprintf(" (written by %q)", m.Author)
+		}
+	}
+	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), oneLine(m.Text))
+	if q := m.Quote; q != nil {
+		line += " [answers " + oneLine(q.From)
+		if q.Forwarded {
+			line += ", forwarded"
+		}
+		if q.Elsewhere {
+			line += ", of another chat"
+		}
+		line += ": " + oneLine(cmp.Or(q.Selected, q.Text)) + "]"
+	}
 	for _, f := range m.Files {
-		line += fmt.Sprintf(" [file %d: %s, %s]", f.Number, media.Printable(f.Name), media.Size(f.Bytes))
+		of := ""
+		if f.Quoted {
+			of = " of what it answers"
+		}
+		line += fmt.Sprintf(" [file %d%s: %s, %s]", f.Number, of, media.Printable(f.Name), media.Size(f.Bytes))
 	}
 	return line
 }
+
+// oneLine is a member's text on one line.
+func oneLine(text string) string { return media.Printable(strings.Join(strings.Fields(text), " ")) }
 
 // pastOf merges both sides of a thread, oldest first.
 func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error) {
@@ -142,9 +173,9 @@ func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error
 		return nil, err
 	}
 	for _, p := range members {
-		m := told{ID: p.ID, From: p.From, Sender: p.Sender, Time: p.Time, Text: p.Text}
+		m := told{ID: p.ID, From: p.From, Sender: p.Sender, Time: p.Time, Text: p.Text, Forwarded: p.Forwarded, Author: p.Author, Quote: p.Quote}
 		for i, f := range p.Files {
-			m.Files = append(m.Files, toldFile{i + 1, f.Name, f.Kind, f.Size})
+			m.Files = append(m.Files, toldFile{i + 1, f.Name, f.Kind, f.Size, f.Quoted})
 		}
 		all = append(all, m)
 	}
@@ -155,7 +186,7 @@ func (h *Host) pastOf(ctx context.Context, c bridge.Call) (all []told, err error
 	for _, s := range own {
 		m := told{ID: s.ID, From: h.Config().Name, Own: true, Time: s.Time, Text: media.Cut(s.Text, 2000)}
 		for i, f := range s.Files {
-			m.Files = append(m.Files, toldFile{i + 1, f.Name, string(f.Kind), f.Size})
+			m.Files = append(m.Files, toldFile{i + 1, f.Name, string(f.Kind), f.Size, false})
 		}
 		all = append(all, m)
 	}

@@ -38,6 +38,13 @@ type Harness struct {
 	Act  func(t testing.TB, chat groups.JID, in channel.Inbound)
 	Acts []channel.Kind
 
+	// Share lets a member send into chat what s.Case says.
+	Share func(t testing.TB, chat groups.JID, s Shared)
+
+	// Lacks has a reason for each Case that the platform does not have. A Case that the
+	// channel only leaves out does not belong here.
+	Lacks map[Case]string
+
 	// Stranger lets somebody who is not in chat choose in the question with that platform
 	// id, twice, and react to it, in each way that the platform lets through. Needed by a
 	// channel with polls or reactions.
@@ -101,7 +108,7 @@ type story struct {
 func stories() []story {
 	canRestart := func(h Harness) bool { return h.Restart != nil }
 	canLook := func(h Harness) bool { return h.Now != nil }
-	return []story{
+	return append([]story{
 		{name: "it says what it is", tell: saysWhatItIs},
 		{name: "a text arrives", tell: textArrives},
 		{name: "the longest text arrives whole", tell: longestTextArrives},
@@ -141,5 +148,6 @@ func stories() []story {
 		{name: "a channel that is made and not run leaves nothing", tell: madeAlone},
 		{name: "a channel runs once", tell: runsOnce},
 		{name: "what a member's device reports comes in", tell: deviceReports, needs: func(h Harness) bool { return h.Mark != nil }},
-	}
+		{name: "the names of members' files survive", tell: memberNamesSurvive},
+	}, sharedStories()...)
 }

@@ -53,3 +53,12 @@ func (s stubborn) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	}
 	return r, nil
 }
+
+// quoting is a channel that changes what messages answer.
+func quoting(change func(*channel.Quote)) func(*memory.Channel) channel.Channel {
+	return inboxed(func(in *channel.Inbound) {
+		if in.Quote != nil {
+			change(in.Quote)
+		}
+	})
+}

@@ -50,7 +50,7 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			return Seen{ID: id, Gone: true}
 		},
 		Say: func(t testing.TB, chat groups.JID, s Said) {
-			in := channel.Inbound{Chat: chat, From: s.From, Text: s.Text}
+			in := channel.Inbound{Chat: chat, From: s.From, Sender: "ada@mem", Text: s.Text}
 			if s.File != nil {
 				in.Files = append(in.Files, m.Attach(s.File.Name, s.File.MIME, s.File.Data))
 			}
@@ -63,6 +63,8 @@ func memoryHarness(o memory.Options, wrap func(*memory.Channel) channel.Channel)
 			in.Chat, in.From, in.Sender = chat, "Ada", "ada@mem"
 			say(t, m, in)
 		},
+		Share: func(t testing.TB, chat groups.JID, s Shared) { share(t, m, chat, s) },
+		Lacks: map[Case]string{Robot: "it shows nobody who is none of its members"},
 		Stranger: func(t testing.TB, chat groups.JID, id, _ string) {
 			say(t, m, channel.Inbound{Kind: channel.KindVote, Chat: chat, From: "Eve", Target: id, Outside: true})
 		},

@@ -59,7 +59,7 @@ func (m *Channel) Attach(name, mimeType string, data []byte) channel.Attachment 
 	ref := "file " + m.p.newID()
 	m.p.files[ref] = memberFile{data: data}
 	return channel.Attachment{
-		Info: media.Info{Name: name, MIME: mimeType, Kind: media.KindByName(name), Size: int64(len(data))}, Ref: ref,
+		Info: media.Info{Name: media.SafeName(name), MIME: mimeType, Kind: media.KindByName(name), Size: int64(len(data))}, Ref: ref,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -178,7 +179,11 @@ func (p *platform) receipt(id string) *channel.Receipt {
 func (p *platform) filled(m channel.Inbound) channel.Inbound {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, f := range m.Files {
+	files := m.Files
+	if m.Quote != nil {
+		files = slices.Concat(files, m.Quote.Files)
+	}
+	for _, f := range files {
 		p.files[f.Ref] = memberFile{m.Chat, p.files[f.Ref].data}
 	}
 	if m.ID == "" {
