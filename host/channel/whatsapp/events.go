@@ -195,7 +195,7 @@ func (s *session) passReceipts(ctx context.Context, in channel.Inbox) {
 // keep records a member's message durably; it returns false if that fails.
 func (s *session) keep(e *events.Message) bool {
 	history := e.SourceWebMsg != nil && e.UnavailableRequestID == ""
-	if e.Info.IsFromMe || e.Message == nil || history {
+	if e.Info.IsFromMe || e.Info.Sender.IsBot() || e.Message == nil || history {
 		return true
 	}
 	if e.SourceWebMsg != nil { // from the account's phone; the library takes an edit for the message itself

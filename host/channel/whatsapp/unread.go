@@ -18,8 +18,8 @@ import (
 
 const (
 	unreadAfter = time.Minute // after which nobody waits for a message any more that the device could not read
-	maxUnread   = 500       // that are waited for
-	unreadFact  = "unread " // begins the key of the fact that a message is waited for
+	maxUnread   = 500         // that are waited for
+	unreadFact  = "unread "   // begins the key of the fact that a message is waited for
 )
 
 // Why a device cannot read a message.
@@ -84,7 +84,7 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	}
 	m := s.received(&e.Info)
 	m.info.Unread = why
-	if m.Chat == "" || e.Info.IsFromMe || e.DecryptFailMode == events.DecryptFailHide { // the apps hide it, too
+	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide { // the apps hide it, too
 		return
 	}
 	ctx, key := s.gate.Context(), unreadKey(m.Chat, m.ID)
