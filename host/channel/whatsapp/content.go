@@ -5,7 +5,6 @@ import (
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -15,76 +14,52 @@ import (
 // maxWrapped is how deep a message may be wrapped in others. The apps wrap three deep.
 const maxWrapped = 10
 
-// contentOf returns the field that is a message's content, inside all its wrappings, the
-// message that has the field, and the names of the wrappings. The field is nil if there
-// is no content. The apps write one such field; of several, the first in the schema counts.
-func contentOf(m *waE2E.Message) (inner *waE2E.Message, part protoreflect.FieldDescriptor, wrapped []protoreflect.Name) {
-	for {
-		if part = partOf(m); part == nil || len(wrapped) == maxWrapped {
-			return m, part, wrapped
-		}
-		var next *waE2E.Message
-		switch w := valueOf(m, part).(type) {
+// contentOf returns the field that is a message's content, inside all wrappings, with the
+// message that has it. The field is nil if there is no content. The apps write one such
+// field; of several, the first in the schema counts.
+func contentOf(m *waE2E.Message) (*waE2E.Message, protoreflect.FieldDescriptor) {
+	for range maxWrapped {
+		switch w := valueOf(m, partOf(m)).(type) {
 		case *waE2E.FutureProofMessage:
-			next = w.GetMessage()
+			m = w.GetMessage()
 		case *waE2E.DeviceSentMessage:
-			next = w.GetMessage()
+			m = w.GetMessage()
+		default:
+			return m, partOf(m)
 		}
-		if next == nil {
-			return m, part, wrapped
-		}
-		m, wrapped = next, append(wrapped, part.Name())
 	}
+	return m, partOf(m)
 }
 
 // partOf returns the first field of a message that is no key and no data about the message.
 func partOf(m *waE2E.Message) protoreflect.FieldDescriptor {
 	r := m.ProtoReflect()
 	for i := range r.Descriptor().Fields().Len() {
-		if f := r.Descriptor().Fields().Get(i); r.Has(f) && !beside(f.Name()) {
-			return f
+		switch f := r.Descriptor().Fields().Get(i); f.Name() {
+		case "senderKeyDistributionMessage", "fastRatchetKeySenderKeyDistributionMessage", "messageContextInfo":
+		default:
+			if r.Has(f) {
+				return f
+			}
 		}
 	}
 	return nil
 }
 
-// beside reports whether a field is never content.
-func beside(field protoreflect.Name) bool {
-	switch field {
-	case "senderKeyDistributionMessage", "fastRatchetKeySenderKeyDistributionMessage", "messageContextInfo":
-		return true
-	}
-	return false
-}
-
-// valueOf returns a field as its Go type; a text as itself.
+// valueOf returns a field as its Go type: a proto.Message, or a text as itself.
 func valueOf(m *waE2E.Message, f protoreflect.FieldDescriptor) any {
-	if v := m.ProtoReflect().Get(f); f.Message() != nil {
-		return v.Message().Interface()
+	if f != nil && f.Message() != nil {
+		return m.ProtoReflect().Get(f).Message().Interface()
 	}
 	return m.GetConversation()
 }
 
-// contextOf returns a message's ContextInfo (quote, mentions, timer), or nil.
-func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
-	inner, part, _ := contentOf(m)
-	if part == nil || part.Message() == nil {
-		return nil
+// contextOf returns the ContextInfo (quote, mentions, timer) of a message's content, or nil.
+func contextOf(content any) *waE2E.ContextInfo {
+	if c, ok := content.(interface{ GetContextInfo() *waE2E.ContextInfo }); ok {
+		return c.GetContextInfo()
 	}
-	c := inner.ProtoReflect().Get(part).Message()
-	f := c.Descriptor().Fields().ByName("contextInfo")
-	if f == nil || !c.Has(f) {
-		return nil
-	}
-	info, _ := c.Get(f).Message().Interface().(*waE2E.ContextInfo)
-	return info
-}
-
-// newerField returns the number of the first field that the library does not know; 0 if
-// there is none.
-func newerField(m *waE2E.Message) protowire.Number {
-	n, _, _ := protowire.ConsumeTag(m.ProtoReflect().GetUnknown())
-	return max(n, 0)
+	return nil
 }
 
 // downloadable returns a file by which it is downloaded, and its claimed name, type and

@@ -40,13 +40,10 @@ func decode(m *waE2E.Message, info inboundInfo) said {
 	default:
 		d.read(m)
 	}
-	if d.Kind == channel.KindVote {
-		d.Choices = info.Choices
-	}
+	d.Choices = info.Choices
 	if f := d.about.GetForwardedNewsletterMessageInfo(); f != nil {
 		d.Author = cleanName(f.GetNewsletterName())
 	}
-	d.Forwarded = d.Forwarded || d.about.GetIsForwarded()
 	d.Text, d.Target = first(d.Text, maxInboundText), first(d.Target, maxQuotedID)
 	return d
 }
@@ -60,49 +57,41 @@ func (d *said) note(about *waCommon.MessageKey, words string) {
 }
 
 func (d *said) read(m *waE2E.Message) {
-	inner, part, wrapped := contentOf(m)
+	inner, part := contentOf(m)
 	if part == nil {
-		if n := newerField(inner); n == 0 {
-			d.ignored = onlyKeys
-		} else {
-			d.tell(fmt.Sprint("field.", n), "a message of a kind that is newer than this program")
+		if d.ignored = onlyKeys; len(inner.ProtoReflect().GetUnknown()) > 0 {
+			d.ignored = ""
+			d.tell("unknown", "a message of a kind that is newer than this program")
 		}
 		return
 	}
-	d.about = contextOf(inner)
-	switch v := valueOf(inner, part).(type) {
-	case string:
-		d.Text = v
-	case proto.Message:
-		if !d.message(v) && !d.act(v) {
-			d.other(part.Name(), v)
-		}
+	content := valueOf(inner, part)
+	d.about = contextOf(content)
+	if c, ok := content.(proto.Message); !ok {
+		d.Text = inner.GetConversation()
+	} else if !d.message(c) && !d.act(c) {
+		d.other(part.Name(), c)
 	}
 	if d.Kind == channel.KindMessage {
 		d.link(d.about.GetExternalAdReply().GetSourceURL())
 	}
-	for _, w := range wrapped {
-		switch w {
-		case "botForwardedMessage":
-			d.Forwarded = true
-		case "eventCoverImage", "pollCreationOptionImageMessage":
-			d.Files, d.file = nil, nil
-			d.note(nil, channel.NotShown("a picture of an event, or of a choice in a poll"))
-		}
-	}
-	if rendition(m) || rendition(inner) {
-		d.ignored = "a picture or film that is there already, in another size or form"
-	}
-	if d.Text == "" && len(d.Files) == 0 && d.Kind == channel.KindMessage && d.ignored == "" {
+	d.Forwarded = d.about.GetIsForwarded() || m.GetBotForwardedMessage() != nil
+	switch {
+	case belongs(m) || belongs(inner):
+		d.ignored = "belongs to a message that has come: another size of a picture, or a picture of a poll or event"
+	case d.Text == "" && d.file == nil && d.Kind == channel.KindMessage && d.ignored == "":
 		d.ignored = "without a word or a file"
 	}
 }
 
-// rendition reports whether a message repeats a picture or film of an earlier one.
-func rendition(m *waE2E.Message) bool {
+// belongs reports whether a message is a part of another one that says enough.
+func belongs(m *waE2E.Message) bool {
+	if m.GetEventCoverImage() != nil || m.GetPollCreationOptionImageMessage() != nil {
+		return true
+	}
 	switch m.GetMessageContextInfo().GetMessageAssociation().GetAssociationType() {
-	case waE2E.MessageAssociation_HD_VIDEO_DUAL_UPLOAD, waE2E.MessageAssociation_HD_IMAGE_DUAL_UPLOAD,
-		waE2E.MessageAssociation_HEVC_VIDEO_DUAL_UPLOAD, waE2E.MessageAssociation_MOTION_PHOTO:
+	case waE2E.MessageAssociation_HD_VIDEO_DUAL_UPLOAD, waE2E.MessageAssociation_HD_IMAGE_DUAL_UPLOAD, waE2E.MessageAssociation_HEVC_VIDEO_DUAL_UPLOAD,
+		waE2E.MessageAssociation_MOTION_PHOTO, waE2E.MessageAssociation_EVENT_COVER_IMAGE, waE2E.MessageAssociation_MEDIA_POLL:
 		return true
 	}
 	return false
@@ -153,9 +142,7 @@ func (d *said) message(part proto.Message) bool {
 	case *waE2E.CommentMessage:
 		d.read(p.GetMessage())
 		key := p.GetTargetMessageKey()
-		d.about = &waE2E.ContextInfo{StanzaID: key.ID, Participant: key.Participant, MentionedJID: d.about.GetMentionedJID()}
-	case *waE2E.FutureProofMessage, *waE2E.DeviceSentMessage:
-		d.ignored = "wraps nothing, or too deep"
+		d.about = &waE2E.ContextInfo{StanzaID: proto.String(key.GetID()), Participant: proto.String(key.GetParticipant()), MentionedJID: d.about.GetMentionedJID()}
 	default:
 		return false
 	}
@@ -227,12 +214,9 @@ func (d *said) protocol(p *waE2E.ProtocolMessage) {
 
 func (d *said) event(e *waE2E.EventMessage) {
 	d.note(nil, either(e.GetIsCanceled(), "cancelled an event: ", "made an event: ")+e.GetName())
-	for _, t := range []struct {
-		what string
-		at   int64
-	}{{"begins", e.GetStartTime()}, {"ends", e.GetEndTime()}} {
-		if t.at != 0 {
-			d.line(t.what + ": " + time.Unix(t.at, 0).UTC().Format(time.RFC3339))
+	for i, at := range []int64{e.GetStartTime(), e.GetEndTime()} {
+		if at != 0 {
+			d.line([]string{"begins: ", "ends: "}[i] + time.Unix(at, 0).UTC().Format(time.RFC3339))
 		}
 	}
 	if l := e.GetLocation(); l != nil {
@@ -247,17 +231,11 @@ func (d *said) other(name protoreflect.Name, part proto.Message) {
 	if d.ignored = ignored[name]; d.ignored != "" {
 		return
 	}
-	words, known := told[name]
-	noted := notes[name]
-	d.tell(string(name), cmp.Or(words, noted, string(name)))
-	if !known && noted != "" {
+	d.tell(string(name), cmp.Or(told[name], notes[name], string(name)))
+	if notes[name] != "" {
 		d.Kind = channel.KindNote
 	}
-	c := collector{d: d, left: maxCollected}
-	c.collect(part.ProtoReflect())
-	for _, w := range c.words {
-		d.line(w)
-	}
+	d.collect(part)
 }
 
 // attach adds a file and its caption; false if the part is no file.

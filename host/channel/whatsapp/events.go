@@ -35,8 +35,8 @@ func (s *session) handle(evt any) bool {
 		s.cannotRead(e, time.Now())
 	case *events.FBMessage:
 		if m := s.received(&e.Info); m.Chat != "" && !e.Info.IsFromMe {
-			m.info.Unread = otherApp
-			return s.tellUnread(m)
+			m.info.Unread = "armadillo" // as Messenger encrypts
+			return s.putUnread(m)
 		}
 	case *events.CallOffer:
 		return s.keepCall(e.BasicCallMeta, hasVideo(e.Data))
@@ -210,29 +210,21 @@ func (s *session) keep(e *events.Message) bool {
 		}
 		return true
 	}
-	ok := d.ignored != ""
-	if !ok {
-		ok = s.keepSaid(e, m, d.Kind)
+	keep := d.ignored == ""
+	if keep && d.Kind == channel.KindVote {
+		var err error
+		if m.info.Choices, keep, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
+			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", m.Chat, "error", err)
+			return false
+		}
 	}
-	if ok && d.ignored != onlyKeys {
+	if keep && !s.put(m) {
+		return false
+	}
+	if d.ignored != onlyKeys {
 		s.came(m.Chat, m.ID)
 	}
-	return ok
-}
-
-// keepSaid records a message that says something; of votes, those that count.
-func (s *session) keepSaid(e *events.Message, m inboundMessage, kind channel.Kind) bool {
-	if kind == channel.KindVote {
-		var counts bool
-		var err error
-		if m.info.Choices, counts, err = s.vote(s.gate.Context(), m.Chat, e); err != nil {
-			s.log.Error("look up what a member votes on; whatsapp will repeat it", "chat", m.Chat, "error", err)
-		}
-		if !counts {
-			return err == nil
-		}
-	}
-	return s.put(m)
+	return true
 }
 
 // received is the record of a message without its content; its Chat is empty if the chat is

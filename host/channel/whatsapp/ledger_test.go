@@ -24,7 +24,16 @@ func FuzzMessage(f *testing.F) {
 		FileName: proto.String("../a\x00.pdf"), Mimetype: proto.String("Application/PDF; x=y"), FileLength: proto.Uint64(1 << 63),
 		ContextInfo: &waE2E.ContextInfo{QuotedMessage: words("before")},
 	}}}}
-	for _, m := range []*waE2E.Message{words("hello"), doc, {LocationMessage: &waE2E.LocationMessage{Name: proto.String("pier")}}, {ImageMessage: &waE2E.ImageMessage{}}} {
+	seeds := []*waE2E.Message{words("hello"), doc, {LocationMessage: &waE2E.LocationMessage{Name: proto.String("pier")}}, {ImageMessage: &waE2E.ImageMessage{}}}
+	fields := (&waE2E.Message{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		m := &waE2E.Message{}
+		if f := fields.Get(i); f.Message() != nil {
+			filled(m.ProtoReflect().Mutable(f).Message(), 3)
+		}
+		seeds = append(seeds, newer(m))
+	}
+	for _, m := range seeds {
 		b, err := proto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)

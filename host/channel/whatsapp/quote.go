@@ -64,21 +64,20 @@ func (s *session) known(ctx context.Context, chat groups.JID, id string) (shown 
 // those is the message's secret: whoever has the secret can read and forge votes and
 // edits in the writer's name.
 func quotable(m *waE2E.Message) *waE2E.Message {
-	inner, part, _ := contentOf(m)
-	if part == nil || proto.Size(inner) > maxQuoted {
-		return &waE2E.Message{Conversation: proto.String(first(ownText(m), maxQuotedText))}
-	}
+	inner, part := contentOf(m)
 	switch valueOf(inner, part).(type) {
 	case string, *waE2E.ExtendedTextMessage, *waE2E.ImageMessage, *waE2E.VideoMessage, *waE2E.AudioMessage, *waE2E.DocumentMessage,
 		*waE2E.StickerMessage, *waE2E.LocationMessage, *waE2E.ContactMessage:
-		r := proto.Clone(inner).ProtoReflect()
-		content := (&waE2E.Message{}).ProtoReflect()
-		content.Set(part, r.Get(part))
+		if part == nil || proto.Size(inner) > maxQuoted {
+			break
+		}
+		content, r := &waE2E.Message{}, proto.Clone(inner).ProtoReflect()
+		content.ProtoReflect().Set(part, r.Get(part))
 		if part.Message() != nil {
 			c := r.Get(part).Message()
 			c.Clear(c.Descriptor().Fields().ByName("contextInfo"))
 		}
-		return content.Interface().(*waE2E.Message)
+		return content
 	}
 	return &waE2E.Message{Conversation: proto.String(first(ownText(m), maxQuotedText))}
 }

@@ -1,54 +1,33 @@
 package whatsapp
 
 import (
-	"slices"
+	"strings"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // told are the fields of WhatsApp's schema that are a member's message and are only told in
 // words: what they are.
 var told = map[protoreflect.Name]string{
-	"buttonsMessage":                    "a message with buttons",
-	"cancelPaymentRequestMessage":       "a request for money, withdrawn",
-	"chat":                              "a chat",
-	"declinePaymentRequestMessage":      "a refusal to pay",
-	"encCommentMessage":                 "a comment that this device cannot read",
-	"groupInviteMessage":                "an invitation to a group",
-	"highlyStructuredMessage":           "a message of a business",
-	"interactiveMessage":                "a message with buttons",
-	"invoiceMessage":                    "an invoice",
-	"listMessage":                       "a message with a list to choose from",
-	"newsletterAdminInviteMessage":      "an invitation to manage a channel",
-	"newsletterFollowerInviteMessageV2": "an invitation to a channel",
-	"orderMessage":                      "an order",
-	"paymentInviteMessage":              "an invitation to pay by WhatsApp",
-	"placeholderMessage":                "a message that only the phone shows",
-	"productMessage":                    "a product",
-	"questionResponseMessage":           "an answer to a question",
-	"requestPaymentMessage":             "a request for money",
-	"requestPhoneNumberMessage":         "a request for the phone number",
-	"richResponseMessage":               "an answer of Meta AI",
-	"sendPaymentMessage":                "a payment",
-	"statusQuestionAnswerMessage":       "an answer to a question in a status",
-	"statusQuotedMessage":               "an answer to a status",
-	"stickerPackMessage":                "a pack of stickers",
-	"templateMessage":                   "a message with buttons",
+	"buttonsMessage": "a message with buttons", "interactiveMessage": "a message with buttons", "templateMessage": "a message with buttons",
+	"listMessage": "a message with a list to choose from", "highlyStructuredMessage": "a message of a business",
+	"requestPaymentMessage": "a request for money", "cancelPaymentRequestMessage": "a request for money, withdrawn", "declinePaymentRequestMessage": "a refusal to pay",
+	"sendPaymentMessage": "a payment", "paymentInviteMessage": "an invitation to pay by WhatsApp", "invoiceMessage": "an invoice", "orderMessage": "an order", "productMessage": "a product",
+	"groupInviteMessage": "an invitation to a group", "newsletterAdminInviteMessage": "an invitation to manage a channel", "newsletterFollowerInviteMessageV2": "an invitation to a channel",
+	"questionResponseMessage": "an answer to a question", "statusQuestionAnswerMessage": "an answer to a question in a status", "statusQuotedMessage": "an answer to a status",
+	"encCommentMessage": "a comment that this device cannot read", "placeholderMessage": "a message that only the phone shows", "requestPhoneNumberMessage": "a request for the phone number",
+	"richResponseMessage": "an answer of Meta AI", "stickerPackMessage": "a pack of stickers", "chat": "a chat",
 }
 
 // notes are those that nobody has to answer.
 var notes = map[protoreflect.Name]string{
-	"bcallMessage":                    "a call to many",
-	"call":                            "a call",
-	"encEventResponseMessage":         "an answer to an event",
-	"encReactionMessage":              "a reaction that this device cannot read",
-	"messageHistoryBundle":            "earlier messages, for a new member",
-	"messageHistoryNotice":            "earlier messages, for a new member",
-	"scheduledCallCreationMessage":    "a plan for a call",
-	"scheduledCallEditMessage":        "a planned call, cancelled",
-	"secretEncryptedMessage":          "a change of a message that this device cannot read",
-	"statusNotificationMessage":       "a notice about a status",
-	"statusStickerInteractionMessage": "a reaction to a status",
+	"call": "a call", "bcallMessage": "a call to many", "scheduledCallCreationMessage": "a plan for a call", "scheduledCallEditMessage": "a planned call, cancelled",
+	"encEventResponseMessage": "an answer to an event", "encReactionMessage": "a reaction that this device cannot read", "secretEncryptedMessage": "a change of a message that this device cannot read",
+	"messageHistoryBundle": "earlier messages, for a new member", "messageHistoryNotice": "earlier messages, for a new member",
+	"statusNotificationMessage": "a notice about a status", "statusStickerInteractionMessage": "a reaction to a status",
 }
 
 // ignored are those of which the host hears nothing, and why.
@@ -57,52 +36,36 @@ var ignored = map[protoreflect.Name]string{
 	"stickerSyncRmrMessage": "between an account's own devices",
 }
 
-// Bounds of a message that is told in words.
-const (
-	maxCollected = 1000 // parts of it
-	maxWords     = 50
-)
+// maxCollected is how many parts of a message are looked at for words.
+const maxCollected = 1000
 
-// collector gathers what people read in a message of any kind, and its first file.
-type collector struct {
-	d     *said
-	words []string
-	left  int // parts that may still be looked at
-}
-
-func (c *collector) collect(m protoreflect.Message) {
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		f := fields.Get(i)
-		if !m.Has(f) || f.IsMap() || f.Name() == "contextInfo" {
-			continue
+// collect adds what people read in a message of any kind, and its first file.
+func (d *said) collect(m proto.Message) {
+	left, inside := maxCollected, 0 // how long the path is of what is passed over
+	_ = protorange.Options{Stable: true}.Range(m.ProtoReflect(), func(p protopath.Values) error {
+		if left--; left < 0 || len(d.Text) > maxInboundText {
+			return protorange.Terminate
 		}
-		if !f.IsList() {
-			c.value(f, m.Get(f))
-			continue
+		if inside > 0 && len(p.Path) > inside {
+			return nil
 		}
-		for j := range m.Get(f).List().Len() {
-			c.value(f, m.Get(f).List().Get(j))
+		inside = 0
+		switch last := p.Index(-1); v := last.Value.Interface().(type) {
+		case protoreflect.Message:
+			file, _ := downloadable(v.Interface(), d.at)
+			if file != nil && d.file == nil {
+				d.attach(v.Interface())
+			}
+			if file != nil || v.Descriptor().Name() == "ContextInfo" {
+				inside = len(p.Path)
+			}
+		case string:
+			if last.Step.Kind() == protopath.FieldAccessStep && shown(last.Step.FieldDescriptor().Name()) && !strings.Contains(d.Text+"\n", "\n"+v+"\n") {
+				d.line(v)
+			}
 		}
-	}
-}
-
-func (c *collector) value(f protoreflect.FieldDescriptor, v protoreflect.Value) {
-	if c.left--; c.left < 0 || len(c.words) >= maxWords {
-		return
-	}
-	if f.Message() != nil {
-		part := v.Message().Interface()
-		if file, _ := downloadable(part, c.d.at); file == nil {
-			c.collect(v.Message())
-		} else if c.d.file == nil {
-			c.d.attach(part)
-		}
-		return
-	}
-	if f.Kind() == protoreflect.StringKind && shown(f.Name()) && v.String() != "" && !slices.Contains(c.words, v.String()) {
-		c.words = append(c.words, v.String())
-	}
+		return nil
+	}, nil)
 }
 
 // shown reports whether people see a field of that name in any of WhatsApp's messages.

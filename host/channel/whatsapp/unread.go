@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,13 +23,6 @@ const (
 	unreadFact  = "unread "   // begins the key of the fact that a message is waited for
 )
 
-// Why a device cannot read a message.
-const (
-	undecryptable = "undecryptable"
-	unavailable   = "unavailable" // WhatsApp has not sent it to this device
-	otherApp      = "armadillo"   // encrypted for Messenger
-)
-
 // unreadWords says of a message that cannot be read what it was.
 func unreadWords(why string) string {
 	if why == string(events.UnavailableTypeViewOnce) {
@@ -37,13 +31,12 @@ func unreadWords(why string) string {
 	return "a message that this device cannot read; the member can send it again"
 }
 
-// unread are the messages that the device could not read. The library asks for each again:
-// its sender, by a retry receipt, and the account's phone. If none of them brings it, the
-// host gets words in its place. The ledger's facts keep them over a restart, after which they are
-// waited for anew.
+// unread are the messages that the device could not read. The library asks the sender's
+// device and the account's phone for each. If neither sends it, the host gets words in its
+// place. Facts of the ledger keep them over a restart, after which they are waited for anew.
 type unread struct {
 	mu  sync.Mutex
-	all map[string]waiting // by chat and id
+	all map[string]waiting // by the key of the fact
 }
 
 type waiting struct {
@@ -73,58 +66,52 @@ func (s *session) loadUnread(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// cannotRead notes a message that the device could not read.
+// cannotRead notes a message that the device could not read, unless the apps would hide it, too.
 func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
-	why := undecryptable
-	if e.IsUnavailable {
-		why = unavailable
-	}
-	if e.UnavailableType == events.UnavailableTypeViewOnce {
-		why = string(e.UnavailableType)
-	}
 	m := s.received(&e.Info)
-	m.info.Unread = why
-	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide { // the apps hide it, too
+	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide {
 		return
 	}
-	ctx, key := s.gate.Context(), unreadKey(m.Chat, m.ID)
-	known, err := s.ledger.Journal.Inbound(ctx, m.Chat, m.ID)
+	m.info.Unread = cmp.Or(string(e.UnavailableType), "undecryptable")
+	key := unreadKey(m.Chat, m.ID)
+	info, err := json.Marshal(m.info)
 	s.unread.mu.Lock()
-	_, noted := s.unread.all[key]
-	full := len(s.unread.all) >= maxUnread
-	if known == nil && !noted && !full {
-		s.unread.all[key] = waiting{m, now}
+	defer s.unread.mu.Unlock()
+	if _, noted := s.unread.all[key]; noted {
+		return
 	}
-	s.unread.mu.Unlock()
-	switch {
-	case err == nil && (known != nil || noted):
-	case full:
-		s.tellUnread(m)
-	default:
-		info, _ := json.Marshal(m.info) // has no type that fails
-		if err := s.ledger.Note(ctx, key, string(info)); err != nil {
-			s.log.Error("note a message that this device cannot read", "chat", m.Chat, "error", err)
-		}
+	if known, _ := s.ledger.inbound(s.gate.Context(), m.Chat, m.ID); known != nil {
+		return
+	}
+	if len(s.unread.all) >= maxUnread {
+		s.putUnread(m)
+		return
+	}
+	s.unread.all[key] = waiting{m, now}
+	if err == nil {
+		err = s.ledger.Note(s.gate.Context(), key, string(info))
+	}
+	if err != nil {
+		s.log.Error("note a message that this device cannot read", "chat", m.Chat, "error", err)
 	}
 }
 
 // came ends the wait for a message.
 func (s *session) came(chat groups.JID, id types.MessageID) {
-	key := unreadKey(chat, id)
 	s.unread.mu.Lock()
-	_, noted := s.unread.all[key]
-	delete(s.unread.all, key)
-	s.unread.mu.Unlock()
-	if !noted {
+	defer s.unread.mu.Unlock()
+	key := unreadKey(chat, id)
+	if _, noted := s.unread.all[key]; !noted {
 		return
 	}
+	delete(s.unread.all, key)
 	if err := s.ledger.Unnote(s.gate.Context(), key); err != nil {
 		s.log.Error("forget a message that this device could not read", "chat", chat, "error", err)
 	}
 }
 
-// tellUnread records words in place of a message, under another id: it may still come.
-func (s *session) tellUnread(m inboundMessage) bool {
+// putUnread records words in place of a message, under another id: it may still come.
+func (s *session) putUnread(m inboundMessage) bool {
 	m.ID = "unread-" + m.ID
 	return s.put(m)
 }
@@ -140,7 +127,7 @@ func (s *session) giveUp(now time.Time) {
 	}
 	s.unread.mu.Unlock()
 	for _, m := range over {
-		if s.tellUnread(m) {
+		if s.putUnread(m) {
 			s.came(m.Chat, m.ID)
 		}
 	}

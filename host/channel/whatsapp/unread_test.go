@@ -110,7 +110,7 @@ func TestARestartDoesNotForgetAMessageThatCannotBeRead(t *testing.T) {
 		t.Errorf("right after the restart came in %q", got)
 	}
 	s.giveUp(later.Add(time.Minute))
-	if diff := cmp.Diff([]string{"unavailable: " + cannot}, handed(t, s)); diff != "" {
+	if diff := cmp.Diff([]string{"undecryptable: " + cannot}, handed(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

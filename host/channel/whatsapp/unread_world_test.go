@@ -1,6 +1,8 @@
 package whatsapp_test
 
 import (
+	"database/sql"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"go.mau.fi/whatsmeow/types"
 
 	"github.com/longshore-bridge/longshore/groups"
+	"github.com/longshore-bridge/longshore/host/channel/whatsapp/whatsapptest"
 )
 
 // WhatsApp does not send everything to linked devices.
@@ -44,4 +47,47 @@ func TestACallIsANote(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.quiet()
+}
+
+// A device that has lost its keys asks for the message again. If nobody answers, the host
+// hears that there was one.
+func TestAMessageThatDoesNotDecryptComesAgainOrIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.run()
+	w.says(family, plain("before"))
+	w.received(1)
+	w.stop()
+	w.loseKeys()
+	w.open()
+	w.run()
+	w.says(family, plain("after"))
+	if got := w.received(1)[0]; got.Text != "after" || got.Told != "" {
+		t.Errorf("came in %+v", got)
+	}
+	w.stop()
+	w.loseKeys()
+	w.open()
+	w.ch.Unread(10 * time.Millisecond)
+	w.run()
+	w.srv.Fail(whatsapptest.Fault{On: whatsapptest.OnReceipt, Kind: "retry", Phone: botNumber, Do: whatsapptest.Swallow, Times: whatsapptest.Forever})
+	w.says(family, plain("lost"))
+	if got := w.received(1)[0]; got.Told != "undecryptable" || got.From != "Anna" {
+		t.Errorf("came in %+v", got)
+	}
+	w.quiet()
+}
+
+// loseKeys makes the channel's device forget its sessions, as one whose store was damaged.
+func (w *world) loseKeys() {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.opts.Dir, "whatsapp.db"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, table := range []string{"whatsmeow_sessions", "whatsmeow_sender_keys"} {
+		if _, err := db.Exec("DELETE FROM " + table); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 }
