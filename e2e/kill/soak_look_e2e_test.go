@@ -106,8 +106,7 @@ func (p *operatorsPage) call(ctx context.Context, method, path, body string) ([]
 
 // decide is a click on one of the page's buttons.
 func (p *operatorsPage) decide(ctx context.Context, id string, yes bool) error {
-	verb := map[bool]string{true: "yes", false: "no"}[yes]
-	_, err := p.call(ctx, http.MethodPost, "/v1/items/"+id+"/"+verb, "")
+	_, err := p.call(ctx, http.MethodPost, "/v1/decide", fmt.Sprintf(`{"id":%q,"yes":%t}`, id, yes))
 	return err
 }
 

@@ -10,6 +10,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -62,12 +63,11 @@ func (c *Console) Run(ctx context.Context) error {
 // token is in the fragment, which browsers send to no server.
 func (c *Console) SignIn() string { return httpd.URL(c.listener.Addr()) + "#" + c.sessions.token() }
 
-// calls are the control protocol's that the page may make.
-var calls = []string{
-	"GET /v1/items/{id}", "POST /v1/items/{id}/retry", "DELETE /v1/items/{id}",
-	"POST /v1/items/{id}/yes", "POST /v1/items/{id}/no",
-	"POST /v1/tasks/{id}/{verb}", "POST /v1/assistants/{group}/stop", "POST /v1/reload", "GET /v1/log", "GET /v1/audit",
-}
+// The calls of the control protocol that the page may make.
+var (
+	reads = []string{"show", "log", "audit", "link"} // link is asked every second: the host logs it once
+	acts  = []string{"retry", "drop", "decide", "operate-task", "stop", "reload"}
+)
 
 // Handler serves everything that Run serves, behind its guards.
 func (c *Console) Handler() http.Handler {
@@ -78,10 +78,12 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("POST /sign-in", c.signIn)
 	mux.HandleFunc("POST /sign-out", c.signedIn(c.signOut))
 	mux.HandleFunc("GET /v1/overview", c.signedIn(c.overview))
-	mux.HandleFunc("GET /v1/items/{id}/original", c.signedIn(c.original))
-	mux.HandleFunc("POST /v1/channels/{name}/link", c.admitted(control.ServeHTTP)) // asked every second: the host logs it once
-	for _, call := range calls {
-		mux.HandleFunc(call, c.signedIn(control.ServeHTTP))
+	mux.HandleFunc("GET /v1/original/{id}", c.signedIn(c.original))
+	for _, name := range reads {
+		mux.HandleFunc("POST /v1/"+name, c.signedIn(control.ServeHTTP))
+	}
+	for _, name := range acts {
+		mux.HandleFunc("POST /v1/"+name, c.signedIn(c.acting(control)))
 	}
 	return c.guarded(mux)
 }
@@ -113,22 +115,23 @@ func keyOf(r *http.Request) string {
 	return key
 }
 
-// signedIn is admitted, and logs requests that act. What is shown after an action is of
-// after it.
-func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
-	return c.admitted(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			next(w, r)
+// acting logs a call that acts. What is shown after it is of after it.
+func (c *Console) acting(control http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		arg, err := io.ReadAll(r.Body)
+		if err != nil {
+			httpd.Fail(w, httpd.Refuse(http.StatusBadRequest, operator.CodeBadCall, "the call did not arrive whole", ""))
 			return
 		}
-		c.o.Log.Info("an operator's action on the page", "method", r.Method, "path", httpd.Quote(r.URL.Path))
-		next(w, r) // the answer is short: it goes out when this returns
+		c.o.Log.Info("an operator's action on the page", "call", strings.TrimPrefix(r.URL.Path, "/v1/"), "of", httpd.Quote(string(arg)))
+		r.Body = io.NopCloser(bytes.NewReader(arg))
+		control.ServeHTTP(w, r) // the answer is short: it goes out when this returns
 		c.overviews.outdate()
-	})
+	}
 }
 
-// admitted admits requests with a session's key.
-func (c *Console) admitted(next http.HandlerFunc) http.HandlerFunc {
+// signedIn admits requests with a session's key.
+func (c *Console) signedIn(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !c.sessions.use(keyOf(r)) {
 			httpd.Fail(w, httpd.Refuse(http.StatusUnauthorized, "unauthorized", "this browser is not signed in, or its session has ended", "open a new address: longshore page"))

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,10 +192,12 @@ func TestOnlyASignedInBrowserIsAnswered(t *testing.T) {
 	if w := ask(page, "POST", "/sign-in", "", token); w.Code != http.StatusUnauthorized {
 		t.Errorf("a token worked twice: %d", w.Code)
 	}
-	paths := []string{"GET /v1/overview", "GET /v1/items/x/original", "POST /sign-out", "POST /v1/channels/{id}/link"}
-	for _, call := range append(paths, calls...) {
+	paths := []string{"GET /v1/overview", "GET /v1/original/x", "POST /sign-out"}
+	for _, call := range slices.Concat(reads, acts) {
+		paths = append(paths, "POST /v1/"+call)
+	}
+	for _, call := range paths {
 		method, path, _ := strings.Cut(call, " ")
-		path = strings.NewReplacer("{id}", "x", "{verb}", "run", "{group}", "family").Replace(path)
 		for name, key := range map[string]string{"none": "", "another": "another"} {
 			if w := ask(page, method, path, key, ""); w.Code != http.StatusUnauthorized {
 				t.Errorf("%s with the key %s: %d", call, name, w.Code)
@@ -205,7 +208,7 @@ func TestOnlyASignedInBrowserIsAnswered(t *testing.T) {
 	if w.Code != http.StatusOK || w.Header().Get("Set-Cookie") != "" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("signed in: %d, %v", w.Code, w.Header())
 	}
-	for _, path := range []string{"/v1/send", "/v1/page", "/v1/channels/web/account", "/metrics"} {
+	for _, path := range []string{"/v1/send", "/v1/page", "/v1/unpair", "/v1/make-token", "/metrics"} {
 		if w := ask(page, "POST", path, key, ""); w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("the page may call %s: %d", path, w.Code)
 		}
@@ -226,7 +229,7 @@ func TestNoOtherSiteReachesThePage(t *testing.T) {
 		"another port of the same machine": {"Origin", "http://127.0.0.1:8420", "Sec-Fetch-Site", "same-site"},
 		"a form without a site":            {"Origin", "null"},
 	} {
-		w := ask(page, "POST", "/v1/items/x/retry", key, "", header...)
+		w := ask(page, "POST", "/v1/retry", key, `"x"`, header...)
 		if w.Code != http.StatusForbidden && w.Code != http.StatusMisdirectedRequest || c.did("retry x") {
 			t.Errorf("%s: %d, %s", name, w.Code, w.Body)
 		}
@@ -237,7 +240,7 @@ func TestNoOtherSiteReachesThePage(t *testing.T) {
 	if w := ask(page, "GET", "/", "", "", "Host", "evil.example"); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("the page by a rebound name: %d", w.Code)
 	}
-	if w := ask(page, "POST", "/v1/items/x/retry", key, "", "Host", "ops.example", "Origin", "https://ops.example"); w.Code != http.StatusOK || !c.did("retry x") {
+	if w := ask(page, "POST", "/v1/retry", key, `"x"`, "Host", "ops.example", "Origin", "https://ops.example"); w.Code != http.StatusOK || !c.did("retry x") {
 		t.Errorf("by a name of its own: %d, %s", w.Code, w.Body)
 	}
 }
@@ -245,7 +248,7 @@ func TestNoOtherSiteReachesThePage(t *testing.T) {
 func TestTheOriginalIsADownload(t *testing.T) {
 	page := open(t, &control{name: "<script>alert(1)</script>"})
 	key := keyIn(t, ask(page, "POST", "/sign-in", "", tokenOf(page)))
-	w := ask(page, "GET", "/v1/items/x/original", key, "")
+	w := ask(page, "GET", "/v1/original/x", key, "")
 	if w.Body.String() != "<script>alert(1)</script>" || w.Header().Get("Content-Type") != "application/octet-stream" ||
 		w.Header().Get("Content-Disposition") != `attachment; filename="request.json"` || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%q, %v", w.Body, w.Header())
@@ -261,7 +264,7 @@ func TestSessionsAndTokensEnd(t *testing.T) {
 			t.Errorf("an old token: %d", w.Code)
 		}
 		key := keyIn(t, ask(page, "POST", "/sign-in", "", tokenOf(page)))
-		used := func() int { return ask(page, "GET", "/v1/log", key, "").Code }
+		used := func() int { return ask(page, "POST", "/v1/log", key, "{}").Code }
 		for range int(sessionAge/sessionIdle) * 2 {
 			if time.Sleep(sessionIdle / 2); used() != http.StatusOK {
 				break

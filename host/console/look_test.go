@@ -122,7 +122,7 @@ func TestAfterAnActionThePageShowedWhatWasBefore(t *testing.T) {
 		return c.looks
 	}
 	before := looks()
-	ask(page, "POST", "/v1/items/x/retry", key, "")
+	ask(page, "POST", "/v1/retry", key, `"x"`)
 	if after := looks(); after <= before {
 		t.Error("the host was not asked after the action")
 	}

@@ -3,8 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -13,10 +11,11 @@ import (
 
 // AuditQuery is what an operator looks for in the audit trail.
 type AuditQuery struct {
-	Text     string    // in names, chats, groups, codes and reasons, whatever its case; empty: all
-	Event    string    // sent, failed, uncertain or refused; empty: all
-	From, To time.Time // zero: no bound
-	Limit    int       // at most so many, the newest; 0: AuditItems
+	Text  string    `json:"text,omitempty"`  // in names, chats, groups, codes and reasons, whatever its case; empty: all
+	Event string    `json:"event,omitempty"` // sent, failed, uncertain or refused; empty: all
+	From  time.Time `json:"from,omitzero"`   // zero: no bound
+	To    time.Time `json:"to,omitzero"`     // the same
+	Limit int       `json:"limit,omitempty"` // at most so many, the newest; 0: AuditItems
 }
 
 // AuditItems is how many entries an AuditPage has if the query does not say, and at most.
@@ -51,43 +50,4 @@ func (d *Desk) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
 		err = nil
 	}
 	return AuditPage{Entries: found, Incomplete: late}, err
-}
-
-// Audit asks the host to search the trail.
-func (c *Client) Audit(ctx context.Context, q AuditQuery) (AuditPage, error) {
-	v := url.Values{"text": {q.Text}, "event": {q.Event}, "limit": {strconv.Itoa(q.Limit)}}
-	for name, t := range map[string]time.Time{"from": q.From, "to": q.To} {
-		if !t.IsZero() {
-			v.Set(name, t.Format(time.RFC3339Nano))
-		}
-	}
-	var page AuditPage
-	return page, c.call(ctx, http.MethodGet, "/v1/audit?"+v.Encode(), nil, &page)
-}
-
-func (s *Server) audit(w http.ResponseWriter, r *http.Request) {
-	q, err := auditQueryOf(r.URL.Query())
-	if err != nil {
-		reply(w, nil, err)
-		return
-	}
-	page, err := s.Control.Audit(r.Context(), q)
-	reply(w, page, err)
-}
-
-func auditQueryOf(v url.Values) (q AuditQuery, err error) {
-	q.Text, q.Event = v.Get("text"), v.Get("event")
-	for name, t := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
-		if text := v.Get(name); text != "" {
-			if *t, err = time.Parse(time.RFC3339Nano, text); err != nil {
-				return q, badCall(name + " is not a time, such as 2026-01-31T12:00:00Z")
-			}
-		}
-	}
-	if text := v.Get("limit"); text != "" {
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 0 {
-			return q, badCall("limit is not a number")
-		}
-	}
-	return q, nil
 }

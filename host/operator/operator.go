@@ -127,13 +127,13 @@ const (
 
 // Filter selects items. The zero Filter selects open deliveries.
 type Filter struct {
-	Group   string // folder of the group; empty: all
-	Waiting bool   // those that wait for an approval
-	Moving  bool   // open ones that wait for no approval
-	Oldest  bool   // the oldest, not the newest, if there are more than Limit
-	Failed  bool   // failed, refused and uncertain items instead of open ones
-	All     bool   // also deliveries that have ended
-	Limit   int    // 0: DefaultLimit
+	Group   string `json:"group,omitempty"`   // folder of the group; empty: all
+	Waiting bool   `json:"waiting,omitempty"` // those that wait for an approval
+	Moving  bool   `json:"moving,omitempty"`  // open ones that wait for no approval
+	Oldest  bool   `json:"oldest,omitempty"`  // the oldest, not the newest, if there are more than Limit
+	Failed  bool   `json:"failed,omitempty"`  // failed, refused and uncertain items instead of open ones
+	All     bool   `json:"all,omitempty"`     // also deliveries that have ended
+	Limit   int    `json:"limit,omitempty"`   // 0: DefaultLimit
 }
 
 // ItemNames is how many of its files an Item names.

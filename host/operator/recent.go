@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,9 +29,9 @@ type LogLine struct {
 
 // LogQuery selects lines. The zero LogQuery selects all that are stored.
 type LogQuery struct {
-	After int64  // only lines with a greater Seq
-	Group string // only lines about the group with that folder; empty: all lines
-	Limit int    // at most so many lines, the newest; 0: no limit
+	After int64  `json:"after"`           // only lines with a greater Seq
+	Group string `json:"group,omitempty"` // only lines about the group with that folder; empty: all lines
+	Limit int    `json:"limit,omitempty"` // at most so many lines, the newest; 0: no limit
 }
 
 // LogPage is the answer to a LogQuery.
@@ -140,19 +139,4 @@ func (h *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h *recorder) WithGroup(name string) slog.Handler {
 	return &recorder{h.Handler.WithGroup(name), h.recent, h.bound, h.prefix + name + "."}
-}
-
-func logQueryOf(v url.Values) (q LogQuery, err error) {
-	q.Group = v.Get("group")
-	if text := v.Get("after"); text != "" {
-		if q.After, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return q, badCall("after is not a number")
-		}
-	}
-	if text := v.Get("limit"); text != "" {
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 0 {
-			return q, badCall("limit is not a number")
-		}
-	}
-	return q, nil
 }

@@ -21,25 +21,7 @@ const maxBody = 64 << 10
 
 // Server serves a Control on the control socket:
 //
-//	GET    /v1/status
-//	GET    /v1/items?group=&failed=1&waiting=1&moving=1&oldest=1&all=1&limit=
-//	GET    /v1/items/{id}
-//	POST   /v1/items/{id}/retry
-//	DELETE /v1/items/{id}
-//	POST   /v1/send
-//	GET    /v1/channels/{name}/chats
-//	DELETE /v1/channels/{name}/account
-//	GET    /v1/tasks?group=
-//	POST   /v1/tasks/{id}/{verb}
-//	POST   /v1/assistants/{group}/stop
-//	POST   /v1/channels/{name}/link
-//	POST   /v1/page
-//	GET    /v1/environment?group=
-//	GET    /v1/log?after=&group=&limit=
-//	GET    /v1/audit?text=&event=&from=&to=&limit=
-//	POST   /v1/notify/test
-//	GET    /v1/pairing
-//	POST   /v1/pairing/{code}
+//	POST /v1/<name>   the calls of ops
 //
 // and the paths of Health below /healthz and /metrics. Errors are a JSON object
 // with code, message and hint.
@@ -114,141 +96,22 @@ func (l peerListener) Accept() (net.Conn, error) {
 // Handler returns the control protocol without its socket.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
-		status, err := s.Control.Status(r.Context())
-		reply(w, status, err)
-	})
-	mux.HandleFunc("GET /v1/items", func(w http.ResponseWriter, r *http.Request) {
-		f, err := filterOf(r)
-		if err != nil {
-			reply(w, nil, err)
-			return
-		}
-		items, err := s.Control.List(r.Context(), f)
-		reply(w, items, err)
-	})
-	mux.HandleFunc("GET /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
-		item, err := s.Control.Show(r.Context(), r.PathValue("id"))
-		reply(w, item, err)
-	})
-	mux.HandleFunc("POST /v1/items/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.Control.Retry(r.Context(), r.PathValue("id")))
-	})
-	for _, yes := range []bool{true, false} {
-		mux.HandleFunc("POST /v1/items/{id}/"+answerOf(yes), func(w http.ResponseWriter, r *http.Request) {
-			reply(w, struct{}{}, s.Control.Decide(r.Context(), r.PathValue("id"), yes))
+	for name, do := range ops {
+		mux.HandleFunc("POST /v1/"+name, func(w http.ResponseWriter, r *http.Request) {
+			in, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+			if err != nil || !utf8.Valid(in) {
+				reply(w, nil, badCall("the call is no text of at most "+strconv.Itoa(maxBody)+" bytes"))
+				return
+			}
+			out, err := do(r.Context(), s.Control, in)
+			reply(w, out, err)
 		})
 	}
-	mux.HandleFunc("DELETE /v1/items/{id}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.Control.Drop(r.Context(), r.PathValue("id")))
-	})
-	mux.HandleFunc("GET /v1/channels/{name}/chats", func(w http.ResponseWriter, r *http.Request) {
-		chats, err := s.Control.Chats(r.Context(), r.PathValue("name"))
-		reply(w, chats, err)
-	})
-	mux.HandleFunc("DELETE /v1/channels/{name}/account", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.Control.Unpair(r.Context(), r.PathValue("name")))
-	})
-	mux.HandleFunc("GET /v1/tasks", func(w http.ResponseWriter, r *http.Request) {
-		all, err := s.Control.Tasks(r.Context(), r.URL.Query().Get("group"))
-		reply(w, all, err)
-	})
-	mux.HandleFunc("POST /v1/tasks/{id}/{verb}", func(w http.ResponseWriter, r *http.Request) {
-		answer, err := s.Control.OperateTask(r.Context(), r.PathValue("id"), r.PathValue("verb"))
-		reply(w, answer, err)
-	})
-	mux.HandleFunc("GET /v1/links", func(w http.ResponseWriter, r *http.Request) {
-		all, err := s.Control.Links(r.Context(), r.URL.Query().Get("group"))
-		reply(w, all, err)
-	})
-	mux.HandleFunc("DELETE /v1/links/{id}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.Control.RevokeLink(r.Context(), r.PathValue("id")))
-	})
-	mux.HandleFunc("GET /v1/environment", func(w http.ResponseWriter, r *http.Request) {
-		all, err := s.Control.Environment(r.Context(), r.URL.Query().Get("group"))
-		reply(w, all, err)
-	})
-	s.addLive(mux)
-	s.addTokens(mux)
-	mux.HandleFunc("GET /v1/pairing", func(w http.ResponseWriter, r *http.Request) {
-		codes, err := s.Control.Requests(r.Context())
-		reply(w, codes, err)
-	})
-	mux.HandleFunc("POST /v1/pairing/{code}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.Control.Approve(r.Context(), r.PathValue("code")))
-	})
-	mux.HandleFunc("POST /v1/send", s.send)
-	mux.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, r *http.Request) {
-		reloaded, err := s.Control.Reload(r.Context(), r.URL.Query().Get("remove") == "1")
-		reply(w, reloaded, err)
-	})
 	if s.Health != nil {
 		mux.Handle("GET /healthz", s.Health)
 		mux.Handle("GET /metrics", s.Health)
 	}
 	return mux
-}
-
-// addLive adds the calls that only a running host answers, for the operator's page and the
-// log.
-func (s *Server) addLive(mux *http.ServeMux) {
-	mux.HandleFunc("POST /v1/channels/{name}/link", func(w http.ResponseWriter, r *http.Request) {
-		link, err := s.Control.Link(r.Context(), r.PathValue("name"))
-		reply(w, link, err)
-	})
-	mux.HandleFunc("POST /v1/page", func(w http.ResponseWriter, r *http.Request) {
-		page, err := s.Control.PageURL(r.Context())
-		reply(w, page, err)
-	})
-	mux.HandleFunc("POST /v1/assistants/{group}/stop", func(w http.ResponseWriter, r *http.Request) {
-		stopped, err := s.Control.StopAssistant(r.Context(), r.PathValue("group"))
-		reply(w, stopped, err)
-	})
-	mux.HandleFunc("POST /v1/notify/test", func(w http.ResponseWriter, r *http.Request) {
-		all, err := s.Control.NotifyTest(r.Context())
-		reply(w, all, err)
-	})
-	mux.HandleFunc("GET /v1/log", s.log)
-	mux.HandleFunc("GET /v1/audit", s.audit)
-}
-
-func (s *Server) send(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		reply(w, nil, badCall("the call is larger than "+strconv.Itoa(maxBody)+" bytes"))
-		return
-	}
-	var call Send
-	if err := json.Unmarshal(body, &call); err != nil || !utf8.Valid(body) {
-		reply(w, nil, badCall("the call is not the JSON that was expected"))
-		return
-	}
-	item, err := s.Control.Send(r.Context(), call)
-	reply(w, item, err)
-}
-
-func filterOf(r *http.Request) (Filter, error) {
-	q := r.URL.Query()
-	is := func(name string) bool { return q.Get(name) == "1" }
-	f := Filter{Group: q.Get("group"), Failed: is("failed"), Waiting: is("waiting"), Moving: is("moving"), Oldest: is("oldest"), All: is("all")}
-	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return f, badCall("limit is not a number")
-		}
-		f.Limit = n
-	}
-	return f, nil
-}
-
-func (s *Server) log(w http.ResponseWriter, r *http.Request) {
-	q, err := logQueryOf(r.URL.Query())
-	if err != nil {
-		reply(w, nil, err)
-		return
-	}
-	page, err := s.Control.Log(r.Context(), q)
-	reply(w, page, err)
 }
 
 func badCall(message string) *refusal.Error {

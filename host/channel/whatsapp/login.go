@@ -9,11 +9,20 @@ import (
 	"go.mau.fi/whatsmeow/types/events"
 
 	"github.com/longshore-bridge/longshore/host/channel/link"
+	stores "github.com/longshore-bridge/longshore/host/store"
 )
 
-// alone calls do with a session made for this call, if Run is not running.
+// lookTime is longer than a Run looks into its store for an account, and shorter than
+// somebody waits for an answer.
+const lookTime = 3 * time.Second
+
+// alone calls do with a session made for this call, if Run has none. A Run that only looks
+// whether an account is linked is waited for.
 func (w *WhatsApp) alone(ctx context.Context, do func(*session) error) error {
 	s, err := w.open(ctx)
+	for began := time.Now(); errors.Is(err, stores.ErrLocked) && time.Since(began) < lookTime && ctx.Err() == nil; s, err = w.open(ctx) {
+		time.Sleep(lookTime / 60)
+	}
 	if err != nil {
 		return err
 	}

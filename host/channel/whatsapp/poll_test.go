@@ -153,6 +153,9 @@ func TestNobodyVotesAsSomebodyElse(t *testing.T) {
 		if _, err := bo.Send(soon(t), waJID(trio), annas); err != nil {
 			t.Fatal(err)
 		}
+		if err := bo.CaughtUp(soon(t)); err != nil { // who has not seen a question has no key to vote
+			t.Fatal(err)
+		}
 		bos, err := bo.Client.BuildPollVote(soon(t), &e.Info, []string{"no"})
 		if err != nil {
 			t.Fatal(err)

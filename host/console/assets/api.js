@@ -8,7 +8,7 @@ export class SignedOut extends Error {}
 export const signedIn = () => localStorage.getItem(place) !== null;
 export const forget = () => localStorage.removeItem(place);
 
-const patience = { GET: 20000, POST: 120000, DELETE: 120000 }; // milliseconds; a reload may take a while
+const patience = { GET: 20000, POST: 120000 }; // milliseconds; a reload may take a while
 
 // ask makes a call and returns its Response. It throws SignedOut, or an Error for people.
 async function ask(method, path, body) {
@@ -27,7 +27,9 @@ async function ask(method, path, body) {
 }
 
 export const get = async (path) => (await ask("GET", path)).json();
-export const act = async (method, path) => (await ask(method, path)).json();
+// call makes a call of the control protocol with its argument.
+export const call = async (name, arg) => (await ask("POST", "/v1/" + name, JSON.stringify(arg))).json();
+export const signOut = () => ask("POST", "/sign-out");
 
 // signIn uses the token of a sign-in address.
 export async function signIn(token) {

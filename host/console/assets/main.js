@@ -1,5 +1,5 @@
 // The page: signs in, asks every two seconds while somebody looks, and shows the answer.
-import { SignedOut, act, forget, get, save, signIn, signedIn } from "./api.js";
+import { SignedOut, call, forget, get, save, signIn, signOut, signedIn } from "./api.js";
 import { $, button, clean, count, el } from "./dom.js";
 import * as views from "./views.js";
 
@@ -42,25 +42,24 @@ async function attempt(what) {
 
 let pairs; // the linking that the dialog shows
 const acts = {
-  act: (method, path) => attempt(async () => {
-    const done = await act(method, path);
+  act: (name, arg) => attempt(async () => {
+    const done = await call(name, arg);
     say(done.words ?? (done.turns !== undefined ? `Stopped: turns ${done.turns}, messages that waited ${done.waited}.` : "Done."));
     await refresh();
   }),
   show: (id) => attempt(async () => {
-    const item = await get("/v1/items/" + encodeURIComponent(id));
+    const item = await call("show", id);
     pairs = undefined;
     document.querySelector("#item .body").replaceChildren(...views.details(item));
     if (!$("item").open) $("item").showModal();
   }),
   pair: (name) => attempt(async () => {
-    const path = `/v1/channels/${encodeURIComponent(name)}/link`;
     const run = {};
     pairs = run; // a later one takes the dialog over
     $("item").close();
     $("item").showModal();
     while ($("item").open && pairs === run) {
-      const link = await act("POST", path);
+      const link = await call("link", name);
       if (!$("item").open || pairs !== run) return;
       document.querySelector("#item .body").replaceChildren(...views.pairing(name, link));
       if (link.account || link.failed) return;
@@ -115,7 +114,7 @@ function filter() {
 
 async function refresh() {
   show(await get("/v1/overview"));
-  showLog(await get(`/v1/log?after=${after}&limit=${maxLines}`));
+  showLog(await call("log", { after, limit: maxLines }));
   $("main").hidden = $("actions").hidden = false;
   $("signin").hidden = true;
 }
@@ -142,21 +141,21 @@ async function watch() {
 
 // reload applies the file. One that ends most groups is applied after a confirmation.
 async function reload(remove) {
-  const { changes, problems, removes } = await act("POST", "/v1/reload" + (remove ? "?remove=1" : ""));
+  const { changes, problems, removes } = await call("reload", remove);
   if (problems?.length) say("Not applied:\n" + problems.join("\n"), true);
   else say(changes?.length ? "Applied:\n" + changes.join("\n") : "Nothing changed.");
   $("remove").replaceChildren(...(removes?.length ? [button("End " + count(removes.length, "group"), () => attempt(() => reload(true)), "End them?")] : []));
   await refresh();
 }
 $("reload").replaceWith(el("span", { id: "reload" }, button("Reload configuration", () => attempt(() => reload(false))), el("span", { id: "remove" })));
-$("leave").addEventListener("click", () => attempt(async () => { await act("POST", "/sign-out"); signedOut(); }));
+$("leave").addEventListener("click", () => attempt(async () => { await signOut(); signedOut(); }));
 $("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const query = new URLSearchParams({ text: $("words").value, event: $("event").value });
+  const query = { text: $("words").value, event: $("event").value };
   const day = (value, more) => { const t = new Date(value + "T00:00"); t.setDate(t.getDate() + more); return t.toISOString(); };
-  if ($("from").value) query.set("from", day($("from").value, 0));
-  if ($("to").value) query.set("to", day($("to").value, 1)); // to its end
-  attempt(async () => document.querySelector("#audit .body").replaceChildren(...views.trail(await get("/v1/audit?" + query))));
+  if ($("from").value) query.from = day($("from").value, 0);
+  if ($("to").value) query.to = day($("to").value, 1); // to its end
+  attempt(async () => document.querySelector("#audit .body").replaceChildren(...views.trail(await call("audit", query))));
 });
 $("filter").addEventListener("input", filter);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && signedIn()) watch(); });

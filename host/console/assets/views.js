@@ -3,7 +3,6 @@ import { button, count, el, line, size, when } from "./dom.js";
 
 const card = (lines, ...acts) => el("li", { className: "card" }, el("div", { className: "what" }, lines), el("div", { className: "acts" }, acts));
 const list = (cards, none) => (cards.length ? el("ul", {}, cards) : el("p", { className: "muted" }, none));
-const item = (id) => "/v1/items/" + encodeURIComponent(id);
 
 // faults says what "longshore status" says, in the same words.
 export const faults = ({ status: s }) => list((s.faults ?? []).map((f) => card([
@@ -59,7 +58,7 @@ export function groups({ status: s, requests }, acts) {
       waits.some(Boolean) ? line("", ...waits) : null,
       quotas(g.use, s.quota),
       ignored.some(Boolean) ? line("muted", ...ignored) : null,
-    ], now.length ? button("Stop", () => acts.act("POST", `/v1/assistants/${encodeURIComponent(g.folder)}/stop`), "Stop now?") : null);
+    ], now.length ? button("Stop", () => acts.act("stop", g.folder), "Stop now?") : null);
   })), "No group is configured.");
 }
 
@@ -73,8 +72,8 @@ function delivery(i, acts, ...more) {
     i.message ? line("", i.message) : null,
     i.hint && !waits ? line("muted", "to do: " + i.hint) : null,
     i.state === "sending" && i.bytes ? el("progress", { max: i.bytes, value: i.done ?? 0, "aria-label": "sent" }) : null,
-  ], waits ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("POST", item(i.id) + "/" + answer), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
-  button("Details", () => acts.show(i.id)), more, waits ? null : button("Drop", () => acts.act("DELETE", item(i.id)), "Drop it?"));
+  ], waits ? ["yes", "no"].map((answer) => button(answer === "yes" ? "Approve" : "Refuse", () => acts.act("decide", { id: i.id, yes: answer === "yes" }), answer === "yes" ? "Send it?" : "Refuse it?")) : null,
+  button("Details", () => acts.show(i.id)), more, waits ? null : button("Drop", () => acts.act("drop", i.id), "Drop it?"));
 }
 
 export function approvals(o, acts) {
@@ -88,11 +87,11 @@ export function approvals(o, acts) {
 export const queue = (o, acts) => list(o.queue.map((i) => delivery(i, acts)), "Nothing waits.");
 
 export const failed = (o, acts) => list(o.failed.toReversed().map((i) => delivery(i, acts,
-  i.kind === "request" ? button("Original", () => acts.save(item(i.id) + "/original")) : null,
-  button("Retry", () => acts.act("POST", item(i.id) + "/retry")))), "No errors.");
+  i.kind === "request" ? button("Original", () => acts.save("/v1/original/" + encodeURIComponent(i.id))) : null,
+  button("Retry", () => acts.act("retry", i.id)))), "No errors.");
 
 export const tasks = (o, acts) => list(o.tasks.map((t) => {
-  const verb = (v, ask) => button(v, () => acts.act("POST", `/v1/tasks/${encodeURIComponent(t.id)}/${v}`), ask);
+  const verb = (v, ask) => button(v, () => acts.act("operate-task", { id: t.id, verb: v }), ask);
   return card([
     line("name", t.name || t.id, t.group),
     line("", t.words, t.status, t.running && "running", t.next_run && `next ${when(t.next_run)}`),
