@@ -24,6 +24,14 @@ func TestAMessageSaysWhatItQuotesAndHas(t *testing.T) {
 	equal(t, "meta", meta(m), map[string]string{"id": "1-a", "kind": "message", "calls": "yes", "time": "2026-11-25T10:00:00Z", "message_id": "3EB0", "from": "Ann &quot;A&quot; &lt;x&gt;", "sender_id": "0a", "quotes": "yes", "files": "3"})
 }
 
+func TestAMessageSaysWhatIsForwardedAndWhichPartItAnswers(t *testing.T) {
+	m := ipc.Message{ID: "1", Kind: "message", Text: "true?", Forwarded: true, Author: "Bo <x>", Quote: &ipc.Quote{From: "Cy", Text: "down since nine", Selected: "since <nine>", Forwarded: true, Elsewhere: true}}
+	equal(t, "text", text(m), "true?\n[It answers a message of Cy, forwarded, of another chat: down since nine; the part: since &lt;nine&gt;]")
+	if about := meta(m); about["forwarded"] != "yes" || about["author"] != "Bo &lt;x&gt;" {
+		t.Error(about)
+	}
+}
+
 // TestAMemberWhoImitatesTheHostIsFoundOut: what a message has stands in the attributes, which
 // no member writes.
 func TestAMemberWhoImitatesTheHostIsFoundOut(t *testing.T) {

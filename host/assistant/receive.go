@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,7 +53,7 @@ func (m *Manager) Receive(ctx context.Context, folder string, in channel.Inbound
 	if c.store.knows(r.Key) || c.store.knows(former) {
 		return nil
 	}
-	m.countTold(g.Channel, folder, in.Told)
+	m.countTold(cmp.Or(g.Channel, g.Chat.Channel()), folder, in.Told)
 	if r.Kind == eventKind {
 		m.rememberChange(c, in, r.Sender)
 		return m.keep(c, r)

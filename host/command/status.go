@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,7 @@ func (e *env) printStatus(s operator.Status) error {
 	if err := e.printListeners(s.Groups); err != nil {
 		return err
 	}
+	e.printTold(s.Told)
 	if len(s.Assistants) > 0 {
 		e.say("")
 		t := e.table("ASSISTANT OF", "STATE", "SINCE", "CAUSE", "DETAIL")
@@ -127,6 +129,18 @@ func (e *env) printListeners(all []operator.Group) error {
 		t.row(g.Folder, who, g.Trigger, lastTurn(g.Turns), strconv.Itoa(g.NotCalled), strconv.Itoa(g.NotAllowed))
 	}
 	return t.flush()
+}
+
+// printTold prints on one line what members sent that could only be told in words.
+func (e *env) printTold(all []operator.Told) {
+	var words []string
+	for _, t := range all {
+		words = append(words, fmt.Sprintf("%s %s (%d)", t.Channel, t.Kind, t.Count))
+	}
+	if len(words) > 0 {
+		e.say("")
+		e.say("only told in words: %s", strings.Join(words[:min(len(words), 10)], ", "))
+	}
 }
 
 // lastTurn is how a group's last turn ended, and when.

@@ -157,7 +157,7 @@ func (l Limits) readForm(form *multipart.Reader, tmp string, b *body, most int64
 			return c, malformed("something follows the file of the form")
 		}
 		if part.FormName() == fieldFile {
-			c.name = part.FileName()
+			c.name = httpd.FileName(part)
 			if err := c.keep(part, tmp, b); err != nil {
 				return c, tooLarge(err, most)
 			}

@@ -72,6 +72,9 @@ type DeskOptions struct {
 	// has told the time lately. Nil: unknown.
 	Ahead func() (ahead time.Duration, ok bool)
 
+	// Told counts the messages that could only be told in words; nil: unknown.
+	Told func() []Told
+
 	// Strangers are the group chats without a group that called; Missing are the shared
 	// directories that are gone; Lost are the groups that the host has served and its file
 	// lacks; Asked is what calls of models were refused for lately. Nil: unknown.
@@ -333,6 +336,9 @@ func (d *Desk) Status(ctx context.Context) (Status, error) {
 	}
 	if d.Strangers != nil {
 		s.Strangers = d.Strangers()
+	}
+	if d.Told != nil {
+		s.Told = d.Told()
 	}
 	if d.Assistants != nil {
 		s.Assistants = append(s.Assistants, d.Assistants()...)

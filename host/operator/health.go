@@ -102,7 +102,7 @@ type collector struct {
 	desk *Desk
 	up, held, waiting, parts, bytes, retained, inFlight, stalled, oldest,
 	attempts, settled, errors, assistants, unanswered, free, floor,
-	approvals, answers, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead *prometheus.Desc
+	approvals, answers, turns, troubles, tokens, cost, calls, modelTokens, modelCost, budget, refusals, faults, ahead, told *prometheus.Desc
 }
 
 func newCollector(d *Desk) *collector {
@@ -138,6 +138,7 @@ func newCollector(d *Desk) *collector {
 		modelCost:   desc("model_cost_usd_total", "Cost of these calls in US dollars, by prices.", "group"),
 		budget:      desc("budget_left_ratio", "Part of the group's budget that is left until it begins anew.", "group"),
 		refusals:    desc("refused_total", "Requests that were refused since the host started, by code.", "code"),
+		told:        desc("told_in_words_total", "Messages of members that could only be told in words since the host started.", "channel", "kind"),
 		faults:      desc("faults", "What is wrong with the host now, as notify tells it.", "fault"),
 		ahead:       desc("clock_ahead_seconds", "How far this machine's clock is ahead of the platforms'."),
 	}
@@ -200,6 +201,11 @@ func (c *collector) turned(out chan<- prometheus.Metric) {
 		count(c.tokens, float64(t.CachedTokens), g.Folder, "cached")
 		count(c.tokens, float64(t.OutputTokens), g.Folder, "output")
 		count(c.cost, t.CostUSD, g.Folder)
+	}
+	if c.desk.Told != nil {
+		for _, t := range c.desk.Told() {
+			count(c.told, float64(t.Count), t.Channel, t.Kind)
+		}
 	}
 	c.spent(out)
 	for d, of := range map[*prometheus.Desc]func() map[string]int64{c.troubles: c.desk.Troubles, c.refusals: c.desk.Refusals} {

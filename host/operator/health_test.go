@@ -208,3 +208,18 @@ func TestAFaultOfTheHostIsItsOwnCode(t *testing.T) {
 		t.Errorf("%d %s, %v", w.Code, w.Body, err)
 	}
 }
+
+// What members sent and the channel could only tell in words is in the status and the metrics.
+func TestWhatIsOnlyToldInWordsIsInStatusAndMetrics(t *testing.T) {
+	want := []operator.Told{{Channel: "tg", Kind: "dice", Count: 3}}
+	d := operator.NewDesk(operator.DeskOptions{Layout: groups.Layout{State: t.TempDir()}, Told: func() []operator.Told { return want }})
+	s, err := d.Status(t.Context())
+	if err != nil || len(s.Told) != 1 || s.Told[0] != want[0] {
+		t.Errorf("status has %+v, %v", s.Told, err)
+	}
+	rec := httptest.NewRecorder()
+	d.Health().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	if line := `longshore_told_in_words_total{channel="tg",kind="dice"} 3`; !strings.Contains(rec.Body.String(), line) {
+		t.Errorf("the metrics lack %s:\n%s", line, rec.Body)
+	}
+}

@@ -29,6 +29,14 @@ type Status struct {
 	Quota      Quota       `json:"quota,omitzero"`
 	Faults     []Fault     `json:"faults"` // what is wrong with the running host, see Desk.Faults
 	Strangers  []Stranger  `json:"strangers,omitempty"`
+	Told       []Told      `json:"told,omitempty"` // messages of members that could only be told in words, since the host's start
+}
+
+// Told counts messages of members that a channel could only tell in words.
+type Told struct {
+	Channel string `json:"channel"`
+	Kind    string `json:"kind"` // the platform's name of it
+	Count   int64  `json:"count"`
 }
 
 // RecentFailures is how many failures a Status lists.

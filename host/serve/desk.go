@@ -39,6 +39,7 @@ func (h *Host) Desk(running bool) *operator.Desk {
 		o.Surroundings, o.Recent = h.environment, h.recent
 		o.Stopping, o.Quota, o.Inbox, o.Linker = h.stop, h.quota, h.assistants.InboxUse, h.linker
 		o.Troubles, o.Refusals, o.Ahead = h.troubles, h.refusals.all, h.clock.ahead
+		o.Told = h.told
 		o.Floor, o.Notifying, o.Unapplied = h.freeDisk, h.notifyTest, h.unapplied.Load
 		o.Spending = h.spending
 		if h.Config().Door.Listen != "" {
@@ -67,6 +68,13 @@ func FileRequest(s operator.Send) ipc.Request {
 
 func (h *Host) ignored(folder string) operator.Ignored {
 	return operator.Ignored(h.assistants.Ignored(folder))
+}
+
+func (h *Host) told() (all []operator.Told) {
+	for _, t := range h.assistants.Told() {
+		all = append(all, operator.Told(t))
+	}
+	return all
 }
 
 func (h *Host) turns(folder string) operator.Turns {

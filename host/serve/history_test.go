@@ -17,6 +17,7 @@ func TestNoMessageIsTooLargeForTheListOrEndsTheHost(t *testing.T) {
 		"plain":           {Text: "hello"},
 		"escaped in JSON": {Text: strings.Repeat("<", 2000), From: strings.Repeat("&", 5000)},
 		"escaped twice":   {Text: strings.Repeat("\U000e0041", 2000), From: strings.Repeat("\u202e", 5000)},
+		"a quote":         {Text: "hello", Author: strings.Repeat("\u202e", 5000), Forwarded: true, Quote: &ipc.Quote{Text: strings.Repeat("\u202e", 5000), Selected: "x"}},
 		"many files":      {Text: strings.Repeat("\U000e0041", 2000), Files: make([]toldFile, 100)},
 	} {
 		for i := range m.Files {
@@ -43,5 +44,16 @@ func TestNoMessageIsTooLargeForTheListOrEndsTheHost(t *testing.T) {
 		if seen != 12 {
 			t.Errorf("%s: %d of 12 were seen", name, seen)
 		}
+	}
+}
+
+// A member's message is one line of the list, with what it answers and who wrote what it
+// forwards.
+func TestTheListSaysWhatIsForwardedAndAnswered(t *testing.T) {
+	m := told{ID: "7", From: "Ann", Text: "is this\ntrue?", Forwarded: true, Author: "Bo\nEk", Files: []toldFile{{Number: 1, Name: "a.pdf", Bytes: 3, Quoted: true}},
+		Quote: &ipc.Quote{From: "Cy", Text: "down since nine", Selected: "since\nnine", Forwarded: true, Elsewhere: true}}
+	want := `[7] 1 Jan 0001 00:00, Ann (forwarded) (written by "Bo\nEk"): is this true? [answers Cy, forwarded, of another chat: since nine] [file 1 of what it answers: a.pdf, 3 bytes]`
+	if got := m.line(time.UTC); got != want {
+		t.Errorf("%s, want\n%s", got, want)
 	}
 }

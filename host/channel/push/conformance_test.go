@@ -88,12 +88,10 @@ func TestConformance(t *testing.T) {
 			return all
 		},
 		Say: func(t testing.TB, chat groups.JID, s channeltest.Said) {
-			r := pushtest.Reply{Type: "message", Chat: string(chat), ID: pushtest.NewID(), From: s.From, Sender: "u-" + s.From, Text: s.Text}
-			if f := s.File; f != nil {
-				r.Files = []pushtest.ReplyFile{{URL: w.Keep(pushtest.NewID(), f.Data), Name: f.Name, MIME: f.MIME, Size: len(f.Data)}}
-			}
-			post(t, r)
+			post(t, pushtest.Reply{Type: "message", Chat: string(chat), ID: pushtest.NewID(), From: s.From, Sender: "u-" + s.From, Text: s.Text, Files: w.keep(s.File)})
 		},
+		Share:  func(t testing.TB, chat groups.JID, s channeltest.Shared) { post(t, w.shared(chat, s)) },
+		Lacks:  lacks(),
 		Expire: func(testing.TB) { w.Forget() },
 		Untouched: func(t testing.TB) {
 			if files, err := os.ReadDir(w.setup.Dir); err != nil || len(files) > 0 {
@@ -110,6 +108,47 @@ func TestConformance(t *testing.T) {
 			post(t, pushtest.Reply{Type: string(state), Chat: string(chat), ID: id})
 		},
 	})
+}
+
+// keep keeps the file of a member.
+func (w *world) keep(f *channeltest.SaidFile) []pushtest.ReplyFile {
+	if f == nil {
+		return nil
+	}
+	return []pushtest.ReplyFile{{URL: w.Keep(pushtest.NewID(), f.Data), Name: f.Name, MIME: f.MIME, Size: len(f.Data)}}
+}
+
+// shared is what a member of the receiver forwards or answers.
+func (w *world) shared(chat groups.JID, s channeltest.Shared) pushtest.Reply {
+	r := pushtest.Reply{
+		Type: "message", Chat: string(chat), ID: pushtest.NewID(), From: s.From, Sender: "u-Ada", Text: s.Text, Files: w.keep(s.File),
+		Forwarded: s.Author != "", Author: s.Author,
+	}
+	if s.Case == channeltest.Photo {
+		r.Files[0].Name = ""
+	}
+	if q := s.Quote; q != nil {
+		r.Forwarded, r.Author = false, ""
+		r.Quote = &pushtest.Quote{ID: "m-0", From: q.From, Text: q.Text, Files: w.keep(q.File), Selected: s.Selected,
+			Forwarded: s.Case == channeltest.ForwardQuoted, Elsewhere: s.Case == channeltest.QuoteElsewhere}
+	}
+	return r
+}
+
+// lacks is what a reply cannot say.
+func lacks() map[channeltest.Case]string {
+	all := map[channeltest.Case]string{
+		channeltest.HiddenLink:    "a text is plain",
+		channeltest.NamelessAdmin: "a reply has no role",
+		channeltest.Robot:         "all that is posted is a member's, by the receiver's word",
+		channeltest.Unknown:       "a reply with another key is refused",
+	}
+	for _, c := range []channeltest.Case{
+		channeltest.Place, channeltest.Venue, channeltest.Contact, channeltest.Poll, channeltest.Sticker, channeltest.StickerName, channeltest.StickerPicture,
+	} {
+		all[c] = "a reply has a text and files"
+	}
+	return all
 }
 
 func seen(m pushtest.Message) channeltest.Seen {

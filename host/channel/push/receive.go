@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,12 +38,21 @@ type reply struct {
 	Sender string     `json:"sender"`
 	Text   string     `json:"text"`
 	Direct bool       `json:"direct"`
-	Quote  struct {
-		ID   string `json:"id"`
-		From string `json:"from"`
-		Text string `json:"text"`
-	} `json:"quote"`
-	Files []inFile `json:"files"`
+	Quote  quote      `json:"quote"`
+	Files  []inFile   `json:"files"`
+
+	Forwarded bool   `json:"forwarded"`
+	Author    string `json:"author"` // of what is forwarded
+}
+
+type quote struct {
+	ID        string   `json:"id"`
+	From      string   `json:"from"`
+	Text      string   `json:"text"`
+	Selected  string   `json:"selected"` // the part that is answered; empty: all of it
+	Files     []inFile `json:"files"`
+	Forwarded bool     `json:"forwarded"`
+	Elsewhere bool     `json:"elsewhere"` // of another chat
 }
 
 type inFile struct {
@@ -72,7 +82,7 @@ func (p *Push) parse(body []byte) (*reply, error) {
 		return nil, errors.New("type is not message, delivered or read")
 	case r.ID == "" || !plain(r.ID) || !plain(r.Thread) || !plain(r.Sender) || !plain(r.Quote.ID):
 		return nil, fmt.Errorf("id is missing, or an id has more than %d bytes or characters that do not show", maxID)
-	case len(r.Files) > maxFiles || slices.ContainsFunc(r.Files, inFile.bad):
+	case len(r.Files) > maxFiles || len(r.Quote.Files) > maxFiles || slices.ContainsFunc(slices.Concat(r.Files, r.Quote.Files), inFile.bad):
 		return nil, fmt.Errorf("there are more than %d files, or a url is missing, has a space or more than %d bytes", maxFiles, maxURL)
 	}
 	return &r, nil
@@ -83,15 +93,27 @@ func (p *Push) parse(body []byte) (*reply, error) {
 func (r *reply) inbound(m journal.Inbound) channel.Inbound {
 	in := channel.Inbound{
 		ID: r.ID, Chat: r.Chat, Thread: r.Thread, From: channel.CleanName(r.From), Sender: r.Sender, Time: m.Received, Text: r.Text, Direct: r.Direct,
+		Forwarded: r.Forwarded, Files: attachments(r.Files, m),
+	}
+	if r.Forwarded {
+		in.Author = channel.CleanName(r.Author)
 	}
 	if q := r.Quote; q.ID != "" {
-		in.Quote = &channel.Quote{ID: q.ID, From: channel.CleanName(q.From), Text: q.Text, Unverified: true}
-	}
-	for _, f := range r.Files {
-		info := media.Claimed(media.KindByName(f.Name), f.Name, f.MIME, f.Size, m.Received)
-		in.Files = append(in.Files, channel.Attachment{Info: info, Ref: f.URL + " " + m.Ref()})
+		in.Quote = &channel.Quote{
+			ID: q.ID, From: channel.CleanName(q.From), Text: q.Text, Selected: q.Selected, Forwarded: q.Forwarded, Elsewhere: q.Elsewhere, Unverified: true,
+			Files: attachments(q.Files, m),
+		}
 	}
 	return in
+}
+
+func attachments(files []inFile, m journal.Inbound) (all []channel.Attachment) {
+	for _, f := range files {
+		kind := media.KindByName(cmp.Or(f.Name, "file"+media.ExtensionFor(f.MIME)))
+		info := media.Claimed(kind, f.Name, f.MIME, f.Size, m.Received)
+		all = append(all, channel.Attachment{Info: info, Ref: f.URL + " " + m.Ref()})
+	}
+	return all
 }
 
 // handler takes replies. A reply is answered with 202 once it is durable.

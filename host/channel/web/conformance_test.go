@@ -40,6 +40,8 @@ func TestConformance(t *testing.T) {
 		Received: m.received,
 		Now:      m.now,
 		Say:      m.say,
+		Share:    m.share,
+		Lacks:    lacks(),
 		Mark:     m.mark,
 		Stranger: m.stranger,
 		Expire: func(t testing.TB) { // by hand, or by the channel's own sweep
@@ -164,6 +166,50 @@ func (m *members) say(t testing.TB, chat groups.JID, s channeltest.Said) {
 		t.Fatal(err)
 	}
 	m.ask(t, "POST", api(chat, "messages"), "application/json", bytes.NewReader(b))
+}
+
+// lacks is what the page does not have.
+func lacks() map[channeltest.Case]string {
+	all := map[channeltest.Case]string{
+		channeltest.QuotePart:      "a message is answered as a whole",
+		channeltest.QuoteElsewhere: "a chat shows and answers its own messages alone",
+		channeltest.HiddenLink:     "members see what they write, addresses too",
+		channeltest.Poll:           "only the assistant asks",
+		channeltest.NamelessAdmin:  "it has no roles",
+		channeltest.Renamed:        "it knows no accounts, so that nobody vouches for a sender",
+		channeltest.Robot:          "whoever can open it is a member",
+		channeltest.Unknown:        "it has texts and files alone",
+	}
+	for _, c := range []channeltest.Case{channeltest.Place, channeltest.Venue, channeltest.Contact, channeltest.Sticker, channeltest.StickerName, channeltest.StickerPicture} {
+		all[c] = "it has texts and files alone"
+	}
+	return all
+}
+
+// share forwards and answers.
+func (m *members) share(t testing.TB, chat groups.JID, s channeltest.Shared) {
+	t.Helper()
+	if q := s.Quote; q != nil {
+		answered := m.post(t, chat, map[string]string{"text": q.Text, "from": q.From, "forwarded": s.Author}, q.File)
+		m.post(t, chat, map[string]string{"text": s.Text, "from": s.From, "replyTo": answered}, s.File)
+		return
+	}
+	m.post(t, chat, map[string]string{"text": s.Text, "from": s.From, "forwarded": s.Author}, s.File)
+}
+
+// post posts a form, as the page does, and returns the id of the message.
+func (m *members) post(t testing.TB, chat groups.JID, fields map[string]string, f *channeltest.SaidFile) string {
+	t.Helper()
+	var files []attachment
+	if f != nil {
+		files = append(files, attachment{f.Name, f.Data})
+	}
+	body, kind := form(t, fields, files...)
+	var posted struct{ Messages []web.Message }
+	if err := json.Unmarshal(m.ask(t, "POST", api(chat, "messages"), kind, body), &posted); err != nil || len(posted.Messages) == 0 {
+		t.Fatal(err)
+	}
+	return posted.Messages[0].ID
 }
 
 // stranger is the page of another chat, and another site.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strings"
 	"sync"
@@ -244,7 +245,8 @@ func form(t testing.TB, fields map[string]string, files ...attachment) (io.Reade
 		}
 	}
 	for _, f := range files {
-		p, err := m.CreateFormFile("files", f.name)
+		name := strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(f.name) // as browsers do
+		p, err := m.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="files"; filename="` + name + `"`}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -303,7 +303,7 @@ func TestAHistoryOfTheFirstVersionIsTakenOver(t *testing.T) {
 		t.Error(diff)
 	}
 	s.stop()
-	alter(t, opts.Dir, "PRAGMA user_version = 9")
+	alter(t, opts.Dir, "PRAGMA user_version = 10")
 	if w, err := opened(opts); err == nil || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("a history of a later version opens: %v, %v", w, err)
 	}

@@ -22,7 +22,8 @@ type Message struct {
 	Text      string    `json:"text"`             // the text, or the file's caption
 	Time      time.Time `json:"time"`
 	ReplyTo   string    `json:"replyTo,omitempty"`
-	Quote     *Quote    `json:"quote,omitempty"` // what ReplyTo is, as it was then
+	Quote     *Quote    `json:"quote,omitempty"`     // what ReplyTo is, as it was then
+	Forwarded string    `json:"forwarded,omitempty"` // who wrote it, by the word of who posted it; empty: who posted it
 	File      *File     `json:"file,omitempty"`
 	Status    Status    `json:"status"`
 
@@ -49,6 +50,10 @@ type shown struct {
 const shownSchema = `
 ALTER TABLE messages ADD COLUMN tree TEXT;
 ALTER TABLE messages ADD COLUMN short TEXT;`
+
+// forwardSchema is version 9: who wrote what a member forwards.
+const forwardSchema = `
+ALTER TABLE messages ADD COLUMN forwarded TEXT NOT NULL DEFAULT '';`
 
 // maxTree is the largest tree that is kept, in bytes: a text of formats has many times the
 // text's length. A text with a larger one is shown as it was written.

@@ -28,9 +28,11 @@ type posted struct {
 	Text    string `json:"text"`
 	From    string `json:"from"`
 	ReplyTo string `json:"replyTo"`
-	Author  string `json:"author"` // any mark, for the colour; may be empty
-	Secret  string `json:"secret"` // the browser's, in place of Author; may be empty
-	Key     string `json:"key"`    // made by the poster: the same key again is the same post; may be empty
+
+	Forwarded string `json:"forwarded"` // who wrote it; empty: From
+	Author    string `json:"author"`    // any mark, for the colour; may be empty
+	Secret    string `json:"secret"`    // the browser's, in place of Author; may be empty
+	Key       string `json:"key"`       // made by the poster: the same key again is the same post; may be empty
 
 	files []upload
 	shown *shown // of Text
@@ -126,6 +128,9 @@ func textTooLong() *httpd.Problem {
 func (p *posted) check() error {
 	p.Text = cleanText(p.Text)
 	p.From = cleanName(p.From, "Member")
+	if p.Forwarded != "" {
+		p.Forwarded = cleanName(p.Forwarded, "Member")
+	}
 	switch {
 	case utf8.RuneCountInString(p.Text) > maxText:
 		return textTooLong()
@@ -177,7 +182,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 		return nil, nil, fmt.Errorf("make message id: %w", err)
 	}
 	base := strings.ReplaceAll(id.String(), "-", "")
-	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, shown: p.shown, Status: Received, Key: p.Key}
+	first := &Message{ID: base, From: p.From, Author: p.Author, Text: p.Text, Forwarded: p.Forwarded, shown: p.shown, Status: Received, Key: p.Key}
 	if p.ReplyTo != "" {
 		answered, err := w.store.byID(ctx, c.name, p.ReplyTo)
 		if err != nil {
@@ -191,7 +196,7 @@ func (w *Web) composePost(ctx context.Context, c *room, p *posted) ([]*Message, 
 	var files []*staged
 	for i, f := range p.files {
 		if i > 0 {
-			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, shown: &shown{}, Status: Received, Key: p.Key})
+			ms = append(ms, &Message{ID: fmt.Sprintf("%s-%d", base, i+1), From: p.From, Author: p.Author, Forwarded: p.Forwarded, shown: &shown{}, Status: Received, Key: p.Key})
 		}
 		ms[i].File, ms[i].bytes = w.describe(f.staged, f.info), f.Bytes
 		files = append(files, f.staged)

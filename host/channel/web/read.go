@@ -12,7 +12,7 @@ import (
 	"github.com/longshore-bridge/longshore/media"
 )
 
-const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.tree, m.short, m.edited, m.removed,
+const columns = `m.seq, m.id, m.Key, m.author, m.sender, m.assistant, m.text, m.time, m.reply_to, m.quote_from, m.quote_text, m.status, m.tree, m.short, m.edited, m.removed, m.forwarded,
 	(SELECT json_group_array(json_object('emoji', emoji, 'name', name, 'who', who)) FROM reactions r WHERE r.message = m.seq),
 	` + pollColumn + `,
 	f.id, f.name, f.mime, f.kind, f.size, f.sha256, f.width, f.height, f.loop, f.alt
@@ -168,7 +168,7 @@ func scan(rows *sql.Rows) (*Message, error) {
 		poll                    sql.NullString
 		tree, short             sql.NullString
 	)
-	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &tree, &short, &edited, &m.Removed, &reactions, &poll,
+	err := rows.Scan(&m.seq, &m.ID, &m.Key, &m.Author, &m.From, &m.Assistant, &m.Text, &ms, &m.ReplyTo, &qf, &qt, &m.Status, &tree, &short, &edited, &m.Removed, &m.Forwarded, &reactions, &poll,
 		&id, &name, &mime, &kind, &size, &h, &width, &height, &loop, &alt)
 	if err != nil {
 		return nil, err

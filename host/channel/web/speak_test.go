@@ -42,6 +42,21 @@ func TestAReplyToTheAssistantIsDirect(t *testing.T) {
 	}
 }
 
+// An answer brought only the first file of what it answers, and the beginning of its text.
+func TestAnAnswerBringsAllThatItAnswers(t *testing.T) {
+	s := start(t, options(t.TempDir()))
+	long := strings.Repeat("words ", 200) + "end"
+	ms := s.posted(s.upload(map[string]string{"text": long, "from": "Bob", "forwarded": "Cy\u202e"}, attachment{"a.txt", []byte("alpha")}, attachment{"b.txt", []byte("beta")}))
+	s.posted(s.upload(map[string]string{"text": "so?", "from": "Ann", "replyTo": ms[0].ID}))
+	in := s.in.received()
+	if f := in[0]; !f.Forwarded || f.Author != "Cy" || ms[1].Forwarded != "Cy" {
+		t.Errorf("what is forwarded came in as %+v", f)
+	}
+	if q := in[1].Quote; q == nil || q.Text != long || !q.Forwarded || len(q.Files) != 2 || q.Files[1].Name != "b.txt" {
+		t.Errorf("the answer brings %+v", q)
+	}
+}
+
 func TestSeveralFilesAreOneMessageToTheHost(t *testing.T) {
 	s := start(t, options(t.TempDir()))
 	files := []attachment{{"a.txt", []byte("alpha")}, {"b.txt", []byte("beta")}}

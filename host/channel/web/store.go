@@ -15,7 +15,7 @@ import (
 
 // schema is version 1; goneSchema makes version 2 of it, sessionSchema version
 // 3, waitingSchema version 4, altSchema version 5, blob.Schema and pushSchema
-// version 6, changeSchema, pollSchema and actSchema version 7, shownSchema version 8. A later version adds its steps in Store.
+// version 6, changeSchema, pollSchema and actSchema version 7, shownSchema version 8, forwardSchema version 9. A later version adds its steps in Store.
 const schema = `
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,8 +59,8 @@ func Store(dir string, home stores.Home) stores.Spec { return storeOf("web", dir
 func storeOf(name, dir string, home stores.Home) stores.Spec {
 	return stores.Spec{
 		Name: name, Dir: dir, File: "web.db", Lock: "lock", Files: "files", Home: home,
-		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema + pushSchema + changeSchema + pollSchema + actSchema + shownSchema,
-		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema + pushSchema, changeSchema + pollSchema + actSchema, shownSchema},
+		Schema: schema + goneSchema + sessionSchema + waitingSchema + altSchema + blob.Schema + pushSchema + changeSchema + pollSchema + actSchema + shownSchema + forwardSchema,
+		Steps:  []string{goneSchema, sessionSchema, waitingSchema, altSchema, blob.Schema + pushSchema, changeSchema + pollSchema + actSchema, shownSchema, forwardSchema},
 		Pragmas: []string{
 			"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 			"secure_delete(1)", // what is deleted is not to be found in the file
@@ -194,10 +194,10 @@ func insertOne(t *stores.Tx, chat string, m *Message) error {
 		qf, qt = m.Quote.From, m.Quote.Text
 	}
 	res, err := t.Exec(`INSERT INTO messages
-		(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status, tree, short)
-		SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14 WHERE NOT EXISTS (SELECT 1 FROM gone WHERE chat = ?1 AND id = ?2)
+		(chat, id, key, author, sender, assistant, text, time, reply_to, quote_from, quote_text, status, tree, short, forwarded)
+		SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15 WHERE NOT EXISTS (SELECT 1 FROM gone WHERE chat = ?1 AND id = ?2)
 		ON CONFLICT (chat, id) DO NOTHING`,
-		chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, string(m.Status), string(m.shown.tree), m.shown.short)
+		chat, m.ID, m.Key, m.Author, m.From, m.Assistant, m.Text, m.Time.UnixMilli(), m.ReplyTo, qf, qt, string(m.Status), string(m.shown.tree), m.shown.short, m.Forwarded)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request, c *room, boundar
 }
 
 func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.Part) error {
-	if name := part.FileName(); name != "" {
+	if name := httpd.FileName(part); name != "" {
 		if !utf8.ValidString(name) {
 			return notUTF8("the name of a file")
 		}
@@ -83,6 +83,8 @@ func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.
 		p.Text = v
 	case "from":
 		p.From = v
+	case "forwarded":
+		p.Forwarded = v
 	case "replyTo":
 		p.ReplyTo = v
 	case "author":
@@ -92,7 +94,7 @@ func (w *Web) readPart(ctx context.Context, c *room, p *posted, part *multipart.
 	case "key":
 		p.Key = v
 	default:
-		return httpd.Refuse(http.StatusBadRequest, "unknown_field", "the form has a field "+httpd.Quote(part.FormName()), "use text, from, replyTo, author, secret, key and files")
+		return httpd.Refuse(http.StatusBadRequest, "unknown_field", "the form has a field "+httpd.Quote(part.FormName()), "use text, from, replyTo, forwarded, author, secret, key and files")
 	}
 	return nil
 }

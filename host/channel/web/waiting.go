@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -87,13 +88,13 @@ func (s *store) inbound(ctx context.Context, row journal.Inbound) (channel.Inbou
 	}
 	first := ms[0]
 	in := channel.Inbound{ID: row.ID, Chat: row.Chat, From: first.From, Text: first.Text, Time: first.Time,
-		Role: channel.RoleAdmin} // everybody who can open the page may do everything on it
+		Forwarded: first.Forwarded != "", Author: first.Forwarded, Role: channel.RoleAdmin} // everybody who can open the page may do everything on it
 	if err := s.db.QueryRowContext(ctx, "SELECT own FROM waiting WHERE seq = ?", row.Seq).Scan(&in.Direct); err != nil {
 		return in, reading(err)
 	}
 	if q := first.Quote; q != nil {
 		in.Quote = &channel.Quote{ID: first.ReplyTo, From: q.From, Text: q.Text, Own: in.Direct}
-		if in.Quote.Files, err = s.quotedFiles(ctx, chat, first.ReplyTo); err != nil {
+		if err := s.quoteWhole(ctx, chat, in.Quote); err != nil {
 			return in, err
 		}
 	}
@@ -109,23 +110,28 @@ func (f *File) attachment() channel.Attachment {
 	return channel.Attachment{Ref: f.ID, Info: media.Info{Name: f.Name, MIME: f.MIME, Kind: f.Kind, Size: f.Size, Loop: f.Loop}}
 }
 
-// quotedFiles returns the file of an answered message. If the chat no longer has it, it
-// has no Ref.
-func (s *store) quotedFiles(ctx context.Context, chat, id string) ([]channel.Attachment, error) {
-	answered, err := s.byID(ctx, chat, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case answered != nil && answered.File != nil:
-		return []channel.Attachment{answered.File.attachment()}, nil
-	case answered != nil:
-		return nil, nil
+// quoteWhole gives a quote the text of the answered message and the files of its post. A
+// file that the chat no longer has gets no Ref.
+func (s *store) quoteWhole(ctx context.Context, chat string, q *channel.Quote) error {
+	answered, err := s.byID(ctx, chat, q.ID)
+	if err != nil {
+		return err
 	}
-	gone, err := list(ctx, s, one[string], "SELECT file FROM gone WHERE chat = ? AND id = ? AND file <> ''", chat, id)
-	if err != nil || len(gone) == 0 {
-		return nil, err
+	if answered == nil {
+		gone, err := list(ctx, s, one[string], "SELECT file FROM gone WHERE chat = ? AND id = ? AND file <> ''", chat, q.ID)
+		if len(gone) > 0 {
+			q.Files = []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}
+		}
+		return err
 	}
-	return []channel.Attachment{{Info: media.Info{Name: "file", Size: -1}}}, nil
+	q.Text, q.Forwarded = cmp.Or(answered.Text, q.Text), answered.Forwarded != ""
+	ms, err := s.post(ctx, chat, answered)
+	for _, m := range ms {
+		if m.File != nil {
+			q.Files = append(q.Files, m.File.attachment())
+		}
+	}
+	return err
 }
 
 // markTaken sets the status Delivered if the host has taken the messages.

@@ -24,13 +24,20 @@ type Reply struct {
 	Direct bool        `json:"direct,omitempty"`
 	Quote  *Quote      `json:"quote,omitempty"`
 	Files  []ReplyFile `json:"files,omitempty"`
+
+	Forwarded bool   `json:"forwarded,omitempty"`
+	Author    string `json:"author,omitempty"`
 }
 
 // Quote is what a reply answers.
 type Quote struct {
-	ID   string `json:"id"`
-	From string `json:"from,omitempty"`
-	Text string `json:"text,omitempty"`
+	ID        string      `json:"id"`
+	From      string      `json:"from,omitempty"`
+	Text      string      `json:"text,omitempty"`
+	Selected  string      `json:"selected,omitempty"`
+	Files     []ReplyFile `json:"files,omitempty"`
+	Forwarded bool        `json:"forwarded,omitempty"`
+	Elsewhere bool        `json:"elsewhere,omitempty"`
 }
 
 // ReplyFile is a file of a reply.

@@ -180,6 +180,7 @@ function build(m, messages = [m]) {
   const bubble = el("div", { className: "bubble" });
   if (!mine) bubble.append(el("span", { className: "who ink" + colour(m), title: m.from }, el("bdi", {}, m.from), m.assistant ? el("span", { className: "tag" }, "assistant") : null));
   if (m.removed) bubble.append(el("div", { className: "text gone" }, "This message was removed."));
+  if (m.forwarded) bubble.append(el("div", { className: "forwarded" }, "Forwarded from ", el("bdi", {}, m.forwarded)));
   if (m.quote) bubble.append(quoted(m));
   const album = grid(messages);
   if (album) {
