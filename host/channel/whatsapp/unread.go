@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,7 +71,7 @@ func (s *session) cannotRead(e *events.UndecryptableMessage, now time.Time) {
 	if m.Chat == "" || e.Info.IsFromMe || e.Info.Sender.IsBot() || e.DecryptFailMode == events.DecryptFailHide {
 		return
 	}
-	m.info.Unread = cmp.Or(string(e.UnavailableType), "undecryptable")
+	m.info.Unread = either(e.UnavailableType == events.UnavailableTypeViewOnce, string(events.UnavailableTypeViewOnce), "undecryptable")
 	key := unreadKey(m.Chat, m.ID)
 	info, err := json.Marshal(m.info)
 	s.unread.mu.Lock()

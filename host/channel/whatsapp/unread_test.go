@@ -102,7 +102,7 @@ func TestAMessageThatCameAfterAllIsNotToldAsUnread(t *testing.T) {
 
 func TestARestartDoesNotForgetAMessageThatCannotBeRead(t *testing.T) {
 	s := fuzzSession(t)
-	s.cannotRead(&events.UndecryptableMessage{Info: annas("1"), IsUnavailable: true}, time.Now())
+	s.cannotRead(&events.UndecryptableMessage{Info: annas("1"), IsUnavailable: true, UnavailableType: "a new\nkind"}, time.Now())
 	later := time.Now().Add(time.Hour)
 	must(t, s.loadUnread(t.Context(), later))
 	s.giveUp(later.Add(59 * time.Second)) // WhatsApp may bring it now
