@@ -11,10 +11,11 @@ import (
 type Mark struct {
 	Kind     string // the tag's name: b, i, s, code, pre, blockquote or a
 	URL      string // of an a
+	Language string // of a pre, as its writer named it; may be empty
 	From, To int
 }
 
-var tag = regexp.MustCompile(`^<(?:(/?)(b|i|s|code|pre|blockquote|a)|(a) href="([^"<>]*)")>`)
+var tag = regexp.MustCompile(`^<(?:(/?)(b|i|s|code|pre|blockquote|a)|(a) href="([^"<>]*)"|(pre) language="([A-Za-z0-9+#._-]{1,20})")>`)
 
 // written are the characters that do not stand for themselves in MarkupTelegram.
 var written = []struct{ as, is string }{{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", `"`}}
@@ -48,8 +49,8 @@ func Shown(text string) (shown string, marks []Mark) {
 			}
 			text = text[len(m[0]):]
 			continue
-		case m != nil && m[1] == "" && (m[3] != "" || m[2] != "a"):
-			open = append(open, Mark{Kind: m[2] + m[3], URL: unescaped(m[4]), From: at})
+		case m != nil && m[1] == "" && m[2] != "a":
+			open = append(open, Mark{Kind: m[2] + m[3] + m[5], URL: unescaped(m[4]), Language: m[6], From: at})
 			text = text[len(m[0]):]
 			continue
 		}

@@ -3,6 +3,7 @@ package assistant
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -64,7 +65,8 @@ func starts(g groups.Group, in *channel.Inbound) bool {
 // inWords gives words to a message or note that has neither text nor file, so that the
 // assistant gets nothing empty. It is counted like what the channel told in words.
 func inWords(in *channel.Inbound) {
-	if !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.TrimFunc(in.Text, blank) != "" {
+	shows := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+	if !in.Kind.IsMessage() && in.Kind != channel.KindNote || strings.ContainsFunc(in.Text, shows) {
 		return
 	}
 	if in.Kind == channel.KindSticker {

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func TestEachKindHasItsUse(t *testing.T) {
 			continue
 		}
 		for _, direct := range []bool{false, true} {
-			for _, text := range []string{" \u2069", "words", "@Andy, words"} {
+			for _, text := range []string{" \u2069\u200b", "words", "@Andy, words"} {
 				for _, answer := range []string{"", "own", "elsewhere"} {
 					t.Run(fmt.Sprintf("%s/direct %t/%q/answers %s", name, direct, text, answer), func(t *testing.T) {
 						calls := want == starts && (direct || strings.Contains(text, "@Andy")) || want == answers && answer == "own"
@@ -105,7 +106,7 @@ func received(t *testing.T, in channel.Inbound, starts, gets bool) {
 			w.write("family", "call", "@Andy so?")
 			a = w.runtime.next()
 		}
-		empty := strings.Contains(a.input.Prompt, `"></message>`) || strings.Contains(a.input.Prompt, `</quoted_message></message>`)
+		empty := regexp.MustCompile(`("|</quoted_message)>[\s\x{200b}\x{2066}-\x{2069}]*</message>`).MatchString(a.input.Prompt)
 		if got := strings.Contains(a.input.Prompt, ` sender="Ann" sender_id=`); got != gets || empty {
 			t.Errorf("a turn gets it: %t, want %t, and nothing empty:\n%s", got, gets, a.input.Prompt)
 		}

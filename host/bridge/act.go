@@ -109,7 +109,7 @@ func (b *Bridge) acts(ctx context.Context, it *ipc.Item, dst destination, before
 		if s.OnItsWay() {
 			act.Of, act.Part = s.Key, s.Part
 		}
-		parts = append(parts, outbox.Part{Text: text, Act: act})
+		parts = append(parts, outbox.Part{Text: text, Written: written(r.Text, text), Act: act})
 	}
 	return parts, sent[0].Thread, nil
 }

@@ -39,7 +39,7 @@ func (b *Bridge) question(folder string, r ipc.Request, dst destination, ahead i
 	}
 	asks := strings.Join(markup.Parts(r.Text, media.MarkupPlain, 0, dst.limits.Unit), "")
 	if fitsPoll(dst.limits, asks, q.Choices) {
-		return []outbox.Part{{Text: asks, ReplyTo: r.ReplyTo, Question: q}}, nil
+		return []outbox.Part{{Text: asks, Written: written(r.Text, asks), ReplyTo: r.ReplyTo, Question: q}}, nil
 	}
 	q.Numbered = true
 	pieces := texts(r.Text+"\n\n"+numbered(q), dst.limits)

@@ -13,10 +13,21 @@ import (
 // takes. A limit of 0 is none.
 func texts(text string, l media.Limits) []outbox.Part {
 	var parts []outbox.Part
-	for _, piece := range markup.Parts(text, l.Markup, l.Text, l.Unit) {
-		parts = append(parts, outbox.Part{Text: piece})
+	for _, m := range markup.Messages(text, l.Markup, l.Text, l.Unit) {
+		parts = append(parts, outbox.Part{Text: m.Text, Written: written(m.Written, m.Text)})
 	}
 	return parts
+}
+
+// mostWritten is how many bytes of Markdown are kept beside the text that a platform gets.
+const mostWritten = 64 << 10
+
+// written is what is kept of the Markdown of which a text was made; empty if the text says as much.
+func written(markdown, text string) string {
+	if markdown == text || len(markdown) > mostWritten {
+		return ""
+	}
+	return markdown
 }
 
 // attach adds a file to the parts of its request: to the message of the file
@@ -31,7 +42,7 @@ func attach(parts []outbox.Part, file outbox.File, caption string, l media.Limit
 	part := outbox.Part{Files: []outbox.File{file}}
 	rendered := strings.Join(markup.Parts(caption, l.Markup, 0, l.Unit), "")
 	if l.Unit.Len(rendered) <= l.Kinds[file.Kind].Caption {
-		part.Text = rendered
+		part.Text, part.Written = rendered, written(caption, rendered)
 		return append(parts, part)
 	}
 	return append(append(parts, part), texts(caption, l)...)

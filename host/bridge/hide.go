@@ -7,10 +7,12 @@ import (
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/outbox"
+	"github.com/longshore-bridge/longshore/media"
 )
 
 // Hide keeps the host's own messages from a chat's assistant: it removes a quote of one from
 // what a member did, and reports whether the whole is to be dropped, as a reaction to one is.
+// A quote of the assistant's own message gets the words that the assistant wrote.
 // A vote of somebody outside the chat is dropped, too, and the chat is told once for each
 // question. Errors pass.
 func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbound) (drop bool, err error) {
@@ -18,18 +20,39 @@ func (b *Bridge) Hide(ctx context.Context, chat groups.Address, m *channel.Inbou
 		return true, b.tellOutside(ctx, chat, m)
 	}
 	if m.Quote != nil {
-		quoted, err := b.byHost(ctx, chat, m.Quote.ID)
-		if err != nil {
+		if err := b.quoted(ctx, chat, m); err != nil {
 			return false, err
-		}
-		if quoted {
-			m.Quote = nil
 		}
 	}
 	if m.Kind != channel.KindReaction {
 		return false, nil
 	}
 	return b.byHost(ctx, chat, m.Target)
+}
+
+// mostQuoted is how many characters of its own message an assistant reads in a quote.
+const mostQuoted = 2000
+
+func (b *Bridge) quoted(ctx context.Context, chat groups.Address, m *channel.Inbound) error {
+	host, err := b.byHost(ctx, chat, m.Quote.ID)
+	g, ok := b.Registry().ByAddress(chat)
+	switch {
+	case err != nil:
+		return err
+	case host:
+		m.Quote = nil
+	case m.Quote.Own && ok:
+		words, err := b.Outbox.Reader().Words(ctx, chat, g.Folder, m.Quote.ID)
+		if err != nil {
+			return err
+		}
+		if words != "" {
+			quote := *m.Quote
+			quote.Text = media.Cut(words, mostQuoted)
+			m.Quote = &quote
+		}
+	}
+	return nil
 }
 
 // byHost reports whether a message of the chat is the host's own.

@@ -374,7 +374,7 @@ func TestAnOutboxOfVersion1KeepsItsDoubts(t *testing.T) {
 		return channel.Receipt{}, permanent
 	}}
 	o := b.open(t, outbox.Options{Dir: dir, Channels: []channel.Channel{ch}})
-	if v := version(t, db); v != 8 {
+	if v := version(t, db); v != 9 {
 		t.Errorf("opened as version %d", v)
 	}
 	if err := o.Retry(t.Context(), ds[len(ds)-1].Key); err != nil {

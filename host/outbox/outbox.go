@@ -148,6 +148,7 @@ func (d *Delivery) blobs() (names []string) {
 type Part struct {
 	MessageID string // 32 lower-case hex digits, filled by Put from Key and position
 	Text      string // the text, or the files' caption
+	Written   string // for Put: the Markdown of which Text is made; empty: Text itself. Not read again but by [Reader.Said]
 	ReplyTo   string
 	Files     []File    // none for a text; not changed after Put
 	Act       *Act      // of a message that the chat has; nil: the part is a message. Without Files

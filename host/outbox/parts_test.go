@@ -236,7 +236,7 @@ func TestAnOutboxOfVersion2KeepsItsFiles(t *testing.T) {
 	if p := b.of(d).Parts[0]; p.State != outbox.Sent || got != "a.txt: "+large("the bytes") || len(blobs(t, o)) != 0 {
 		t.Errorf("%q arrived, settled as %+v", got, p)
 	}
-	if v := version(t, db); v != 8 {
+	if v := version(t, db); v != 9 {
 		t.Errorf("opened as version %d", v)
 	}
 }

@@ -41,7 +41,7 @@ func TestTimesOfReceiptsSurviveAnUpgradeAndARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := sqlite(t, opts.Dir)
-	execute(t, db, `ALTER TABLE part DROP COLUMN delivered_at; ALTER TABLE part DROP COLUMN read_at; ALTER TABLE delivery DROP COLUMN bound; PRAGMA user_version = 6;`)
+	execute(t, db, `ALTER TABLE part DROP COLUMN written; ALTER TABLE part DROP COLUMN delivered_at; ALTER TABLE part DROP COLUMN read_at; ALTER TABLE delivery DROP COLUMN bound; PRAGMA user_version = 6;`)
 	r, err := outbox.OpenReader(t.Context(), outbox.Store(opts.Dir, store.Home{}))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestTimesOfReceiptsSurviveAnUpgradeAndARestart(t *testing.T) {
 	if diff := cmp.Diff(first.Parts[0].ReadAt, again.Parts[0].ReadAt); diff != "" || err != nil {
 		t.Errorf("after a restart: %s, %v", diff, err)
 	}
-	if v := version(t, db); v != 8 {
+	if v := version(t, db); v != 9 {
 		t.Errorf("opened as version %d", v)
 	}
 }

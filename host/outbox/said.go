@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // Said is a message that the group's assistant, or the host on its behalf, has sent.
 type Said struct {
 	ID    string // the platform's
-	Text  string
+	Text  string // the Markdown that it was written in
 	Time  time.Time
 	Files []File
 }
@@ -19,11 +20,29 @@ type Said struct {
 // Said returns the messages that a group has sent to a thread before a time and not
 // deleted, with their latest text, oldest first: at most the newest limit messages.
 // Messages whose records have expired are missing, and the host's own.
-func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread string, before time.Time, limit int) (all []Said, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT p.receipt, p.text, p.receipt_time, p.file, p.blob, p.act, p.state
-		FROM delivery d JOIN part p ON p.delivery = d.id
-		WHERE d.channel = ? AND d.chat = ? AND d.folder = ? AND d.thread = ? AND (p.receipt <> '' AND p.receipt_time < ? OR p.act LIKE '{"act"%')
+func (r *Reader) Said(ctx context.Context, chat groups.Address, folder, thread string, before time.Time, limit int) ([]Said, error) {
+	rows, err := r.db.QueryContext(ctx, selectSaid+`AND d.thread = ? AND (p.receipt <> '' AND p.receipt_time < ? OR p.act LIKE '{"act"%')
 		ORDER BY d.id DESC, p.position DESC LIMIT ?`, chat.Channel, string(chat.JID), folder, thread, nano(before), 2*limit)
+	return said(rows, err, limit)
+}
+
+// Words returns the latest text of the message with that id of the platform, as the group
+// wrote it. It is empty if the group has not sent or has deleted the message, or its record has expired.
+func (r *Reader) Words(ctx context.Context, chat groups.Address, folder, id string) (string, error) {
+	rows, err := r.db.QueryContext(ctx, selectSaid+`AND d.id >= (SELECT min(delivery) FROM part WHERE receipt = ?4) AND (p.receipt = ?4 OR p.act LIKE '{"act"%')
+		ORDER BY d.id DESC, p.position DESC`, chat.Channel, string(chat.JID), folder, id)
+	all, err := said(rows, err, 1)
+	if err != nil || id == "" || len(all) == 0 {
+		return "", err
+	}
+	return all[0].Text, nil
+}
+
+const selectSaid = `SELECT p.receipt, iif(p.written <> '', p.written, p.text), p.receipt_time, p.file, p.blob, p.act, p.state
+	FROM delivery d JOIN part p ON p.delivery = d.id WHERE d.channel = ?1 AND d.chat = ?2 AND d.folder = ?3 `
+
+// said reads the rows of selectSaid: messages and changes of these, the newest first.
+func said(rows *sql.Rows, err error, limit int) (all []Said, _ error) {
 	later := map[string]*Part{} // the newest change of each message
 	err = each(rows, err, func() error {
 		var s Said

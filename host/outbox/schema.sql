@@ -49,6 +49,7 @@ CREATE TABLE part (
 	saved        BLOB, -- what the channel keeps for the next attempt
 	delivered_at INTEGER NOT NULL DEFAULT 0, -- when the host heard that a member's device had it
 	read_at      INTEGER NOT NULL DEFAULT 0, -- and that a member had read it
+	written      TEXT    NOT NULL DEFAULT '', -- the Markdown that text is made of; empty: text itself
 	PRIMARY KEY (delivery, position)
 ) WITHOUT ROWID;
 CREATE INDEX part_receipt ON part (receipt) WHERE receipt <> '';

@@ -26,7 +26,7 @@ const (
 func Store(dir string, home store.Home) store.Spec {
 	return store.Spec{
 		Name: "outbox", Dir: dir, File: dbName, Lock: lockName, Files: filesDir, Home: home,
-		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6, fromVersion7},
+		Schema: schema + approvalTable + blob.Schema, Steps: []string{fromVersion1, fromVersion2, blob.Schema, fromVersion4, fromVersion5, fromVersion6, fromVersion7, fromVersion8},
 		Pragmas: []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
 	}
 }
@@ -83,6 +83,10 @@ ALTER TABLE part ADD COLUMN read_at INTEGER NOT NULL DEFAULT 0;`
 
 // fromVersion7 migrates version 7 to 8. In version 7 the whole group asked for everything.
 const fromVersion7 = `ALTER TABLE delivery ADD COLUMN bound TEXT NOT NULL DEFAULT '';`
+
+// fromVersion8 migrates version 8 to 9. Version 8 had what assistants wrote in the
+// platform's form alone.
+const fromVersion8 = `ALTER TABLE part ADD COLUMN written TEXT NOT NULL DEFAULT '';`
 
 // openStates are the states of an open part, for SQL.
 const openStates = `('queued', 'sending', 'pending')`
@@ -285,9 +289,9 @@ func insert(t *store.Tx, it *item, now time.Time) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act); err != nil {
+		if _, err := t.Exec(`INSERT INTO part (delivery, position, message_id, text, reply_to, file, size, blob, state, act, written)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, i, p.MessageID, p.Text, p.ReplyTo, files, p.Size(), strings.Join(p.blobs(), " "), string(p.State), act, p.Written); err != nil {
 			return 0, ofDatabase("record a delivery", err)
 		}
 	}

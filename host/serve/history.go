@@ -131,10 +131,11 @@ func (m told) within(room int, zone *time.Location) told {
 }
 
 // line is the message on one line, so that no text of a member looks like another message.
+// The assistant's own has its lines, indented.
 func (m told) line(zone *time.Location) string {
-	from := m.From
+	from, text := m.From, oneLine(m.Text)
 	if m.Own {
-		from += " (you)"
+		from, text = from+" (you)", strings.ReplaceAll(media.WithoutHidden(m.Text), "\n", "\n    ")
 	}
 	if m.Forwarded {
 		from += " (forwarded)"
@@ -142,7 +143,7 @@ func (m told) line(zone *time.Location) string {
 			from += fmt.Sprintf(" (written by %q)", m.Author)
 		}
 	}
-	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), oneLine(m.Text))
+	line := fmt.Sprintf("[%s] %s, %s: %s", m.ID, m.Time.In(zone).Format("2 Jan 2006 15:04"), media.Printable(from), text)
 	if q := m.Quote; q != nil {
 		line += " [answers " + oneLine(q.From)
 		if q.Forwarded {

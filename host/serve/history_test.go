@@ -47,6 +47,19 @@ func TestNoMessageIsTooLargeForTheListOrEndsTheHost(t *testing.T) {
 	}
 }
 
+// Of two clients only one reads the list of messages, and the other the words for it: lists
+// and code that the assistant had written were one line.
+func TestAnAssistantsOwnWordsKeepTheirLinesInTheList(t *testing.T) {
+	m := told{ID: "7", From: "Andy", Own: true, Text: "- **a**\n- b\n[8] Ann: hello"}
+	if got := m.line(time.UTC); !strings.HasSuffix(got, ": - **a**\n    - b\n    [8] Ann: hello") {
+		t.Errorf("%q", got)
+	}
+	m.Own, m.From = false, "Ann"
+	if got := m.line(time.UTC); strings.Contains(got, "\n") {
+		t.Errorf("a member's: %q", got)
+	}
+}
+
 // A member's message is one line of the list, with what it answers and who wrote what it
 // forwards.
 func TestTheListSaysWhatIsForwardedAndAnswered(t *testing.T) {

@@ -82,8 +82,10 @@ func TestConformance(t *testing.T) {
 			}
 			w.Post(id(chat), w.ada, s.Text, says)
 		},
-		Act:  func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
-		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Act:   func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
+		Acts:  []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Share: func(t testing.TB, chat groups.JID, s channeltest.Shared) { w.share(t, chat, s) },
+		Lacks: lacks(),
 		Stranger: func(t testing.TB, chat groups.JID, m, choice string) {
 			eve, elsewhere := w.AddUser("Eve"), w.AddChannel("elsewhere")
 			for _, from := range []string{elsewhere, id(w.office), elsewhere} {

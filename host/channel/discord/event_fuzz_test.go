@@ -1,19 +1,15 @@
 package discord
 
 import (
-	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
-	"github.com/longshore-bridge/longshore/host/store"
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -30,77 +26,68 @@ func FuzzEvent(f *testing.F) {
 		`{"op":0,"s":7,"t":"GUILD_CREATE","d":{"id":"9","channels":[{"id":"1","type":0}],"threads":[{"id":"4","type":11,"parent_id":"1"}],"roles":[{"id":"9","permissions":"x"}]}}`,
 		`{"op":0,"s":8,"t":"INTERACTION_CREATE","d":{"id":"4194304","application_id":"8","type":3,"token":"t","channel_id":"1","user":{"id":"3","username":"ada"},"data":{"custom_id":"longshore-` + strings.Repeat("a", 32) + `-1"},"message":{"id":"4194305"}}}`,
 		`{"op":0,"s":9,"t":"INTERACTION_CREATE","d":{"id":"4194306","application_id":"8","type":2,"token":"t","guild_id":"9","channel_id":"4","member":{"user":{"id":"3"}},"data":{"name":"stop"}}}`,
+		`{"op":0,"s":10,"t":"MESSAGE_CREATE","d":{"id":"4194307","channel_id":"1","guild_id":"9","content":"","author":{"id":"3","username":"ada"},"message_reference":{"type":1},"message_snapshots":[{"message":{"content":"<@3>","mentions":[{"id":"3","member":{"nick":"\u202e"}}],"attachments":[{"id":"6","filename":".a\u0000","title":"b/..","url":"/x","description":"d"}],"sticker_items":[{"id":"7","name":"\ud83d","format_type":4}],"embeds":[{"title":"t","url":"u","fields":[{"name":"n"}]}],"components":[{"components":[{"label":"l","url":"u","accessory":{"content":"c"}}],"items":[{"media":{"url":"m"}}]}]}}]}}`,
+		`{"op":0,"s":11,"t":"MESSAGE_CREATE","d":{"id":"4194308","channel_id":"4","guild_id":"9","content":"x","author":{"id":"3"},"poll":{"question":{"text":"q"},"answers":[{"poll_media":{"text":"a","emoji":{"name":"b"}}}]},"hologram":{"a":1},"mention_roles":["9"]}}`,
+		`{"op":0,"s":12,"t":"MESSAGE_CREATE","d":{"id":"4194309","channel_id":"1","guild_id":"9","type":46,"author":{"id":"3"},"embeds":[{"fields":[{"name":"poll_question_text","value":"q"}]}]}}`,
+		`{"op":0,"s":13,"t":"MESSAGE_CREATE","d":{"id":"4194310","channel_id":"1","guild_id":"9","type":99,"author":{"id":"3"},"content":[1],"\u0000":1}}`,
+		`{"op":0,"s":14,"t":"MESSAGE_DELETE_BULK","d":{"ids":["4194304","4194308"],"channel_id":"1"}}`,
 		`{"op":0,"t":"MESSAGE_CREATE","d":[]}`, `{"op":0,"t":"MESSAGE_CREATE"}`, `[]`,
 	} {
 		f.Add([]byte(frame))
 	}
-	home := store.Home{}
-	j, err := journal.Open(f.Context(), journal.Spec("discord", platformKey, f.TempDir(), home), journal.Options{})
+	d, err := newOf(channel.Setup{Name: "discord", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { _ = j.Close() })
-	d, err := newOf(channel.Setup{Name: "discord", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler), Chats: []channel.NamedChat{{JID: "dc:1"}}}, Net{API: "http://127.0.0.1:1/"})
-	if err != nil {
-		f.Fatal(err)
-	}
-	d.self.Store(&self{id: "2", app: "8"})
-	d.world.addGuild(&guild{ID: "9", Channels: []room{{ID: "1"}}, Threads: []room{{ID: "4", Type: 11, Parent: "1"}}})
-	g := &gateway{Discord: d, journal: j, session: "s"}
-	var one sync.Mutex
 	f.Fuzz(func(t *testing.T, data []byte) {
-		one.Lock()
-		defer one.Unlock()
 		var fr frame
 		if json.Unmarshal(data, &fr, lenient) != nil || fr.Op != opDispatch {
 			return
 		}
 		d.learn(fr.Type, fr.Data)
-		if err := g.keep(t.Context(), fr); err != nil && channel.ClassOf(err) != channel.Passing { // a question to a Discord that is not there
-			t.Fatal(err)
+		all, err := decode(fr.Type, fr.Data, &self{id: "2", app: "8", flags: flagContent})
+		if err != nil {
+			return
 		}
-		for {
-			m, err := j.Next(t.Context(), "dc:1")
+		for _, ev := range all {
+			body, err := json.Marshal(ev, lenient)
+			var kept event
+			if err == nil {
+				err = json.Unmarshal(body, &kept, lenient)
+			}
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%q cannot be kept: %v", data, err)
 			}
-			if m == nil {
-				return
-			}
-			if err := d.give(t.Context(), checking{t, data}, *m); err != nil {
-				t.Fatal(err)
-			}
-			if err := j.Done(t.Context(), m.Seq); err != nil {
-				t.Fatal(err)
-			}
+			check(t, data, kept.inbound(journal.Inbound{Chat: "dc:1", ID: ev.id, Body: body}))
 		}
 	})
 }
 
-// checking is an Inbox that looks at what comes in.
-type checking struct {
-	t    *testing.T
-	data []byte
-}
-
-func (c checking) Receive(_ context.Context, in channel.Inbound) error {
-	if in.Chat != "dc:1" || !utf8.ValidString(in.Text) || len(in.Text) > maxIn+200*50 || len(in.Files) > maxInFiles || in.From != channel.CleanName(in.From) || in.Emoji != channel.CleanName(in.Emoji) {
-		c.t.Errorf("%q was taken as %+v", c.data, in)
+// check looks at what comes in.
+func check(t *testing.T, data []byte, in channel.Inbound) {
+	if !utf8.ValidString(in.Text) || len(in.Text) > maxIn || len(in.Files) > maxInFiles || in.From != channel.CleanName(in.From) || in.Emoji != channel.CleanName(in.Emoji) {
+		t.Errorf("%q was taken as %+v", data, in)
+	}
+	if in.Kind.IsMessage() && in.Command == "" && in.Text == "" && len(in.Files) == 0 || in.Kind == channel.KindNote && in.Text == "" || in.Told != "" && !fieldName.MatchString(in.Told) {
+		t.Errorf("%q shows nothing: %+v", data, in)
+	}
+	if q := in.Quote; q != nil {
+		if !utf8.ValidString(q.Text) || len(q.Text) > maxIn+200*50 || len(q.Files) > maxInFiles || q.From != channel.CleanName(q.From) {
+			t.Errorf("%q quotes %+v", data, q)
+		}
+		in.Files = append(in.Files, q.Files...)
 	}
 	for _, id := range []string{in.Thread, in.Target, in.Sender, in.ID} {
 		if media.Printable(id) != id || len(id) > 64 {
-			c.t.Errorf("%q brings the id %q", c.data, id)
+			t.Errorf("%q brings the id %q", data, id)
 		}
 	}
 	if y := in.Time.UTC().Year(); y < 1970 || y > 9999 {
-		c.t.Errorf("%q is of the year %d", c.data, y)
+		t.Errorf("%q is of the year %d", data, y)
 	}
 	for _, a := range in.Files {
 		if a.Name != media.SafeName(a.Name) || a.Size < 0 {
-			c.t.Errorf("%q brings the file %+v", c.data, a)
+			t.Errorf("%q brings the file %+v", data, a)
 		}
 	}
-	return nil
 }
-
-func (c checking) Report(context.Context, groups.JID, string, channel.State) {}

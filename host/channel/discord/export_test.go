@@ -12,3 +12,6 @@ func Hurry(ch channel.Channel, pause time.Duration) {
 	d := ch.(*Discord)
 	d.Link.Pause, d.afresh, d.polls.Every = pause, pause, pause
 }
+
+// FileAt is the address of a file, or of a sticker of which address is the path.
+func FileAt(ch channel.Channel, address string) string { return ch.(*Discord).web.at(address) }

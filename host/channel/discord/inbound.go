@@ -5,10 +5,10 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/bot"
@@ -41,11 +41,11 @@ func (d *Discord) give(ctx context.Context, in channel.Inbox, m journal.Inbound)
 func (ev *event) inbound(m journal.Inbound) channel.Inbound {
 	in := channel.Inbound{
 		Kind: ev.Kind, ID: m.ID, Chat: m.Chat, Thread: ev.Thread, From: ev.Name, Sender: ev.Sender, Role: ev.Role, Time: time.UnixMilli(ev.UnixMsec),
-		Target: ev.Target, Text: ev.Text, Direct: ev.Direct, Emoji: ev.Emoji, Command: ev.Command,
+		Target: ev.Target, Text: ev.Text, Direct: ev.Direct, Emoji: ev.Emoji, Command: ev.Command, Told: ev.Told, Forwarded: ev.Forward,
 	}
 	in.Files = attachments(ev.Files, m)
 	if q := ev.Quote; q != nil {
-		in.Quote = &channel.Quote{ID: q.ID, From: q.Name, Sender: q.Sender, Text: q.Text, Own: q.Own, Files: attachments(q.Files, m)}
+		in.Quote = &channel.Quote{ID: q.ID, From: q.Name, Sender: q.Sender, Text: q.Text, Own: q.Own, Forwarded: q.Forward, Files: attachments(q.Files, m)}
 	}
 	if ev.Kind == channel.KindMembership {
 		who := []channel.Person{{Name: ev.Name, Sender: ev.Sender}}
@@ -61,15 +61,11 @@ func (ev *event) inbound(m journal.Inbound) channel.Inbound {
 
 func attachments(files []attachment, m journal.Inbound) (all []channel.Attachment) {
 	for _, f := range files {
-		name := cmp.Or(f.Long, f.Name)
-		if f.Long != "" && !strings.Contains(f.Long, ".") { // a title has no extension
-			name = f.Name
-		}
-		kind := media.KindByName(name)
+		kind := media.KindByName(f.Name)
 		if f.Wave != "" {
 			kind = media.Voice
 		}
-		info := media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), m.Received)
+		info := media.Claimed(kind, f.Name, f.MIME, uint64(max(0, f.Size)), m.Received)
 		all = append(all, channel.Attachment{Info: info, Ref: bot.Ref(f.ID, m.Ref())})
 	}
 	return all
@@ -100,7 +96,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 		return nil, channel.Unfetchable("the message has no such file")
 	}
 	pace := transfer.PaceFor(f.Patient)
-	body, err := open.Scratch.Get(ctx, d.web.files, urlOf(files, id), maxFile, pace)
+	body, err := open.Scratch.Get(ctx, d.web.files, d.web.at(urlOf(files, id)), maxFile, pace)
 	if channel.ClassOf(err) != channel.Permanent {
 		return body, err
 	}
@@ -108,7 +104,7 @@ func (d *Discord) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, 
 	if fresh == "" || fresh == urlOf(files, id) {
 		return nil, err
 	}
-	return open.Scratch.Get(ctx, d.web.files, fresh, maxFile, pace)
+	return open.Scratch.Get(ctx, d.web.files, d.web.at(fresh), maxFile, pace)
 }
 
 func has(files []attachment, id string) bool {
@@ -126,10 +122,12 @@ func urlOf(files []attachment, id string) string {
 
 // freshURL is the address of a file now; empty if Discord does not say.
 func (d *Discord) freshURL(ctx context.Context, channelID, messageID, id string) string {
-	var m message
-	if err := d.web.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &m); err != nil {
+	var data jsontext.Value
+	err := d.web.call(ctx, "GET", "channels/"+channelID+"/messages/"+messageID, nil, &data)
+	m, errRead := readMessage(data)
+	if err = cmp.Or(err, errRead); err != nil {
 		d.Log.Info("ask for a file's new address", "error", err)
 		return ""
 	}
-	return urlOf(bounded(m.Files), id)
+	return urlOf(m.files(), id)
 }

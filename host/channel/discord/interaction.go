@@ -7,10 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
-	"github.com/longshore-bridge/longshore/host/channel"
-	"github.com/longshore-bridge/longshore/host/channel/bot"
+	"github.com/longshore-bridge/longshore/groups"
 )
 
 // The kinds of interactions and of answers to them:
@@ -74,51 +71,25 @@ func (i *interaction) by() *user {
 	return who
 }
 
-// keepInteraction keeps a press of a button and a command like a message, and then has
-// Discord hear that it was taken.
-func (g *gateway) keepInteraction(ctx context.Context, data []byte) error {
-	var i interaction
-	if err := json.Unmarshal(data, &i, lenient); err != nil {
-		return g.unknown(err)
-	}
-	who := i.by()
-	if !isID(i.ID) || !isID(i.Channel) || i.App != g.self.Load().app || i.Token == "" || len(i.Token) > maxInteraction || who == nil {
-		return nil
-	}
-	chat, thread, ok, err := g.place(ctx, i.Channel)
-	if err != nil {
-		return err
-	}
-	ev := event{Channel: i.Channel, Thread: thread, Private: i.Guild == "", Sender: who.ID, Name: g.world.name(who.ID, nameOf(*who, i.Member)),
-		Role: g.roleIn(i.Guild, i.Guild == "", who.ID, i.Member), UnixMsec: timeOf(i.ID).UnixMilli()}
-	answer := reply{id: i.ID, token: i.Token, Type: answerNothing}
+// keepAct keeps a press of a button and a command like a message, and then has Discord
+// hear that it was taken. counts says whether the chat is one of the groups'.
+func (g *gateway) keepAct(ctx context.Context, chat groups.JID, ev event, counts bool) error {
 	switch {
-	case i.Type == interactionCommand && isWord(i.Data.Name):
-		ev.Command, ev.Direct = i.Data.Name, true
-		answer.says("Taken: /" + i.Data.Name)
-		if !ok {
-			answer.says("No assistant is in this chat.")
-		}
-	case i.Type == interactionButton && isID(i.Message.ID):
-		if ev.Poll, ev.Choice, ok = button(i.Data.Button, ok); ok {
-			ev.Kind, ev.Target = channel.KindVote, i.Message.ID
-		}
-	default:
-		return nil
+	case ev.Command != "" && counts:
+		ev.answer.says("Taken: /" + ev.Command)
+	case ev.Command != "":
+		ev.answer.says("No assistant is in this chat.")
+	case ev.Poll == "": // the button is another program's
+		counts = false
 	}
-	if ok {
-		if err := g.store(ctx, chat, "act-"+i.ID, ev, ev.Kind == channel.KindVote); err != nil {
+	if counts {
+		g.named(&ev, ev.guild == "")
+		if err := g.store(ctx, chat, ev); err != nil {
 			return err
 		}
 	}
-	g.answer(answer)
+	g.answer(*ev.answer)
 	return nil
-}
-
-// button is the question and the choice of a button in a chat that counts.
-func button(id string, counts bool) (poll string, choice int, ok bool) {
-	poll, choice, ok = bot.ButtonOf(id)
-	return poll, choice, ok && counts
 }
 
 // reply is the answer to an interaction.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/longshore-bridge/longshore/host/channel"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 )
@@ -43,9 +45,7 @@ func (g *gateway) catchUp(ctx context.Context) error {
 		return err
 	}
 	for _, c := range g.Served() {
-		err := g.eachAfter(ctx, idOf(c.JID), last.Created.Add(-overlap), missedPages, func(m *message) (bool, error) {
-			return false, g.keepMessage(ctx, m)
-		})
+		err := g.catchUpChat(ctx, idOf(c.JID), last.Created.Add(-overlap))
 		switch class := channel.ClassOf(err); {
 		case err == nil:
 		case class == channel.Passing && channel.RetryAfterOf(err) == 0:
@@ -57,17 +57,40 @@ func (g *gateway) catchUp(ctx context.Context) error {
 	return nil
 }
 
+// catchUpChat asks for the messages of one chat. They do not name their server as events
+// do, so that it is asked for.
+func (g *gateway) catchUpChat(ctx context.Context, id string, since time.Time) error {
+	r, err := g.roomOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	return g.eachAfter(ctx, id, since, missedPages, func(m *message) (bool, error) {
+		m.Guild = r.Guild
+		for _, ev := range m.events(g.self.Load()) {
+			if err := g.keepEvent(ctx, ev); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
+	})
+}
+
 // page is the next messages of a chat: fewer, if so many are too long for an answer. more
 // says that others may follow. It waits as Discord wants.
 func (d *Discord) page(ctx context.Context, id, after string) (page []message, more bool, err error) {
 	for most := pageOf; ; {
-		err = d.web.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &page)
+		var all []jsontext.Value
+		err = d.web.call(ctx, "GET", fmt.Sprintf("channels/%s/messages?after=%s&limit=%d", id, after, most), nil, &all)
 		wait := channel.RetryAfterOf(err)
 		switch {
 		case errors.Is(err, errTooLong) && most > 1:
 			most /= 10
 			continue
 		case err == nil, wait <= 0, wait > longestRest:
+			for _, data := range all {
+				m, _ := readMessage(data) // what is no message is nobody's
+				page = append(page, m)
+			}
 			return page, len(page) == most, err
 		}
 		timer := time.NewTimer(wait)

@@ -255,7 +255,7 @@ func (d *Discord) find(ctx context.Context, open *bot.Open, m channel.Message, t
 // names of files, and not their sizes.
 func same(m channel.Message, got *message) bool {
 	if m.Poll != nil { // votes change its text
-		return len(got.Buttons) > 0 && len(got.Buttons[0].Buttons) > 0 && got.Buttons[0].Buttons[0].ID == bot.ButtonID(m.ID, 0)
+		return slices.Contains(wordsIn(got.Components, []string{"components", "custom_id"}), bot.ButtonID(m.ID, 0))
 	}
 	return got.Text == m.Text && slices.EqualFunc(m.Files, got.Files, func(f channel.File, a attachment) bool { return f.Size == a.Size }) &&
 		(got.Refers.ID == m.ReplyTo || !isID(m.ReplyTo))

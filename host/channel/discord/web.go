@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"runtime/debug"
 	"strconv"
@@ -34,8 +35,9 @@ var errTooLong = errors.New("the answer is too long")
 type web struct {
 	base   string
 	token  string
-	client *http.Client // to the API and the gateway
-	files  *http.Client // to the file server, which wants no token
+	client *http.Client      // to the API and the gateway
+	files  *http.Client      // to the file server, which wants no token
+	served map[string]string // by extension: where stickers are
 	limits limits
 	ahead  atomic.Int64 // ns that Discord's clock is ahead of the host's
 }
@@ -44,7 +46,7 @@ type web struct {
 func (w *web) atDiscord(t time.Time) time.Time { return t.Add(time.Duration(w.ahead.Load())) }
 
 func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
-	w := &web{base: apiURL, token: set.BotToken.Reveal()}
+	w := &web{base: apiURL, token: set.BotToken.Reveal(), served: map[string]string{".png": "https://cdn.discordapp.com", ".gif": "https://media.discordapp.net"}}
 	all := transfer.Options{Hosts: []string{"discord.com", ".discord.gg"}, Date: date}
 	files := transfer.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}}
 	if net.API != "" {
@@ -54,7 +56,7 @@ func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 		}
 		w.base = net.API
 		all.Origins = []string{u.Scheme + "://" + u.Host}
-		files.Origins = all.Origins
+		files.Origins, w.served = all.Origins, map[string]string{".png": all.Origins[0], ".gif": all.Origins[0]}
 	}
 	var errAll, errFiles error
 	w.client, errAll = transfer.New(all)
@@ -64,6 +66,15 @@ func newWeb(set *Settings, net Net, date func(time.Time)) (*web, error) {
 	}
 	w.client.Transport = noting{w.client.Transport, w}
 	return w, nil
+}
+
+// at is the address of a file; of a sticker the channel has only the path:
+// discord.com/developers/docs/reference, CDN Endpoints.
+func (w *web) at(address string) string {
+	if !strings.HasPrefix(address, "/") {
+		return address
+	}
+	return w.served[path.Ext(address)] + address
 }
 
 // noting reads the limits that each answer of the API states.

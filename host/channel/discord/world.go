@@ -34,6 +34,9 @@ type guild struct {
 	Roles []struct {
 		ID     string `json:"id"`
 		Rights string `json:"permissions"` // a number of 64 bits
+		Tags   struct {
+			Bot string `json:"bot_id"` // whose own role it is
+		} `json:"tags"`
 	} `json:"roles"`
 	Channels []room `json:"channels"`
 	Threads  []room `json:"threads"`
@@ -121,6 +124,17 @@ func (g *guild) role(user string, roles []string) channel.Role {
 		}
 	}
 	return channel.RoleMember
+}
+
+// mentioned says whether a bot's own role is among those that a text mentions: Discord
+// offers it to members under the bot's name. g may be nil.
+func (g *guild) mentioned(roles []string, bot string) bool {
+	for i := 0; g != nil && i < len(g.Roles); i++ {
+		if r := g.Roles[i]; r.Tags.Bot == bot && slices.Contains(roles, r.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // learn takes what an event says of servers and channels.

@@ -22,7 +22,8 @@ const (
 // work is what may still be looked at of one text.
 type work struct {
 	left    int
-	marks   int // delimiters in this block so far
+	marks   int          // delimiters in this block so far
+	opened  map[byte]int // of these, by mark, those that wait for one that closes them
 	open    []bracket
 	escaped int // escaped pipes of the text's tables so far
 
@@ -37,7 +38,7 @@ var workKey = parser.NewContextKey()
 // newWork returns the context of one parsing.
 func newWork(bytes int) parser.Context {
 	pc := parser.NewContext()
-	pc.Set(workKey, &work{left: workPerByte * bytes})
+	pc.Set(workKey, &work{left: workPerByte * bytes, opened: map[byte]int{}})
 	return pc
 }
 
@@ -126,6 +127,7 @@ func (p linkParser) CloseBlock(parent ast.Node, block text.Reader, pc parser.Con
 	p.InlineParser.(parser.CloseBlocker).CloseBlock(parent, block, pc)
 	w := workOf(pc)
 	w.open, w.marks, w.lastTicks = w.open[:0], 0, nil
+	clear(w.opened)
 }
 
 // delimiterParser pays for the delimiters of a block: the library compares each with all
@@ -143,7 +145,32 @@ func (p delimiterParser) Parse(parent ast.Node, block text.Reader, pc parser.Con
 		w.marks++
 		w.left -= w.marks
 	}
+	if d, ok := n.(*parser.Delimiter); ok {
+		w.note(d)
+	}
 	return n
+}
+
+// note counts what a delimiter opens, or takes from that what it closes.
+func (w *work) note(d *parser.Delimiter) {
+	switch waiting := w.opened[d.Char]; {
+	case d.CanClose && waiting > 0:
+		w.opened[d.Char] = max(0, waiting-d.OriginalLength)
+	case d.CanOpen:
+		w.opened[d.Char] += d.OriginalLength
+	}
+}
+
+// sentence is how far before a closing bracket an opening one is looked for, in bytes.
+const sentence = 256
+
+// ends says whether a mark or a closing bracket ends what was opened before.
+func (w *work) ends(c byte, before []byte) bool {
+	if c != ')' {
+		return w.opened[c] > 0
+	}
+	before = before[max(0, len(before)-sentence):]
+	return bytes.Count(before, []byte("(")) > bytes.Count(before, []byte(")"))
 }
 
 // tableParser pays for a table's cells: each row has as many as the head, however short

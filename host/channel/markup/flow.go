@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,7 +18,7 @@ type styled struct {
 type span struct {
 	from, to int
 	kind     Kind   // Bold, Italic, Strike, Mono, Link, Fence, Quote or address
-	url      string // of a Link
+	more     string // of a Link, its address; of a Fence, its language; of a format in a line, its mark
 }
 
 // address is a span of text that is an address. It is not cut.
@@ -41,14 +42,14 @@ func layOut(nodes []Node, d dialect, longest int) styled {
 }
 
 // as writes something with a format, which it has once however often it is nested.
-func (f *flow) as(kind Kind, url string, write func()) {
+func (f *flow) as(kind Kind, more string, write func()) {
 	if f.within[kind] {
 		write()
 		return
 	}
 	f.within[kind] = true
 	i := len(f.spans)
-	f.spans = append(f.spans, span{f.text.Len(), 0, kind, url})
+	f.spans = append(f.spans, span{f.text.Len(), 0, kind, more})
 	write()
 	f.within[kind] = false
 	if f.spans[i].to = f.text.Len(); f.spans[i].to == f.spans[i].from {
@@ -97,7 +98,7 @@ func (f *flow) block(n Node) {
 		f.as(Quote, "", func() { f.blocks(n.Kids) })
 		f.indent = before
 	case Fence:
-		f.code(n.Text)
+		f.code(n.Text, language.FindString(n.Label))
 	case Table:
 		f.table(n)
 	case Rule:
@@ -122,10 +123,15 @@ func (f *flow) item(n Node) {
 	f.indent = before
 }
 
+// language is one that a platform may know, to colour code of it.
+var language = regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,20}$`)
+
+const maxLanguage = 20
+
 // code is written without indentation, which would become part of the code.
-func (f *flow) code(text string) {
+func (f *flow) code(text, language string) {
 	f.begun = true
-	f.as(Fence, "", func() { f.text.WriteString(text) })
+	f.as(Fence, language, func() { f.text.WriteString(text) })
 }
 
 func (f *flow) inline(nodes []Node) {

@@ -72,7 +72,7 @@ func (addressParser) Parse(parent ast.Node, block text.Reader, pc parser.Context
 	if strings.IndexByte(beforeAddress, line[0]) >= 0 {
 		before = 1
 	}
-	n := addressLen(line[before:])
+	n := addressLen(line[before:], func(end byte) bool { return workOf(pc).ends(end, block.Source()[:segment.Start+before]) })
 	if n == 0 || pc.IsInLinkLabel() {
 		return nil
 	}
@@ -85,8 +85,9 @@ func (addressParser) Parse(parent ast.Node, block text.Reader, pc parser.Context
 }
 
 // addressLen is the length of the address with which a line begins, or 0. What ends a
-// sentence or a format, and a bracket that was not opened in it, is not a part of it.
-func addressLen(line []byte) int {
+// sentence is not a part of it, nor a bracket that was not opened in it or a mark, if it ends
+// something before the address.
+func addressLen(line []byte, ends func(byte) bool) int {
 	scheme := 0
 	for _, s := range []string{"http://", "https://"} {
 		if bytes.HasPrefix(line, []byte(s)) {
@@ -96,16 +97,25 @@ func addressLen(line []byte) int {
 	if scheme == 0 {
 		return 0
 	}
-	n := bytes.IndexAny(line, " \t\n\f\r<>\"'`")
+	n := bytes.IndexFunc(line, func(r rune) bool {
+		return strings.ContainsRune(" \t\n\f\r<>\"'`", r) || unicode.IsPunct(r) && unspaced(r)
+	})
 	if n < 0 {
 		n = len(line)
 	}
-	closed := bytes.Count(line[:n], []byte(")")) - bytes.Count(line[:n], []byte("("))
+	for i, depth := scheme, 0; i < n; i++ {
+		switch c := line[i]; {
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case c == ')' && ends(c):
+			n = i
+		}
+	}
 	for ; n > scheme; n-- {
 		switch c := line[n-1]; {
-		case c == ')' && closed > 0:
-			closed--
-		case strings.IndexByte("?!.,:*_~", c) >= 0:
+		case strings.IndexByte("*_~", c) >= 0 && ends(c), strings.IndexByte("?!.,:", c) >= 0:
 		case c == ';':
 			name := bytes.TrimRightFunc(line[scheme:n-1], isASCIIWord)
 			if !bytes.HasSuffix(name, []byte("&")) || scheme+len(name) == n-1 {

@@ -14,9 +14,11 @@ import (
 // work are left out, and characters of the text that would work as marks are replaced by
 // others that look like them, because neither platform can escape these.
 type marks struct {
-	of          map[Kind]string // of Bold, Italic, Strike and Mono
-	open, close string          // of a Fence
-	escape      *strings.Replacer
+	of          map[Kind]string   // of Bold, Italic, Strike and Mono
+	beside      map[Kind]string   // those that work beside a letter, too; nil: none does
+	open, close string            // of a Fence
+	coloured    bool              // a Fence has its language behind its opening ticks
+	escape      *strings.Replacer // nil: of nothing
 
 	// backslashed are the characters before which a backslash makes a platform show
 	// them as they are, and at a line's start also those of lineStart. Empty: the
@@ -41,7 +43,11 @@ func (m marks) render(s styled) string {
 		}
 		m.lines(&b, s.text, spans, at, p.from)
 		code := strings.ReplaceAll(s.text[p.from:p.to], "```", "``ˋ")
-		b.WriteString(m.open + m.escape.Replace(code) + m.close)
+		open := m.open
+		if m.coloured {
+			open = "```" + p.more + "\n"
+		}
+		b.WriteString(open + m.safe(code) + m.close)
 		at = p.to
 	}
 	m.lines(&b, s.text, spans, at, len(s.text))
@@ -120,8 +126,10 @@ func newLine(m marks, text string, spans []span, from, to int) line {
 			continue
 		case p.kind == Link:
 			inLink = p.to
-		case p.kind != address && (p.from < inLink || m.of[p.kind] == "" || !l.works(p)):
-			continue
+		case p.kind != address:
+			if p.more = l.markOf(p); p.more == "" || p.from < inLink {
+				continue
+			}
 		}
 		l.add(p)
 	}
@@ -140,7 +148,7 @@ func (l *line) add(p span) {
 			l.asIs = append(l.asIs, p)
 		}
 	default:
-		mark := rune(l.of[p.kind][0])
+		mark := rune(p.more[0])
 		l.formats[mark] = append(l.formats[mark], p)
 	}
 }
@@ -154,9 +162,28 @@ func covering(spans []span, i int) (span, bool) {
 	return spans[n], true
 }
 
-// works says whether marks around a span stand at the edges of words.
-func (l line) works(p span) bool {
-	return !isWord(l.before(p.from)) && !isWord(l.at(p.to)) && (p.kind != Mono || !strings.Contains(l.text[p.from:p.to], "`"))
+// markOf is the mark that formats a span; empty: none does, since it would stand in a word.
+func (l line) markOf(p span) string {
+	before, after := isWord(l.before(p.from)), isWord(l.at(p.to))
+	switch {
+	case p.kind == Mono && strings.Contains(l.text[p.from:p.to], "`"):
+		return ""
+	case (before || after) && l.beside != nil:
+		return l.beside[p.kind]
+	case before && isWord(l.at(p.from)), after && isWord(l.before(p.to)):
+		return ""
+	}
+	return l.of[p.kind]
+}
+
+// apart stands between a mark and the letter outside, so that the mark works there. Only
+// a mark that has no letter on its other side gets it.
+const apart = "\u200b"
+
+// parted says whether marks at a place need that.
+func (l line) parted(i int, closing, opening []span) bool {
+	formats := func(p span) bool { return p.kind != Link && p.kind != address }
+	return l.beside == nil && (slices.ContainsFunc(closing, formats) && isWord(l.at(i)) || slices.ContainsFunc(opening, formats) && isWord(l.before(i)))
 }
 
 // before is the character before a place, and at the one behind it; 0 beyond the line.
@@ -185,12 +212,19 @@ func (l line) write(b *strings.Builder) {
 	slices.SortStableFunc(closing, func(a, b span) int { return cmp.Compare(a.to, b.to) })
 	opening, runs := l.spans, l.runs
 	for i := l.from; ; {
-		for ; len(closing) > 0 && closing[0].to == i; closing = closing[1:] {
-			b.WriteString(l.closeMark(closing[0]))
+		closed, opened := 0, 0
+		for ; closed < len(closing) && closing[closed].to == i; closed++ {
+			b.WriteString(l.closeMark(closing[closed]))
 		}
-		for ; len(opening) > 0 && opening[0].from == i; opening = opening[1:] {
-			b.WriteString(l.openMark(opening[0]))
+		for ; opened < len(opening) && opening[opened].from == i; opened++ {
 		}
+		if l.parted(i, closing[:closed], opening[:opened]) {
+			b.WriteString(apart)
+		}
+		for _, p := range opening[:opened] {
+			b.WriteString(l.openMark(p))
+		}
+		closing, opening = closing[closed:], opening[opened:]
 		if i == l.to {
 			return
 		}
@@ -209,35 +243,43 @@ func (l line) write(b *strings.Builder) {
 
 func (l line) openMark(p span) string {
 	if p.kind != Link {
-		return l.of[p.kind]
+		return p.more
 	}
-	if l.text[p.from:p.to] == p.url {
+	if l.text[p.from:p.to] == p.more {
 		return "<"
 	}
 	if l.masked {
 		return "["
 	}
-	return "<" + l.escape.Replace(p.url) + "|"
+	return "<" + l.safe(p.more) + "|"
 }
 
 func (l line) closeMark(p span) string {
-	if p.kind == Link && l.masked && l.text[p.from:p.to] != p.url {
-		return "](<" + p.url + ">)"
+	if p.kind == Link && l.masked && l.text[p.from:p.to] != p.more {
+		return "](<" + p.more + ">)"
 	}
 	if p.kind == Link {
 		return ">"
 	}
-	return l.of[p.kind]
+	return p.more
+}
+
+// safe is a text in which nothing works as a mark of the platform's that stands anywhere.
+func (m marks) safe(s string) string {
+	if m.escape == nil {
+		return s
+	}
+	return m.escape.Replace(s)
 }
 
 // escaped is a character of the text as the platform shows it.
 func (l line) escaped(r rune, i int) string {
 	if l.backslashed == "" {
-		return l.escape.Replace(string(r))
+		return l.safe(string(r))
 	}
 	switch p, _ := covering(l.asIs, i); {
 	case p.kind == Mono, p.kind == address:
-	case p.kind == Link && l.text[p.from:p.to] == p.url:
+	case p.kind == Link && l.text[p.from:p.to] == p.more:
 	case strings.ContainsRune(l.backslashed, r), strings.ContainsRune(l.lineStart, r) && l.first && i == l.body:
 		return `\` + string(r)
 	}
@@ -248,7 +290,7 @@ func (l line) escaped(r rune, i int) string {
 func (l line) instead(r rune, i int) string {
 	switch p, _ := covering(l.asIs, i); p.kind {
 	case Mono, Link:
-		return l.escape.Replace(string(r))
+		return l.safe(string(r))
 	case address:
 		return encoded[r]
 	}
@@ -266,8 +308,8 @@ func (l *line) findRuns() {
 		lastClose[mark] = max(lastClose[mark], closes)
 	}
 	for _, p := range l.spans {
-		if mark := l.of[p.kind]; mark != "" {
-			pair(rune(mark[0]), p.from, p.to)
+		if p.kind != Link && p.more != "" {
+			pair(rune(p.more[0]), p.from, p.to)
 		}
 	}
 	for i := l.from; i < l.to; {

@@ -12,6 +12,8 @@
 package markup
 
 import (
+	"strings"
+
 	"github.com/longshore-bridge/longshore/media"
 )
 
@@ -29,10 +31,40 @@ func Beginning(tree []Node, most int) string {
 	return media.Cut(plain.render(s.piece(s.bounds(byteIndex(s.text, most+1, media.Characters)))), most)
 }
 
-// Parts renders a text in a platform's form and cuts the result into messages of at
+// Message is one message of a text.
+type Message struct {
+	Text    string // in the platform's form
+	Written string // Markdown that becomes Text again: as it was written, if the text is one message
+}
+
+// Messages renders a text in a platform's form and cuts the result into messages of at
 // most limit units; 0 is no limit. White space around the text and at cuts is dropped,
-// so a blank text has no parts. A character that is longer than the limit is dropped too.
+// so a blank text has no messages. A character that is longer than the limit is dropped too.
+func Messages(text string, form media.Markup, limit int, unit media.Unit) (all []Message) {
+	parts, pieces := cut(text, form, limit, unit)
+	for i, p := range parts {
+		m := Message{p, p}
+		switch {
+		case pieces == nil: // as written
+		case len(parts) == 1:
+			m.Written = strings.TrimSpace(text)
+		default:
+			m.Written = again.render(pieces[i])
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// Parts is the Text of each of Messages.
 func Parts(text string, form media.Markup, limit int, unit media.Unit) []string {
+	parts, _ := cut(text, form, limit, unit)
+	return parts
+}
+
+// cut returns the parts of a text, and the piece of the text that each was rendered of: none
+// if the form is as written.
+func cut(text string, form media.Markup, limit int, unit media.Unit) (parts []string, pieces []styled) {
 	var d dialect
 	switch form {
 	case media.MarkupWhatsApp:
@@ -46,7 +78,7 @@ func Parts(text string, form media.Markup, limit int, unit media.Unit) []string 
 	case media.MarkupPlain:
 		d = plain
 	default:
-		return split(text, limit, unit)
+		return split(text, limit, unit), nil
 	}
 	render := d.render
 	if form == media.MarkupTelegram {

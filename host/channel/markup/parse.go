@@ -16,8 +16,8 @@ import (
 )
 
 // Parse reads Markdown as GitHub knows it, but for what surprises in a chat: a line
-// break stays one, indented lines are no code, HTML stays the characters that it is,
-// a line of dashes below a text is a rule, and links have their address beside them.
+// break stays one, indented lines are no code, HTML but <br> stays the characters that it is,
+// a line of dashes below several lines is a rule, and links have their address beside them.
 // It takes time that grows as the text does. It never fails: a text that is too long, or
 // that the parser fails on, is one paragraph, as written, and so are the marks that would
 // take long.
@@ -50,6 +50,7 @@ func newParser() parser.Parser {
 
 func blockParsers() []util.PrioritizedValue {
 	return []util.PrioritizedValue{
+		util.Prioritized(headingParser{parser.NewSetextHeadingParser()}, 100),
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
 		util.Prioritized(shallow{parser.NewListParser()}, 300),
 		util.Prioritized(parser.NewListItemParser(), 400),
@@ -64,11 +65,12 @@ func inlineParsers() []util.PrioritizedValue {
 	return []util.PrioritizedValue{
 		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 		util.Prioritized(codeParser{parser.NewCodeSpanParser()}, 100),
+		util.Prioritized(footnoteParser{}, 190),
 		util.Prioritized(linkParser{parser.NewLinkParser()}, 200),
 		util.Prioritized(parser.NewAutoLinkParser(), 300),
 		util.Prioritized(productParser{}, 490),
-		util.Prioritized(delimiterParser{parser.NewEmphasisParser()}, 500),
-		util.Prioritized(delimiterParser{extension.NewStrikethroughParser()}, 500),
+		util.Prioritized(delimiterParser{cjkParser{parser.NewEmphasisParser()}}, 500),
+		util.Prioritized(delimiterParser{cjkParser{extension.NewStrikethroughParser()}}, 500),
 		util.Prioritized(addressParser{}, 999),
 	}
 }
@@ -127,7 +129,7 @@ func (r reader) block(b ast.Node, depth int) Node {
 	case *ast.ListItem:
 		return Node{Kind: Item, Kids: r.blocks(b, depth+1)}
 	case *ast.Blockquote:
-		return Node{Kind: Quote, Kids: r.blocks(b, depth+1)}
+		return Node{Kind: Quote, Kids: alert(r.blocks(b, depth+1))}
 	case *ast.FencedCodeBlock:
 		return Node{Kind: Fence, Label: string(b.Language(r.source)), Text: strings.TrimRight(string(b.Lines().Value(r.source)), "\n")}
 	case *extast.Table:
@@ -279,7 +281,7 @@ func (r reader) text(t *ast.Text) string {
 }
 
 // escape is at the beginning of a text. No name of a character has more than maxEscape.
-var escape = regexp.MustCompile("^(?:\\\\[!-/:-@\\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);|<br ?/?>)")
+var escape = regexp.MustCompile("^(?:\\\\[!-/:-@\\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);|<(?i:br) ?/?>)")
 
 const maxEscape = 40
 

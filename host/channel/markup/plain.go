@@ -1,6 +1,4 @@
 package markup
 
-import "strings"
-
 // plain is a text without formatting, for a platform that has none.
-var plain = dialect{width: 72, marks: marks{escape: strings.NewReplacer()}}
+var plain = dialect{width: 72}

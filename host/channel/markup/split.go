@@ -59,18 +59,19 @@ func byteIndex(s string, n int, unit media.Unit) int {
 
 // parts renders a text in pieces of at most limit units, which end as those of split do,
 // and never within a link.
-func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (all []string) {
+func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (all []string, pieces []styled) {
 	for s.text != "" {
 		end := len(s.text)
 		if limit > 0 {
 			end = byteIndex(s.text, limit, unit)
 		}
-		part := ""
+		piece, part := styled{}, ""
 		for {
 			if end = s.breakBefore(end, limit, unit); end == 0 {
-				return all
+				return all, pieces
 			}
-			part = render(s.piece(s.bounds(end)))
+			piece = s.piece(s.bounds(end))
+			part = render(piece)
 			over := unit.Len(part) - limit
 			if limit <= 0 || over <= 0 {
 				break
@@ -83,11 +84,11 @@ func (s styled) parts(render func(styled) string, limit int, unit media.Unit) (a
 			end = min(end-last, byteIndex(s.text, unit.Len(s.text[:end])*limit/(limit+over), unit))
 		}
 		if strings.TrimSpace(part) != "" {
-			all = append(all, part)
+			all, pieces = append(all, part), append(pieces, piece)
 		}
 		s = s.after(end).trimmed()
 	}
-	return all
+	return all, pieces
 }
 
 // breakBefore is the best place to cut at or before end: none within a link or within
@@ -103,7 +104,7 @@ func (s styled) breakBefore(end, limit int, unit media.Unit) int {
 			uncut = append(uncut, p)
 		}
 	}
-	const fences = 16 // units that the form of code takes, at most
+	const fences = 16 + maxLanguage // units that the form of code takes, at most
 	keepsCode := func(p span, cut int) int {
 		if p.kind != Fence || p.from == 0 || byteIndex(s.text[p.from:p.to], limit-fences, unit) == p.to-p.from {
 			return p.from

@@ -29,7 +29,7 @@ func (f *flow) table(n Node) {
 		total += w
 	}
 	if !linked && total <= f.width {
-		f.code(inColumns(n, rows, widths))
+		f.code(inColumns(n, rows, widths), "")
 		return
 	}
 	f.rows(n)

@@ -50,8 +50,11 @@ func tagged(s styled) string {
 			continue
 		}
 		b.WriteString("<" + tagOf[p.kind])
-		if p.kind == Link {
-			b.WriteString(` href="` + media.TagEscape.Replace(p.url) + `"`)
+		switch {
+		case p.kind == Link:
+			b.WriteString(` href="` + media.TagEscape.Replace(p.more) + `"`)
+		case p.kind == Fence && p.more != "":
+			b.WriteString(` language="` + p.more + `"`)
 		}
 		b.WriteString(">")
 		open = append(open, p)

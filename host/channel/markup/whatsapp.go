@@ -1,7 +1,5 @@
 package markup
 
-import "strings"
-
 // whatsApp is what https://faq.whatsapp.com/539178204879377 describes. Lists and numbers
 // need no form of their own. Addresses become links by themselves; words never do.
 var whatsApp = dialect{
@@ -9,6 +7,5 @@ var whatsApp = dialect{
 	marks: marks{
 		of:   map[Kind]string{Bold: "*", Italic: "_", Strike: "~", Mono: "`"},
 		open: "```", close: "```",
-		escape: strings.NewReplacer(),
 	},
 }

@@ -71,7 +71,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range m.Files {
+		for _, f := range filesOf(m.Files) {
 			u.Files = append(u.Files, f.ID)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Slack) edit(ctx context.Context, c channel.Change) error {
 }
 
 // message asks Slack for the message that c changes.
-func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message, error) {
+func (s *Slack) message(ctx context.Context, c channel.Change) (*message, error) {
 	if !timestamp.MatchString(c.Target) {
 		return nil, noMessage()
 	}
@@ -93,12 +93,15 @@ func (s *Slack) message(ctx context.Context, c channel.Change) (*slackgo.Message
 		if in == "" {
 			continue
 		}
-		all, _, _, err := s.web.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
-			ChannelID: idOf(c.Chat), Timestamp: in, Oldest: c.Target, Latest: c.Target, Inclusive: true, Limit: 2})
-		if err = asked(err); err != nil && !says(err, threadGone...) {
+		var said struct {
+			Messages []message `json:"messages"`
+		}
+		err := s.web.ask(ctx, "conversations.replies", url.Values{"channel": {idOf(c.Chat)}, "ts": {in}, "oldest": {c.Target}, "latest": {c.Target}, "inclusive": {"true"}, "limit": {"2"}}, &said)
+		if err != nil && !says(err, threadGone...) {
 			return nil, err
 		}
-		if i := slices.IndexFunc(all, func(m slackgo.Message) bool { return m.Timestamp == c.Target }); i >= 0 {
+		all := said.Messages
+		if i := slices.IndexFunc(all, func(m message) bool { return m.TS == c.Target }); i >= 0 {
 			return &all[i], nil
 		}
 	}
@@ -126,7 +129,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 		if err != nil {
 			return err
 		}
-		if left = s.deleteFiles(ctx, m.Files); left != nil && channel.ClassOf(left) != channel.Permanent {
+		if left = s.deleteFiles(ctx, filesOf(m.Files)); left != nil && channel.ClassOf(left) != channel.Permanent {
 			return left
 		}
 	}
@@ -144,7 +147,7 @@ func (s *Slack) unsend(ctx context.Context, c channel.Change) error {
 
 // deleteFiles deletes the app's own files. A refusal does not keep it from the
 // others, and is returned at the end.
-func (s *Slack) deleteFiles(ctx context.Context, files []slackgo.File) (left error) {
+func (s *Slack) deleteFiles(ctx context.Context, files []file) (left error) {
 	me := s.self.Load()
 	for _, f := range files {
 		if me == nil || f.User != me.user || !slackID.MatchString(f.ID) {

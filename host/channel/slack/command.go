@@ -54,7 +54,7 @@ func unwrapCommand(payload []byte) (id string, body []byte, err error) {
 
 // commanded is a member's command.
 func commanded(m *message) *event {
-	return &event{sender: m.User, command: cmp.Or(m.Text, "help")}
+	return &event{Inbound: channel.Inbound{Sender: m.User, Command: cmp.Or(m.Text, "help")}}
 }
 
 // wordsOn is what a member reads at once whose command nobody will answer; empty of
@@ -67,7 +67,7 @@ func (s *Slack) wordsOn(e envelope) string {
 	if err != nil {
 		return ""
 	}
-	if ev, err := decode(body); err != nil || ev == nil || !s.Counts(ev.chat) {
+	if ev, err := decode(body); err != nil || ev == nil || !s.Counts(ev.Chat) {
 		return "No assistant is in this chat."
 	}
 	return ""

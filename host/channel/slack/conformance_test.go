@@ -84,8 +84,20 @@ func TestConformance(t *testing.T) {
 			}
 			w.Post(id(chat), w.ada, escape(s.Text))
 		},
-		Act:  func(t testing.TB, chat groups.JID, in channel.Inbound) { w.act(t, id(chat), in) },
-		Acts: []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Act:   func(t testing.TB, chat groups.JID, in channel.Inbound) { w.act(t, id(chat), in) },
+		Acts:  []channel.Kind{channel.KindEdit, channel.KindDeletion, channel.KindReaction, channel.KindMembership},
+		Share: func(t testing.TB, chat groups.JID, s channeltest.Shared) { w.share(t, chat, s) },
+		Lacks: map[channeltest.Case]string{
+			channeltest.QuotePart:      "a member answers in the thread below a whole message",
+			channeltest.Place:          "no app of Slack's shows places",
+			channeltest.Venue:          "no app of Slack's shows places",
+			channeltest.Contact:        "no app of Slack's sends contacts",
+			channeltest.Poll:           "polls are messages of other apps",
+			channeltest.Sticker:        "its stickers are emoji",
+			channeltest.StickerName:    "its stickers are emoji",
+			channeltest.StickerPicture: "its stickers are emoji",
+			channeltest.NamelessAdmin:  "nobody writes in a channel's own name",
+		},
 		Stranger: func(t testing.TB, chat groups.JID, ts, choice string) {
 			w.WaitFor(t, id(chat), 1)
 			eve, elsewhere := w.AddUser("Eve"), w.AddChannel(slacktest.Public, "elsewhere")

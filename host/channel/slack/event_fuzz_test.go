@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -24,17 +23,16 @@ func FuzzEvent(f *testing.F) {
 		`{"type":"reaction_added","user":"U1A","reaction":"+1::skin-tone-9","item":{"type":"message","channel":"C1A","ts":"1.000001"}}`,
 		`{"type":"member_joined_channel","user":"U1A","channel":"C1A"}`, `{"type":"message","channel":{"id":"C1A"}}`, `{"type":"message","type":"message"}`, `[]`, `null`,
 		`{"type":"message","channel":"C1A","user":"U1A","text":"\ud83d","ts":"9999999999.000001"}`,
+		`{"type":"message","channel":"C1A","user":"U1A","ts":"1.000001","text":"a","attachments":[{"is_share":true,"author_id":"U2B","text":"b","files":[{"id":"F1","title":"a","name":"b.c"}],"message_blocks":[{"message":{"blocks":[]}}]},{"is_msg_unfurl":true,"ts":"1.000001","fields":[{"title":"a","value":"b"}]},{"fallback":"a"}]}`,
+		`{"type":"message","channel":"C1A","user":"U1A","ts":"1.000001","blocks":[{"type":"rich_text","elements":[{"type":"rich_text_list","indent":1e9,"style":"ordered","elements":[{"type":"date","timestamp":1e300},{"type":"user","user_id":"<U2B>"},{"type":"link","url":"a|b>"}]}]},{"type":"image","slack_file":{"id":"F1"}},{"type":"table","rows":[[{"type":"raw_number","value":1e300}]]}]}`,
+		`{"type":"pin_added","user":"U1A","channel_id":"C1A","item":{"message":{"text":"a"}}}`, `{"type":"message","subtype":"huddle_thread","channel":"C1A","user":"USLACKBOT","room":{"created_by":"U1A"},"ts":"1.000001"}`,
 	} {
 		f.Add([]byte(`{"event_id":"Ev1","event":` + event + `}`))
 	}
 	f.Add([]byte(`{"command":"/longshore","channel_id":"C1A","user_id":"U1A","text":"stop","trigger_id":"1.2.3"}`))
 	f.Add([]byte(`{"type":"block_actions","user":{"id":"U1A"},"container":{"type":"message","message_ts":"1.000001","channel_id":"C1A"},"actions":[{"type":"button","action_id":"` +
 		bot.ButtonID(strings.Repeat("a", 32), 1) + `","action_ts":"2.000001"}]}`))
-	s, err := newOf(channel.Setup{Name: "slack", Settings: &Settings{}, Log: slog.New(slog.DiscardHandler)}, Net{API: "http://127.0.0.1:1/"})
-	if err != nil {
-		f.Fatal(err)
-	}
-	s.self.Store(&self{user: "U0ME"})
+	s := offline(f, Net{API: "http://127.0.0.1:1/"}, &Settings{})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		id, body, err := unwrap(payload)
 		if err != nil {
@@ -50,7 +48,12 @@ func FuzzEvent(f *testing.F) {
 		if err != nil || ev == nil {
 			return
 		}
-		for _, name := range []string{ev.sender, ev.inviter, "U2B"} { // nobody is asked
+		for _, files := range [][]file{ev.files, ev.quoted} { // nobody is asked
+			for i := range files {
+				files[i].Name += "a"
+			}
+		}
+		for _, name := range []string{ev.Sender, ev.inviter, ev.author, "U2B"} { // nobody is asked
 			s.people.put(name, known{name: "Ada", until: time.Now().Add(time.Hour)})
 		}
 		in, err := s.inbound(t.Context(), ev, journal.Inbound{Seq: 1, ID: id, Received: time.Now()})
@@ -59,6 +62,16 @@ func FuzzEvent(f *testing.F) {
 		}
 		if _, err := groups.ParseJID(string(in.Chat)); err != nil || !s.Owns(in.Chat) || len(in.Files) > maxInFiles || !utf8.ValidString(in.Text) {
 			t.Errorf("%q was taken as %+v", payload, in)
+		}
+		if in.Kind.IsMessage() && in.Command == "" && in.Text == "" && len(in.Files) == 0 && in.Quote == nil {
+			t.Errorf("%q brings nothing: %+v", payload, in)
+		}
+		if len(in.Text) > 100*len(payload) || notTold.MatchString(in.Told) || len(in.Told) > 64 || in.Author != channel.CleanName(in.Author) {
+			t.Errorf("%q brings %d bytes of text, %q, %q", payload, len(in.Text), in.Told, in.Author)
+		}
+		if in.Quote != nil {
+			in.Files = append(in.Files, in.Quote.Files...)
+			in.Target = in.Quote.ID
 		}
 		for _, id := range []string{in.Thread, in.Target, in.Sender, in.ID} {
 			if media.Printable(id) != id || len(id) > 64 {

@@ -105,6 +105,9 @@ func TestAMessageKnowsWhomItSpeaksToAndItsThread(t *testing.T) {
 		if tt.want == own {
 			want.Thread = ts
 		}
+		if tt.thread == parent { // whose words the assistant has not seen
+			want.Quote = &channel.Quote{ID: parent, From: "Ada", Sender: w.ada, Text: "a question to all"}
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s, %q (-want +got):\n%s", tt.chat, tt.text, diff)
 		}
@@ -156,7 +159,7 @@ func TestWhatIsNoMembersIsNotHeard(t *testing.T) {
 	w.Post(elsewhere, w.ada, "in nobody's chat")
 	for _, event := range []map[string]any{
 		{"type": "message", "subtype": "bot_message", "bot_id": "B0OTHER", "text": "a bot", "ts": "1700000000.000001"},
-		{"type": "message", "user": w.ada, "bot_id": "B0OTHER", "text": "a bot in her name", "ts": "1700000000.000002"},
+		{"type": "message", "user": w.AddBot("another app"), "bot_id": "B0OTHER", "text": "a bot", "ts": "1700000000.000002"},
 		{"type": "message", "subtype": "channel_join", "user": w.ada, "text": "joined", "ts": "1700000000.000003"},
 		{"type": "message", "subtype": "message_changed", "ts": "1700000000.000004",
 			"message": map[string]any{"user": w.ada, "text": "same", "ts": "1700000000.000001"}, "previous_message": map[string]any{"user": w.ada, "text": "same", "ts": "1700000000.000001"}},

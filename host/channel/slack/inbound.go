@@ -13,7 +13,6 @@ import (
 	"github.com/longshore-bridge/longshore/host/channel/bot"
 	"github.com/longshore-bridge/longshore/host/channel/journal"
 	"github.com/longshore-bridge/longshore/host/channel/transfer"
-	"github.com/longshore-bridge/longshore/media"
 )
 
 // give hands a kept event to the host.
@@ -23,37 +22,36 @@ func (s *Slack) give(ctx context.Context, in channel.Inbox, m journal.Inbound) e
 		s.Log.Warn("drop an event that cannot be read any more", "error", err)
 		return nil
 	}
-	if s.member(ctx, ev.sender).bot { // Slack does not name the app with everything that it posts
+	if who := s.member(ctx, ev.Sender); who.bot || ev.app && who.role == channel.RoleUnknown { // Slack does not name the app with everything that it posts
 		return nil
 	}
 	msg, err := s.inbound(ctx, ev, m)
 	if err != nil {
 		return err
 	}
-	if ev.kind == channel.KindMessage && ev.command == "" {
-		s.signs.heard(ev.chat, ev.ts, msg.Thread)
+	if ev.Kind == channel.KindMessage && ev.Command == "" {
+		s.signs.heard(ev.Chat, ev.ts, msg.Thread)
 	}
-	if ev.kind == channel.KindVote {
+	if ev.Kind == channel.KindVote {
 		counted := false
-		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.chat, Poll: ev.poll, Choice: ev.choice, Member: ev.sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
+		if msg.Choices, counted, err = s.polls.Vote(ctx, s.Open(), bot.Press{Chat: ev.Chat, Poll: ev.poll, Choice: ev.choice, Member: ev.Sender, Name: msg.From, Event: m.ID}); err != nil || !counted {
 			return err
 		}
-		defer s.polls.Changed(ev.poll, ev.chat, ev.target)
+		defer s.polls.Changed(ev.poll, ev.Chat, ev.Target)
 	}
 	return in.Receive(ctx, msg)
 }
 
 // inbound is an event for the host, with names for ids.
 func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (channel.Inbound, error) {
-	in := channel.Inbound{
-		Kind: ev.kind, ID: m.ID, Chat: ev.chat, Thread: ev.thread, Sender: ev.sender, Time: ev.at, Target: ev.target,
-		Text: s.readable(ctx, ev.text), From: s.nameOf(ctx, ev.sender), Emoji: s.emojis.char(ev.emoji),
-		Role: s.roleIn(ctx, ev.chat, ev.sender), Command: cmp.Or(ev.command, s.mentioned(ev.text)),
-	}
+	in := ev.Inbound
+	in.Quote = nil
+	in.ID, in.Text, in.From, in.Emoji = m.ID, s.readable(ctx, ev.Text), s.nameOf(ctx, ev.Sender), s.emojis.char(ev.Emoji)
+	in.Role, in.Author = s.roleIn(ctx, ev.Chat, ev.Sender), cmp.Or(ev.Author, s.nameOf(ctx, ev.author))
 	if in.Time.IsZero() {
 		in.Time = m.Received
 	}
-	switch ev.kind {
+	switch ev.Kind {
 	case channel.KindMessage:
 		direct, err := s.direct(ctx, ev)
 		if err != nil {
@@ -62,14 +60,11 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 		if in.Direct = direct; direct && in.Thread == "" && !private(ev) {
 			in.Thread = ev.ts // the answer begins a thread below it
 		}
-		if direct {
-			in.Quote = s.quote(ctx, ev, m.Received)
-		}
-		for _, f := range ev.files {
-			in.Files = append(in.Files, channel.Attachment{Info: f.info(m.Received), Ref: bot.Ref(f.ID, m.Ref())})
-		}
+		in.Command = cmp.Or(ev.Command, s.mentioned(ev.said))
+		in.Files = s.attachments(ctx, ev.files, m.Ref(), m.Received)
+		in.Quote = s.quote(ctx, ev, direct, m)
 	case channel.KindMembership:
-		who := []channel.Person{{Name: in.From, Sender: ev.sender}}
+		who := []channel.Person{{Name: in.From, Sender: ev.Sender}}
 		in.Sender, in.From = ev.inviter, s.nameOf(ctx, ev.inviter)
 		if ev.joined {
 			in.Joined = who
@@ -80,30 +75,37 @@ func (s *Slack) inbound(ctx context.Context, ev *event, m journal.Inbound) (chan
 	return in, nil
 }
 
+// attachments are files of a message with that Ref. Slack is asked for the names that the
+// message lacks.
+func (s *Slack) attachments(ctx context.Context, files []file, ref string, at time.Time) (all []channel.Attachment) {
+	ctx, cancel := context.WithTimeout(ctx, nameWithin)
+	defer cancel()
+	for _, f := range files {
+		if f.Name == "" && f.refused() == nil {
+			if full, err := s.fileInfo(ctx, f.ID); err == nil {
+				f = *full
+			}
+		}
+		all = append(all, channel.Attachment{Info: f.info(at), Ref: bot.Ref(f.ID, ref)})
+	}
+	return all
+}
+
 // private says whether the chat is a direct message.
-func private(ev *event) bool { return strings.HasPrefix(idOf(ev.chat), "D") }
+func private(ev *event) bool { return strings.HasPrefix(idOf(ev.Chat), "D") }
 
 // direct says whether a message speaks to the assistant without its trigger word:
 // by a mention, in a direct message, or in a thread where the assistant spoke.
 func (s *Slack) direct(ctx context.Context, ev *event) (bool, error) {
 	me := s.self.Load()
-	if private(ev) || me != nil && (ev.parent == me.user || strings.Contains(ev.text, "<@"+me.user+">") || strings.Contains(ev.text, "<@"+me.user+"|")) {
+	if private(ev) || me != nil && (ev.parent == me.user || strings.Contains(ev.said, "<@"+me.user+">") || strings.Contains(ev.said, "<@"+me.user+"|")) {
 		return true, nil
 	}
 	open := s.Open()
 	if open == nil {
 		return false, nil
 	}
-	return s.threads.spokenIn(ctx, open.Journal, ev.chat, ev.thread)
-}
-
-func (f *file) info(at time.Time) media.Info {
-	name := cmp.Or(f.Name, f.Title)
-	kind := media.KindByName(name)
-	if f.Subtype == "slack_audio" {
-		kind = media.Voice
-	}
-	return media.Claimed(kind, name, f.MIME, uint64(max(0, f.Size)), at)
+	return s.threads.spokenIn(ctx, open.Journal, ev.Chat, ev.Thread)
 }
 
 // Fetch brings a member's file, from Slack's file server and with the token. Its
@@ -114,39 +116,48 @@ func (s *Slack) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser, er
 		return nil, err
 	}
 	defer leave()
-	if id, ref := bot.CutRef(f.Ref); ref == quotedRef {
-		return s.fetchQuoted(ctx, open.Scratch, f.Chat, id, f.Patient)
-	}
-	id, m, err := open.Kept(ctx, f)
+	id, of, err := s.filesOf(ctx, open, f)
 	if err != nil {
 		return nil, err
 	}
-	ev, err := decode(m.Body)
-	if err != nil || ev == nil {
-		return nil, channel.Unfetchable("the message cannot be read any more")
-	}
-	i := slices.IndexFunc(ev.files, func(f file) bool { return f.ID == id })
+	i := slices.IndexFunc(of, func(f file) bool { return f.ID == id })
 	if i < 0 {
 		return nil, channel.Unfetchable("the message has no such file")
 	}
-	return s.download(ctx, open.Scratch, ev.files[i], f.Patient)
+	return s.download(ctx, open.Scratch, of[i], f.Patient)
+}
+
+// filesOf are the files of the message that f names, and the id of the one.
+func (s *Slack) filesOf(ctx context.Context, open *bot.Open, f channel.FileRef) (id string, of []file, err error) {
+	id, ref := bot.CutRef(f.Ref)
+	if ts, quoted := strings.CutPrefix(ref, quotedRef); quoted {
+		m, err := s.message(ctx, channel.Change{Chat: f.Chat, Target: strings.TrimSpace(ts)})
+		if err != nil {
+			return "", nil, unfetched(err)
+		}
+		return id, m.content().files, nil
+	}
+	id, m, err := open.Kept(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	ev, err := decode(m.Body)
+	if err != nil || ev == nil {
+		return "", nil, channel.Unfetchable("the message cannot be read any more")
+	}
+	return id, slices.Concat(ev.files, ev.quoted), nil
 }
 
 func (s *Slack) download(ctx context.Context, scratch *transfer.Scratch, f file, patient bool) (io.ReadCloser, error) {
-	switch {
-	case f.External || f.Mode == "external":
-		return nil, channel.Unfetchable("it lies outside Slack")
-	case f.Mode == "tombstone":
-		return nil, channel.Unfetchable("it was deleted in Slack")
-	case f.Mode == "hidden_by_limit":
-		return nil, channel.Unfetchable("Slack hides it: the workspace's plan keeps no older files")
-	}
-	if f.URL == "" { // of another workspace in a shared channel
-		all, _, _, err := s.web.api.GetFileInfoContext(ctx, f.ID, 1, 1)
+	if f.URL == "" && f.refused() == nil { // of another workspace in a shared channel
+		full, err := s.fileInfo(ctx, f.ID)
 		if err != nil {
-			return nil, unfetched(asked(err))
+			return nil, unfetched(err)
 		}
-		f.URL, f.MIME = all.URLPrivate, all.Mimetype
+		f = *full
+	}
+	if err := f.refused(); err != nil {
+		return nil, err
 	}
 	body, err := scratch.Get(ctx, s.web.files, f.URL, maxFile, transfer.PaceFor(patient))
 	if err != nil {

@@ -51,6 +51,7 @@ func Scopes() []Scope {
 		{"im:read", "lists direct messages", false},
 		{"mpim:read", "the same of several", false},
 		{"users:read", "shows members by name", false},
+		{"pins:read", "hears what members pin", false},
 		{"reactions:read", "hears reactions, and takes the assistant's own back", false},
 		{"reactions:write", "lets the assistant react, and shows that it works, outside threads", false},
 	}

@@ -27,8 +27,8 @@ type people struct {
 
 type known struct {
 	name  string
-	bot   bool // an app's own
-	role  channel.Role
+	bot   bool         // an app's own
+	role  channel.Role // unknown: Slack has not said who it is
 	until time.Time
 }
 
@@ -72,10 +72,11 @@ func (s *Slack) member(ctx context.Context, id string) known {
 	return k
 }
 
-// threads are those that the assistant spoke in. The journal knows them for a week.
+// threads are those that the assistant spoke in, which the journal knows for a week, and
+// others that were heard of.
 type threads struct {
 	mu   sync.Mutex
-	here map[string]bool
+	here map[string]bool // spoken in; false: only heard of
 }
 
 // place names a thread, or the chat itself.
@@ -87,6 +88,23 @@ func (t *threads) known(key string) bool {
 	return t.here[key]
 }
 
+// first says whether nobody asked it of the thread before, as far as it is remembered.
+func (t *threads) first(chat groups.JID, thread string) bool {
+	_, seen := t.set(place(chat, thread), false)
+	return !seen
+}
+
+// set remembers a thread. One that the assistant spoke in stays so.
+func (t *threads) set(key string, spoken bool) (was, seen bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if was, seen = t.here[key]; t.here == nil || len(t.here) >= maxThreads {
+		t.here = map[string]bool{}
+	}
+	t.here[key] = was || spoken
+	return was, seen
+}
+
 // spoke notes that the assistant spoke in a thread.
 func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID, thread string) error {
 	key := place(chat, thread)
@@ -96,12 +114,7 @@ func (t *threads) spoke(ctx context.Context, j *journal.Journal, chat groups.JID
 	if err := j.Record(ctx, journal.Sent{ID: key, Chat: chat, Body: []byte{}, Created: time.Now()}); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.here == nil || len(t.here) >= maxThreads {
-		t.here = map[string]bool{}
-	}
-	t.here[key] = true
+	t.set(key, true)
 	return nil
 }
 

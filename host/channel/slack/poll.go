@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -45,8 +44,6 @@ func (p poll) blocks(ended string) []block {
 	}
 	return all
 }
-
-var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // notice is what a notification says. It mentions nobody.
 func (p poll) notice() string { return escape.Replace(media.Cut(p.Question, maxNotice)) }

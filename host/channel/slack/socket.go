@@ -209,11 +209,11 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 	if ev == nil || ev.envelope() != e.Type || ev.own(s.self.Load()) {
 		return nil
 	}
-	if !s.Counts(ev.chat) {
-		switch k := (channel.Knock{Chat: ev.chat, Time: ev.at}); {
-		case s.Knock == nil || ev.kind != channel.KindMessage || ev.command != "":
+	if !s.Counts(ev.Chat) {
+		switch k := (channel.Knock{Chat: ev.Chat, Time: ev.Time}); {
+		case s.Knock == nil || ev.Kind != channel.KindMessage || ev.Command != "":
 		case private(ev):
-			k.From = ev.sender
+			k.From = ev.Sender
 			s.Knock(k)
 		default:
 			k.Shared = true
@@ -221,9 +221,9 @@ func (s *Slack) keep(ctx context.Context, j *journal.Journal, e envelope) error 
 		}
 		return nil
 	}
-	m := journal.Inbound{Chat: ev.chat, ID: id, Sender: ev.sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.command == ""}
-	if ev.kind == channel.KindMessage && ev.command == "" { // a mention comes as two events
-		m.ID, m.Event = ev.ts, false
+	m := journal.Inbound{Chat: ev.Chat, ID: id, Sender: ev.Sender, Info: []byte{}, Body: body, Received: time.Now(), Event: ev.Command == ""}
+	if ev.ts != "" { // a mention comes as two events
+		m.ID, m.Event = ev.ts, ev.Kind != channel.KindMessage
 	}
 	return j.Keep(ctx, m)
 }

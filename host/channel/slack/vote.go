@@ -68,5 +68,7 @@ func unwrapPress(payload []byte) (id string, body []byte, err error) {
 
 // pressed is a member's press of a button.
 func pressed(m *message) *event {
-	return &event{kind: channel.KindVote, sender: m.User, thread: m.Thread, target: m.Target, poll: m.Poll, choice: m.Choice}
+	e := did(channel.KindVote, m.User, m.Target)
+	e.Thread, e.poll, e.choice = m.Thread, m.Poll, m.Choice
+	return e
 }

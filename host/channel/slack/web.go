@@ -135,6 +135,15 @@ func (w *web) post(ctx context.Context, method string, args, answer any) error {
 	return nil
 }
 
+// ask calls a method that only reads.
+func (w *web) ask(ctx context.Context, method string, args url.Values, answer any) error {
+	err := w.post(ctx, method, args, answer)
+	if channel.ClassOf(err) == channel.Ambiguous {
+		return link.Lost("Slack", err)
+	}
+	return err
+}
+
 // asked is the error of a method of slack-go, which shows nothing in a chat.
 func asked(err error) error {
 	var limited *slackgo.RateLimitedError

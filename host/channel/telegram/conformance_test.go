@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -90,17 +91,11 @@ func TestConformance(t *testing.T) {
 			return channeltest.Seen{ID: target, Gone: true}
 		},
 		Say: func(_ testing.TB, chat groups.JID, s channeltest.Said) {
-			m := map[string]any{"from": map[string]any{"id": 77, "is_bot": false, "first_name": s.From}}
-			if f := s.File; f != nil {
-				m["caption"] = s.Text
-				m["document"] = map[string]any{"file_id": w.Keep(f.Data), "file_name": f.Name, "mime_type": f.MIME, "file_size": len(f.Data)}
-			} else {
-				m["text"] = s.Text
-			}
-			w.Tell("message", id(chat), m)
+			w.Tell("message", id(chat), w.said(s))
 		},
-		Act:  func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
-		Acts: []channel.Kind{channel.KindEdit, channel.KindReaction, channel.KindMembership},
+		Act:   func(_ testing.TB, chat groups.JID, in channel.Inbound) { w.act(id(chat), in) },
+		Acts:  []channel.Kind{channel.KindEdit, channel.KindReaction, channel.KindMembership},
+		Share: func(t testing.TB, chat groups.JID, s channeltest.Shared) { w.share(id(chat), s) },
 		Stranger: func(_ testing.TB, chat groups.JID, target, choice string) {
 			n, _ := strconv.ParseInt(target, 10, 64)
 			w.Outside(666)
@@ -127,6 +122,77 @@ func TestConformance(t *testing.T) {
 		},
 		Thread: func(testing.TB, groups.JID) string { return "42" },
 	})
+}
+
+// said are the fields of a message.
+func (w *world) said(s channeltest.Said) map[string]any {
+	m := map[string]any{"from": map[string]any{"id": 77, "is_bot": false, "first_name": s.From}}
+	switch f := s.File; {
+	case f != nil:
+		m["document"] = map[string]any{"file_id": w.Keep(f.Data), "file_unique_id": f.Name, "file_name": f.Name, "mime_type": f.MIME, "file_size": len(f.Data)}
+		m["caption"] = s.Text
+	case s.Text != "":
+		m["text"] = s.Text
+	}
+	return m
+}
+
+// share is a member who sends what s says, as Telegram's documents have it.
+func (w *world) share(chat int64, s channeltest.Shared) {
+	origin := func(name string) map[string]any {
+		return map[string]any{"type": "hidden_user", "sender_user_name": name, "date": 1}
+	}
+	m := w.said(s.Said)
+	var quote map[string]any
+	if q := s.Quote; q != nil {
+		quote = w.said(*q)
+		quote["message_id"], quote["date"], quote["from"] = 50, 1, map[string]any{"id": 78, "is_bot": false, "first_name": q.From}
+		m["reply_to_message"] = quote
+	}
+	switch s.Case {
+	case channeltest.Forward, channeltest.ForwardFile, channeltest.ForwardBare, channeltest.ForwardAuthor:
+		m["forward_origin"] = origin(s.Author)
+	case channeltest.ForwardQuoted:
+		quote["forward_origin"] = origin(s.Author)
+	case channeltest.QuotePart:
+		m["quote"] = map[string]any{"text": s.Selected, "position": strings.Index(s.Quote.Text, s.Selected), "is_manual": true}
+	case channeltest.QuoteElsewhere:
+		delete(m, "reply_to_message")
+		m["external_reply"], m["quote"] = map[string]any{"origin": origin(s.Quote.From)}, map[string]any{"text": s.Quote.Text, "position": 0}
+	case channeltest.HiddenLink:
+		before, _, _ := strings.Cut(s.Text, "article")
+		m["entities"] = []telegramtest.Entity{{Type: "text_link", Offset: len(utf16.Encode([]rune(before))), Length: len("article"), URL: s.Address}}
+	case channeltest.Place, channeltest.Venue:
+		m["location"] = map[string]any{"latitude": s.Place.Latitude, "longitude": s.Place.Longitude}
+		if name, address, named := strings.Cut(s.Place.Name, " 3 "); named {
+			m["venue"] = map[string]any{"location": m["location"], "title": name + " 3", "address": address}
+		}
+	case channeltest.Contact:
+		first, last, _ := strings.Cut(s.Name, " ")
+		m["contact"] = map[string]any{"phone_number": s.Number, "first_name": first, "last_name": last}
+	case channeltest.Poll:
+		delete(m, "text")
+		var options []any
+		for _, c := range s.Choices {
+			options = append(options, map[string]any{"text": c, "voter_count": 0})
+		}
+		m["poll"] = map[string]any{"id": "1", "question": s.Text, "options": options}
+	case channeltest.Sticker, channeltest.StickerName:
+		m["sticker"] = map[string]any{"file_id": "s", "type": "regular", "is_animated": true, "is_video": false, "emoji": s.Name}
+	case channeltest.StickerPicture:
+		m["sticker"] = map[string]any{"file_id": w.Keep(s.File.Data), "type": "regular", "is_animated": false, "is_video": false}
+		delete(m, "document")
+	case channeltest.Photo:
+		m["photo"] = []any{map[string]any{"file_id": "small"}, map[string]any{"file_id": w.Keep(s.File.Data), "file_size": len(s.File.Data)}}
+		delete(m, "document")
+	case channeltest.Unknown:
+		m["dice"] = map[string]any{"emoji": "🎲", "value": 4}
+	case channeltest.NamelessAdmin:
+		m["from"], m["sender_chat"] = map[string]any{"id": 1087968824, "is_bot": true, "first_name": "Group"}, map[string]any{"id": chat, "type": "supergroup", "title": "Desk"}
+	case channeltest.Robot:
+		m["from"] = map[string]any{"id": 5, "is_bot": true, "first_name": s.From}
+	}
+	w.Tell("message", chat, m)
 }
 
 // act does what a member does.

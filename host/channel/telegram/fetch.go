@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -27,11 +26,11 @@ func (t *Telegram) Fetch(ctx context.Context, f channel.FileRef) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
-	var u update
-	if err := json.Unmarshal(kept.Body, &u); err != nil || u.Message == nil {
+	u, _, err := decode(kept.Body, nil)
+	if err != nil || u.Message == nil {
 		return nil, channel.Unfetchable("the message cannot be read any more")
 	}
-	files := u.Message.files()
+	files := u.Message.withQuoted()
 	i, err := strconv.Atoi(index)
 	if err != nil || i < 0 || i >= len(files) {
 		return nil, channel.Unfetchable("the message has no such file")

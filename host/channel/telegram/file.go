@@ -2,47 +2,121 @@ package telegram
 
 import (
 	"cmp"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/longshore-bridge/longshore/media"
 )
 
 // file is any kind of file.
 type file struct {
-	ID   string `json:"file_id"`
-	Name string `json:"file_name"`
-	MIME string `json:"mime_type"`
-	Size int64  `json:"file_size"`
-	kind media.Kind
+	ID        string `json:"file_id"`
+	Unique    string `json:"file_unique_id"` // the same at all times and for all bots
+	Name      string `json:"file_name"`
+	Performer string `json:"performer"` // of music, as Title
+	Title     string `json:"title"`
+	MIME      string `json:"mime_type"`
+	Size      int64  `json:"file_size"`
+	kind      media.Kind
+	loop      bool
 }
 
-// files are those of a message: an animation comes as a document, too, and a photo
-// in several sizes, the last of which is the largest.
-func (m *message) files() []file {
-	one := func(f *file, kind media.Kind, name, mime string) []file {
+type sticker struct {
+	file
+	Emoji    string `json:"emoji"`
+	Animated bool   `json:"is_animated"`
+	Video    bool   `json:"is_video"`
+}
+
+// attached are the files of a message, or of a part of it: an animation comes as a document,
+// too, and a photo in several sizes, the last of which is the largest.
+type attached struct {
+	Document  *file    `json:"document"`
+	Animation *file    `json:"animation"`
+	Photo     []file   `json:"photo"`
+	LivePhoto *file    `json:"live_photo"`
+	Video     *file    `json:"video"`
+	Round     *file    `json:"video_note"`
+	Audio     *file    `json:"audio"`
+	Voice     *file    `json:"voice"`
+	RichVoice *file    `json:"voice_note"`
+	Sticker   *sticker `json:"sticker"`
+}
+
+func (a *attached) all() (all []file) {
+	add := func(f *file, kind media.Kind, stem, mime string) {
+		if f == nil {
+			return
+		}
 		mine := *f
-		mine.kind, mine.Name, mine.MIME = kind, cmp.Or(f.Name, name), cmp.Or(f.MIME, mime)
-		return []file{mine}
+		mine.kind, mine.MIME, mine.loop = kind, cmp.Or(f.MIME, mime), f == a.Animation
+		if title := strings.Trim(f.Performer+" - "+f.Title, " -"); kind == media.Audio && title != "" {
+			stem = title
+		}
+		mine.Name = cmp.Or(f.Name, stem+media.ExtensionFor(mine.MIME))
+		all = append(all, mine)
 	}
-	switch {
-	case m.Animation != nil:
-		return one(m.Animation, media.Video, "animation.mp4", "video/mp4")
-	case m.Document != nil:
-		return one(m.Document, media.Document, "file", "")
-	case len(m.Photo) > 0:
-		return one(&m.Photo[len(m.Photo)-1], media.Image, "photo.jpg", "image/jpeg")
-	case m.Video != nil:
-		return one(m.Video, media.Video, "video.mp4", "video/mp4")
-	case m.Note != nil:
-		return one(m.Note, media.Video, "video.mp4", "video/mp4")
-	case m.Audio != nil:
-		return one(m.Audio, media.Audio, "audio.mp3", "audio/mpeg")
-	case m.Voice != nil:
-		return one(m.Voice, media.Voice, "voice.ogg", "audio/ogg")
-	case m.Sticker != nil:
-		return one(m.Sticker, media.Sticker, "sticker.webp", "image/webp")
+	if add(a.Animation, media.Video, "animation", "video/mp4"); a.Animation == nil {
+		add(a.Document, media.Document, "file", "")
 	}
-	return nil
+	if n := len(a.Photo); n > 0 {
+		add(&a.Photo[n-1], media.Image, "photo", "image/jpeg")
+	}
+	add(a.LivePhoto, media.Video, "photo", "video/mp4")
+	add(a.Video, media.Video, "video", "video/mp4")
+	add(a.Round, media.Video, "video", "video/mp4")
+	add(a.Audio, media.Audio, "audio", "audio/mpeg")
+	add(cmp.Or(a.Voice, a.RichVoice), media.Voice, "voice", "audio/ogg")
+	if s := a.Sticker; s != nil && !s.Animated && !s.Video {
+		add(&s.file, media.Sticker, "sticker", "image/webp")
+	}
+	return all
+}
+
+// block is a part of a rich message or of paid media, or all of it.
+type block struct {
+	attached
+	Blocks []block `json:"blocks"`
+	Items  []block `json:"items"`
+	Paid   []block `json:"paid_media"`
+}
+
+func (b *block) files() []file {
+	all := b.all()
+	for _, parts := range [][]block{b.Blocks, b.Items, b.Paid} {
+		for i := range parts {
+			all = append(all, parts[i].files()...)
+		}
+	}
+	return all
+}
+
+// files are those of the content, in the order in which members see them.
+func (c *content) files() []file {
+	all := c.all()
+	if c.Poll != nil {
+		all = append(all, c.Poll.Media.files()...)
+	}
+	for _, raw := range []jsontext.Value{c.Rich, c.Rest["paid_media"]} {
+		var b block
+		if len(raw) > 0 && json.Unmarshal(raw, &b, lenient) == nil {
+			all = append(all, b.files()...)
+		}
+	}
+	return all
+}
+
+// withQuoted are the files of a message and of the one that it answers, by the numbers in
+// their Refs.
+func (m *message) withQuoted() []file {
+	all := m.files()
+	if q := m.answered(); q != nil {
+		all = append(all, q.files()...)
+	}
+	return all
 }
 
 func (f file) info(at time.Time) media.Info {
@@ -50,5 +124,7 @@ func (f file) info(at time.Time) media.Info {
 	if kind == media.Document {
 		kind = media.KindByName(f.Name)
 	}
-	return media.Claimed(kind, f.Name, f.MIME, uint64(max(0, f.Size)), at)
+	info := media.Claimed(kind, f.Name, f.MIME, uint64(max(0, f.Size)), at)
+	info.Loop = f.loop
+	return info
 }

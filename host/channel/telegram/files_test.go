@@ -19,7 +19,7 @@ import (
 func TestTextAndCaptionsAreFormattedByEntities(t *testing.T) {
 	w := newWorld(t).run(t)
 	l := w.ch.Limits()
-	written := markup.Parts("😀 **bold** `a<b>` [here](https://x.example/?a=1&b=2)", l.Markup, l.Text, l.Unit)[0]
+	written := markup.Parts("😀 **bold** `a<b>` [here](https://x.example/?a=1&b=2)\n```sh\nls\n```", l.Markup, l.Text, l.Unit)[0]
 	if _, err := w.ch.Send(t.Context(), text(written)); err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func TestTextAndCaptionsAreFormattedByEntities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []telegramtest.Entity{{Type: "bold", Offset: 3, Length: 4}, {Type: "code", Offset: 8, Length: 4}, {Type: "text_link", Offset: 13, Length: 4, URL: "https://x.example/?a=1&b=2"}}
+	want := []telegramtest.Entity{{Type: "bold", Offset: 3, Length: 4}, {Type: "code", Offset: 8, Length: 4}, {Type: "text_link", Offset: 13, Length: 4, URL: "https://x.example/?a=1&b=2"}, {Type: "pre", Offset: 18, Length: 2, Language: "sh"}}
 	for _, m := range w.WaitFor(t, deskID, 2) {
-		if diff := cmp.Diff(want, m.Entities); diff != "" || m.Text != "😀 bold a<b> here" {
+		if diff := cmp.Diff(want, m.Entities); diff != "" || m.Text != "😀 bold a<b> here\nls" {
 			t.Errorf("%s shows %q: %s", m.Method, m.Text, diff)
 		}
 	}

@@ -23,6 +23,7 @@ type poll struct {
 type pollAnswer struct {
 	Poll    string `json:"poll_id"`
 	User    *user  `json:"user"`
+	Chat    *chat  `json:"voter_chat"` // on whose behalf an anonymous admin votes
 	Options []int  `json:"option_ids"`
 }
 
@@ -71,7 +72,7 @@ func (t *Telegram) keepVote(ctx context.Context, j *journal.Journal, u *update, 
 	if in == nil {
 		return nil
 	}
-	here, err := t.isPresent(ctx, kept.Chat, u.Answer.User.ID)
+	here, err := t.isPresent(ctx, kept.Chat, senderOf(in.Sender))
 	if err != nil {
 		return err
 	}
@@ -87,10 +88,11 @@ func outsideID(poll string) string { return "outside " + poll }
 // vote is a vote for the host; nil if it is none. Its chat is that of the question.
 func vote(u *update, question []byte) *channel.Inbound {
 	var p poll
-	if json.Unmarshal(question, &p) != nil || u.Answer.User == nil || u.Answer.User.Bot {
+	who, _, ok := personOf(u.Answer.User, u.Answer.Chat, chat{})
+	if json.Unmarshal(question, &p) != nil || !ok {
 		return nil
 	}
-	in := &channel.Inbound{Kind: channel.KindVote, ID: "v" + number(u.ID), Thread: p.Thread, From: u.Answer.User.name(), Sender: number(u.Answer.User.ID), Time: time.Now(), Target: p.Message}
+	in := &channel.Inbound{Kind: channel.KindVote, ID: "v" + number(u.ID), Thread: p.Thread, From: who.Name, Sender: who.Sender, Time: time.Now(), Target: p.Message}
 	for _, i := range u.Answer.Options {
 		if i >= 0 && i < len(p.Choices) {
 			in.Choices = append(in.Choices, p.Choices[i])

@@ -10,11 +10,14 @@ import (
 
 // RoleOf implements channel.Roles.
 func (t *Telegram) RoleOf(ctx context.Context, chat groups.JID, sender string) (channel.Role, error) {
-	id := t.moved.now(idOf(chat))
-	if id > 0 {
+	id, who := t.moved.now(idOf(chat)), senderOf(sender)
+	switch {
+	case id > 0, id == who: // an anonymous admin acts on behalf of the group
 		return channel.RoleAdmin, nil
+	case who < 0: // another chat
+		return channel.RoleUnknown, nil
 	}
-	m, err := t.memberOf(ctx, id, numberOf(sender))
+	m, err := t.memberOf(ctx, id, who)
 	if err != nil {
 		return channel.RoleUnknown, fmt.Errorf("ask for a member's role: %w", err)
 	}

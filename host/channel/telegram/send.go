@@ -89,6 +89,9 @@ func (p place) args() args {
 	return a
 }
 
+// senderOf is the number of a user or of a chat; 0 if it is none.
+func senderOf(id string) int64 { return idOf(groups.JID(id)) }
+
 // numberOf is a platform's id of a message or topic; 0 if it is none.
 func numberOf(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
@@ -139,10 +142,12 @@ func (t *Telegram) try(ctx context.Context, j *journal.Journal, m channel.Messag
 
 // entity is the format of a part of a text: https://core.telegram.org/bots/api#messageentity.
 type entity struct {
-	Type   string `json:"type"`
-	Offset int    `json:"offset"` // UTF-16 units, as Length
-	Length int    `json:"length"`
-	URL    string `json:"url,omitempty"`
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"` // UTF-16 units, as Length
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`
+	Language string `json:"language,omitempty"`
+	User     *user  `json:"user,omitempty"` // whom a text_mention names
 }
 
 var entityOf = map[string]string{"b": "bold", "i": "italic", "s": "strikethrough", "code": "code", "pre": "pre", "blockquote": "blockquote", "a": "text_link"}
@@ -155,7 +160,7 @@ func (a args) text(name, entities, text string) {
 	}
 	var all []entity
 	for _, m := range marks {
-		all = append(all, entity{entityOf[m.Kind], m.From, m.To - m.From, m.URL})
+		all = append(all, entity{Type: entityOf[m.Kind], Offset: m.From, Length: m.To - m.From, URL: m.URL, Language: m.Language})
 	}
 	if len(all) > 0 {
 		a[entities] = all

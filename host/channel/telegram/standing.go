@@ -110,7 +110,7 @@ func said(err error) string {
 
 // membership notes what the bot may do in a chat from now on.
 func (t *Telegram) membership(c chat, now member) {
-	jid := t.chatOf(c)
+	jid := t.chatOf(c.ID)
 	barred := now.barred(c.Type == "private")
 	switch counts := t.Counts(jid); {
 	case !counts && barred == nil:

@@ -1,15 +1,11 @@
 package telegram
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/longshore-bridge/longshore/groups"
 	"github.com/longshore-bridge/longshore/host/channel"
@@ -23,75 +19,6 @@ const (
 	polling     = 25               // seconds that Telegram holds a poll open: less than transfer.HeaderTimeout
 	maxUpdate   = 256 << 10        // bytes of one update
 )
-
-// update is what happened, as far as the host wants to know it:
-// https://core.telegram.org/bots/api#update.
-type update struct {
-	ID       int64       `json:"update_id"`
-	Message  *message    `json:"message"`
-	Edited   *message    `json:"edited_message"`
-	Reaction *reaction   `json:"message_reaction"`
-	Answer   *pollAnswer `json:"poll_answer"`
-	Mine     *struct {
-		Chat chat   `json:"chat"`
-		New  member `json:"new_chat_member"`
-	} `json:"my_chat_member"`
-}
-
-// heard are the updates that the channel asks for.
-var heard = []string{"message", "edited_message", "message_reaction", "my_chat_member", "poll_answer"}
-
-type user struct {
-	ID        int64  `json:"id"`
-	Bot       bool   `json:"is_bot"`
-	First     string `json:"first_name"`
-	Last      string `json:"last_name"`
-	Name      string `json:"username"`
-	SeesGroup bool   `json:"can_read_all_group_messages"`
-}
-
-type chat struct {
-	ID    int64  `json:"id"`
-	Type  string `json:"type"`
-	Title string `json:"title"` // of a group
-	First string `json:"first_name"`
-}
-
-type message struct {
-	ID        int64           `json:"message_id"`
-	Date      int64           `json:"date"`
-	Edit      int64           `json:"edit_date"`
-	From      *user           `json:"from"`
-	Chat      chat            `json:"chat"`
-	Thread    int64           `json:"message_thread_id"`
-	InTopic   bool            `json:"is_topic_message"`
-	Text      string          `json:"text"`
-	Caption   string          `json:"caption"`
-	ReplyTo   *message        `json:"reply_to_message"`
-	Forward   json.RawMessage `json:"forward_origin"`
-	Document  *file           `json:"document"`
-	Animation *file           `json:"animation"`
-	Photo     []file          `json:"photo"`
-	Video     *file           `json:"video"`
-	Note      *file           `json:"video_note"`
-	Audio     *file           `json:"audio"`
-	Voice     *file           `json:"voice"`
-	Sticker   *file           `json:"sticker"`
-	Joined    []user          `json:"new_chat_members"`
-	Left      *user           `json:"left_chat_member"`
-	MigrateTo int64           `json:"migrate_to_chat_id"`
-	Poll      *struct {
-		ID string `json:"id"`
-	} `json:"poll"`
-}
-
-type reaction struct {
-	Chat chat   `json:"chat"`
-	ID   int64  `json:"message_id"`
-	User *user  `json:"user"`
-	Date int64  `json:"date"`
-	New  []mark `json:"new_reaction"`
-}
 
 // connect takes updates until the connection is lost.
 func (t *Telegram) connect(ctx context.Context, o *bot.Open, up func(string)) error {
@@ -155,9 +82,6 @@ func (t *Telegram) brief(ctx context.Context, method string, args, answer any) e
 	return t.web.ask(ctx, method, args, answer)
 }
 
-// words are the host's words, which members find as the bot's commands.
-var words = []string{"stop", "new", "status", "help"}
-
 func (t *Telegram) register(ctx context.Context) {
 	type command struct {
 		Command     string `json:"command"`
@@ -173,8 +97,15 @@ func (t *Telegram) register(ctx context.Context) {
 // keep makes an update of a group's chat durable and returns its number. What nobody
 // wants to know is passed over.
 func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMessage) (int64, error) {
-	var u update
-	if err := json.Unmarshal(raw, &u); err != nil || u.ID <= 0 {
+	u, in, err := decode(raw, t.self.Load())
+	if err != nil || len(raw) > maxUpdate {
+		t.Log.Warn("an update cannot be read, or is too large", "bytes", len(raw), "error", err)
+		if short := bare(raw); short != nil {
+			raw = short
+			u, in, err = decode(raw, t.self.Load())
+		}
+	}
+	if err != nil || u.ID <= 0 {
 		var only struct {
 			ID int64 `json:"update_id"`
 		}
@@ -184,11 +115,15 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		t.Log.Warn("pass over an update that cannot be read", "error", err)
 		return only.ID, nil
 	}
-	if m := u.Message; m != nil && m.MigrateTo != 0 {
-		if jid := t.chatOf(m.Chat); !t.Counts(jid) && jid != t.settings.Depot {
+	if m := u.Message; m != nil && (m.MigrateTo != 0 || m.MigrateFrom != 0) {
+		from, to := m.Chat.ID, m.MigrateTo
+		if to == 0 {
+			from, to = m.MigrateFrom, m.Chat.ID
+		}
+		if jid := t.chatOf(from); !t.Counts(jid) && jid != t.settings.Depot {
 			return u.ID, nil
 		}
-		return u.ID, t.follow(ctx, j, m.Chat.ID, m.MigrateTo)
+		return u.ID, t.follow(ctx, j, from, to)
 	}
 	if u.Mine != nil {
 		t.membership(u.Mine.Chat, u.Mine.New)
@@ -197,10 +132,10 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 	if u.Answer != nil {
 		return u.ID, t.keepVote(ctx, j, &u, raw)
 	}
-	in := t.inbound(&u)
 	if in == nil {
 		return u.ID, nil
 	}
+	in.Chat = t.chatOf(idOf(in.Chat))
 	if len(raw) > maxUpdate {
 		t.Log.Warn("pass over an update that is too large", "chat", in.Chat, "bytes", len(raw))
 		return u.ID, nil
@@ -210,7 +145,7 @@ func (t *Telegram) keep(ctx context.Context, j *journal.Journal, raw json.RawMes
 		return u.ID, nil
 	}
 	t.present.seen(in)
-	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: in.Kind != channel.KindMessage})
+	return u.ID, j.Keep(ctx, journal.Inbound{Chat: in.Chat, ID: in.ID, Sender: in.Sender, Info: []byte{}, Body: raw, Received: time.Now(), Event: !in.Kind.IsMessage()})
 }
 
 // stranger is for a chat that no group has.
@@ -230,111 +165,15 @@ func (t *Telegram) stranger(u *update, in *channel.Inbound) {
 	}
 }
 
-// inbound is an update for the host; nil if it is nothing to know.
-func (t *Telegram) inbound(u *update) *channel.Inbound {
-	switch {
-	case u.Message != nil && u.Message.From != nil && !u.Message.From.Bot:
-		return t.written(u.Message)
-	case u.Edited != nil && u.Edited.From != nil && !u.Edited.From.Bot:
-		m := u.Edited
-		return &channel.Inbound{Kind: channel.KindEdit, ID: "e" + number(u.ID), Chat: t.chatOf(m.Chat), Thread: m.thread(), From: m.From.name(), Sender: number(m.From.ID),
-			Role: roleIn(m.Chat), Time: time.Unix(m.Edit, 0), Target: number(m.ID), Text: cmp.Or(m.Text, m.Caption)}
-	case u.Reaction != nil && u.Reaction.User != nil && !u.Reaction.User.Bot:
-		r := u.Reaction
-		in := &channel.Inbound{Kind: channel.KindReaction, ID: "r" + number(u.ID), Chat: t.chatOf(r.Chat), From: r.User.name(), Sender: number(r.User.ID),
-			Role: roleIn(r.Chat), Time: time.Unix(r.Date, 0), Target: number(r.ID)}
-		if i := slices.IndexFunc(r.New, func(e mark) bool { return e.Emoji != "" }); i >= 0 {
-			in.Emoji = channel.CleanName(r.New[i].Emoji)
-		}
-		return in
-	}
-	return nil
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-func (t *Telegram) chatOf(c chat) groups.JID { return chatOf(t.moved.before(c.ID, t.Counts)) }
-
-func (u *user) name() string {
-	return cmp.Or(channel.CleanName(u.First+" "+u.Last), channel.CleanName(u.Name), number(u.ID))
-}
-
-func (m *message) thread() string {
-	if !m.InTopic || m.Thread <= 0 {
-		return ""
-	}
-	return number(m.Thread)
-}
-
-// roleIn is a role that needs no question: a private chat is its member's own.
-func roleIn(c chat) channel.Role {
-	if c.Type == "private" {
-		return channel.RoleAdmin
-	}
-	return channel.RoleUnknown
-}
-
-// written is a message for the host, or who joined and left.
-func (t *Telegram) written(m *message) *channel.Inbound {
-	in := &channel.Inbound{ID: number(m.ID), Chat: t.chatOf(m.Chat), Thread: m.thread(), From: m.From.name(), Sender: number(m.From.ID),
-		Role: roleIn(m.Chat), Time: time.Unix(m.Date, 0), Text: cmp.Or(m.Text, m.Caption), Forwarded: len(m.Forward) > 0}
-	if len(m.Joined) > 0 || m.Left != nil {
-		in.Kind = channel.KindMembership
-		for i := range m.Joined {
-			in.Joined = append(in.Joined, m.Joined[i].person())
-		}
-		if m.Left != nil {
-			in.Left = []channel.Person{m.Left.person()}
-		}
-		return in
-	}
-	me := t.self.Load()
-	in.Direct = m.Chat.Type == "private" || me != nil && me.Name != "" && mentions(in.Text, me.Name)
-	if q := m.ReplyTo; q != nil && q.From != nil && q.ID != m.Thread {
-		own := me != nil && q.From.ID == me.ID
-		in.Direct = in.Direct || own
-		in.Quote = &channel.Quote{ID: number(q.ID), From: q.From.name(), Sender: number(q.From.ID), Text: cmp.Or(q.Text, q.Caption), Own: own}
-	}
-	in.Command = t.command(in.Text)
-	for i, f := range m.files() {
-		in.Files = append(in.Files, channel.Attachment{Info: f.info(time.Unix(m.Date, 0)), Ref: strconv.Itoa(i)})
-	}
-	if in.Text == "" && len(in.Files) == 0 {
-		return nil
-	}
-	return in
-}
-
-func (u *user) person() channel.Person { return channel.Person{Name: u.name(), Sender: number(u.ID)} }
-
-// mentions says whether a text holds @name as a word of its own.
-func mentions(text, name string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return r != '@' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), func(w string) bool { return strings.EqualFold(w, "@"+name) })
-}
-
-// command is the host's word that a text is, such as /stop or /stop@our_bot.
-func (t *Telegram) command(text string) string {
-	word, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
-	if !ok {
-		return ""
-	}
-	word, to, addressed := strings.Cut(word, "@")
-	if me := t.self.Load(); addressed && (me == nil || !strings.EqualFold(to, me.Name)) || !slices.Contains(words, word) {
-		return ""
-	}
-	return word
-}
+func (t *Telegram) chatOf(id int64) groups.JID { return chatOf(t.moved.before(id, t.Counts)) }
 
 // give hands a kept update to the host.
 func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound) error {
-	var u update
-	if err := json.Unmarshal(m.Body, &u); err != nil {
+	u, got, err := decode(m.Body, t.self.Load())
+	if err != nil {
 		t.Log.Warn("drop an update that cannot be read any more", "error", err)
 		return nil
 	}
-	got := t.inbound(&u)
 	if u.Answer != nil {
 		got = vote(&u, m.Info)
 		if got != nil && m.ID == outsideID(u.Answer.Poll) {
@@ -346,7 +185,32 @@ func (t *Telegram) give(ctx context.Context, in channel.Inbox, m journal.Inbound
 	}
 	got.Chat = m.Chat
 	for i := range got.Files {
-		got.Files[i].Ref += " " + m.Ref()
+		got.Files[i].Ref = bot.Ref(got.Files[i].Ref, m.Ref())
+	}
+	if got.Quote != nil {
+		t.refer(ctx, got.Quote, u.Message, m)
 	}
 	return in.Receive(ctx, *got)
+}
+
+// refer gives the files of a quote the Refs with which they came in the first time, as far
+// as the journal has their message, so that the host knows them again.
+func (t *Telegram) refer(ctx context.Context, q *channel.Quote, of *message, m journal.Inbound) {
+	if len(q.Files) == 0 {
+		return
+	}
+	var before []file
+	ref := ""
+	if open := t.Open(); open != nil && q.ID != "" {
+		if kept, err := open.Journal.Inbound(ctx, m.Chat, q.ID); err == nil && kept != nil {
+			if u, _, err := decode(kept.Body, nil); err == nil && u.Message != nil {
+				before, ref = u.Message.files(), kept.Ref()
+			}
+		}
+	}
+	for i, f := range of.answered().files() {
+		if q.Files[i].Ref = bot.Ref(q.Files[i].Ref, m.Ref()); i < len(before) && before[i].Unique == f.Unique {
+			q.Files[i].Ref = bot.Ref(strconv.Itoa(i), ref)
+		}
+	}
 }

@@ -55,14 +55,14 @@ func (p *present) note(s seat, here bool) {
 
 // seen notes who is in a chat by what was heard there.
 func (p *present) seen(in *channel.Inbound) {
-	if in.Kind == channel.KindMessage {
-		p.note(seat{in.Chat, numberOf(in.Sender)}, true)
+	if in.Kind.IsMessage() {
+		p.note(seat{in.Chat, senderOf(in.Sender)}, true)
 	}
 	for _, who := range in.Joined {
-		p.note(seat{in.Chat, numberOf(who.Sender)}, true)
+		p.note(seat{in.Chat, senderOf(who.Sender)}, true)
 	}
 	for _, who := range in.Left {
-		p.note(seat{in.Chat, numberOf(who.Sender)}, false)
+		p.note(seat{in.Chat, senderOf(who.Sender)}, false)
 	}
 }
 
@@ -72,7 +72,7 @@ func (t *Telegram) isPresent(ctx context.Context, chat groups.JID, voter int64) 
 	at := seat{chat, voter}
 	id := t.moved.now(idOf(chat))
 	switch {
-	case id > 0:
+	case id > 0, id == voter: // an anonymous admin votes on behalf of the group
 		return id == voter, nil
 	case t.present.has(at):
 		return true, nil

@@ -69,6 +69,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /gateway", s.socket)
 	mux.HandleFunc("GET /gateway/", s.socket)
 	mux.HandleFunc("GET /attachments/{channel}/{file}/{name}", s.download)
+	mux.HandleFunc("GET /stickers/{name}", s.download)
 	return mux
 }
 

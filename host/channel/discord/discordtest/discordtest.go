@@ -90,11 +90,14 @@ type Message struct {
 	Gone                                      bool
 	Rows                                      []Row // of buttons
 	Voice                                     bool  // it is played in the chat
+
+	raw object // fields of Discord's beside or instead of these
 }
 
 // File is a file of a message.
 type File struct {
 	ID, Name, MIME, Alt, SHA256, URL string
+	Title                            string // of a file whose name has other characters than Discord's names: the name without its extension
 	Size                             int64
 
 	Opus    bool    // it is Ogg Opus

@@ -27,7 +27,8 @@ func (s *Server) Post(channel, user, text string, says Says) string {
 	m := &Message{Channel: channel, Author: user, Text: text, ReplyTo: says.ReplyTo, Mentions: says.Mentions}
 	if says.Name != "" {
 		sum := sha256.Sum256(says.Data)
-		f := File{Name: says.Name, MIME: says.MIME, Size: int64(len(says.Data)), SHA256: hex.EncodeToString(sum[:])}
+		f := File{MIME: says.MIME, Size: int64(len(says.Data)), SHA256: hex.EncodeToString(sum[:])}
+		f.Name, f.Title = named(says.Name)
 		s.keep(&f, channel, says.Data)
 		if m.Voice = says.Voice; m.Voice {
 			f.Seconds, f.Wave = 1, []byte{0, 255}

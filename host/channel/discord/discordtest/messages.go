@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -250,7 +251,7 @@ func (s *Server) object(m *Message, nonce bool) object {
 	at := s.timeOf(m).UTC().Format("2006-01-02T15:04:05.000000+00:00")
 	files, mentions := []object{}, []object{}
 	for _, f := range m.Files {
-		o := object{"id": f.ID, "filename": f.Name, "size": f.Size, "content_type": f.MIME, "url": f.URL, "proxy_url": f.URL}
+		o := f.object()
 		if m.Voice {
 			o["duration_secs"], o["waveform"] = f.Seconds, f.Wave
 		}
@@ -280,9 +281,10 @@ func (s *Server) object(m *Message, nonce bool) object {
 		o["type"], o["message_reference"] = 19, object{"message_id": m.ReplyTo, "channel_id": m.Channel}
 		o["referenced_message"] = nil
 		if parent := s.must(m.Channel).message(m.ReplyTo); parent != nil {
-			o["referenced_message"] = s.object(&Message{ID: parent.ID, Channel: parent.Channel, Author: parent.Author, Text: parent.Text, Files: parent.Files}, false)
+			o["referenced_message"] = s.object(&Message{ID: parent.ID, Channel: parent.Channel, Author: parent.Author, Text: parent.Text, Files: parent.Files, raw: parent.raw}, false)
 		}
 	}
+	maps.Copy(o, m.raw)
 	return o
 }
 

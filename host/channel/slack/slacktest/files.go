@@ -1,6 +1,7 @@
 package slacktest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -65,6 +66,23 @@ func (s *Server) newFile(name string, size int64) *file {
 	}
 	f := &file{File: File{ID: id, Name: name, Title: name, MIME: kind, Size: size, path: filepath.Join(s.dir, id), origin: s.srv.URL, user: s.BotUser}, shares: map[string]map[string][]object{}}
 	s.files[id] = f
+	return f
+}
+
+// AddFile adds a member's file that no message here shows, and returns it as a message has
+// it.
+func (s *Server) AddFile(user, name string, data []byte) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addFile(user, name, data).wire()
+}
+
+func (s *Server) addFile(user, name string, data []byte) *file {
+	f := s.newFile(name, int64(len(data)))
+	f.user, f.state = user, shared
+	if err := s.store(f, bytes.NewReader(data)); err != nil {
+		panic("slacktest: " + err.Error())
+	}
 	return f
 }
 

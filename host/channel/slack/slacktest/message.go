@@ -22,6 +22,7 @@ type Message struct {
 	Tombstone  bool // was deleted, and has replies
 
 	client string
+	raw    map[string]json.RawMessage // as Dispatch got it
 }
 
 // Metadata is what the app attached to its message.
@@ -73,11 +74,7 @@ func (s *Server) PostInThread(channel, thread, user, text string) (ts string) {
 func (s *Server) Upload(channel, thread, user, text, name string, data []byte) (ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.newFile(name, int64(len(data)))
-	f.user, f.state = user, shared
-	if err := s.store(f, strings.NewReader(string(data))); err != nil {
-		panic("slacktest: " + err.Error())
-	}
+	f := s.addFile(user, name, data)
 	m := s.post(s.must(channel), &Message{Thread: thread, User: user, Text: text, Files: []File{f.File}})
 	f.addShare(s.must(channel), m)
 	return m.TS
@@ -173,7 +170,14 @@ func (s *Server) hidden(ch *channel, event object) {
 
 // wire is a message as Slack writes it, without its metadata.
 func (m *Message) wire() object {
-	o := object{"type": "message", "user": m.User, "text": m.Text, "ts": m.TS, "team": "T0LOOPBACK"}
+	o := object{}
+	for name, value := range m.raw {
+		o[name] = value
+	}
+	if m.raw != nil {
+		return o
+	}
+	o = object{"type": "message", "user": m.User, "text": m.Text, "ts": m.TS, "team": "T0LOOPBACK"}
 	if m.Thread != "" {
 		o["thread_ts"] = m.Thread
 	}

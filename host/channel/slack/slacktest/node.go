@@ -72,6 +72,13 @@ func startNode(t testing.TB, dir, program string, args ...string) *node {
 	return n
 }
 
+// Types is the directory of npm's @slack/types, Slack's own account of what it sends: its
+// dist has the declarations. The test is skipped without npm.
+func Types(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(npmtest.Modules(t, programs, "testdata/slack-node"), "@slack", "types")
+}
+
 func (n *node) say(t testing.TB, line any) {
 	t.Helper()
 	if err := json.NewEncoder(n.stdin).Encode(line); err != nil {

@@ -104,7 +104,7 @@ type channel struct {
 // Scopes are those that the app has from the start.
 var Scopes = []string{
 	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write", "groups:history", "groups:read",
-	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read", "team:read", "assistant:write",
+	"im:history", "im:read", "im:write", "mpim:history", "mpim:read", "pins:read", "reactions:read", "reactions:write", "users:read", "team:read", "assistant:write",
 }
 
 // New starts a workspace, which ends with the test.
@@ -218,7 +218,14 @@ func (s *Server) newID(kind string) string {
 	return fmt.Sprintf("%s0LOOP%05d", kind, s.ids)
 }
 
-// now is a time stamp that no other message has.
+// Now is a time stamp that no other message has.
+func (s *Server) Now() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now()
+}
+
+// now is Now with the lock held.
 func (s *Server) now() string {
 	at := time.Now().Add(s.Ahead).Truncate(time.Microsecond)
 	if !at.After(s.last) {

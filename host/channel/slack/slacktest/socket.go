@@ -116,7 +116,7 @@ func (s *Server) send(e *envelope, reason string) {
 }
 
 // tell makes an event of what happened in a channel, if the bot is there.
-func (s *Server) tell(ch *channel, event object) {
+func (s *Server) tell(ch *channel, event any) {
 	if ch.outside {
 		return
 	}

@@ -127,6 +127,23 @@ func (s *Server) Tell(kind string, chat int64, of map[string]any) int64 {
 	return s.last
 }
 
+// Dispatch gives the bot any update, as a JSON object. It sets update_id.
+func (s *Server) Dispatch(update string) {
+	s.t.Helper()
+	var of map[string]any
+	d := json.NewDecoder(strings.NewReader(update))
+	d.UseNumber()
+	if err := d.Decode(&of); err != nil {
+		s.t.Fatalf("%v in the update %s", err, update)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	of["update_id"] = s.last
+	s.updates = append(s.updates, of)
+	s.Changed()
+}
+
 // Vote gives the bot an answer to a poll.
 func (s *Server) Vote(message int64, user map[string]any, options ...int) {
 	s.mu.Lock()
@@ -151,11 +168,18 @@ func (s *Server) update(kind string, of map[string]any) {
 // Keep keeps a member's file and returns its file_id.
 func (s *Server) Keep(content []byte) string {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.last++
 	id := fmt.Sprintf("file-%d", s.last)
-	s.files[id] = content
+	s.mu.Unlock()
+	s.KeepAs(id, content)
 	return id
+}
+
+// KeepAs is Keep with a file_id.
+func (s *Server) KeepAs(id string, content []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files[id] = content
 }
 
 // WaitFor waits until a chat has n messages of the bot, and returns all.

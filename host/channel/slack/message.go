@@ -1,0 +1,201 @@
+package slack
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+	"github.com/longshore-bridge/longshore/media"
+)
+
+// message is a message in an event, or the event itself if it is one. What only some
+// messages have is any, so that another form of it costs no message.
+type message struct {
+	Type        string `json:"type"`
+	Subtype     string `json:"subtype"`
+	Channel     string `json:"channel"`
+	ChannelID   string `json:"channel_id"` // of a pin
+	User        string `json:"user"`
+	Bot         string `json:"bot_id"`
+	Username    string `json:"username"` // of a robot without User
+	Text        string `json:"text"`
+	Blocks      any    `json:"blocks"`
+	Attachments any    `json:"attachments"`
+	TS          string `json:"ts"`
+	Thread      string `json:"thread_ts"`
+	Parent      string `json:"parent_user_id"`
+	Files       any    `json:"files"`
+	EventTS     string `json:"event_ts"`
+	Deleted     string `json:"deleted_ts"`
+	Reaction    string `json:"reaction"`
+	Inviter     string `json:"inviter"`
+	Poll        string `json:"poll"`
+	Choice      int    `json:"choice"`
+	Target      string `json:"target"`
+	Item        struct {
+		Type    string   `json:"type"`
+		Channel string   `json:"channel"`
+		TS      string   `json:"ts"`
+		Message *message `json:"message"`
+	} `json:"item"`
+	Room struct {
+		By string `json:"created_by"`
+	} `json:"room"` // of a huddle
+	Message  *message `json:"message"`          // as it is now, of a change
+	Previous *message `json:"previous_message"` // as it was
+}
+
+const slackbot = "USLACKBOT" // no bot by its is_bot
+
+// robot says whether no member wrote it.
+func (m *message) robot() bool { return m.Bot != "" && m.User == "" || m.User == slackbot }
+
+// written is a message, its change or its end, or Slack's own words for what a member did.
+func written(m *message) *event {
+	switch m.Subtype {
+	case "message_changed":
+		return changed(m.Message, m.Previous)
+	case "message_deleted":
+		if m.Previous == nil {
+			m.Previous = &message{}
+		}
+		return gone(m.Deleted, m.Previous)
+	case "channel_topic", "channel_purpose", "channel_name", "channel_archive", "channel_unarchive", "channel_posting_permissions",
+		"channel_convert_to_private", "channel_convert_to_public", "channel_canvas_updated",
+		"group_topic", "group_purpose", "group_name", "group_archive", "group_unarchive",
+		"pinned_item", "unpinned_item", "reminder_add", "reminder_delete", "huddle_thread", "sh_room_created", "sh_room_shared",
+		"bot_add", "bot_remove", "bot_enable", "bot_disable", "app_conversation_join", "app_conversation_leave":
+		return noted(m)
+	case "bot_message", "slackbot_response", // robots'
+		"channel_join", "channel_leave", "group_join", "group_leave", // member_joined_channel and member_left_channel are those
+		"message_replied", "reply_broadcast", "file_mention", // the message itself comes, too
+		"assistant_app_thread", "joiner_notification", "joiner_notification_for_inviter", // Slack's own, to one member
+		"tombstone": // message_deleted is that
+		return nil
+	}
+	e := m.content()
+	e.ts, e.Sender, e.Thread, e.parent, e.bot, e.app = m.TS, m.User, m.Thread, m.Parent, m.robot(), m.Bot != ""
+	switch {
+	case e.app: // it could go on for ever with an app that answers
+		e.Kind, e.Text = channel.KindNote, "by an app: "+e.Text
+		for _, f := range e.files {
+			e.Text += "\n" + escape.Replace(f.name())
+		}
+	case !slices.Contains([]string{"", "file_share", "thread_broadcast", "me_message"}, m.Subtype):
+		e.Told = toldAs(m.Subtype)
+	}
+	return e
+}
+
+// noted is what Slack says in the chat of a member's act. It begins with the member.
+func noted(m *message) *event {
+	e, c := did(channel.KindNote, m.User, ""), m.content()
+	if e.bot = m.robot(); m.Room.By != "" {
+		e.Sender, e.bot = m.Room.By, false
+	}
+	e.ts, e.Told = m.TS, c.Told
+	_, rest, _ := strings.Cut(c.Text, ">")
+	if e.Text = c.Text; strings.HasPrefix(c.Text, "<@"+e.Sender) {
+		e.Text = strings.TrimSpace(rest)
+	}
+	return e
+}
+
+func pinned(m *message) *event {
+	if m.Item.Message == nil { // of a file, which the app is not told
+		return nil
+	}
+	e := did(channel.KindNote, m.User, "")
+	e.Text = map[string]string{"pin_added": "pinned: ", "pin_removed": "took off a pin: "}[m.Type] + m.Item.Message.content().Text
+	return e
+}
+
+// changed is an edit. A preview, a reply below it and a file that goes leave the text.
+func changed(now, before *message) *event {
+	if now == nil || before == nil {
+		return nil
+	}
+	if now.Subtype == "tombstone" { // deleted, with replies below it
+		return gone(now.TS, before)
+	}
+	text := now.content().Text
+	if text == before.content().Text {
+		return nil
+	}
+	e := did(channel.KindEdit, now.User, now.TS)
+	e.bot, e.Thread, e.Text = now.robot() || now.Bot != "", now.Thread, text
+	return e
+}
+
+func gone(target string, before *message) *event {
+	e := did(channel.KindDeletion, before.User, target)
+	e.bot, e.Thread = before.robot() || before.Bot != "", before.Thread
+	return e
+}
+
+// content is what a message brings, whoever wrote it: never nothing.
+func (m *message) content() *event {
+	e, r := &event{}, &reader{files: filesOf(m.Files)}
+	e.said = r.message(m.Text, m.Blocks)
+	e.Text = e.said
+	var previews []string
+	for _, a := range nodes(m.Attachments) {
+		in := &reader{}
+		text, author := in.attached(a), channel.CleanName(unescape.Replace(get[string](a, "author_name")))
+		switch {
+		case a["is_share"] == true:
+			e.Forwarded, e.Author, e.author = true, author, idIn(a, "author_id")
+			if e.Text != "" && text != "" {
+				text = "\n" + quoteLines(text)
+			}
+			e.Text = join("\n", e.Text, text)
+			r.files = append(r.files, in.files...)
+		case a["is_msg_unfurl"] == true && e.Quote == nil:
+			e.quoted, _ = shown(in.files)
+			e.Quote = &channel.Quote{ID: idIn(a, "ts"), From: author, Text: text, Elsewhere: get[string](a, "channel_id") != m.Channel, Unverified: true}
+		default:
+			previews = append(previews, text)
+		}
+	}
+	var left int
+	if e.files, left = shown(r.files); left > 0 {
+		e.Text = join("\n", e.Text, channel.NotShown(media.Count(left, "file")))
+	}
+	for _, f := range e.files {
+		if f.External && !strings.Contains(e.Text, escape.Replace(f.URL)) {
+			e.Text = join("\n", e.Text, hyperlink(f.URL, f.name()))
+		}
+	}
+	if len(e.files) > 0 {
+		return e
+	}
+	if e.Text = cmp.Or(e.Text, join("\n", previews...)); e.Text == "" {
+		e.Told = toldAs(m.Subtype)
+		e.Text = channel.NotShown(e.Told)
+	}
+	return e
+}
+
+// shown are the files that a message may have, and how many it has beside them.
+func shown(files []file) (all []file, left int) {
+	for _, f := range files {
+		if !slackID.MatchString(f.ID) || len(all) == maxInFiles {
+			left++
+		} else {
+			all = append(all, f)
+		}
+	}
+	return all, left
+}
+
+var notTold = regexp.MustCompile(`[^A-Za-z0-9._:-]`)
+
+// toldAs is the subtype of a message for Inbound.Told.
+func toldAs(subtype string) string {
+	if subtype = notTold.ReplaceAllString(subtype, ""); subtype == "" {
+		return "message"
+	}
+	return subtype[:min(len(subtype), 64)]
+}

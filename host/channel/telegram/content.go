@@ -1,0 +1,75 @@
+package telegram
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// holding is what a message holds, in the host's terms.
+type holding struct {
+	kind  channel.Kind
+	text  string
+	told  string // as Inbound.Told
+	place *channel.Location
+	files []file
+}
+
+// says is what the content is. It is empty if Telegram shows none of it to bots.
+func (c *content) says() holding {
+	s := holding{text: cmp.Or(plain(c.Text, c.Entities), plain(c.Caption, c.CaptionEntities), wordsOf(c.Rich)), files: c.files()}
+	switch {
+	case c.Sticker != nil:
+		s.kind, s.text = channel.KindSticker, channel.StickerText(channel.CleanName(c.Sticker.Emoji))
+	case c.Location != nil:
+		s.kind, s.place = channel.KindLocation, &channel.Location{Latitude: c.Location.Latitude, Longitude: c.Location.Longitude, Name: strings.Join(strings.Fields(wordsOf(c.Rest["venue"])), " ")}
+		if c.Location.Live > 0 {
+			s.place.Name = "(live)"
+		}
+		s.text = s.place.String()
+	case c.Rest["contact"] != nil:
+		s.kind, s.text = channel.KindContact, channel.ContactText(wordsOf(c.Rest["contact"]))
+	case c.Poll != nil:
+		var choices []string
+		for _, o := range c.Poll.Options {
+			choices = append(choices, o.Text)
+		}
+		s.kind, s.text = channel.KindPoll, channel.PollText(c.Poll.Question, choices)
+	case s.text == "" && len(s.files) == 0, c.Rest["paid_media"] != nil:
+		c.tell(&s)
+	}
+	return s
+}
+
+// plain is a text with the addresses that its formatting hides, each behind the words that
+// stand for it.
+func plain(text string, format []entity) string {
+	hiding := slices.DeleteFunc(slices.Clone(format), func(e entity) bool { return e.URL == "" })
+	if len(hiding) == 0 {
+		return text
+	}
+	slices.SortStableFunc(hiding, func(a, b entity) int { return cmp.Compare(a.Offset+a.Length, b.Offset+b.Length) })
+	units, at := utf16.Encode([]rune(text)), 0
+	var out []uint16
+	for _, e := range hiding {
+		end := e.Offset + e.Length
+		if e.Offset < 0 || e.Length < 0 || end < at || end > len(units) {
+			continue
+		}
+		out = append(append(out, units[at:end]...), utf16.Encode([]rune(e.hidden(string(utf16.Decode(units[e.Offset:end])))))...)
+		at = end
+	}
+	return string(utf16.Decode(append(out, units[at:]...)))
+}
+
+// hidden is what to write behind words that stand for an address; empty if they are it.
+func (e entity) hidden(words string) string {
+	before := strings.TrimSuffix(strings.TrimSuffix(e.URL, "/"), strings.TrimSuffix(words, "/"))
+	if slices.Contains([]string{"", "http://", "https://", "mailto:"}, before) {
+		return ""
+	}
+	return " (" + e.URL + ")"
+}

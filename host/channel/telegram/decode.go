@@ -1,0 +1,206 @@
+package telegram
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/longshore-bridge/longshore/host/channel"
+)
+
+// lenient takes half a character for an unknown one, and a field that comes twice.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
+// decode reads an update. in is what it is for the host of the bot me, which may be nil:
+// in is nil if the host has nothing to know. The chats in it have the numbers that Telegram
+// gives them now. A vote is not in it; see vote.
+func decode(raw []byte, me *user) (u update, in *channel.Inbound, err error) {
+	if err := json.Unmarshal(raw, &u, lenient); err != nil {
+		return u, nil, err
+	}
+	switch {
+	case u.Message != nil:
+		in = u.Message.written(me)
+	case u.Edited != nil:
+		in = u.Edited.edited()
+	case u.Reaction != nil:
+		in = u.Reaction.inbound()
+	}
+	if in != nil && in.ID == "" {
+		in.ID = cmp.Or(map[channel.Kind]string{channel.KindEdit: "e", channel.KindReaction: "r"}[in.Kind], "u") + number(u.ID)
+	}
+	return u, in, nil
+}
+
+// bare is an update with the head of its message alone, which comes in as unreadable: it is
+// too large, or is not what Telegram documents. It is nil if there is no such head.
+func bare(raw []byte) []byte {
+	var u struct {
+		ID      int64 `json:"update_id"`
+		Message *struct {
+			head
+			Unreadable bool `json:"unreadable"`
+		} `json:"message"`
+	}
+	if json.Unmarshal(raw, &u, lenient) != nil || u.Message == nil {
+		return nil
+	}
+	u.Message.Unreadable = true
+	short, err := json.Marshal(u, lenient)
+	if err != nil {
+		return nil
+	}
+	return short
+}
+
+func (r *reaction) inbound() *channel.Inbound {
+	who, role, ok := personOf(r.User, r.Actor, r.Chat)
+	if !ok {
+		return nil
+	}
+	in := &channel.Inbound{Kind: channel.KindReaction, Chat: chatOf(r.Chat.ID), From: who.Name, Sender: who.Sender, Role: role, Time: time.Unix(r.Date, 0), Target: number(r.ID)}
+	if i := slices.IndexFunc(r.New, func(e mark) bool { return e.Emoji != "" }); i >= 0 {
+		in.Emoji = channel.CleanName(r.New[i].Emoji)
+	} else if len(r.New) > 0 { // such as custom_emoji
+		in.Emoji = channel.CleanName(strings.ReplaceAll(r.New[0].Type, "_", " "))
+	}
+	return in
+}
+
+// edited is a change of a message.
+func (m *message) edited() *channel.Inbound {
+	who, role, ok := m.sender()
+	if !ok {
+		return nil
+	}
+	return &channel.Inbound{Kind: channel.KindEdit, Chat: chatOf(m.Chat.ID), Thread: m.thread(), From: who.Name, Sender: who.Sender, Role: role,
+		Time: time.Unix(m.Edit, 0), Target: number(m.ID), Text: m.says().text}
+}
+
+// written is a message, a note, or who joined and left.
+func (m *message) written(me *user) *channel.Inbound {
+	who, role, ok := m.sender()
+	in := &channel.Inbound{Chat: chatOf(m.Chat.ID), Thread: m.thread(), From: who.Name, Sender: who.Sender, Role: role, Time: time.Unix(m.Date, 0)}
+	if m.ID != 0 { // Telegram gives some messages that one member alone sees no number
+		in.ID = number(m.ID)
+	}
+	if len(m.Joined) > 0 || m.Left != nil {
+		return m.membership(in)
+	}
+	if !ok {
+		return nil
+	}
+	s := m.says()
+	if s.kind == channel.KindMessage && s.text == "" && len(s.files) == 0 { // bots see no more of what is newer than their API
+		s.told, s.text = "unsupported", channel.NotShown("unsupported")
+	}
+	in.Kind, in.Text, in.Told, in.Location, in.Files = s.kind, s.text, s.told, s.place, attachments(s.files, 0, in.Time)
+	if !in.Kind.IsMessage() {
+		return in
+	}
+	if m.Forward != nil && !m.Automatic {
+		in.Forwarded, in.Author = true, m.Forward.person().Name
+	}
+	in.Quote = m.quoted(me, len(s.files), in.Time)
+	in.Direct = m.Chat.Type == "private" || in.Quote != nil && in.Quote.Own
+	if in.Told == "" {
+		in.Direct = in.Direct || me != nil && (mentions(in.Text, me.Name) || m.names(me.ID))
+		in.Command = command(in.Text, me)
+	}
+	return in
+}
+
+// membership completes an event about who joined and left.
+func (m *message) membership(in *channel.Inbound) *channel.Inbound {
+	in.Kind = channel.KindMembership
+	for i := range m.Joined {
+		in.Joined = append(in.Joined, m.Joined[i].person())
+	}
+	if m.Left != nil {
+		in.Left = []channel.Person{m.Left.person()}
+	}
+	return in
+}
+
+// quoted is what a message answers, nil if nothing. The Refs of its files count on from
+// first.
+func (m *message) quoted(me *user, first int, at time.Time) (q *channel.Quote) {
+	switch of := m.answered(); {
+	case of != nil && of.Origin != nil:
+		who := of.Origin.person()
+		s := of.says()
+		q = &channel.Quote{From: who.Name, Sender: who.Sender, Text: s.text, Elsewhere: of.Chat.ID != m.Chat.ID, Files: attachments(s.files, first, at)}
+		if !q.Elsewhere {
+			q.ID = number(of.ID)
+		}
+		if q.Text == "" && m.Quote != nil {
+			q.Text = plain(m.Quote.Text, m.Quote.Entities)
+		}
+		q.Own = !q.Elsewhere && of.Origin.User.is(me)
+	case of != nil:
+		who, _, _ := of.sender()
+		s := of.says()
+		q = &channel.Quote{ID: number(of.ID), From: who.Name, Sender: who.Sender, Text: s.text, Forwarded: of.Forward != nil && !of.Automatic, Own: of.From.is(me), Files: attachments(s.files, first, at)}
+	case m.ToStory != nil:
+		return &channel.Quote{From: m.ToStory.Chat.person().Name, Text: channel.NotShown("a story"), Elsewhere: true}
+	default:
+		return nil
+	}
+	if m.Quote != nil && m.Quote.Manual {
+		q.Selected = plain(m.Quote.Text, m.Quote.Entities)
+	}
+	return q
+}
+
+// answered is the message that m answers, nil if none. The first message of a topic, which
+// stands as the answered one in the others, is none.
+func (m *message) answered() *message {
+	if q := m.ReplyTo; q != nil && !(m.InTopic && q.ID == m.Thread) {
+		return q
+	}
+	return m.External
+}
+
+func (u *user) is(other *user) bool { return u != nil && other != nil && u.ID == other.ID }
+
+// mentions says whether a text holds @name as a word of its own.
+func mentions(text, name string) bool {
+	return name != "" && slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
+		return r != '@' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), func(w string) bool { return strings.EqualFold(w, "@"+name) })
+}
+
+// names says whether a text mentions a user by a name that is no @name.
+func (c *content) names(id int64) bool {
+	return slices.ContainsFunc(slices.Concat(c.Entities, c.CaptionEntities), func(e entity) bool { return e.User != nil && e.User.ID == id })
+}
+
+// words are the host's words, which members find as the bot's commands.
+var words = []string{"stop", "new", "status", "help"}
+
+// command is the host's word that a text is, such as /stop or /stop@our_bot.
+func command(text string, me *user) string {
+	word, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return ""
+	}
+	word, to, addressed := strings.Cut(word, "@")
+	if addressed && (me == nil || !strings.EqualFold(to, me.Name)) || !slices.Contains(words, word) {
+		return ""
+	}
+	return word
+}
+
+// attachments are files for the host, with Refs that count from first.
+func attachments(files []file, first int, at time.Time) (all []channel.Attachment) {
+	for i, f := range files {
+		all = append(all, channel.Attachment{Info: f.info(at), Ref: strconv.Itoa(first + i)})
+	}
+	return all
+}
